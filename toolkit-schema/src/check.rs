@@ -28,7 +28,7 @@ mod repeated;
 mod rounded;
 mod variant;
 
-pub(crate) use branches::candidates;
+pub(crate) use branches::{candidates, distance};
 pub(crate) use decoded::check_decoded;
 pub use repeated::{repeated_names, repeated_names_in};
 pub use rounded::rounded;
@@ -110,13 +110,6 @@ pub(crate) fn fits(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, de
     let fits = search.fits(schema.schema, value);
     *left = search.left;
     fits && search.left > 0
-}
-
-/// Returns the number of violations of a schema by a value, at most 64.
-pub(crate) fn distance(schema: SchemaRef<'_>, value: &Json<'_>) -> usize {
-    let mut search = Search::new(schema.root, value, "", Scope::All);
-    search.inspect(schema.schema, value);
-    if search.left == 0 { MOST } else { search.found.len() }
 }
 
 /// The key of a cached check: the schema, the value, whether only one violation is collected, whether the schema is

@@ -77,12 +77,13 @@ pub(crate) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a 
     }
 }
 
-/// Returns whether `value` lacks the [only member](only_member()) of a branch, also under its aliases.
-pub(crate) fn lacks_only_member(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
-    let Some(name) = only_member(root, branch).filter(|name| value.get(name).is_none()) else { return false };
+/// Returns whether `value` has the [only member](only_member()) of a branch, by its name or an alias. Returns `true` if
+/// the branch has no such member.
+pub(crate) fn has_only_member(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
+    let Some(name) = only_member(root, branch).filter(|name| value.get(name).is_none()) else { return true };
     let properties = resolve(root, branch).and_then(|own| own.get("properties")?.as_object());
     let own_name = |given: &str| property(properties?, given).map(|(own, _)| own);
-    !value.members().into_iter().flatten().any(|(given, _)| own_name(given).is_some_and(|own| own == name))
+    value.members().into_iter().flatten().any(|(given, _)| own_name(given).is_some_and(|own| own == name))
 }
 
 /// Returns whether the tag of `branch` has another value in `value`, or is missing although required.

@@ -2,7 +2,7 @@
 
 use crate::check::distance;
 use crate::discriminator::{
-    Discriminator, discriminator, has_other_tag, lacks_only_member, may_be_object, only_member, tag,
+    Discriminator, discriminator, has_only_member, has_other_tag, may_be_object, only_member, tag,
 };
 use crate::json::{Json, Kind, budget};
 use crate::own::{listed_values, name_of_alias, names_of_type};
@@ -205,7 +205,7 @@ impl<'a, 'v> Meaning<'a, 'v> {
                 _ => kinds.is_none() || types(kinds).any(|name| value.is_of_type(name)),
             };
             let has_member =
-                !(by_member && value.members().is_some() && lacks_only_member(self.root, branch, value));
+                !by_member || value.members().is_none() || has_only_member(self.root, branch, value);
             let is_unit =
                 || self.change == Change::NamesAndForms && own.is_some_and(|it| unit(it, value).is_some());
             is_of_type && has_member && !has_other_tag(self.root, branch, choice.as_ref(), value) || is_unit()
@@ -298,60 +298,4 @@ fn unit_name<'v>(value: &'v Json<'_>) -> Option<&'v str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[track_caller]
-    fn check(schema: &Value, text: &str, expected: &str) {
-        let mut value = Json::parse(text).unwrap();
-        use_own_names(schema, &mut value);
-        remove_defaults(schema, &mut value);
-        assert_eq!(value.compact(), expected);
-    }
-
-    #[test]
-    fn defaults_are_removed_at_every_depth() {
-        let schema = json!({"properties": {
-            "list": {"items": {"$ref": "#/$defs/Item"}},
-            "map": {"additionalProperties": {"$ref": "#/$defs/Item"}},
-            "in": {"allOf": [{"$ref": "#/$defs/Item"}], "default": {"on": true, "n": 1.0}},
-            "must": {"default": 1},
-        }, "required": ["must"], "$defs": {"Item": {"type": "object", "properties": {
-            "n": {"default": 1, "x-toolkit-aliases": ["number"]}, "on": {"default": true}, "in": {"$ref": "#/$defs/Item"},
-        }}}});
-        check(&schema, r#"{"list":[{"n":1,"on":true},{"number":2}]}"#, r#"{"list":[{},{"n":2}]}"#);
-        check(&schema, r#"{"map":{"n":{"in":{"number":1.0}}}}"#, r#"{"map":{"n":{"in":{}}}}"#);
-        check(&schema, r#"{"in":{},"must":1}"#, r#"{"must":1}"#);
-        check(&schema, r#"{"in":{"n":2}}"#, r#"{"in":{"n":2}}"#);
-        check(&schema, r#"{"list":[{"n":1,"number":1}]}"#, r#"{"list":[{"n":1,"n":1}]}"#);
-    }
-
-    #[test]
-    fn a_union_keeps_the_members_that_may_tell_its_branches_apart() {
-        let tagged = |tag: &str| {
-            json!({"type": "object", "required": ["kind"], "properties": {
-                "kind": {"const": tag}, "n": {"default": 1},
-            }})
-        };
-        let schema = json!({"oneOf": [tagged("a"), tagged("b"), {"type": "null"}]});
-        check(&schema, r#"{"kind":"b","n":1}"#, r#"{"kind":"b"}"#);
-        let named = |name: &str| {
-            let inner = json!({"properties": {"n": {"default": 1}}});
-            json!({"type": "object", "required": [name], "additionalProperties": false, "properties": {name: inner}})
-        };
-        let schema = json!({"oneOf": [named("A"), named("B"), {"enum": ["C"]}]});
-        check(&schema, r#"{"B":{"n":1}}"#, r#"{"B":{}}"#);
-        let open = |default: i64| json!({"type": "object", "properties": {"n": {"default": default}}});
-        let schema = json!({"anyOf": [open(1), open(2)]});
-        check(&schema, r#"{"n":1}"#, r#"{"n":1}"#);
-    }
-
-    #[test]
-    fn schemas_that_lead_back_to_themselves_end() {
-        let schema = json!({"allOf": [{"$ref": "#"}, {"$ref": "#"}], "anyOf": [{"$ref": "#"}], "properties": {
-            "n": {"default": 1}, "in": {"$ref": "#", "default": {}},
-        }});
-        check(&schema, r#"{"in":{"in":{"n":1}}}"#, "{}");
-    }
-}
+mod tests;

@@ -2,14 +2,14 @@
 
 use super::decoded::Reading;
 use super::found::{Found, Message};
-use super::{SEVERAL, Scope, Search, missing};
+use super::{MOST, SEVERAL, Scope, Search, missing};
 use crate::bounds::is_equal;
 use crate::describe::describe_in;
-use crate::discriminator::{Discriminator, discriminator, has_other_tag, lacks_only_member, may_be};
+use crate::discriminator::{Discriminator, discriminator, has_only_member, has_other_tag, may_be};
 use crate::json::{Json, Kind};
 use crate::optional::lacks_member;
 use crate::own::names_of_type;
-use crate::reference::resolve;
+use crate::reference::{SchemaRef, resolve};
 use crate::types::types;
 use crate::violation::ViolationKind;
 use serde_json::{Value, json};
@@ -183,6 +183,13 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     }
 }
 
+/// Returns the number of violations of a schema by a value, at most 64.
+pub(crate) fn distance(schema: SchemaRef<'_>, value: &Json<'_>) -> usize {
+    let mut search = Search::new(schema.root, value, "", Scope::All);
+    search.inspect(schema.schema, value);
+    if search.left == 0 { MOST } else { search.found.len() }
+}
+
 /// Returns the branches of a union that match the value's type and tag.
 pub(crate) fn candidates<'a>(
     root: &Value,
@@ -196,7 +203,7 @@ pub(crate) fn candidates<'a>(
             may_be(root, branch, "object")
                 && !lacks_member(branch, value)
                 && !has_other_tag(root, branch, choice, value)
-                && !(by_member && lacks_only_member(root, branch, value))
+                && (!by_member || has_only_member(root, branch, value))
         }
         // Rust types may decode a struct from an array.
         Kind::Array(_) => may_be(root, branch, "array") || may_be(root, branch, "object"),

@@ -3,7 +3,7 @@
 use super::answer::quote_answers;
 use super::reduce::{reduced, replacement};
 use crate::conversation::{Compacted, Conversation, Views, start_of_latest};
-use crate::message::{Message, Messages, UserMessage};
+use crate::message::{AssistantMessage, Message, Messages, UserMessage};
 use std::borrow::Cow;
 use toolkit_core::{Content, ToolResult};
 
@@ -47,11 +47,9 @@ impl Reader<'_> {
     /// Returns whether the model reads the messages before `end` in the same form, whatever follows.
     fn is_end(&self, messages: &[Message], end: usize) -> bool {
         let mut before = messages.iter().take(end).rev();
+        let is_quoted = |said: &AssistantMessage| said.has_answer() && (self.is_quoted)(&said.answer_tool);
         let is_kept = |message: Option<&Message>| match message {
-            Some(message @ Message::Assistant(said)) => {
-                !message.is_of_other(self.agent)
-                    && !(said.has_answer() && (self.is_quoted)(&said.answer_tool))
-            }
+            Some(message @ Message::Assistant(said)) => !message.is_of_other(self.agent) && !is_quoted(said),
             _ => false,
         };
         match before.next() {
@@ -157,7 +155,7 @@ fn foreign_text(agent: &str, message: &Message) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{AssistantMessage, ToolMessage};
+    use crate::message::ToolMessage;
     use toolkit_core::ToolCall;
 
     /// Returns the messages that `agent` reads, of which no answer is quoted.
