@@ -229,7 +229,7 @@ impl Conversation {
         let has_replaced = self.replaced.len() != saved.map_or(0, |marks| marks.replaced)
             || is_reset && !self.replaced.is_empty();
         let has_removed_calls = is_reset || saved.is_some_and(|marks| marks.has_removed_calls);
-        let removed_calls = has_removed_calls.then(|| self.removed_calls.clone()).unwrap_or_default();
+        let removed_calls = if has_removed_calls { self.removed_calls.clone() } else { Keys::default() };
         let changes = Changes {
             node: node.to_vec(),
             dropped: saved.map_or(0, |marks| marks.dropped),
