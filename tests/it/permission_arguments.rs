@@ -2,12 +2,14 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Builder;
 use toolkit::middleware::{Approval, PermissionRule, Permissions};
 use toolkit::prelude::*;
 use toolkit::{
-    AdaptedTool, ArgumentTransform, ErrorKind, ToolDefinition, ToolFuture, ToolName, ToolProvider,
+    AdaptedTool, ArgumentTransform, ClosureTool, ErrorKind, ToolDefinition, ToolFuture, ToolName,
+    ToolProvider,
 };
 
 /// The texts of the calls that a tool has received.
@@ -193,7 +195,7 @@ enum Adjacent {
     Nothing,
 }
 
-#[derive(Debug, ToolParams)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, ToolParams)]
 enum Mode {
     Read,
     #[serde(alias = "rm")]
@@ -285,5 +287,42 @@ async fn conditions_read_own_names_in_every_spelling() {
         for spelling in spellings {
             assert_eq!(run(&spelling).await, (expected.clone(), Some(own.clone())), "{spelling}");
         }
+    }
+}
+
+#[derive(Debug, ToolParams)]
+#[expect(dead_code, reason = "only shown")]
+struct ByMode {
+    mode: Mode,
+}
+
+#[derive(Debug, ToolParams)]
+#[expect(dead_code, reason = "only shown")]
+struct ByKey {
+    limits: BTreeMap<Mode, String>,
+}
+
+#[tokio::test]
+async fn conditions_read_own_names_in_a_tool_without_constraints() {
+    let mode = ClosureTool::new("mode", "", |it: ByMode| format!("{it:?}")).expect("an object");
+    let limit = ClosureTool::new("limit", "", |it: ByKey| format!("{it:?}")).expect("an object");
+    let registry = ToolRegistry::from_tools([mode, limit]).expect("two tools");
+    let removes =
+        |arguments: &Value| arguments["mode"] == "Remove" || !arguments["limits"]["Remove"].is_null();
+    let rule = PermissionRule::deny("never").when(move |_, arguments| removes(arguments));
+    let permissions = Permissions::new().rule(rule).rule(PermissionRule::allow());
+    let dispatcher = Dispatcher::new(registry).expect("complete").with_middleware(permissions);
+    for (tool, arguments, is_denied) in [
+        ("mode", json!({"mode": "Read"}), false),
+        ("mode", json!({"mode": "rm"}), true),
+        ("mode", json!({"mode": {"rm": null}}), true),
+        ("mode", json!({"mode": {"Remove": null}}), true),
+        ("limit", json!({"limits": {"Read": "5"}}), false),
+        ("limit", json!({"limits": {"rm": "5"}}), true),
+    ] {
+        let call = ToolCall::new("1", tool, arguments.to_string());
+        let result = dispatcher.dispatch([call]).await.remove(0);
+        let expected = if is_denied { Some(ErrorKind::Denied) } else { None };
+        assert_eq!(result.error().map(ToolError::kind), expected, "{arguments}: {result:?}");
     }
 }

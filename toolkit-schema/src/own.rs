@@ -124,13 +124,15 @@ pub fn mark_lists_of_author(schema: &mut Schema) {
     *schema = value.try_into().unwrap_or_default();
 }
 
-/// Removes the marks of a schema that no argument is checked against.
+/// Removes the marks of a schema that no argument is checked against. Aliases stay, because rules read own names.
 pub fn unmark_all(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         if keywords.get(OF_TYPE).is_some_and(|mark| mark != &Value::Bool(false)) {
             keywords.shift_remove(OF_TYPE);
         }
-        keywords.shift_remove(NAMES);
+        if keywords.get(NAMES).and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            keywords.shift_remove(NAMES);
+        }
     });
 }
 

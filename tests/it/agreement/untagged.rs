@@ -103,7 +103,10 @@ pub(super) fn write_choices(random: &mut Random, out: &mut String) -> std::fmt::
         }
         *out += "}\n";
     }
-    let tools: String = (0..CHOICES).map(|index| format!("take::<Held<C{index}>>(),")).collect();
+    let choices = (0..CHOICES).map(|index| format!("take::<Held<C{index}>>(),"));
+    // Tools without an untagged enum need no check, and show own names, too.
+    let tools: String =
+        choices.chain(CHOSEN.iter().skip(1).map(|it| format!("take::<Held<{it}>>(),"))).collect();
     writeln!(
         out,
         "pub(crate) fn choices() -> Vec<toolkit::ClosureTool> {{
