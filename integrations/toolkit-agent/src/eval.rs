@@ -75,13 +75,15 @@ pub use transcript::{CalledTool, Transcript};
 use crate::agent::Agent;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
+use crate::helpers::lock;
 use crate::model::{BoxModel, ChatModel, Price};
 use crate::options::RunOptions;
 use crate::span::in_current;
-use observed::Observed;
+use observed::{Observed, Seen};
 use scorer::DynScorer;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::mem::take;
+use std::sync::{Arc, Mutex};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
@@ -105,7 +107,6 @@ pub struct Trial {
 struct Candidate {
     name: Arc<str>,
     model: BoxModel,
-    price: Price,
 }
 
 /// A set of tasks, the models to ask, and the scorers.
@@ -149,16 +150,12 @@ impl Eval {
     ///
     /// The same model may be added under several names, to compare instructions, options or tools. The
     /// function that builds the agent reads the name from [`Trial::model_name`] and chooses between them.
+    ///
+    /// The report contains the cost of [priced](crate::model::Priced) models.
     #[must_use]
-    pub fn model(self, name: impl Into<String>, model: impl ChatModel) -> Self {
-        self.priced_model(name, model, Price::default())
-    }
-
-    /// Adds a model with the price of its tokens, so that the report contains the cost.
-    #[must_use]
-    pub fn priced_model(mut self, name: impl Into<String>, model: impl ChatModel, price: Price) -> Self {
+    pub fn model(mut self, name: impl Into<String>, model: impl ChatModel) -> Self {
         let name: String = name.into();
-        self.candidates.push(Candidate { name: name.into(), model: model.boxed(), price });
+        self.candidates.push(Candidate { name: name.into(), model: model.boxed() });
         self
     }
 
@@ -185,39 +182,41 @@ impl Eval {
         let build = Arc::new(move |trial| agent(trial).map_err(Into::into));
         let mut waiting = self.trials().into_iter();
         let mut reports: Vec<TrialReport> = Vec::new();
-        let (mut running, mut indexes) = (JoinSet::new(), HashMap::new());
+        let (mut running, mut begun) = (JoinSet::new(), HashMap::new());
         loop {
             while running.len() < self.concurrency
-                && let Some((trial, price)) = waiting.next()
+                && let Some(trial) = waiting.next()
             {
                 let (build, scorers) = (build.clone(), self.scorers.clone());
-                let index = reports.len();
-                reports.push(TrialReport::new(&trial));
-                let id = running
-                    .spawn(in_current(async move { conduct(trial, price, &*build, &scorers).await }))
-                    .id();
-                indexes.insert(id, index);
+                let conducted = Arc::new(Mutex::new(TrialReport::new(&trial)));
+                let (index, ended) = (reports.len(), conducted.clone());
+                reports.push(TrialReport::default());
+                let conduct = async move { conduct(trial, &*build, &scorers, &conducted).await };
+                begun.insert(running.spawn(in_current(conduct)).id(), (index, ended));
             }
             let Some(ended) = running.join_next_with_id().await else { break };
             let id = ended.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
-            let Some(report) = indexes.remove(&id).and_then(|index| reports.get_mut(index)) else { continue };
-            match ended {
-                Ok((_, finished)) => *report = finished,
-                Err(panicked) => report.error = Some(format!("the trial has panicked: {panicked}")),
+            let Some((index, conducted)) = begun.remove(&id) else { continue };
+            let mut report = take(&mut *lock(&conducted));
+            if let Err(panicked) = ended {
+                report.error = Some(format!("the trial has panicked: {panicked}"));
+            }
+            if let Some(place) = reports.get_mut(index) {
+                *place = report;
             }
         }
         let names = self.candidates.iter().map(|candidate| candidate.name.to_string());
         Report::new(names.collect(), reports)
     }
 
-    /// Returns all trials in their order, each with the token price of its model.
-    fn trials(&self) -> Vec<(Trial, Price)> {
+    /// Returns all trials in their order.
+    fn trials(&self) -> Vec<Trial> {
         let mut trials = Vec::new();
-        for Candidate { name, model, price } in &self.candidates {
+        for Candidate { name, model } in &self.candidates {
             for repetition in 1..=self.repetitions {
                 trials.extend(self.tasks.iter().map(|task| {
                     let (task, model_name, model) = (task.clone(), name.clone(), model.clone());
-                    (Trial { task, model_name, model, repetition }, *price)
+                    Trial { task, model_name, model, repetition }
                 }));
             }
         }
@@ -225,18 +224,40 @@ impl Eval {
     }
 }
 
-/// Runs and scores one trial.
+/// A trial in progress. Its end writes the report, also if the trial panics.
+struct Conducted<'a> {
+    report: TrialReport,
+    seen: Seen,
+    started: Instant,
+    place: &'a Mutex<TrialReport>,
+}
+
+impl Drop for Conducted<'_> {
+    fn drop(&mut self) {
+        let Self { report, seen, started, place } = self;
+        let (bill, model_calls) = seen.counts();
+        (report.usage, report.cost, report.model_calls) =
+            (bill.usage, bill.cost(&Price::default()), model_calls);
+        if report.duration.is_zero() {
+            report.duration = started.elapsed();
+        }
+        *lock(place) = take(report);
+    }
+}
+
+/// Runs and scores one trial, and writes its report to `place`.
 async fn conduct(
     mut trial: Trial,
-    price: Price,
     build: &(dyn Fn(Trial) -> Result<Agent, AgentError> + Send + Sync),
     scorers: &[Arc<dyn DynScorer>],
-) -> TrialReport {
-    let mut report = TrialReport::new(&trial);
+    place: &Mutex<TrialReport>,
+) {
     let (observed, seen) = Observed::new(trial.model);
     trial.model = observed.boxed();
-    let task = trial.task.clone();
-    let started = Instant::now();
+    let (task, started) = (trial.task.clone(), Instant::now());
+    // Created first: it is dropped after everything that counts tokens.
+    let mut conducted = Conducted { report: TrialReport::new(&trial), seen: seen.clone(), started, place };
+    let report = &mut conducted.report;
     let mut conversation = Conversation::default();
     let ended = match build(trial) {
         Ok(agent) => {
@@ -246,15 +267,13 @@ async fn conduct(
         Err(error) => Err(error.into()),
     };
     report.duration = started.elapsed();
-    (report.usage, report.model_calls) = seen.usage();
-    report.cost = price.of(report.usage);
     report.error = ended.as_ref().err().map(ToString::to_string);
-    let transcript = Transcript::new(conversation.messages(), ended.ok(), seen.tools()).await;
-    report.scores = task.score(&transcript).await;
+    report.transcript = Transcript::new(conversation.messages(), ended.ok(), seen.tools()).await;
+    report.scores = task.score(&report.transcript).await;
     // After an error, there is no answer that the scorers of the eval could rate.
     if report.error.is_none() {
         for scorer in scorers {
-            match scorer.score(&task, &transcript).await {
+            match scorer.score(&task, &report.transcript).await {
                 Ok(score) => {
                     report.scorer_usage += score.usage;
                     report.scores.push(score.named(scorer.name()));
@@ -266,6 +285,4 @@ async fn conduct(
             }
         }
     }
-    report.transcript = transcript;
-    report
 }

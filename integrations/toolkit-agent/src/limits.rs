@@ -2,7 +2,7 @@
 
 use crate::error::{AgentError, Limit};
 use crate::helpers::lock;
-use crate::model::{Price, Usage};
+use crate::model::Usage;
 use crate::output::Spent;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -39,8 +39,8 @@ pub struct Limits {
     /// last model call may exceed it.
     pub max_tokens: Option<u64>,
     /// The maximum cost of all model calls, in the currency of the [price](crate::AgentBuilder::price). It is
-    /// checked before each model call, so the last model call may exceed it. Agents without a price cost
-    /// nothing.
+    /// checked before each model call, so the last model call may exceed it. Agents and
+    /// [models](crate::model::Priced) without a price cost nothing.
     pub max_cost: Option<f64>,
     /// The maximum duration of the run. If a [save](crate::RunOptions::with_autosave) is in progress at the
     /// end, it gets five more seconds.
@@ -179,13 +179,13 @@ impl Budget {
         is_free
     }
 
-    pub(crate) fn add_usage(&self, usage: Usage, price: &Price) {
+    pub(crate) fn add_usage(&self, usage: Usage, cost: f64) {
         if let Some(outer) = &self.outer {
-            outer.add_usage(usage, price);
+            outer.add_usage(usage, cost);
         }
-        let (sum, cost) = &mut *lock(&self.spent);
-        *sum += usage;
-        *cost += price.of(usage);
+        let spent = &mut *lock(&self.spent);
+        spent.0 += usage;
+        spent.1 += cost;
     }
 
     /// Sets the tokens, the cost and the numbers of calls that the run had used before an interruption. Does

@@ -1,15 +1,18 @@
 //! Language models, their requests and their responses.
 
+mod bill;
 mod boxed;
 mod error;
 mod fallback;
 mod options;
 mod overflow;
+mod priced;
 mod response;
 mod retry;
 mod settings;
 mod stream;
 
+pub(crate) use bill::{Account, Bill, Billing};
 pub use boxed::BoxModel;
 pub(crate) use error::has_media;
 pub use error::{ModelError, ModelErrorKind};
@@ -17,6 +20,7 @@ pub use fallback::Fallback;
 pub use options::{ModelOptions, OutputFormat, OutputLosses};
 #[cfg(feature = "_http")]
 pub(crate) use overflow::CONTEXT_CODES;
+pub use priced::Priced;
 pub use response::{FinishReason, ModelResponse, Price, RequestLoss, Usage};
 pub use retry::{ModelRetry, Retrying};
 pub use settings::{CachePoint, Effort, PromptCache, ServerState, ServiceTier, Thinking};
@@ -44,6 +48,8 @@ pub struct ModelRequest {
     pub options: Arc<ModelOptions>,
     /// Whether the provider goes on with the request. `None` if no agent asks for it.
     pub(crate) running: Option<Arc<AtomicBool>>,
+    /// Counts the tokens of a request that is dropped. `None` if no agent asks.
+    pub(crate) account: Option<Account>,
 }
 
 impl ModelRequest {
@@ -57,6 +63,7 @@ impl ModelRequest {
             tool_use: ToolConfig::default(),
             options: Arc::default(),
             running: None,
+            account: None,
         }
     }
 
@@ -71,12 +78,12 @@ impl ModelRequest {
         }
     }
 
-    /// Returns the request, which notes from now on whether the provider goes on with it.
-    pub(crate) fn watched(&self) -> Self {
-        Self { running: Some(Arc::default()), ..self.clone() }
+    /// Notes from now on whether the provider goes on with the request.
+    pub(crate) fn watch(&mut self) {
+        self.running = Some(Arc::default());
     }
 
-    /// Returns whether the provider goes on with the [watched](Self::watched) request.
+    /// Returns whether the provider goes on with the [watched](Self::watch) request.
     pub(crate) fn is_running_in_background(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.load(Ordering::Relaxed))
     }

@@ -9,6 +9,7 @@ use tokio::time::sleep;
 use toolkit_agent::eval::{
     CallMatch, Eval, ExpectedAnswer, Judge, Report, Score, Scorer, Task, Transcript, Trial, TrialReport,
 };
+use toolkit_agent::model::Priced;
 use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::{
     Agent, AgentError, ChatModel, Limits, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
@@ -107,6 +108,7 @@ async fn a_failure_does_not_affect_other_trials() {
     #[derive(Clone)]
     enum Fault {
         Model,
+        ModelPanics,
         Build,
         BuildPanics,
         CheckPanics,
@@ -125,19 +127,29 @@ async fn a_failure_does_not_affect_other_trials() {
             }
         }
     }
-    for (fault, words) in [
-        (Fault::Model, "overloaded"),
-        (Fault::Build, "no tools"),
-        (Fault::BuildPanics, "panicked"),
-        (Fault::CheckPanics, "panicked"),
-        (Fault::Scorer, "scorer `refuses` failed: no opinion"),
+    let call = ToolCall::new("1", "add", r#"{"a": 17, "b": 25}"#);
+    // The fault, its error, and the number of answers in the trial with the fault.
+    for (fault, words, answers) in [
+        (Fault::Model, "overloaded", 1),
+        (Fault::ModelPanics, "panicked", 1),
+        (Fault::Build, "no tools", 0),
+        (Fault::BuildPanics, "panicked", 0),
+        (Fault::CheckPanics, "panicked", 2),
+        (Fault::Scorer, "scorer `refuses` failed: no opinion", 2),
     ] {
         for concurrency in [1, 3] {
             let model = ScriptedModel::new().fallback({
-                let fault = fault.clone();
-                move |request| match (&fault, request.messages[0].to_text().as_str()) {
-                    (Fault::Model, "bad") => Err(ModelError::from_status(503, "overloaded")),
-                    _ => Ok(ModelResponse::text("done")),
+                let (fault, call) = (fault.clone(), call.clone());
+                move |request| {
+                    let usage = Usage::new(100, 10);
+                    if request.messages.len() == 1 {
+                        return Ok(ModelResponse::calls([call.clone()]).with_usage(usage));
+                    }
+                    match (&fault, request.messages[0].to_text().as_str()) {
+                        (Fault::Model, "bad") => Err(ModelError::from_status(400, "overloaded")),
+                        (Fault::ModelPanics, "bad") => panic!("oh"),
+                        _ => Ok(ModelResponse::text("done").with_usage(usage)),
+                    }
                 }
             });
             let build = {
@@ -168,6 +180,11 @@ async fn a_failure_does_not_affect_other_trials() {
             let error = report.trials[1].error.clone().unwrap_or_default();
             assert!(error.contains(words), "{error}");
             assert_eq!(report.summary("m").unwrap().errors, 1);
+            let used = report.trials.iter().map(|trial| trial.usage.input_tokens);
+            assert_eq!(used.collect::<Vec<_>>(), [200, answers * 100, 200]);
+            let calls = report.trials.iter().map(|trial| trial.transcript.calls.len());
+            let is_lost = matches!(fault, Fault::ModelPanics) || answers == 0;
+            assert_eq!(calls.collect::<Vec<_>>(), [1, usize::from(!is_lost), 1]);
         }
     }
 }
@@ -251,8 +268,8 @@ async fn tokens_of_failed_runs_are_counted() {
             Agent::builder(trial.model).tools(tools()).limits(limits).streaming(streaming).build()
         };
         let model = ScriptedModel::new().fallback(call);
-        let price = Price::per_million(1.0, 10.0);
-        let report = Eval::new([Task::new("a", "?")]).priced_model("m", model, price).run(build).await;
+        let model = Priced::new(model, Price::per_million(1.0, 10.0));
+        let report = Eval::new([Task::new("a", "?")]).model("m", model).run(build).await;
         let summary = report.summary("m").unwrap();
         assert_eq!((summary.errors, summary.model_calls, summary.tool_calls), (1, 3, 3));
         assert_eq!(summary.usage, Usage::new(3_000, 300));

@@ -5,23 +5,26 @@ use crate::conversation::{Conversation, Keys};
 use crate::event::RunScope;
 use crate::helpers::lock;
 use crate::message::Messages;
+use crate::model::{Bill, Billing, Price};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem::take;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use toolkit_core::CallId;
 
-/// The run of an agent that calls tools, for the tools.
+/// The run of an agent, for its tools and its model.
 #[derive(Debug)]
 pub(crate) struct Caller {
     pub(crate) run: Run,
     pub(crate) called: CalledAgents,
+    /// The price of tokens without a known cost.
+    price: Price,
     is_unsaved: AtomicBool,
 }
 
 impl Caller {
-    pub(crate) fn new(run: &Run) -> Self {
-        Self { run: run.clone(), called: CalledAgents::default(), is_unsaved: AtomicBool::new(false) }
+    pub(crate) fn new(run: &Run, price: Price) -> Self {
+        Self { run: run.clone(), called: CalledAgents::default(), price, is_unsaved: AtomicBool::new(false) }
     }
 
     /// Notes that results could not be saved. No further call of the agent begins.
@@ -32,6 +35,12 @@ impl Caller {
     /// Returns whether no further call of the agent may begin.
     pub(crate) fn has_stopped(&self) -> bool {
         self.is_unsaved.load(Ordering::Relaxed) || self.run.has_stopped()
+    }
+}
+
+impl Billing for Caller {
+    fn add(&self, bill: Bill) {
+        self.run.add_bill(bill, &self.price);
     }
 }
 

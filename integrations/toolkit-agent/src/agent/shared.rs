@@ -8,7 +8,7 @@ use crate::error::AgentError;
 use crate::event::{RunEvent, RunScope};
 use crate::helpers::{lock, new_id};
 use crate::limits::Budget;
-use crate::model::{Price, RequestLoss, Usage};
+use crate::model::{Bill, Price, RequestLoss};
 use crate::options::RunOptions;
 use crate::pending::Decisions;
 use crate::session::{Journal, Sessions};
@@ -115,10 +115,11 @@ impl Run {
         }))
     }
 
-    /// Adds the tokens of a model call to the budget of the run and to the spans of the agents.
-    pub(crate) fn add_usage(&self, usage: Usage, price: &Price) {
-        self.0.usage.add(usage);
-        self.0.budget.add_usage(usage, price);
+    /// Adds the tokens of model calls to the budget of the run and to the spans of the agents. `price` applies to
+    /// tokens without a known cost.
+    pub(super) fn add_bill(&self, bill: Bill, price: &Price) {
+        self.0.usage.add(bill.usage);
+        self.0.budget.add_usage(bill.usage, bill.cost(price));
     }
 
     /// Returns the tokens to record in the span of the agent.

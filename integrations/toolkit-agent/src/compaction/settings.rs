@@ -3,7 +3,7 @@
 use super::count::{CountTokens, TokenEstimate};
 use super::summary::SummaryRequest;
 use crate::helpers::BoxFuture;
-use crate::model::{BoxModel, ChatModel, ModelOptions, Price};
+use crate::model::{BoxModel, ChatModel, ModelOptions};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -71,7 +71,6 @@ pub struct Compaction {
     pub(crate) summarizer: Option<Summarizer>,
     pub(crate) summary_options: Option<ModelOptions>,
     pub(crate) summary_instructions: Option<String>,
-    pub(crate) summary_price: Option<Price>,
 }
 
 /// The source of summaries: a model, or a function of the program.
@@ -108,7 +107,6 @@ impl Compaction {
             summarizer: None,
             summary_options: None,
             summary_instructions: None,
-            summary_price: None,
         }
     }
 
@@ -227,8 +225,6 @@ setters! { Compaction:
     with_summary_options(summary_options: ModelOptions) = Some(summary_options);
     /// Sets the instructions of the model for summaries.
     with_summary_instructions(summary_instructions: impl Into<String>) = Some(summary_instructions.into());
-    /// Sets the price of the model for summaries. The default is the price of the agent.
-    with_summary_price(summary_price: Price) = Some(summary_price);
 }
 
 debug!(Compaction, self, "window": self.window, "has_summaries": self.summarizer.is_some());

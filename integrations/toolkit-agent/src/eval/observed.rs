@@ -2,8 +2,8 @@
 
 use crate::helpers::lock;
 use crate::model::{
-    BoxModel, ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat,
-    OutputLosses, Usage,
+    Account, Bill, Billing, BoxModel, ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse,
+    ModelStream, OutputFormat, OutputLosses, Usage,
 };
 use futures_core::Stream;
 use std::pin::Pin;
@@ -23,16 +23,16 @@ pub(super) struct Seen(Arc<Mutex<Counts>>);
 
 #[derive(Default)]
 struct Counts {
-    usage: Usage,
+    bill: Bill,
     model_calls: u32,
     tools: Vec<Arc<ToolRegistry>>,
 }
 
 impl Seen {
     /// Returns the tokens and the number of model calls counted so far.
-    pub(super) fn usage(&self) -> (Usage, u32) {
+    pub(super) fn counts(&self) -> (Bill, u32) {
         let counts = lock(&self.0);
-        (counts.usage, counts.model_calls)
+        (counts.bill, counts.model_calls)
     }
 
     /// Returns the tool registries of all requests, without repetitions.
@@ -48,11 +48,8 @@ impl Seen {
         }
     }
 
-    fn answer(&self, answer: Result<&ModelResponse, &ModelError>) {
-        let response = answer.map_or_else(|error| error.partial.as_deref(), Some);
-        if let Some(response) = response {
-            lock(&self.0).usage += response.billed();
-        }
+    fn add(&self, bill: Bill) {
+        lock(&self.0).bill += bill;
     }
 }
 
@@ -72,17 +69,25 @@ impl ChatModel for Observed {
         ChatModel::provider(&self.model)
     }
 
-    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+    async fn respond(&self, mut request: ModelRequest) -> Result<ModelResponse, ModelError> {
         self.seen.request(&request);
+        let observer = Observer::new(&self.seen, &request);
+        request.bill_to(&observer);
         let answer = ChatModel::respond(&self.model, request).await;
-        self.seen.answer(answer.as_ref());
+        self.seen.add(answer.as_ref().map_or_else(ModelError::billed, ModelResponse::billed));
         answer
     }
 
-    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+    async fn stream(&self, mut request: ModelRequest) -> Result<ModelStream, ModelError> {
         self.seen.request(&request);
+        let observer = Observer::new(&self.seen, &request);
+        request.bill_to(&observer);
         let stream = ChatModel::stream(&self.model, request).await;
-        stream.map(|stream| ModelStream::new(ObservedStream { stream, seen: self.seen.clone() }))
+        if let Err(error) = &stream {
+            self.seen.add(error.billed());
+        }
+        let reported = Usage::default();
+        stream.map(|stream| ModelStream::new(ObservedStream { stream, reported, observer }))
     }
 
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
@@ -90,9 +95,33 @@ impl ChatModel for Observed {
     }
 }
 
-struct ObservedStream {
-    stream: ModelStream,
+/// Counts the tokens of a request that is dropped, also for the run of the trial.
+struct Observer {
     seen: Seen,
+    run: Option<Account>,
+}
+
+impl Observer {
+    fn new(seen: &Seen, request: &ModelRequest) -> Arc<Self> {
+        Arc::new(Self { seen: seen.clone(), run: request.account.clone() })
+    }
+}
+
+impl Billing for Observer {
+    fn add(&self, bill: Bill) {
+        self.seen.add(bill);
+        if let Some(run) = &self.run {
+            run.add(bill);
+        }
+    }
+}
+
+struct ObservedStream {
+    /// Dropped before `observer`, which counts what it has not reported.
+    stream: ModelStream,
+    /// The tokens reported so far, until the stream ends with others.
+    reported: Usage,
+    observer: Arc<Observer>,
 }
 
 impl Stream for ObservedStream {
@@ -100,11 +129,26 @@ impl Stream for ObservedStream {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let delta = ready!(Pin::new(&mut self.stream).poll_next(cx));
-        match &delta {
-            Some(Ok(ModelDelta::Done(response))) => self.seen.answer(Ok(response)),
-            Some(Err(error)) => self.seen.answer(Err(error)),
-            _ => {}
-        }
+        let ended = match &delta {
+            Some(Ok(ModelDelta::Usage(reported))) => {
+                self.reported = *reported;
+                return Poll::Ready(delta);
+            }
+            Some(Ok(ModelDelta::Done(response))) => response.billed(),
+            Some(Err(error)) => match error.billed() {
+                bill if bill.is_empty() => self.reported.into(),
+                bill => bill,
+            },
+            _ => return Poll::Ready(delta),
+        };
+        self.reported = Usage::default();
+        self.observer.seen.add(ended);
         Poll::Ready(delta)
+    }
+}
+
+impl Drop for ObservedStream {
+    fn drop(&mut self) {
+        self.observer.seen.add(self.reported.into());
     }
 }

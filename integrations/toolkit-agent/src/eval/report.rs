@@ -22,7 +22,7 @@ pub struct Report {
 }
 
 /// One trial in a [`Report`].
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 #[non_exhaustive]
 pub struct TrialReport {
     /// The id of the task.
@@ -95,14 +95,7 @@ impl TrialReport {
             task: trial.task.id.clone(),
             model: trial.model_name.to_string(),
             repetition: trial.repetition,
-            scores: Vec::new(),
-            error: None,
-            model_calls: 0,
-            usage: Usage::default(),
-            scorer_usage: Usage::default(),
-            cost: 0.0,
-            duration: Duration::ZERO,
-            transcript: Transcript::default(),
+            ..Self::default()
         }
     }
 

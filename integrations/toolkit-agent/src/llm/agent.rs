@@ -19,7 +19,7 @@ use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::limits::Limits;
 use crate::message::{Message, UserMessage};
-use crate::model::{ModelErrorKind, ModelRequest, ModelResponse, ServerState, Usage};
+use crate::model::{Billing as _, ModelErrorKind, ModelRequest, ModelResponse, ServerState, Usage};
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
 use std::borrow::Cow;
@@ -122,7 +122,7 @@ impl LlmAgent {
             false => None,
         };
         let mut breaks = 0;
-        let caller = Arc::new(Caller::new(run));
+        let caller = Arc::new(Caller::new(run, self.settings.price));
         let mut last = None;
         loop {
             run.check_cancelled()?;
@@ -313,6 +313,7 @@ impl LlmAgent {
             tool_use: settings.tool_config.clone(),
             options: options.clone(),
             running: None,
+            account: None,
         };
         if is_changed {
             Arc::make_mut(&mut request.options).server_state = Some(ServerState::Responses);
@@ -328,7 +329,7 @@ impl LlmAgent {
         dispatcher: &Dispatcher,
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
-        let (run, Settings { name, callbacks, price, .. }) = (calls.run, &self.settings);
+        let (run, Settings { name, callbacks, .. }) = (calls.run, &self.settings);
         run.0.budget.take_model_call()?;
         let mut request = self.fitting_request(dispatcher, calls).await?;
         let mut is_compacted = false;
@@ -340,7 +341,7 @@ impl LlmAgent {
             };
             let asked = match proceed {
                 ControlFlow::Break(response) => break response,
-                ControlFlow::Continue(request) => self.ask(&request, calls).await,
+                ControlFlow::Continue(mut request) => self.ask(&mut request, calls).await,
             };
             let error = match asked {
                 Ok(response) => break response,
@@ -368,7 +369,7 @@ impl LlmAgent {
             (request, is_compacted) = (shorter, true);
         };
         run.emit_losses(name, &response.losses);
-        run.add_usage(response.billed(), price);
+        calls.caller.add(response.billed());
         match callbacks.may_change_calls() {
             true => run.until_stopped(Box::pin(callbacks.after(response, calls.scope))).await?,
             false => Ok(response),

@@ -9,7 +9,8 @@ use crate::conversation::{Conversation, Turn};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::model::{
-    FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, Usage,
+    Billing as _, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
+    ModelStream, Usage,
 };
 use crate::span::{ModelCall, ModelSpan};
 use futures_core::Stream;
@@ -26,13 +27,15 @@ impl LlmAgent {
     /// tool call starts as soon as it is complete, unless an `after_model` callback may change the call.
     pub(super) async fn ask(
         &self,
-        request: &ModelRequest,
+        request: &mut ModelRequest,
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
-        let (run, Settings { name, model, retry, price, .. }) = (calls.run, &self.settings);
+        let (run, Settings { name, model, retry, .. }) = (calls.run, &self.settings);
         calls.one_call = request.tool_use.parallel == Some(false);
-        let watched = request.options.background.then(|| request.watched());
-        let request = watched.as_ref().unwrap_or(request);
+        request.bill_to(calls.caller);
+        if request.options.background {
+            request.watch();
+        }
         for attempt in 1_u32.. {
             run.emit(|| RunEvent::ModelCalled {
                 agent: name.clone(),
@@ -57,9 +60,7 @@ impl LlmAgent {
                 // The caller counts the tokens that were reported before the run stopped the attempt.
                 Err(error) => return Err(error),
             };
-            if let Some(partial) = &error.partial {
-                run.add_usage(partial.billed(), price);
-            }
+            calls.caller.add(error.billed());
             calls.conversation.discard_turn();
             calls.counted.clear();
             calls.held.clear();
@@ -86,7 +87,7 @@ impl LlmAgent {
     /// Counts the tokens that were reported before the run stopped the model call.
     pub(super) fn count_stopped(&self, calls: &TurnCalls<'_>) {
         if !calls.reported.is_empty() {
-            calls.run.add_usage(calls.reported, &self.settings.price);
+            calls.caller.add(calls.reported.into());
         }
     }
 

@@ -17,6 +17,7 @@ use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use toolkit_core::{Batch, ErrorKind, ToolCall, ToolError, ToolResult};
@@ -40,7 +41,7 @@ pub(super) struct TurnCalls<'a> {
     /// Whether the request allows only one call per message. Some servers and providers ignore this setting.
     pub(super) one_call: bool,
     /// The run and the agents called as tools in this turn.
-    pub(super) caller: &'a Caller,
+    pub(super) caller: &'a Arc<Caller>,
     pub(super) answer: &'a FinalAnswer<'a>,
     pub(super) scope: GuardScope<'a>,
     /// Whether the input is checked at the same time as the model answers, or the response is checked afterwards.

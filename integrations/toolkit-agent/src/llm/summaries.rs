@@ -1,14 +1,15 @@
 //! Summaries of old messages, written by a model or a function of the program.
 
-use crate::agent::Run;
+use crate::agent::{Caller, Run};
 use crate::compaction::{Compaction, Summarizer, SummaryRequest, indented, paragraphs};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::message::Message;
 use crate::model::{
-    BoxModel, ChatModel, FinishReason, ModelError, ModelErrorKind, ModelOptions, ModelRequest, ModelResponse,
-    ModelRetry, Price,
+    Billing as _, BoxModel, ChatModel, FinishReason, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
+    ModelResponse, ModelRetry, Price,
 };
+use std::sync::Arc;
 use tokio::time::{sleep, timeout};
 use toolkit_core::output::TruncationStrategy;
 
@@ -163,7 +164,7 @@ impl Summaries<'_> {
     async fn ask(
         &self,
         model: &BoxModel,
-        request: ModelRequest,
+        mut request: ModelRequest,
     ) -> Result<Result<ModelResponse, ModelError>, AgentError> {
         let run = self.run;
         let take_call = || {
@@ -173,21 +174,20 @@ impl Summaries<'_> {
         if let Err(limit) = take_call() {
             return Ok(Err(limit));
         }
-        let price = self.compaction.summary_price.as_ref().unwrap_or(self.price);
+        let caller = Arc::new(Caller::new(run, *self.price));
+        request.bill_to(&caller);
         let mut attempt = 1;
         loop {
             let (agent, name) = (|| self.agent.to_owned(), || model.name().to_owned());
             run.emit(|| RunEvent::ModelCalled { agent: agent(), model: name(), within: run.within() });
             let error = match run.until_stopped(self.attempt(model, request.clone())).await? {
                 Ok(response) => {
-                    run.add_usage(response.billed(), price);
+                    caller.add(response.billed());
                     return Ok(Ok(response));
                 }
                 Err(error) => error,
             };
-            if let Some(partial) = &error.partial {
-                run.add_usage(partial.billed(), price);
-            }
+            caller.add(error.billed());
             let Some(pause) = self.retry.pause_after(attempt, &error) else { return Ok(Err(error)) };
             // The provider bills an answer that broke off.
             if error.partial.is_some()

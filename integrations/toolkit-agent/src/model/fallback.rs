@@ -1,9 +1,9 @@
 //! A list of models. If one fails, the next one is asked.
 
-use super::response::AfterAttempts;
+use super::bill::{Account, AfterAttempts, Unreported};
 use super::{
     BoxModel, ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
-    OutputLosses, Usage,
+    OutputLosses,
 };
 
 /// A list of models to ask in order. If a model fails, the next model in the list gets the same request.
@@ -15,8 +15,8 @@ use super::{
 ///
 /// Each request begins with the first model. A stream moves to the next model only before its first piece. If
 /// no model answers, the error of the last model asked is returned, and its message lists the earlier errors.
-/// The tokens of failed models are [counted](ModelResponse::failed_usage). The request counts as one model call, and
-/// the [price](crate::AgentBuilder::price) of the agent applies to all models of the list.
+/// The tokens of failed models are [counted](ModelResponse::failed_usage). The request counts as one model call. If
+/// the models have different prices, wrap each in [`Priced`](super::Priced).
 ///
 /// ```
 /// use toolkit_agent::{Agent, ModelError, ScriptedModel};
@@ -79,24 +79,25 @@ impl Fallback {
     /// model.
     async fn first<T: AfterAttempts, Answer>(
         &self,
+        account: Option<Account>,
         ask: impl Fn(BoxModel) -> Answer + Send,
     ) -> Result<T, ModelError>
     where
         Answer: Future<Output = Result<T, ModelError>> + Send,
     {
-        let (mut earlier, mut failed) = (String::new(), Usage::default());
+        let (mut earlier, mut failed) = (String::new(), Unreported::new(account));
         for (index, model) in self.models.iter().enumerate() {
             let mut error = match ask(model.clone()).await {
-                Ok(answer) => return Ok(answer.after(failed)),
+                Ok(answer) => return Ok(failed.before(answer)),
                 Err(error) => error,
             };
             if index + 1 == self.models.len() || !self.moves_on(&error) {
                 if !earlier.is_empty() {
                     error.message = format!("{} (before: {earlier})", error.message);
                 }
-                return Err(error.after(failed));
+                return Err(error.after(failed.take()));
             }
-            failed += error.billed();
+            failed.bill += error.billed();
             if !earlier.is_empty() {
                 earlier.push_str("; ");
             }
@@ -116,7 +117,7 @@ impl ChatModel for Fallback {
     }
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        self.first(|model| {
+        self.first(request.account.clone(), |model| {
             let request = request.clone();
             async move { model.respond(request).await }
         })
@@ -124,9 +125,10 @@ impl ChatModel for Fallback {
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        self.first(|model| {
+        self.first(request.account.clone(), |model| {
             let request = request.clone();
-            async move { model.stream(request).await?.begun().await }
+            let account = request.account.clone();
+            async move { model.stream(request).await?.begun(account).await }
         })
         .await
     }

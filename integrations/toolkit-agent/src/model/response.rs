@@ -1,6 +1,6 @@
 //! Responses of models.
 
-use super::ModelError;
+use super::bill::Paid;
 use crate::message::AssistantMessage;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -25,6 +25,9 @@ pub struct ModelResponse {
     /// [`Fallback`](super::Fallback) and [`Retrying`](super::Retrying) set it.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub failed_usage: Usage,
+    /// The tokens of `usage` and `failed_usage` of models with a [price of their own](super::Priced), and their cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) paid: Option<Box<Paid>>,
     /// The name of the model that answered, as the provider returns it. It may be longer than the name in the
     /// request. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -49,51 +52,6 @@ impl ModelResponse {
     pub fn calls(calls: impl IntoIterator<Item = ToolCall>) -> Self {
         let message = AssistantMessage::default().with_calls(calls);
         Self { message, finish: FinishReason::ToolCalls, ..Self::default() }
-    }
-}
-
-impl ModelResponse {
-    /// Returns the token counts of this response and of the failed attempts before it.
-    pub(crate) fn billed(&self) -> Usage {
-        let mut billed = self.usage;
-        billed += self.failed_usage;
-        billed
-    }
-}
-
-impl ModelError {
-    /// Returns the token counts of the failed attempt and of those before it.
-    pub(super) fn billed(&self) -> Usage {
-        self.partial.as_ref().map(|partial| partial.billed()).unwrap_or_default()
-    }
-
-    /// Adds the token counts that were reported before the error, unless the error itself contains token counts.
-    pub(crate) fn reporting(mut self, reported: Usage) -> Self {
-        if !reported.is_empty() && self.billed().is_empty() {
-            self.partial.get_or_insert_default().usage = reported;
-        }
-        self
-    }
-
-    /// Adds the token counts of earlier attempts.
-    pub(super) fn after(mut self, failed: Usage) -> Self {
-        if !failed.is_empty() {
-            self.partial.get_or_insert_default().failed_usage += failed;
-        }
-        self
-    }
-}
-
-/// An answer that may come after failed attempts.
-pub(super) trait AfterAttempts {
-    /// Adds the token counts of the failed attempts.
-    fn after(self, failed: Usage) -> Self;
-}
-
-impl AfterAttempts for ModelResponse {
-    fn after(mut self, failed: Usage) -> Self {
-        self.failed_usage += failed;
-        self
     }
 }
 

@@ -1,9 +1,7 @@
 //! Retries of failed model calls.
 
-use super::response::AfterAttempts;
-use super::{
-    ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses, Usage,
-};
+use super::bill::{Account, AfterAttempts, Unreported};
+use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Settings for retries of failed model calls: the number of attempts and the pauses between them.
@@ -136,20 +134,24 @@ impl<M: ChatModel> Retrying<M> {
         Self { model, retry }
     }
 
-    async fn retry<T: AfterAttempts, Answer>(&self, ask: impl Fn() -> Answer + Send) -> Result<T, ModelError>
+    async fn retry<T: AfterAttempts, Answer>(
+        &self,
+        account: Option<Account>,
+        ask: impl Fn() -> Answer + Send,
+    ) -> Result<T, ModelError>
     where
         Answer: Future<Output = Result<T, ModelError>> + Send,
     {
-        let (mut attempt, mut failed) = (1, Usage::default());
+        let (mut attempt, mut failed) = (1, Unreported::new(account));
         loop {
             let error = match ask().await {
-                Ok(answer) => return Ok(answer.after(failed)),
+                Ok(answer) => return Ok(failed.before(answer)),
                 Err(error) => error,
             };
             let Some(pause) = self.retry.pause_after(attempt, &error) else {
-                return Err(error.after(failed));
+                return Err(error.after(failed.take()));
             };
-            failed += error.billed();
+            failed.bill += error.billed();
             tokio::time::sleep(pause).await;
             attempt += 1;
         }
@@ -166,11 +168,11 @@ impl<M: ChatModel> ChatModel for Retrying<M> {
     }
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        self.retry(|| self.model.respond(request.clone())).await
+        self.retry(request.account.clone(), || self.model.respond(request.clone())).await
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        self.retry(|| self.model.stream(request.clone())).await
+        self.retry(request.account.clone(), || self.model.stream(request.clone())).await
     }
 
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {

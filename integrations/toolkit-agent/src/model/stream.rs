@@ -1,6 +1,6 @@
 //! Streamed answers of a model.
 
-use super::response::AfterAttempts;
+use super::bill::{Account, AfterAttempts, Bill, Unreported};
 use super::{ModelError, ModelResponse, Usage};
 use crate::message::NativeMessages;
 use futures_core::Stream;
@@ -56,16 +56,14 @@ pub enum ModelDelta {
 }
 
 impl AfterAttempts for ModelStream {
-    fn after(self, failed: Usage) -> Self {
-        match failed.is_empty() {
-            true => self,
-            false => Self::new(After {
-                pieces: self,
-                has_begun: false,
-                reported: Usage::default(),
-                failed: Some(failed),
-            }),
+    fn after_attempts(self, failed: Bill, account: Option<Account>) -> Self {
+        if failed.is_empty() {
+            return self;
         }
+        let mut unreported = Unreported::new(account);
+        unreported.bill = failed;
+        let (has_begun, reported) = (false, Usage::default());
+        Self::new(After { pieces: self, has_begun, reported, failed: Some(failed), unreported })
     }
 }
 
@@ -76,7 +74,9 @@ struct After {
     /// The token counts that the stream itself has reported.
     reported: Usage,
     /// `None` after the last piece.
-    failed: Option<Usage>,
+    failed: Option<Bill>,
+    /// What is unknown to the receiver of the pieces so far.
+    unreported: Unreported,
 }
 
 impl Stream for After {
@@ -85,17 +85,21 @@ impl Stream for After {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if let (false, Some(failed)) = (self.has_begun, self.failed) {
             self.has_begun = true;
-            return Poll::Ready(Some(Ok(ModelDelta::Usage(failed))));
+            self.unreported.bill = failed.correction();
+            return Poll::Ready(Some(Ok(ModelDelta::Usage(failed.usage))));
         }
         let piece = ready!(Pin::new(&mut self.pieces).poll_next(context));
+        if matches!(piece, None | Some(Ok(ModelDelta::Done(_)) | Err(_))) {
+            self.unreported.take();
+        }
         Poll::Ready(match (piece, self.failed.take()) {
             (Some(Ok(ModelDelta::Done(response))), Some(failed)) => {
-                Some(Ok(ModelDelta::Done(Box::new(response.after(failed)))))
+                Some(Ok(ModelDelta::Done(Box::new(response.after_attempts(failed, None)))))
             }
             (Some(Err(error)), Some(failed)) => Some(Err(error.reporting(self.reported).after(failed))),
             (Some(Ok(ModelDelta::Usage(mut reported))), Some(failed)) => {
                 (self.reported, self.failed) = (reported, Some(failed));
-                reported += failed;
+                reported += failed.usage;
                 Some(Ok(ModelDelta::Usage(reported)))
             }
             // A stream may break off without an error.
@@ -116,8 +120,16 @@ pub struct ModelStream(Source);
 enum Source {
     Ready(VecDeque<Result<ModelDelta, ModelError>>),
     Running(Pin<Box<Pieces>>),
-    /// A stream whose first pieces were already received: these pieces, and the rest of the stream.
-    Begun(Box<(VecDeque<ModelDelta>, ModelStream)>),
+    /// A stream whose first pieces were already received.
+    Begun(Box<Begun>),
+}
+
+struct Begun {
+    /// The pieces that were already received.
+    first: VecDeque<ModelDelta>,
+    rest: ModelStream,
+    /// The tokens in `first`, until it is received again.
+    unreported: Unreported,
 }
 
 impl ModelStream {
@@ -144,18 +156,19 @@ impl ModelStream {
     ///
     /// # Errors
     /// [`ModelError`] if the first piece is an error, or if there are no pieces.
-    pub(super) async fn begun(mut self) -> Result<Self, ModelError> {
-        let (mut begin, mut reported) = (VecDeque::new(), Usage::default());
+    pub(super) async fn begun(mut self, account: Option<Account>) -> Result<Self, ModelError> {
+        let (mut begin, mut unreported) = (VecDeque::new(), Unreported::new(account));
         loop {
             match self.next().await.unwrap_or_else(|| Err(ModelError::cut())) {
                 // A provider may report tokens before it refuses the request.
-                Ok(ModelDelta::Usage(usage)) => reported = usage,
+                Ok(ModelDelta::Usage(usage)) => unreported.bill = usage.into(),
                 Ok(first) => {
+                    let reported = unreported.bill.usage;
                     begin.extend((!reported.is_empty()).then_some(ModelDelta::Usage(reported)));
                     begin.push_back(first);
-                    return Ok(Self(Source::Begun(Box::new((begin, self)))));
+                    return Ok(Self(Source::Begun(Box::new(Begun { first: begin, rest: self, unreported }))));
                 }
-                Err(error) => return Err(error.reporting(reported)),
+                Err(error) => return Err(error.reporting(unreported.take().usage)),
             }
         }
     }
@@ -207,9 +220,12 @@ impl Stream for ModelStream {
         match &mut self.0 {
             Source::Ready(pieces) => Poll::Ready(pieces.pop_front()),
             Source::Running(pieces) => pieces.as_mut().poll_next(context),
-            Source::Begun(begun) => match begun.0.pop_front() {
-                Some(first) => Poll::Ready(Some(Ok(first))),
-                None => Pin::new(&mut begun.1).poll_next(context),
+            Source::Begun(begun) => match begun.first.pop_front() {
+                Some(first) => {
+                    begun.unreported.take();
+                    Poll::Ready(Some(Ok(first)))
+                }
+                None => Pin::new(&mut begun.rest).poll_next(context),
             },
         }
     }

@@ -5,6 +5,7 @@ use crate::support::cancelled_after;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use toolkit_agent::compaction::{Compaction, CountTokens, SummaryRequest, TokenEstimate};
+use toolkit_agent::model::Priced;
 use toolkit_agent::{
     Agent, AgentError, Conversation, Limits, Message, ModelError, ModelErrorKind, ModelOptions,
     ModelResponse, ModelRetry, Price, RunEvent, RunOptions, ScriptedModel, Usage,
@@ -45,8 +46,7 @@ async fn a_model_summarizes_and_its_tokens_are_paid() {
         Ok(ModelResponse::text("Ada asked questions.").with_usage(Usage::new(1_000_000, 100_000)))
     });
     let compaction = Compaction::new(WINDOW)
-        .with_summary_model(summary.clone())
-        .with_summary_price(Price::per_million(2.0, 10.0));
+        .with_summary_model(Priced::new(summary.clone(), Price::per_million(2.0, 10.0)));
     let (model, agent) = talker(compaction);
     let mut conversation = Conversation::new("1");
     let mut last = None;

@@ -7,59 +7,63 @@ use futures_util::StreamExt;
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toolkit_agent::model::{BoxModel, Fallback, Retrying};
+use toolkit_agent::eval::{Eval, Task};
+use toolkit_agent::model::{BoxModel, Fallback, Priced, Retrying};
 use toolkit_agent::{
-    Agent, ChatModel, Conversation, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelRetry,
-    ModelStream, RunOptions, Usage,
+    Agent, AgentError, ChatModel, Conversation, Limits, ModelDelta, ModelError, ModelRequest, ModelResponse,
+    ModelRetry, ModelStream, Price, RunOptions, Usage,
 };
+
+/// The tokens that models have reported, and their cost.
+type Reported = Arc<Mutex<(Usage, f64)>>;
 
 /// A model that notes the tokens in its answers and errors.
 #[derive(Debug)]
 struct Counted {
     model: Behaviour,
-    reported: Arc<Mutex<Usage>>,
+    price: Price,
+    reported: Reported,
 }
 
-fn note(reported: &Mutex<Usage>, response: Option<&ModelResponse>) {
-    if let Some(response) = response {
-        let mut reported = reported.lock().unwrap();
-        *reported += response.usage;
-        *reported += response.failed_usage;
+impl Counted {
+    fn note(&self, usage: Usage) {
+        note(&self.reported, self.price, usage);
     }
 }
 
-fn note_error(reported: &Mutex<Usage>, error: &ModelError) {
-    note(reported, error.partial.as_deref());
+fn note(reported: &Reported, price: Price, usage: Usage) {
+    let reported = &mut *reported.lock().unwrap();
+    reported.0 += usage;
+    reported.1 += price.of(usage);
+}
+
+fn of_error(error: &ModelError) -> Usage {
+    error.partial.as_ref().map(|partial| partial.usage).unwrap_or_default()
 }
 
 /// The tokens that a stream has reported. If the stream has no end with other tokens, they are noted when it is
 /// dropped.
-struct Begun(Arc<Mutex<Usage>>, Usage);
+struct Begun(Reported, Price, Usage);
 
 impl Begun {
     fn note(&mut self, delta: &Result<ModelDelta, ModelError>) {
-        let Self(reported, last) = self;
-        match delta {
-            Ok(ModelDelta::Usage(usage)) => *last = *usage,
-            Ok(ModelDelta::Done(response)) => {
-                note(reported, Some(response));
-                *last = Usage::default();
+        let ended = match delta {
+            Ok(ModelDelta::Usage(usage)) => {
+                self.2 = *usage;
+                return;
             }
-            Err(error) => {
-                note_error(reported, error);
-                let has_tokens = |partial: &ModelResponse| partial.usage != Usage::default();
-                if error.partial.as_deref().is_some_and(has_tokens) {
-                    *last = Usage::default();
-                }
-            }
-            Ok(_) => {}
-        }
+            Ok(ModelDelta::Done(response)) => response.usage,
+            Err(error) if !of_error(error).is_empty() => of_error(error),
+            _ => return,
+        };
+        note(&self.0, self.1, ended);
+        self.2 = Usage::default();
     }
 }
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        *self.0.lock().unwrap() += self.1;
+        note(&self.0, self.1, self.2);
     }
 }
 
@@ -70,26 +74,72 @@ impl ChatModel for Counted {
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         let response = self.model.respond(request).await;
-        match &response {
-            Ok(response) => note(&self.reported, Some(response)),
-            Err(error) => note_error(&self.reported, error),
-        }
+        self.note(response.as_ref().map_or_else(of_error, |response| response.usage));
         response
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let reported = self.reported.clone();
         match self.model.stream(request).await {
             Ok(deltas) => {
-                let mut begun = Begun(reported, Usage::default());
+                let mut begun = Begun(self.reported.clone(), self.price, Usage::default());
                 Ok(ModelStream::new(deltas.inspect(move |delta| begun.note(delta))))
             }
             Err(error) => {
-                note_error(&reported, &error);
+                self.note(of_error(&error));
                 Err(error)
             }
         }
     }
+}
+
+/// A model: its script, its attempts, and its price, if that is not the price of the agent.
+type Asked = (Vec<Step>, u32, Option<f64>);
+
+fn asked() -> impl Strategy<Value = Asked> {
+    (prop::collection::vec(step(), 0..5), 1..4_u32, prop::option::of((1..9_u32).prop_map(f64::from)))
+}
+
+/// Creates the list of models, and notes what they report.
+fn model(asked: Vec<Asked>, hangs: bool, reported: &Reported) -> BoxModel {
+    let models = asked.into_iter().map(|(mut script, attempts, price)| {
+        script.retain(|step| hangs || !matches!(step, Step::Hang));
+        let model = Behaviour::new(script, false);
+        let model =
+            Counted { model, price: per_token(price.unwrap_or(AGENT_PRICE)), reported: reported.clone() };
+        let retry = ModelRetry::new(attempts).with_longest_retry_after(Duration::from_secs(9));
+        match price {
+            // The price is the same inside and outside of the retries.
+            Some(price) if attempts == 2 => {
+                Priced::new(Retrying::new(model, retry), per_token(price)).boxed()
+            }
+            Some(price) => Retrying::new(Priced::new(model, per_token(price)), retry).boxed(),
+            None => Retrying::new(model, retry).boxed(),
+        }
+    });
+    let mut models: Vec<BoxModel> = models.collect();
+    let first = models.remove(0);
+    match models.is_empty() {
+        true => first,
+        false => models.into_iter().fold(Fallback::new(first), Fallback::or).boxed(),
+    }
+}
+
+const AGENT_PRICE: f64 = 100.0;
+
+fn per_token(price: f64) -> Price {
+    Price::per_million(price * 1e6, price * 2e6)
+}
+
+/// What stops a run, after milliseconds.
+#[derive(Debug, Clone, Copy)]
+enum Stop {
+    Cancelled(u64),
+    /// A limit of the agent.
+    Late(u64),
+}
+
+fn stop() -> impl Strategy<Value = Stop> {
+    prop_oneof![(0..200_u64).prop_map(Stop::Cancelled), (0..200_u64).prop_map(Stop::Late),]
 }
 
 proptest! {
@@ -97,51 +147,56 @@ proptest! {
 
     #[test]
     fn a_run_counts_all_tokens_that_its_models_have_reported(
-        scripts in prop::collection::vec((prop::collection::vec(step(), 0..5), 1..4_u32), 1..4),
+        asked in prop::collection::vec(asked(), 1..4),
         attempts in 1..4_u32,
         streaming in any::<bool>(),
-        // The run itself stops model calls: milliseconds until its cancellation, and the timeout of a model call.
-        stop in prop::option::of((0..200_u64, prop::option::of(1..100_u64))),
+        // What stops the run, and the timeout of a model call.
+        stop in prop::option::of((stop(), prop::option::of(1..100_u64))),
     ) {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let reported = Arc::<Mutex<Usage>>::default();
-            let retry = |attempts| ModelRetry::new(attempts).with_longest_retry_after(Duration::from_secs(9));
-            // A stop drops the failed attempts of a model that is still asking again.
-            let count = if stop.is_some() { 1 } else { scripts.len() };
-            let models = scripts.into_iter().take(count).map(|(mut script, attempts)| {
-                script.retain(|step| stop.is_some() || !matches!(step, Step::Hang));
-                let model = Counted { model: Behaviour::new(script, false), reported: reported.clone() };
-                match attempts {
-                    _ if stop.is_some() => model.boxed(),
-                    1 => model.boxed(),
-                    _ => Retrying::new(model, retry(attempts)).boxed(),
-                }
-            });
-            let mut models: Vec<BoxModel> = models.collect();
-            let first = models.remove(0);
-            let model = match models.is_empty() {
-                true => first,
-                false => models.into_iter().fold(Fallback::new(first), Fallback::or).boxed(),
-            };
-            let agent = Agent::builder(model).tools(tools::registry(&Arc::<Executions>::default()));
-            let agent = agent.retry(retry(attempts)).streaming(streaming).build().unwrap();
-            let mut conversation = Conversation::new("1");
-            let mut limits = toolkit_agent::Limits::default().with_max_duration(Duration::from_secs(900));
-            let mut options = RunOptions::new();
-            if let Some((after, model_timeout)) = stop {
+            let mut limits = Limits::default().with_max_duration(Duration::from_secs(900));
+            if let Some((stop, model_timeout)) = stop {
                 limits.model_timeout = model_timeout.map(Duration::from_millis);
-                options = cancelled_after(Duration::from_millis(after));
+                if let Stop::Late(after) = stop {
+                    limits.max_duration = Some(Duration::from_millis(after));
+                }
             }
-            let options = options.with_limits(limits);
-            let counted = match agent.run_with(&mut conversation, "Go.", options).await {
-                Ok(output) => output.usage,
-                Err(failed) => failed.output.usage,
+            let retry = ModelRetry::new(attempts).with_longest_retry_after(Duration::from_secs(9));
+            let build = move |model: BoxModel| {
+                let agent = Agent::builder(model).tools(tools::registry(&Arc::<Executions>::default()));
+                let agent = agent.retry(retry.clone()).streaming(streaming).price(per_token(AGENT_PRICE));
+                agent.limits(limits.clone()).build().map_err(AgentError::from)
             };
-            let reported = *reported.lock().unwrap();
-            prop_assert_eq!(counted, reported);
-            Ok(())
+            let reported = Reported::default();
+            let agent = build(model(asked.clone(), stop.is_some(), &reported)).unwrap();
+            let mut conversation = Conversation::new("1");
+            let options = match stop {
+                Some((Stop::Cancelled(after), _)) => cancelled_after(Duration::from_millis(after)),
+                _ => RunOptions::new(),
+            };
+            let counted = match agent.run_with(&mut conversation, "Go.", options).await {
+                Ok(output) => (output.usage, output.cost),
+                Err(failed) => (failed.output.usage, failed.output.cost),
+            };
+            let same = |(usage, cost): (Usage, f64), reported: &Reported| {
+                let (all, price) = *reported.lock().unwrap();
+                prop_assert_eq!(usage, all);
+                prop_assert!((cost - price).abs() < 1e-3, "{cost} instead of {price}");
+                Ok(())
+            };
+            same(counted, &reported)?;
+            if !matches!(stop, Some((Stop::Cancelled(_), _))) {
+                // An eval counts the same.
+                let reported = Reported::default();
+                let eval = Eval::new([Task::new("1", "Go.")]);
+                let model = model(asked, stop.is_some(), &reported);
+                let eval = eval.model("m", Priced::new(model, per_token(AGENT_PRICE)));
+                let report = eval.run(move |trial| build(trial.model)).await;
+                same((report.trials[0].usage, report.trials[0].cost), &reported)?;
+            }
+            Ok::<(), TestCaseError>(())
         })?;
     }
 }
