@@ -74,4 +74,5 @@ mod tool_macro;
 mod toolsets;
 mod tower_services;
 mod truncation;
+mod wide_integers;
 mod wrapped_arguments;

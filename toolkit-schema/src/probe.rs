@@ -19,6 +19,7 @@ use std::ptr;
 use std::rc::Rc;
 
 mod rules;
+mod wide;
 
 /// The maximum nesting depth of the schemas to compare.
 const DEEPEST: usize = 6;
@@ -28,9 +29,6 @@ const QUESTIONS: usize = 800;
 
 /// The maximum number of members in an object that is decoded in place of a scalar.
 const MOST_MEMBERS: usize = 4;
-
-/// Text contained in the error message of a decoder without support for 128-bit integers.
-const NO_WIDE_INTEGERS: &str = "128 is not supported";
 
 /// The differences between a Rust type and its schema, found by decoding sample values.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -105,10 +103,11 @@ impl<'a> Probe<'a, '_> {
                 }
             }
         }
-        if !self.takes(&around(fitting.clone())) {
+        if !self.fits(&around(fitting.clone())) {
             return;
         }
         self.compared.insert(own);
+        self.ask_wide(own, around);
         if own.get(SINGLE).is_some() && self.takes(&around(json!(1e300))) {
             self.found.overflows = true;
         }
@@ -242,9 +241,7 @@ impl<'a> Probe<'a, '_> {
     fn refusal(&mut self, whole: &Value) -> Option<String> {
         self.left = self.left.saturating_sub(1);
         let message = (self.decode)(&whole.to_string()).err()?;
-        if message.contains(NO_WIDE_INTEGERS) {
-            self.found.unusable = Some(message.clone());
-        }
+        self.note_refusal(&message);
         Some(message)
     }
 

@@ -6,7 +6,7 @@
 use crate::bounds::matches;
 use crate::keyword::each_subschema;
 use crate::own::strip_rules;
-use crate::single::SINGLE;
+use crate::single::{SINGLE, WIDE};
 use serde_json::{Map, Value};
 
 /// The keyword that lists the aliases of a property.
@@ -45,6 +45,7 @@ pub fn strip_aliases(schema: &mut Value) -> Option<Value> {
     each_subschema(schema, &mut |keywords| {
         found |= strip_marks(keywords);
         found |= keywords.shift_remove(SINGLE) == Some(Value::Bool(true));
+        keywords.shift_remove(WIDE);
     });
     found.then_some(original)
 }

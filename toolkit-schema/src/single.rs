@@ -1,4 +1,4 @@
-//! The internal keyword for `f32` numbers. A type may turn numbers outside the range of `f32` into infinity.
+//! The internal keywords for `f32` numbers and 128-bit integers, which not all forms of types decode.
 
 use crate::keyword::each_subschema;
 use serde_json::Value;
@@ -8,12 +8,18 @@ use serde_json::Value;
 /// Its value is `true` if deserialization turns numbers outside the range of `f32` into infinity.
 pub(crate) const SINGLE: &str = "x-toolkit-single";
 
-/// Marks the numbers with the format `float` in a generated schema, because Rust stores them as `f32`.
-pub(crate) fn mark_single(schema: &mut Value) {
+/// The keyword that marks a 128-bit integer, for the comparison of the schema with its type.
+pub(crate) const WIDE: &str = "x-toolkit-wide";
+
+/// Marks the `f32` numbers and 128-bit integers in a generated schema by their formats.
+pub(crate) fn mark_numbers(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
-        if keywords.get("format").is_some_and(|format| format == "float") {
-            keywords.insert(SINGLE.to_owned(), false.into());
-        }
+        let (keyword, value) = match keywords.get("format").and_then(Value::as_str) {
+            Some("float") => (SINGLE, false),
+            Some("int128" | "uint128") => (WIDE, true),
+            _ => return,
+        };
+        keywords.insert(keyword.to_owned(), value.into());
     });
 }
 

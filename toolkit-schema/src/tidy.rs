@@ -6,7 +6,7 @@ use crate::keyword::each_subschema;
 use crate::optional::mark_optional;
 use crate::own::{NAMES, OF_TYPE, mark_rules, pack_aliases, range_of, unpack_aliases};
 use crate::properties::strip_marks;
-use crate::single::mark_single;
+use crate::single::mark_numbers;
 use crate::time::describe_time;
 use crate::types::{names, types};
 use schemars::Schema;
@@ -37,12 +37,12 @@ pub fn tidy(schema: &mut Value) {
     });
 }
 
-/// Simplifies the schema of a tool's arguments. Before that, marks every number with the format `float`, and
-/// the ranges and lists of types, because the simplification removes formats. Defaults of `null` are checked
+/// Simplifies the schema of a tool's arguments. Before that, marks `f32` numbers, 128-bit integers, and the
+/// ranges and lists of types, because the simplification removes formats. Defaults of `null` are checked
 /// first, because the simplification removes `null` from optional properties.
 pub fn tidy_arguments(schema: &mut Value) {
     each_subschema(schema, &mut check_null_default);
-    mark_single(schema);
+    mark_numbers(schema);
     mark_rules(schema);
     tidy(schema);
     each_subschema(schema, &mut mark_optional);
