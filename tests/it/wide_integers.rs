@@ -174,7 +174,14 @@ fn a_tool_with_wide_integers_builds_only_if_it_can_decode_them() {
                         assert!(output.to_text().contains('5'), "{name}: {output:?}");
                         Runs
                     }
-                    Err(_) => Refused,
+                    Err(error) => {
+                        let error = error.to_string();
+                        assert!(
+                            error.contains("the member that names the variant must come first"),
+                            "{error}"
+                        );
+                        Refused
+                    }
                 },
             };
             assert_eq!(outcome, expected, "{name}, type {index}");
