@@ -169,7 +169,7 @@ fn a_tool_with_wide_integers_builds_only_if_it_can_decode_them() {
                     assert!(error.contains("128") && error.contains(&name), "{error}");
                     Unusable
                 }
-                Ok(registry) => match runtime.block_on(registry.call(&*name, arguments)) {
+                Ok(registry) => match runtime.block_on(registry.call(&name, arguments)) {
                     Ok(output) => {
                         assert!(output.to_text().contains('5'), "{name}: {output:?}");
                         Runs

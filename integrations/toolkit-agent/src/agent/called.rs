@@ -40,7 +40,9 @@ impl Caller {
 
 impl Billing for Caller {
     fn add(&self, bill: Bill) {
-        self.run.add_bill(bill, &self.price);
+        if !bill.is_empty() {
+            self.run.add_bill(bill, &self.price);
+        }
     }
 }
 

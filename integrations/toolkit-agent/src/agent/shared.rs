@@ -118,9 +118,6 @@ impl Run {
     /// Adds the tokens of model calls to the budget of the run and to the spans of the agents. `price` applies to
     /// tokens without a known cost.
     pub(super) fn add_bill(&self, bill: Bill, price: &Price) {
-        if bill.is_empty() {
-            return;
-        }
         self.0.usage.add(bill.usage);
         self.0.budget.add_usage(bill.usage, bill.cost(price));
     }
