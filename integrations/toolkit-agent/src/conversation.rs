@@ -6,6 +6,7 @@ mod compacted;
 mod edit;
 mod keys;
 mod lost;
+mod native;
 mod nested;
 mod progress;
 mod stored;
@@ -291,7 +292,10 @@ impl Conversation {
 
     /// Returns the unfinished turn. Creates an empty turn if there is none.
     pub(crate) fn turn(&mut self) -> &mut Turn {
-        self.turn.get_or_insert_default()
+        self.turn.get_or_insert_with(|| {
+            self.turns += 1;
+            Turn::new("", self.turns)
+        })
     }
 
     /// Replaces the unfinished turn with an earlier copy of the same turn.

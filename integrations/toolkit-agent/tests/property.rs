@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use toolkit_agent::{
     Agent, AgentError, Conversation, Limits, Message, ModelRequest, ModelRetry, RunEvent, RunOptions,
-    ScriptedModel, wire,
+    ScriptedModel, Sessions, wire,
 };
 use toolkit_core::ErrorKind;
 use toolkit_wire::ApiFormat;
@@ -40,6 +40,8 @@ struct Case {
     attempts: u32,
     /// Milliseconds until the run is cancelled.
     cancel: Option<u64>,
+    /// Whether the run saves the conversation.
+    saved: bool,
     way: Way,
 }
 
@@ -67,14 +69,15 @@ fn case() -> impl Strategy<Value = Case> {
     ];
     let script = prop::collection::vec(script::step(), 0..6);
     let stop = prop::option::weighted(0.3, 0..400_u64);
-    (script, any::<bool>(), any::<bool>(), limits(), 1..4_u32, stop, way).prop_map(
-        |(script, forever, streaming, limits, attempts, cancel, way)| Case {
+    (script, any::<bool>(), any::<bool>(), limits(), 1..4_u32, stop, any::<bool>(), way).prop_map(
+        |(script, forever, streaming, limits, attempts, cancel, saved, way)| Case {
             script,
             forever,
             streaming,
             limits,
             attempts,
             cancel,
+            saved,
             way,
         },
     )
@@ -103,11 +106,15 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
         .unwrap();
     let delay = case.cancel.map(Duration::from_millis);
     let options = delay.map_or_else(RunOptions::new, cancelled_after).with_limits(case.limits.clone());
+    let sessions = Sessions::default();
+    let options = if case.saved { options.with_autosave(&sessions) } else { options };
     let begun = Instant::now();
     let mut conversation = Conversation::new("1");
     let ended = run(case, &agent, &mut conversation, options).await?;
     let took = begun.elapsed();
+    is_in_log(&sessions, &mut conversation).await?;
     conversation.settle();
+    is_in_log(&sessions, &mut conversation).await?;
 
     let most = case.limits.max_duration.unwrap();
     let most = case.cancel.map_or(most, |after| most.min(Duration::from_millis(after)));
@@ -129,6 +136,15 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
         _ => {}
     }
     goes_on(conversation).await
+}
+
+/// Saves the conversation, and checks that its log gives the same conversation.
+async fn is_in_log(sessions: &Sessions, conversation: &mut Conversation) -> Result<(), TestCaseError> {
+    sessions.save(conversation).await.unwrap();
+    let loaded = sessions.open("", "1").await.unwrap();
+    let json = |conversation| serde_json::to_value(conversation).unwrap();
+    prop_assert_eq!(json(&loaded), json(conversation));
+    Ok(())
 }
 
 /// Drives a run. Returns its result unless it was dropped.

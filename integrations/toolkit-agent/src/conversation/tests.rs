@@ -1,7 +1,11 @@
 //! Tests of conversations: turns, limits on length, and saves.
 
 use super::*;
-use toolkit_core::ToolCall;
+use crate::message::NativeMessages;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value, json};
+use toolkit_core::{ToolCall, ToolError};
 
 fn call(id: &str) -> ToolCall {
     ToolCall::new(id, "add", "{}")
@@ -59,4 +63,115 @@ fn session_values_are_saved() {
     let saved = serde_json::to_value(&conversation).unwrap();
     let restored: Conversation = serde_json::from_value(saved).unwrap();
     assert_eq!(restored.session().get("theme"), Some("dark".into()));
+}
+
+/// A change of the native form of a message.
+#[derive(Debug, Clone, Copy)]
+enum Native {
+    Part,
+    Message,
+    /// A change that later parts cannot express.
+    Field,
+    NoField,
+    New,
+}
+
+/// A change of an unfinished turn, or of what the log has.
+#[derive(Debug, Clone)]
+enum Step {
+    Text(u8),
+    Reasoning(u8),
+    Call,
+    Native(Native),
+    Edit,
+    Result(usize),
+    Pending(usize),
+    Restart(usize),
+    Restore,
+    End,
+    Begin,
+    Save,
+    /// A save that fails, and whether the log has its entry all the same.
+    FailedSave(bool),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0..3_u8).prop_map(Step::Text),
+        3 => (0..3_u8).prop_map(Step::Reasoning),
+        3 => Just(Step::Call),
+        4 => Just(Step::Native(Native::Part)),
+        3 => select(&[Native::Message, Native::Field, Native::NoField, Native::New][..]).prop_map(Step::Native),
+        1 => Just(Step::Edit),
+        2 => (0..4_usize).prop_map(Step::Result),
+        1 => (0..4_usize).prop_map(Step::Pending),
+        1 => (0..4_usize).prop_map(Step::Restart),
+        1 => Just(Step::Restore),
+        1 => Just(Step::End),
+        1 => Just(Step::Begin),
+        8 => Just(Step::Save),
+        1 => any::<bool>().prop_map(Step::FailedSave),
+    ]
+}
+
+/// Applies a step that is no save. `native` is the native form of the turn so far.
+fn change(conversation: &mut Conversation, native: &mut Vec<Value>, step: &Step) {
+    let turn = conversation.turn();
+    let calls = turn.message().calls.len();
+    let result = |outcome| ToolResult::of(&call("a"), outcome);
+    match *step {
+        Step::Text(piece) => turn.push_text(["a", "ü\n", ""][usize::from(piece)]),
+        Step::Reasoning(piece) => turn.push_reasoning(["b", "€", ""][usize::from(piece)]),
+        Step::Call => turn.push_call(call("a")),
+        Step::Native(kind) => {
+            match (kind, native.as_mut_slice()) {
+                (Native::New, _) | (_, []) => *native = vec![json!({"content": []})],
+                (Native::Message, _) => native.push(json!({"content": [calls]})),
+                (Native::Part, [.., last]) => last["content"].as_array_mut().unwrap().push(json!(calls)),
+                (Native::Field, [first, ..]) => first["field"] = json!(calls),
+                (Native::NoField, [first, ..]) => drop(first.as_object_mut().unwrap().remove("field")),
+            }
+            turn.set_native(NativeMessages::new("own", native.clone()));
+        }
+        Step::Edit => turn.edit(|message| {
+            message.text.pop();
+            message.drop_native();
+            message.calls.pop();
+        }),
+        Step::Result(position) => conversation.add_result(result(Ok("ok".into())).with_position(position)),
+        Step::Pending(position) => {
+            conversation.add_result(result(Err(ToolError::deferred("add"))).with_position(position));
+        }
+        Step::Restart(position) => turn.restart(position),
+        Step::Restore => {
+            let turn = turn.clone();
+            conversation.restore_turn(turn);
+        }
+        Step::End => drop(conversation.end_turn(true).len()),
+        Step::Begin => drop(conversation.begin_turn("root").marks()),
+        Step::Save | Step::FailedSave(_) => {}
+    }
+}
+
+proptest! {
+    /// The changes of all saves together give the conversation, wherever in a turn they were saved.
+    #[test]
+    fn the_changes_of_all_saves_give_the_conversation(steps in prop::collection::vec(step(), 1..40)) {
+        let (mut conversation, mut logged) = (Conversation::new("1"), Conversation::new("1"));
+        let (mut position, mut native) = (Position::default(), Vec::new());
+        for step in steps {
+            change(&mut conversation, &mut native, &step);
+            let (Step::Save | Step::FailedSave(_)) = step else { continue };
+            let changes = conversation.changes(&position, &BTreeMap::new(), &[], None);
+            conversation.mark_saved(position.generation);
+            position.generation += u64::from(!matches!(step, Step::Save));
+            if !matches!(step, Step::FailedSave(false)) {
+                let entry = serde_json::to_string(&changes).unwrap();
+                let changes: Vec<Changes> = serde_json::from_str(&entry).unwrap();
+                changes.into_iter().for_each(|changes| logged.apply(changes));
+                let json = |conversation| serde_json::to_value(conversation).unwrap();
+                prop_assert_eq!(json(&logged), json(&conversation), "{}", entry);
+            }
+        }
+    }
 }

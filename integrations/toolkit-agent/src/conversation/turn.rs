@@ -3,9 +3,10 @@
 use super::Conversation;
 use super::keys::Keys;
 use super::lost::lost;
+use super::native::{Added, Extent};
 use super::nested::child_of_call;
 use super::withhold::withhold;
-use crate::message::{AssistantMessage, store_details};
+use crate::message::{AssistantMessage, NativeMessages, store_details};
 use crate::pending::PendingCall;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,7 +39,7 @@ pub(crate) struct Turn {
     /// recognize a new turn.
     #[serde(skip)]
     number: u64,
-    /// The number of edits of the message. Adding a call is not an edit.
+    /// The number of edits of the message. Adding to it is not an edit.
     #[serde(skip)]
     revision: u64,
 }
@@ -47,6 +48,9 @@ pub(crate) struct Turn {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct TurnMarks {
     number: u64,
+    text: usize,
+    reasoning: usize,
+    native: Extent,
     calls: usize,
     results: usize,
     pending: usize,
@@ -62,10 +66,19 @@ pub(super) struct TurnChange {
     /// Whether the changes begin a new turn.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) begins: bool,
-    /// The complete message, if it was edited. Adding a call is not an edit.
+    /// The complete message, if it was edited. Nothing is added to it then.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<AssistantMessage>,
-    /// The new calls. Empty if `message` is set, because `message` already contains them.
+    /// The text added to the message. A message that arrives in pieces is saved with each of its calls.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    text: String,
+    /// The reasoning added to the message.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    reasoning: String,
+    /// What was added to the native form of the message.
+    #[serde(skip_serializing_if = "Added::is_empty")]
+    native: Added,
+    /// The calls added to the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     calls: Vec<ToolCall>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -104,6 +117,24 @@ impl Turn {
     pub(crate) fn edit(&mut self, edit: impl FnOnce(&mut AssistantMessage)) {
         self.revision += 1;
         edit(&mut self.message);
+    }
+
+    /// Adds a piece of the text.
+    pub(crate) fn push_text(&mut self, piece: &str) {
+        self.message.text.push_str(piece);
+    }
+
+    /// Adds a piece of the reasoning.
+    pub(crate) fn push_reasoning(&mut self, piece: &str) {
+        self.message.reasoning.push_str(piece);
+    }
+
+    /// Sets the native form of the message so far.
+    pub(crate) fn set_native(&mut self, native: NativeMessages) {
+        let known = self.message.native.get_or_insert_with(|| NativeMessages::new("", Vec::new()));
+        if !known.grow(native) {
+            self.revision += 1;
+        }
     }
 
     pub(crate) fn push_call(&mut self, call: ToolCall) {
@@ -241,6 +272,9 @@ impl Turn {
     pub(super) fn marks(&self) -> TurnMarks {
         TurnMarks {
             number: self.number,
+            text: self.message.text.len(),
+            reasoning: self.message.reasoning.len(),
+            native: self.message.native.as_ref().map(NativeMessages::extent).unwrap_or_default(),
             calls: self.message.calls.len(),
             results: self.results.len(),
             pending: self.pending_changes.len(),
@@ -259,27 +293,23 @@ impl Turn {
         }
         let saved = saved.filter(|saved| saved.number == now.number);
         let is_new = saved.is_none();
-        let saved = saved.unwrap_or(TurnMarks {
-            calls: 0,
-            results: 0,
-            pending: 0,
-            applied: 0,
-            checks_answers: false,
-            ..now
-        });
-        let is_edited = is_new || saved.revision != now.revision;
-        let calls = match is_edited {
-            true => Vec::new(),
-            false => self.message.calls.get(saved.calls..).unwrap_or_default().to_vec(),
-        };
+        let is_edited = saved.is_none_or(|saved| saved.revision != now.revision);
+        // A message that is written whole has no further parts.
+        let kept = saved.filter(|_| !is_edited).unwrap_or(now);
+        let saved =
+            saved.unwrap_or(TurnMarks { results: 0, pending: 0, applied: 0, checks_answers: false, ..now });
         let pending = match is_new {
             true => self.pending.iter().map(|(position, reason)| (*position, Some(reason.clone()))).collect(),
             false => self.pending_changes.get(saved.pending..).unwrap_or_default().to_vec(),
         };
+        let native = self.message.native.as_ref();
         Some(TurnChange {
             begins: is_new,
             message: is_edited.then(|| self.message.clone()),
-            calls,
+            text: self.message.text.get(kept.text..).unwrap_or_default().to_owned(),
+            reasoning: self.message.reasoning.get(kept.reasoning..).unwrap_or_default().to_owned(),
+            native: native.map(|native| native.since(kept.native)).unwrap_or_default(),
+            calls: self.message.calls.get(kept.calls..).unwrap_or_default().to_vec(),
             results: self.results.get(saved.results..).unwrap_or_default().to_vec(),
             pending,
             applied: (saved.applied != now.applied).then_some(now.applied),
@@ -297,6 +327,11 @@ impl TurnChange {
         let turn = turn.get_or_insert_default();
         if let Some(message) = self.message {
             turn.message = message;
+        }
+        turn.message.text.push_str(&self.text);
+        turn.message.reasoning.push_str(&self.reasoning);
+        if let Some(native) = &mut turn.message.native {
+            native.add(self.native);
         }
         turn.message.calls.extend(self.calls);
         turn.results.extend(self.results);

@@ -152,6 +152,7 @@ impl LlmAgent {
                 started: 0,
                 dispatched: Vec::new(),
                 counted: VecDeque::new(),
+                has_invalid: false,
                 one_call: false,
                 caller: &caller,
                 answer: &answer,

@@ -62,7 +62,7 @@ impl LlmAgent {
             };
             calls.caller.add(error.billed());
             calls.conversation.discard_turn();
-            calls.counted.clear();
+            calls.forget();
             calls.held.clear();
             // A background response runs on after the timeout of the agent, so another request would be a second one
             // to pay for.
@@ -222,7 +222,7 @@ impl LlmAgent {
             match delta {
                 ModelDelta::Text(text) => {
                     if !calls.is_unchecked {
-                        calls.conversation.turn().edit(|message| message.text.push_str(&text));
+                        calls.conversation.turn().push_text(&text);
                     }
                     calls.emit_piece(calls.hold_text, || RunEvent::Text {
                         agent: agent(),
@@ -232,7 +232,7 @@ impl LlmAgent {
                 }
                 ModelDelta::Reasoning(text) => {
                     if !calls.is_unchecked {
-                        calls.conversation.turn().edit(|message| message.reasoning.push_str(&text));
+                        calls.conversation.turn().push_reasoning(&text);
                     }
                     calls.emit_piece(false, || RunEvent::Reasoning {
                         agent: agent(),
@@ -266,11 +266,10 @@ impl LlmAgent {
                 }
                 ModelDelta::Usage(usage) => calls.reported = usage,
                 ModelDelta::Native(_) if calls.is_unchecked => {}
-                ModelDelta::Native(native) => {
-                    calls.conversation.turn().edit(|message| message.native = Some(native));
-                }
+                ModelDelta::Native(native) => calls.conversation.turn().set_native(native),
                 ModelDelta::Call(call) if !callbacks.may_change_calls() && !calls.is_unchecked => {
-                    if calls.answer.is_in(&call) {
+                    if calls.answer.is_in(&call) && calls.conversation.turn().message().answer_tool.is_empty()
+                    {
                         calls.conversation.turn().edit(|message| message.answer_tool.clone_from(&call.name));
                     }
                     calls.conversation.turn().push_call(call);

@@ -38,6 +38,8 @@ pub(super) struct TurnCalls<'a> {
     /// The calls after the `started` ones that already count for the limits. `true` marks a refused call,
     /// whose error result is already in the turn.
     pub(super) counted: VecDeque<bool>,
+    /// Whether a counted call has given an invalid answer.
+    pub(super) has_invalid: bool,
     /// Whether the request allows only one call per message. Some servers and providers ignore this setting.
     pub(super) one_call: bool,
     /// The run and the agents called as tools in this turn.
@@ -107,6 +109,12 @@ impl<'a> TurnCalls<'a> {
         is_answer && self.hold_text
     }
 
+    /// Forgets the calls of an attempt that has failed before any of them started.
+    pub(super) fn forget(&mut self) {
+        self.counted.clear();
+        self.has_invalid = false;
+    }
+
     /// Counts new calls of the turn for the limits. Refused calls get an error result: calls beyond a limit,
     /// calls repeated too often, calls after an invalid answer, and parallel calls that the request has
     /// forbidden.
@@ -116,14 +124,13 @@ impl<'a> TurnCalls<'a> {
     pub(super) fn count(&mut self) {
         let calls = &self.conversation.turn().message().calls;
         let counted = self.started + self.counted.len();
-        let mut is_repair = calls.iter().take(counted).any(|call| self.answer.is_invalid(call));
         let mut refused = Vec::new();
         for (position, call) in calls.iter().enumerate().skip(counted) {
             let refusal = match self.one_call && position > 0 && !self.answer.is_in(call) {
                 true => Some(beside_another()),
-                false => refusal(self.run, self.answer, self.repetitions, call, is_repair),
+                false => refusal(self.run, self.answer, self.repetitions, call, self.has_invalid),
             };
-            is_repair |= self.answer.is_invalid(call);
+            self.has_invalid |= self.answer.is_invalid(call);
             self.counted.push_back(refusal.is_some());
             refused.extend(refusal.map(|error| ToolResult::of(call, Err(error)).with_position(position)));
         }

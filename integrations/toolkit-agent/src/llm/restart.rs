@@ -35,7 +35,7 @@ impl Restart {
         let calls = &turn.message().calls;
         // Calls after an accepted answer had been started, so they are not refused, even if the answer would
         // be invalid now.
-        let is_invalid = |(position, call)| !turn.has_succeeded(position) && answer.is_invalid(call);
+        let is_invalid = |(position, call)| answer.is_invalid(call) && !turn.has_succeeded(position);
         let invalid = calls.iter().enumerate().position(is_invalid).unwrap_or(calls.len());
         let (keys, prefix) = (conversation.keys_of_turn(), run.0.prefix.as_deref().unwrap_or_default());
         for position in turn.unanswered() {

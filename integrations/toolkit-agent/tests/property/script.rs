@@ -3,13 +3,14 @@
 use super::tools::NAMES;
 use proptest::prelude::*;
 use proptest::sample::select;
+use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::{
     AssistantMessage, ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest,
-    ModelResponse, ModelStream, Usage,
+    ModelResponse, ModelStream, NativeMessages, Usage,
 };
 use toolkit_core::ToolCall;
 
@@ -100,6 +101,11 @@ fn delta() -> impl Strategy<Value = Result<ModelDelta, ModelError>> {
     prop_oneof![
         3 => text().prop_map(|text| Ok(ModelDelta::Text(text))),
         1 => text().prop_map(|text| Ok(ModelDelta::Reasoning(text))),
+        1 => (0..3_usize).prop_map(|parts| {
+            // Of no API, so it is never sent.
+            let content: Vec<usize> = (0..parts).collect();
+            Ok(ModelDelta::Native(NativeMessages::new("own", vec![json!({"content": content})])))
+        }),
         1 => call().prop_map(|call| Ok(ModelDelta::CallStarted { id: call.id, name: call.name })),
         4 => call().prop_map(|call| Ok(ModelDelta::Call(call))),
         1 => response().prop_map(|response| Ok(ModelDelta::Done(Box::new(response)))),
