@@ -182,16 +182,16 @@ impl Conversation {
         self.add(message);
     }
 
-    fn add(&mut self, mut message: Message) {
-        if let Message::Tool(message) = &mut message
-            && self.error_details
+    fn add(&mut self, message: Message) {
+        self.messages.push(message);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.times.resize(self.messages.len() - 1, 0);
+        self.times.push(now.as_secs());
+        if self.error_details
+            && let Some(Message::Tool(message)) = self.messages.last_mut()
         {
             message.results.iter_mut().for_each(|result| store_details(result, true));
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.times.resize(self.messages.len(), 0);
-        self.messages.push(message);
-        self.times.push(now.as_secs());
     }
 
     /// Returns the list of all messages, including those that guardrails have not checked.

@@ -26,6 +26,7 @@ pub struct Messages {
 
 impl Messages {
     /// Adds a message at the end.
+    #[inline]
     pub fn push(&mut self, message: Message) {
         Arc::make_mut(&mut self.list).push(message);
     }
