@@ -22,7 +22,7 @@ use toolkit_agent::{
     structured::StructuredOptions,
 };
 use toolkit_core::schemars::JsonSchema;
-use toolkit_core::{ToolCall, ToolOutput};
+use toolkit_core::{ToolCall, ToolOutput, ToolRegistry};
 
 /// How much longer a late step may take.
 const ALLOWED: f64 = 1.5;
@@ -136,6 +136,17 @@ fn hand_over(clock: &Clock, turns: usize) -> Agent {
     agent(steps(&Clock::default(), transfer)).name("root").sub_agent(helper).build().unwrap()
 }
 
+/// An agent that calls another agent as a tool in each of `turns` turns.
+fn calling(clock: &Clock, turns: usize) -> Agent {
+    let helper = agent(steps(&Clock::default(), |_| ModelResponse::text("I see.")));
+    let helper = helper.name("helper").build().unwrap().to_tool().unwrap();
+    let asks = move |number: usize| match number % turns {
+        last if last + 1 == turns => ModelResponse::text("Done."),
+        _ => call(number, "helper", r#"{"request": "Help."}"#),
+    };
+    agent(steps(clock, asks)).tools(ToolRegistry::from_tools([helper]).unwrap()).build().unwrap()
+}
+
 /// A loop of two agents. Each agent reads the answers of the other.
 fn discussion(clock: &Clock, rounds: u32) -> Agent {
     let says = |clock: &Clock, name: &str| {
@@ -166,6 +177,7 @@ fn kinds(clock: &Clock, turns: usize) -> Vec<(&'static str, Agent)> {
         ("guardrails", guarded(adding()).build().unwrap()),
         ("pauses", agent(steps(clock, pauses)).build().unwrap()),
         ("guarded pauses", guarded(agent(steps(clock, pauses))).build().unwrap()),
+        ("agent as a tool", calling(clock, turns)),
         ("hand-over", hand_over(clock, turns)),
         ("discussion", discussion(clock, rounds)),
         (

@@ -1,7 +1,7 @@
 //! The agents called as tools in one turn, and the run that calls them.
 
 use super::Run;
-use crate::conversation::{Conversation, Keys};
+use crate::conversation::{Conversation, Counts};
 use crate::event::RunScope;
 use crate::helpers::lock;
 use crate::message::Messages;
@@ -58,11 +58,12 @@ struct Called {
     /// The messages before the turn, until `counts` has counted their calls. Most turns call no agent, so the rest is
     /// computed when it is first needed.
     earlier: Option<Messages>,
-    /// The calls so far. Before `earlier` is counted, those of messages removed from the conversation.
-    counts: Keys,
-    /// The next calls of the turn, which are not yet in `keys`. `true` marks a call that runs.
+    /// The calls of the conversation, and those of the turn that have a key. The conversation keeps the counts between
+    /// turns.
+    counts: Counts,
+    /// The calls of the turn. `true` marks a call that runs.
     calls: Vec<(CallId, bool)>,
-    /// The keys of the calls, by their index.
+    /// The keys of the first calls of the turn. The others get a key when it is first needed.
     keys: Vec<String>,
     /// The index of each call that runs, by its id. `None` if several such calls have the same id, because the index
     /// is then ambiguous.
@@ -77,13 +78,16 @@ impl Called {
     /// Computes the keys and the indexes of all calls so far.
     fn read_calls(&mut self) {
         if let Some(earlier) = self.earlier.take() {
-            self.counts = take(&mut self.counts).after(&earlier);
+            self.counts.extend(&earlier);
         }
-        for (id, runs) in self.calls.drain(..) {
+        for (id, runs) in self.calls.iter().skip(self.keys.len()) {
             let position = self.keys.len();
-            self.keys.push(self.counts.next(&id));
-            if runs {
-                self.positions.entry(id).and_modify(|position| *position = None).or_insert(Some(position));
+            self.keys.push(self.counts.keys.next(id));
+            if *runs {
+                self.positions
+                    .entry(id.clone())
+                    .and_modify(|position| *position = None)
+                    .or_insert(Some(position));
             }
         }
     }
@@ -101,16 +105,24 @@ impl CalledAgents {
         called.unknown = 0;
     }
 
-    /// Prepares for the calls of a turn after the messages `earlier`. `removed` has counted the calls before them.
-    pub(crate) fn begin_calls(&self, (removed, earlier): (Keys, &Messages)) {
+    /// Prepares for the calls of a turn of `conversation`.
+    pub(crate) fn begin_calls(&self, conversation: &mut Conversation) {
         let called = &mut *lock(&self.0);
-        called.counts = removed;
-        called.earlier = Some(earlier.clone());
+        called.counts = conversation.take_counts();
+        called.earlier = Some(conversation.history().clone());
     }
 
-    /// Releases the messages before the turn, so that adding to them does not copy them.
-    pub(crate) fn end_calls(&self) {
-        lock(&self.0).earlier = None;
+    /// Returns the counts of the calls before the turn to the conversation, and releases its messages, so that adding
+    /// to them does not copy them.
+    pub(crate) fn end_calls(&self, conversation: &mut Conversation) {
+        let called = &mut *lock(&self.0);
+        let Called { counts, calls, keys, earlier, .. } = called;
+        if earlier.take().is_some() || !keys.is_empty() {
+            calls.iter().take(keys.len()).for_each(|(id, _)| counts.keys.undo(id));
+            keys.clear();
+            calls.clear();
+            conversation.keep_counts(take(counts));
+        }
     }
 
     /// Registers the next call of the turn. `runs` is `false` if its tool does not run.

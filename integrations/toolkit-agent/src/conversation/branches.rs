@@ -104,6 +104,7 @@ impl Conversation {
         self.messages.append(&mut branch.messages);
         self.times.append(&mut branch.times);
         self.removed_calls.add(&branch.removed_calls);
+        self.views.counts = None;
         // Messages of other parallel agents may stand between the copied messages and the messages of this
         // agent.
         let shared = if is_first { self.messages.len() } else { base };

@@ -5,6 +5,7 @@ use crate::message::{Message, Messages};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::mem::take;
 use std::sync::Arc;
 use toolkit_core::CallId;
 
@@ -31,6 +32,21 @@ impl From<Keys> for BTreeMap<CallId, usize> {
     }
 }
 
+/// The counts of the calls in the first messages of a conversation, and of calls removed before them.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) messages: usize,
+    pub(crate) keys: Keys,
+}
+
+impl Counts {
+    /// Counts the calls of the messages that are not yet counted.
+    pub(crate) fn extend(&mut self, messages: &[Message]) {
+        self.keys = take(&mut self.keys).after(messages.get(self.messages..).unwrap_or_default());
+        self.messages = messages.len();
+    }
+}
+
 impl Conversation {
     /// Counts the calls before the messages. `outer` has counted those of the conversations around this one.
     pub(super) fn removed_calls_after(&self, mut outer: Keys) -> Keys {
@@ -40,8 +56,19 @@ impl Conversation {
     }
 
     /// Returns the calls that were removed from the conversation, and its messages, to count the calls of both.
-    pub(crate) fn calls_so_far(&self) -> (Keys, &Messages) {
+    pub(super) fn calls_so_far(&self) -> (Keys, &Messages) {
         (self.removed_calls_after(Keys::default()), &self.messages)
+    }
+
+    /// Takes the counts of the calls so far, which may lack the calls of the latest messages.
+    pub(crate) fn take_counts(&mut self) -> Counts {
+        let known = self.views.counts.take();
+        known.unwrap_or_else(|| Counts { messages: 0, keys: self.removed_calls_after(Keys::default()) })
+    }
+
+    /// Stores the counts of the calls so far, for the next turns.
+    pub(crate) fn keep_counts(&mut self, counts: Counts) {
+        self.views.counts = Some(counts).filter(|counts| counts.messages <= self.messages.len());
     }
 }
 
@@ -86,6 +113,15 @@ impl Keys {
         match count == 1 && !id.contains('#') {
             true => id.into_owned(),
             false => format!("{id}#{count}"),
+        }
+    }
+
+    /// Undoes [`next`](Self::next) for a call with this id.
+    pub(crate) fn undo(&mut self, id: &CallId) {
+        let Some(counts) = self.counts.as_mut().map(Arc::make_mut) else { return };
+        match counts.get_mut(id) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(counts.remove(id)),
         }
     }
 

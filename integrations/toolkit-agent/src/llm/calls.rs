@@ -140,7 +140,7 @@ impl<'a> TurnCalls<'a> {
     /// Starts all calls that were counted, except for refused calls.
     pub(super) fn start(&mut self) {
         if self.started == 0 && !self.counted.is_empty() {
-            self.caller.called.begin_calls(self.conversation.calls_so_far());
+            self.caller.called.begin_calls(self.conversation);
         }
         while let Some(is_refused) = self.counted.pop_front() {
             let position = self.started;
@@ -202,7 +202,7 @@ impl<'a> TurnCalls<'a> {
             let (run, message) = (self.run, Box::new(message.clone()));
             self.held.push(RunEvent::Message { message, within: run.within() });
         }
-        self.caller.called.begin_calls(self.conversation.calls_so_far());
+        self.caller.called.begin_calls(self.conversation);
         let mut positions = restart.positions.into_iter().peekable();
         for (position, call) in message.calls.iter().cloned().enumerate() {
             match positions.next_if_eq(&position) {
@@ -291,7 +291,7 @@ impl<'a> TurnCalls<'a> {
         finished: Result<(), AgentError>,
         is_kept: bool,
     ) -> Result<&'a [ToolResult], AgentError> {
-        self.caller.called.end_calls();
+        self.caller.called.end_calls(self.conversation);
         if self.conversation.turn().has_pending() {
             // The batch has already applied the changes to the session.
             self.conversation.turn().take_state_changes();
@@ -352,7 +352,7 @@ impl<'a> TurnCalls<'a> {
             self.keep(result);
         }
         self.conversation.set_not_begun(self.started);
-        self.caller.called.end_calls();
+        self.caller.called.end_calls(self.conversation);
     }
 }
 
