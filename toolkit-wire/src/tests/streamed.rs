@@ -115,6 +115,8 @@ struct Heard {
     reasoning: String,
     refusal: String,
     calls: Vec<ToolCall>,
+    /// The id, the name and the pieces of the arguments of each call that was announced.
+    begun: Vec<(String, String, String)>,
 }
 
 fn hear(events: Vec<StreamEvent>) -> Heard {
@@ -125,15 +127,24 @@ fn hear(events: Vec<StreamEvent>) -> Heard {
             StreamEvent::Reasoning(piece) => heard.reasoning.push_str(&piece),
             StreamEvent::Refusal(piece) => heard.refusal.push_str(&piece),
             StreamEvent::Call(call) => heard.calls.push(call),
-            _ => {}
+            StreamEvent::CallStarted { id, name } => heard.begun.push((id, name, String::new())),
+            StreamEvent::Arguments { id, piece } => {
+                let begun = heard.begun.iter_mut().find(|begun| begun.0 == id);
+                begun.expect("a call that was announced").2.push_str(&piece);
+            }
+            StreamEvent::Hosted(_) => {}
         }
     }
     heard
 }
 
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("valid JSON")
+}
+
 fn check(format: ApiFormat, answer: &Answer, cuts: &[usize]) -> Result<(), TestCaseError> {
     let Body { whole, events } = body(format, answer, cuts);
-    let mut stream = format.accumulator();
+    let mut stream = format.accumulator().with_argument_events();
     let mut brought = Vec::new();
     let pushed = events.iter().try_for_each(|event| stream.push(event).map(|events| brought.extend(events)));
     let end = stream.finish();
@@ -149,7 +160,21 @@ fn check(format: ApiFormat, answer: &Answer, cuts: &[usize]) -> Result<(), TestC
             if answer.end == End::Blocked {
                 heard.refusal.clone_from(&refusal);
             }
-            prop_assert_eq!(heard, Heard { text, reasoning, refusal, calls }, "{}", format);
+            let begun = std::mem::take(&mut heard.begun);
+            prop_assert_eq!(begun.len(), calls.len(), "{}", format);
+            // Two APIs send the arguments of a call at once.
+            let sends_pieces = !matches!(format, ApiFormat::Gemini | ApiFormat::Ollama);
+            for ((id, name, pieces), call) in begun.iter().zip(&calls) {
+                prop_assert_eq!((id.as_str(), name), (call.id.as_str(), &call.name), "{}", format);
+                let is_same = || json(pieces) == json(call.arguments.as_str());
+                prop_assert!(!sends_pieces || is_same(), "{format}: {pieces}");
+            }
+            prop_assert_eq!(
+                heard,
+                Heard { text, reasoning, refusal, calls, begun: Vec::new() },
+                "{}",
+                format
+            );
         }
         (Err(read), Err(streamed), pushed) => {
             prop_assert_eq!(streamed, read, "{}", format);
