@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::runtime::Builder;
 use toolkit::prelude::*;
 use toolkit::registry::Collision;
-use toolkit::{AdaptedTool, ClosureTool, LiveRegistry, RegistryView, RunContext, ToolName};
+use toolkit::{AdaptedTool, ClosureTool, FunctionTool, LiveRegistry, RegistryView, RunContext, ToolName};
 
 struct Db(&'static str);
 
@@ -87,21 +87,31 @@ async fn state_and_merges_may_come_in_any_order() {
     assert_eq!(called(&(orders() + without), "optional").await, "orders");
 }
 
+/// Checks that the call of `tool` and the build name the pointer around the state, and the way to add the state.
+async fn advises(tool: &FunctionTool, registry: ToolRegistry, pointer: &str, advice: &str) {
+    let called =
+        registry.call(tool.definition().name.as_str(), "{}").await.expect_err("the state is in a pointer");
+    assert!(called.details().is_some_and(|details| details.contains(advice)), "{called:?}");
+    let error = Dispatcher::new(registry).expect_err("the state is in a pointer").to_string();
+    assert!(error.contains(advice) && error.contains(&format!("has `{pointer}<")), "{error}");
+}
+
 #[tokio::test]
 async fn state_within_a_pointer_names_the_method_for_it() {
-    let tools = || ToolRegistry::from_tools(tools![of_users]).expect("one tool");
-    for (registry, pointer, advice) in [
-        (
-            tools().with_state(Arc::new(Db("users"))),
-            "Arc",
-            "add the `Arc` with `registry.with_shared_state(…)`",
-        ),
-        (tools().with_state(Box::new(Db("users"))), "Box", "add the value without the `Box`"),
-    ] {
-        let called = registry.call("of_users", "{}").await.expect_err("the state is missing");
-        assert!(called.details().is_some_and(|details| details.contains(advice)), "{called:?}");
-        let error = Dispatcher::new(registry).expect_err("the state is missing").to_string();
-        assert!(error.contains(advice) && error.contains(&format!("has `{pointer}<")), "{error}");
+    for tool in [of_users::tool(), optional::tool()] {
+        let tools = || ToolRegistry::from_tools([tool.clone()]).expect("one tool");
+        for (registry, pointer, advice) in [
+            (
+                tools().with_state(Arc::new(Db("users"))),
+                "Arc",
+                "add the `Arc` with `registry.with_shared_state(…)`",
+            ),
+            (tools().with_state(Box::new(Db("users"))), "Box", "add the value without the `Box`"),
+        ] {
+            advises(&tool, registry.clone(), pointer, advice).await;
+            advises(&tool, ToolRegistry::new() + registry.clone(), pointer, advice).await;
+            advises(&tool, ToolRegistry::new().with_state(Limit) + registry, pointer, advice).await;
+        }
     }
 }
 

@@ -218,18 +218,19 @@ impl ToolRegistry {
         BuildError::unless_empty(problems)
     }
 
-    /// Returns the state types required by the tool but missing in the registry, each with the problem to
-    /// report.
+    /// Returns the state types that the tool needs but the registry lacks, each with the problem to report. Optional
+    /// state is a problem only inside of a pointer, where the tool would not find it.
     fn missing_state<'a>(
         &'a self,
         definition: &'a ToolDefinition,
     ) -> impl Iterator<Item = (&'static str, BuildProblem)> + 'a {
         let state = self.state.as_deref();
         let is_missing = move |need: &&StateNeed| !state.is_some_and(|state| state.has(need));
-        definition.state_needs().iter().filter(is_missing).map(move |need| {
-            let within = state.and_then(|state| state.pointer_around(need));
+        definition.state_needs().iter().filter(is_missing).filter_map(move |need| {
+            let within = state.and_then(|state| state.pointer_around(need)).or(need.within);
             let type_name = need.type_name();
-            (type_name, definition.problem(ToolFault::MissingState { type_name, within }))
+            let problem = || definition.problem(ToolFault::MissingState { type_name, within });
+            (!need.is_optional() || within.is_some()).then(|| (type_name, problem()))
         })
     }
 

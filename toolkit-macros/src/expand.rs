@@ -5,7 +5,7 @@ mod params;
 
 use crate::attr::ToolsetAttr;
 use crate::docs::is_described;
-use crate::draft::{Draft, find_token};
+use crate::draft::{Draft, StateForm, find_token};
 use crate::item::ImplBlock;
 use crate::model::Model;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
@@ -63,9 +63,12 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     let builder_calls = &draft.attr.metadata;
     let metadata =
         (!builder_calls.is_empty()).then(|| quote!(.with_metadata(|__metadata| __metadata #builder_calls)));
-    let needs: Vec<&Type> = draft.states().filter(|(_, form)| !form.optional).map(|(ty, _)| ty).collect();
-    let needs = (!needs.is_empty())
-        .then(|| quote!(.with_state_needs(const { &[#(__toolkit::StateNeed::of::<#needs>()),*] })));
+    let need = |(ty, form): (&Type, StateForm)| match form.optional {
+        true => quote!(__toolkit::StateNeed::optional::<#ty>()),
+        false => quote!(__toolkit::StateNeed::of::<#ty>()),
+    };
+    let needs: Vec<TokenStream> = draft.states().map(need).collect();
+    let needs = (!needs.is_empty()).then(|| quote!(.with_state_needs(const { &[#(#needs),*] })));
     let struct_args = model.struct_args().map(|param| {
         let ty = param.ty;
         quote_spanned!(ty.span()=> .with_struct_args(__toolkit::struct_args::<#ty>))

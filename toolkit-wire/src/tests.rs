@@ -8,6 +8,7 @@ mod pairs;
 mod received;
 mod references;
 mod reports;
+mod streamed;
 mod unknown;
 
 use crate::ApiFormat;
@@ -42,6 +43,18 @@ pub(crate) fn any_json(words: &'static str) -> impl Strategy<Value = Value> {
             }),
         ]
     })
+}
+
+/// Splits the text at the characters whose indices, modulo 16, are in `cuts`.
+pub(crate) fn pieces(text: &str, cuts: &[usize]) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for (at, c) in text.chars().enumerate() {
+        if cuts.contains(&(at % 16)) {
+            pieces.push(String::new());
+        }
+        pieces.last_mut().unwrap().push(c);
+    }
+    pieces
 }
 
 /// Checks that no parser panics on `payload`. The calls of the payload can be parsed if and only if its messages can be

@@ -125,7 +125,7 @@ impl State {
     /// run take precedence. Values of the calling registry are added if `needs` requires them and this state
     /// has none of the same type.
     pub(crate) fn in_call(self: &Arc<Self>, needs: &[StateNeed], of_call: &Self) -> Arc<Self> {
-        let is_needed = |id: &TypeId| needs.iter().any(|need| (need.id)() == *id);
+        let is_needed = |id: &TypeId| needs.iter().any(|need| !need.is_optional && (need.id)() == *id);
         let mut taken =
             of_call.values.iter().filter(|(id, value)| value.is_of_run || is_needed(id)).peekable();
         if taken.peek().is_none() {
@@ -153,12 +153,15 @@ impl fmt::Debug for State {
 /// value.
 type Pointer = (&'static str, fn() -> TypeId);
 
-/// A type of state required by a tool.
+/// A type of state that a tool reads.
 #[derive(Debug, Clone, Copy)]
 pub struct StateNeed {
     id: fn() -> TypeId,
     pointers: [Pointer; 2],
     name: fn() -> &'static str,
+    is_optional: bool,
+    /// The name of the pointer type that contains the value in the state of a merged tool.
+    pub(crate) within: Option<&'static str>,
 }
 
 impl StateNeed {
@@ -166,7 +169,19 @@ impl StateNeed {
     #[must_use]
     pub const fn of<T: ?Sized + 'static>() -> Self {
         let pointers: [Pointer; 2] = [("Arc", TypeId::of::<Arc<T>>), ("Box", TypeId::of::<Box<T>>)];
-        Self { id: TypeId::of::<T>, pointers, name: type_name::<T> }
+        Self { id: TypeId::of::<T>, pointers, name: type_name::<T>, is_optional: false, within: None }
+    }
+
+    /// Creates the need of a tool that also works without a value of type `T`.
+    #[must_use]
+    pub const fn optional<T: ?Sized + 'static>() -> Self {
+        Self { is_optional: true, ..Self::of::<T>() }
+    }
+
+    /// Returns whether the tool also works without a value of this type.
+    #[must_use]
+    pub fn is_optional(&self) -> bool {
+        self.is_optional
     }
 
     /// Returns the name of the type.

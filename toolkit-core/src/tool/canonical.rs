@@ -147,19 +147,14 @@ pub(crate) fn canonical_arguments(object: &str, definition: &ToolDefinition) -> 
 }
 
 /// Returns the value of one argument in [canonical form](Json::canonical), without default values inside of
-/// it. `name` is the published name of the argument.
+/// it. `name` is the published name of the argument. The value has the published names, as in
+/// [`arguments_json`].
 pub(super) fn canonical_argument(value: &Value, name: &str, definition: &ToolDefinition) -> String {
     let text = value.to_string();
     let Ok(mut value) = Json::parse(&text) else { return text };
-    let schema_in = |root| {
-        let schema = Value::get(root, "properties")?.get(name)?;
-        Some(SchemaRef::new(root, schema))
-    };
-    if let Some(with_aliases) = definition.with_aliases.as_ref().and_then(schema_in) {
-        use_own_names(with_aliases, &mut value);
-    }
-    if let Some(schema) = schema_in(&definition.parameters) {
-        remove_defaults(schema, &mut value);
+    let root = &definition.parameters;
+    if let Some(schema) = root.get("properties").and_then(|properties| properties.get(name)) {
+        remove_defaults(SchemaRef::new(root, schema), &mut value);
     }
     value.canonical()
 }

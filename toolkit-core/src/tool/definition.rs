@@ -160,7 +160,7 @@ impl ToolDefinition {
         self
     }
 
-    /// Returns the types of state required by the tool.
+    /// Returns the types of state that the tool reads.
     #[must_use]
     pub fn state_needs(&self) -> &[StateNeed] {
         &self.state_needs

@@ -190,7 +190,7 @@ setters! {
         with_timeout(timeout: Duration) = Some(timeout);
         /// Sets the function for adding all other options of `#[tool]` to the metadata.
         with_metadata(describe: fn(ToolMetadata) -> ToolMetadata) = Some(describe);
-        /// Sets the types of state required by the function.
+        /// Sets the types of state that the function reads.
         with_state_needs(state_needs: &'static [StateNeed]) = state_needs;
         /// Sets the function for building the schema and the decoding data of the arguments struct.
         with_struct_args(struct_args: fn() -> (Value, ObjectInfo)) = Some(struct_args);

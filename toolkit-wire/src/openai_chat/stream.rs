@@ -10,6 +10,7 @@ use crate::codec::StreamCodec;
 use crate::error::failed;
 use crate::fields::{Fields, element, field, object, set, text};
 use crate::response::FinishReason;
+use crate::stream::StreamEvent;
 use crate::stream::assembly::{Assembly, StreamedMessage};
 use crate::stream::merge::{join, overlay};
 use crate::stream::part::{Part, PartCodec};
@@ -107,6 +108,10 @@ fn push_choice(stream: &mut Assembly, json: &Value, at: usize) -> Result<(), Wir
             if is_spoken || is_reasoning || !content_is_empty(received) {
                 message.parts.say(is_reasoning, text);
             }
+        }
+        if is_first {
+            let refusal = received.get("refusal").and_then(Value::as_str).unwrap_or_default();
+            message.parts.add_text(StreamEvent::Refusal, refusal);
         }
     }
     let is_kept = |name: &str, value: &Value| match name {

@@ -7,10 +7,12 @@ use toolkit_core::call::ToolCall;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum StreamEvent {
-    /// Further text of the answer.
+    /// Further text of the answer. Together, these texts are [`Response::text`](crate::Response::text).
     Text(String),
     /// Further reasoning, if the provider returns it.
     Reasoning(String),
+    /// Further text of the model's refusal to answer, if the provider distinguishes it from the text of the answer.
+    Refusal(String),
     /// The model has started to write a tool call.
     CallStarted {
         /// The id of the call.

@@ -123,8 +123,12 @@ impl Parts {
 
     /// Adds the event for a piece of text or reasoning, unless the piece is empty.
     pub(crate) fn say(&mut self, is_reasoning: bool, text: &str) {
+        self.add_text(if is_reasoning { StreamEvent::Reasoning } else { StreamEvent::Text }, text);
+    }
+
+    /// Adds the event for a piece of text, unless the piece is empty.
+    pub(crate) fn add_text(&mut self, event: fn(String) -> StreamEvent, text: &str) {
         if !text.is_empty() {
-            let event = if is_reasoning { StreamEvent::Reasoning } else { StreamEvent::Text };
             self.events.push(event(text.to_owned()));
         }
     }

@@ -204,7 +204,8 @@ impl Deltas {
         self.ready.extend(delta(event).map(Ok));
     }
 
-    /// Queues the last item of the stream. The explanation of a refusal may be in no event.
+    /// Queues the last item of the stream, after the text of a refusal. In a message, this text follows all other
+    /// text, but a provider may stream it first.
     fn push_last(&mut self, response: Result<ModelResponse, ModelError>) {
         let rest = response.as_ref().ok().and_then(|response| response.message.text.strip_prefix(&self.text));
         if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {

@@ -35,12 +35,7 @@ fn joined(parts: &[Part], is_refusal: bool) -> String {
 fn answer(format: ApiFormat, parts: &[Part]) -> (Value, Vec<Value>) {
     match format {
         OpenAiChat => chat(parts),
-        OpenAiResponses => {
-            // The order of the pieces is that of the message only if no text follows a refusal.
-            let mut parts = parts.to_vec();
-            parts.sort_by_key(|part| matches!(part, Part::Refusal(_)));
-            responses(&parts)
-        }
+        OpenAiResponses => responses(parts),
         Anthropic => anthropic(parts),
         _ => gemini(parts),
     }

@@ -2,7 +2,7 @@
 
 use crate::ApiFormat::Anthropic;
 use crate::anthropic::FACTS;
-use crate::tests::{any_json, check_payload};
+use crate::tests::{any_json, check_payload, pieces};
 use crate::{StreamEnd, StreamEvent};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -65,18 +65,6 @@ fn call() -> impl Strategy<Value = ToolCall> {
     let id = any::<String>().prop_filter("an id", |id| !id.is_empty());
     (id, "[a-zA-Z0-9_.-]{1,150}", input())
         .prop_map(|(id, name, input)| ToolCall::new(id, name, input.to_string()))
-}
-
-/// Splits the text at the characters whose indices are in `cuts`.
-fn pieces(text: &str, cuts: &[usize]) -> Vec<String> {
-    let mut pieces = vec![String::new()];
-    for (at, c) in text.chars().enumerate() {
-        if cuts.contains(&(at % 16)) {
-            pieces.push(String::new());
-        }
-        pieces.last_mut().unwrap().push(c);
-    }
-    pieces
 }
 
 /// Returns the stream events of one content block, with the text of the block split at the positions in `cuts`.

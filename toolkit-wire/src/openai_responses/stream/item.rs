@@ -5,6 +5,7 @@ use crate::call as shared;
 use crate::fields::{self, Fields, kind, list, set};
 use crate::openai_responses::call::{CUSTOM, FUNCTION, read};
 use crate::openai_responses::client;
+use crate::stream::StreamEvent;
 use crate::stream::merge::overlay;
 use crate::stream::part::{Key, Part, Place};
 use crate::stream::parts::Parts;
@@ -30,7 +31,8 @@ pub(super) fn place(name: &str, event: &Value) -> Option<(&'static str, Place)> 
 /// Adds the stream event for a text in a block of the type `block`.
 pub(super) fn say(parts: &mut Parts, block: &str, text: &str) {
     match block {
-        "output_text" | "refusal" => parts.say(false, text),
+        "output_text" => parts.say(false, text),
+        "refusal" => parts.add_text(StreamEvent::Refusal, text),
         "summary_text" | "reasoning_text" => parts.say(true, text),
         _ => {}
     }

@@ -269,7 +269,8 @@ fn text_and_reasoning_are_told_as_they_come() {
     let (brought, end) = run(&events);
     let text = |text: &str| StreamEvent::Text(text.to_owned());
     let reasoning = |text: &str| StreamEvent::Reasoning(text.to_owned());
-    assert_eq!(brought, [reasoning("hm"), reasoning("m"), text("Let "), text("me"), text("No.")]);
+    let refusal = StreamEvent::Refusal("No.".to_owned());
+    assert_eq!(brought, [reasoning("hm"), reasoning("m"), text("Let "), text("me"), refusal]);
     assert_eq!(end.body["output"][0]["summary"][0]["text"], "hmm");
     assert_eq!(
         end.body["output"][1]["content"],

@@ -1,0 +1,196 @@
+//! Answers of every format, read from one body and from a stream.
+
+mod bodies;
+
+use crate::{ApiFormat, Response, StreamEvent};
+use bodies::{Body, body};
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::Value;
+use toolkit_core::call::ToolCall;
+
+/// A part of an answer, independent of the provider.
+#[derive(Debug, Clone)]
+enum Part {
+    Text(String),
+    Reasoning(String),
+    Refusal(String),
+    Call { name: &'static str, arguments: Value },
+}
+
+impl Part {
+    /// Returns the text of a part, and its kind as it is in the events.
+    fn text(&mut self) -> Option<(u8, &mut String)> {
+        match self {
+            Self::Text(text) => Some((0, text)),
+            Self::Reasoning(text) => Some((1, text)),
+            Self::Refusal(text) => Some((2, text)),
+            Self::Call { .. } => None,
+        }
+    }
+}
+
+/// The reason why the model stopped.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum End {
+    Complete,
+    Limit,
+    Blocked,
+}
+
+/// An answer of a model.
+#[derive(Debug, Clone)]
+struct Answer {
+    parts: Vec<Part>,
+    end: End,
+    /// The tokens of the input, the output, the cache and the reasoning.
+    tokens: [u64; 4],
+}
+
+impl Answer {
+    /// Creates an answer. Adjacent texts of the same kind are joined, because a provider writes them as one part.
+    fn new(parts: Vec<Part>, end: End, tokens: [u64; 4]) -> Self {
+        let mut joined: Vec<Part> = Vec::new();
+        for mut part in parts {
+            match (joined.last_mut().and_then(Part::text), part.text()) {
+                (Some((known, text)), Some((kind, more))) if known == kind => text.push_str(more),
+                _ => joined.push(part),
+            }
+        }
+        // One body does not state whether the arguments of its last call were cut off.
+        let ends_with_call = matches!(joined.last(), Some(Part::Call { .. }));
+        Self { parts: joined, end: if ends_with_call { End::Complete } else { end }, tokens }
+    }
+
+    fn has_calls(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Call { .. }))
+    }
+
+    /// Returns the answer of a provider that writes a refusal as text.
+    fn without_refusals(&self) -> Self {
+        let parts = self.parts.iter().cloned().map(|part| match part {
+            Part::Refusal(text) => Part::Text(text),
+            part => part,
+        });
+        Self::new(parts.collect(), self.end, self.tokens)
+    }
+
+    /// Returns the answer of a provider that writes no part without text.
+    fn without_empty_texts(&self) -> Self {
+        let mut parts = self.parts.clone();
+        parts.retain_mut(|part| part.text().is_none_or(|(_, text)| !text.is_empty()));
+        Self::new(parts, self.end, self.tokens)
+    }
+
+    /// Returns all texts of the kind that `pick` returns, joined.
+    fn all<'a>(&'a self, pick: impl Fn(&'a Part) -> Option<&'a String>) -> String {
+        self.parts.iter().filter_map(pick).map(String::as_str).collect()
+    }
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    let text = || "[ab \n\"\\\\{é€😀]{0,9}";
+    let value = prop_oneof![any::<i32>().prop_map(Value::from), text().prop_map(Value::from)];
+    let arguments = btree_map("[a-cé]{1,2}", value, 0..3)
+        .prop_map(|members| Value::Object(members.into_iter().collect()));
+    prop_oneof![
+        3 => text().prop_map(Part::Text),
+        2 => text().prop_map(Part::Reasoning),
+        1 => text().prop_map(Part::Refusal),
+        3 => (select(vec!["f", "g"]), arguments).prop_map(|(name, arguments)| Part::Call { name, arguments }),
+    ]
+}
+
+fn answer() -> impl Strategy<Value = Answer> {
+    let end = prop_oneof![3 => Just(End::Complete), 1 => Just(End::Limit), 1 => Just(End::Blocked)];
+    (vec(part(), 0..6), end, any::<[u16; 4]>())
+        .prop_map(|(parts, end, tokens)| Answer::new(parts, end, tokens.map(u64::from)))
+}
+
+/// The texts and calls in the events of a stream.
+#[derive(Debug, Default, PartialEq)]
+struct Heard {
+    text: String,
+    reasoning: String,
+    refusal: String,
+    calls: Vec<ToolCall>,
+    /// The id, the name and the pieces of the arguments of each call that was announced.
+    begun: Vec<(String, String, String)>,
+}
+
+fn hear(events: Vec<StreamEvent>) -> Heard {
+    let mut heard = Heard::default();
+    for event in events {
+        match event {
+            StreamEvent::Text(piece) => heard.text.push_str(&piece),
+            StreamEvent::Reasoning(piece) => heard.reasoning.push_str(&piece),
+            StreamEvent::Refusal(piece) => heard.refusal.push_str(&piece),
+            StreamEvent::Call(call) => heard.calls.push(call),
+            StreamEvent::CallStarted { id, name } => heard.begun.push((id, name, String::new())),
+            StreamEvent::Arguments { id, piece } => {
+                let begun = heard.begun.iter_mut().find(|begun| begun.0 == id);
+                begun.expect("a call that was announced").2.push_str(&piece);
+            }
+            StreamEvent::Hosted(_) => {}
+        }
+    }
+    heard
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("valid JSON")
+}
+
+fn check(format: ApiFormat, answer: &Answer, cuts: &[usize]) -> Result<(), TestCaseError> {
+    let Body { whole, events } = body(format, answer, cuts);
+    let mut stream = format.accumulator().with_argument_events();
+    let mut brought = Vec::new();
+    let pushed = events.iter().try_for_each(|event| stream.push(event).map(|events| brought.extend(events)));
+    let end = stream.finish();
+    prop_assert!(end.is_complete, "{format}");
+    brought.extend(end.events);
+    let read = format.parse_response(&whole);
+    match (&read, &end.response, pushed) {
+        (Ok(read), Ok(streamed), Ok(())) => {
+            prop_assert_eq!(streamed, read, "{}", format);
+            let Response { text, reasoning, refusal, calls, .. } = read.clone();
+            let mut heard = hear(brought);
+            // The reason of a block is known only at its end.
+            if answer.end == End::Blocked {
+                heard.refusal.clone_from(&refusal);
+            }
+            let begun = std::mem::take(&mut heard.begun);
+            prop_assert_eq!(begun.len(), calls.len(), "{}", format);
+            // Two APIs send the arguments of a call at once.
+            let sends_pieces = !matches!(format, ApiFormat::Gemini | ApiFormat::Ollama);
+            for ((id, name, pieces), call) in begun.iter().zip(&calls) {
+                prop_assert_eq!((id.as_str(), name), (call.id.as_str(), &call.name), "{}", format);
+                let is_same = || json(pieces) == json(call.arguments.as_str());
+                prop_assert!(!sends_pieces || is_same(), "{format}: {pieces}");
+            }
+            prop_assert_eq!(
+                heard,
+                Heard { text, reasoning, refusal, calls, begun: Vec::new() },
+                "{}",
+                format
+            );
+        }
+        (Err(read), Err(streamed), pushed) => {
+            prop_assert_eq!(streamed, read, "{}", format);
+            prop_assert_eq!(&pushed.unwrap_err(), read, "{}", format);
+        }
+        (read, streamed, pushed) => prop_assert!(false, "{format}: {read:?}\n{streamed:?}\n{pushed:?}"),
+    }
+    Ok(())
+}
+
+proptest! {
+    /// The events of a stream have the texts and calls of the response, and the response is the same as in one body.
+    #[test]
+    fn a_stream_says_what_one_body_says(answer in answer(), cuts in vec(0..16_usize, 0..4)) {
+        for format in ApiFormat::ALL {
+            check(format, &answer, &cuts)?;
+        }
+    }
+}
