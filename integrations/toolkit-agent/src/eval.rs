@@ -227,17 +227,21 @@ impl Eval {
 /// A trial in progress. Its end writes the report, also if the trial panics.
 struct Conducted<'a> {
     report: TrialReport,
+    /// Counts the calls of the trial's model. They are the calls of the report if the run panics.
     seen: Seen,
+    has_run: bool,
     started: Instant,
     place: &'a Mutex<TrialReport>,
 }
 
 impl Drop for Conducted<'_> {
     fn drop(&mut self) {
-        let Self { report, seen, started, place } = self;
-        let (bill, model_calls) = seen.counts();
-        (report.usage, report.cost, report.model_calls) =
-            (bill.usage, bill.cost(&Price::default()), model_calls);
+        let Self { report, seen, has_run, started, place } = self;
+        if !*has_run {
+            let (bill, model_calls) = seen.counts();
+            (report.usage, report.cost, report.model_calls) =
+                (bill.usage, bill.cost(&Price::default()), model_calls);
+        }
         if report.duration.is_zero() {
             report.duration = started.elapsed();
         }
@@ -256,8 +260,8 @@ async fn conduct(
     trial.model = observed.boxed();
     let (task, started) = (trial.task.clone(), Instant::now());
     // Created first: it is dropped after everything that counts tokens.
-    let mut conducted = Conducted { report: TrialReport::new(&trial), seen: seen.clone(), started, place };
-    let report = &mut conducted.report;
+    let report = TrialReport::new(&trial);
+    let mut conducted = Conducted { report, seen: seen.clone(), has_run: false, started, place };
     let mut conversation = Conversation::default();
     let ended = match build(trial) {
         Ok(agent) => {
@@ -266,7 +270,11 @@ async fn conduct(
         }
         Err(error) => Err(error.into()),
     };
+    conducted.has_run = true;
+    let report = &mut conducted.report;
     report.duration = started.elapsed();
+    let counted = ended.as_ref().unwrap_or_else(|failed| &failed.output);
+    (report.usage, report.cost, report.model_calls) = (counted.usage, counted.cost, counted.model_calls);
     report.error = ended.as_ref().err().map(ToString::to_string);
     report.transcript = Transcript::new(conversation.messages(), ended.ok(), seen.tools()).await;
     report.scores = task.score(&report.transcript).await;

@@ -105,13 +105,19 @@ pub(crate) struct Budget {
     started: Instant,
     model_calls: AtomicU32,
     tool_calls: AtomicU32,
-    /// The tokens used so far, and their cost.
-    spent: Mutex<(Usage, f64)>,
-    /// The tokens, the cost and the numbers of calls from before an interruption. The limits do not apply to
-    /// these amounts.
-    earlier: Mutex<Spent>,
+    counted: Mutex<Counted>,
     /// The limits of this budget that were reached. Limits of enclosing budgets are not included.
     exceeded: Mutex<Vec<Limit>>,
+}
+
+/// What a budget has counted, except for its calls.
+#[derive(Debug, Default)]
+struct Counted {
+    usage: Usage,
+    cost: f64,
+    /// The tokens, the cost and the numbers of calls from before an interruption. The limits do not apply to
+    /// these amounts.
+    earlier: Option<Spent>,
 }
 
 impl Budget {
@@ -122,8 +128,7 @@ impl Budget {
             started: Instant::now(),
             model_calls: AtomicU32::new(0),
             tool_calls: AtomicU32::new(0),
-            spent: Mutex::default(),
-            earlier: Mutex::default(),
+            counted: Mutex::default(),
             exceeded: Mutex::default(),
         }
     }
@@ -147,12 +152,12 @@ impl Budget {
             return Err(self.out_of_time());
         }
         if let Some(max) = self.limits.max_tokens
-            && lock(&self.spent).0.total() >= max
+            && lock(&self.counted).usage.total() >= max
         {
             return Err(self.exceed(Limit::Tokens(max)));
         }
         if let Some(max) = self.limits.max_cost
-            && lock(&self.spent).1 >= max
+            && lock(&self.counted).cost >= max
         {
             return Err(self.exceed(Limit::Cost(max)));
         }
@@ -183,27 +188,29 @@ impl Budget {
         if let Some(outer) = &self.outer {
             outer.add_usage(usage, cost);
         }
-        let spent = &mut *lock(&self.spent);
-        spent.0 += usage;
-        spent.1 += cost;
+        let mut counted = lock(&self.counted);
+        counted.usage += usage;
+        counted.cost += cost;
     }
 
     /// Sets the tokens, the cost and the numbers of calls that the run had used before an interruption. Does
     /// nothing if the budget has already counted something.
     pub(crate) fn set_earlier(&self, earlier: Spent) {
         if self.sum() == Spent::default() {
-            *lock(&self.earlier) = earlier;
+            lock(&self.counted).earlier = Some(earlier);
         }
     }
 
     /// Returns the tokens, the cost and the numbers of calls counted so far. They include the amounts from
     /// before an interruption.
     pub(crate) fn sum(&self) -> Spent {
-        let (usage, cost) = *lock(&self.spent);
         let [model_calls, tool_calls] =
             [&self.model_calls, &self.tool_calls].map(|count| count.load(Ordering::Relaxed));
-        let mut sum = *lock(&self.earlier);
-        sum.add(Spent { usage, cost, model_calls, tool_calls });
+        let counted = lock(&self.counted);
+        let mut sum = Spent { usage: counted.usage, cost: counted.cost, model_calls, tool_calls };
+        if let Some(earlier) = counted.earlier {
+            sum.add(earlier);
+        }
         sum
     }
 

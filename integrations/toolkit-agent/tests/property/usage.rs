@@ -13,6 +13,7 @@ use toolkit_agent::{
     Agent, AgentError, ChatModel, Conversation, Limits, ModelDelta, ModelError, ModelRequest, ModelResponse,
     ModelRetry, ModelStream, Price, RunOptions, Usage,
 };
+use toolkit_core::{ArgumentTransform, ToolRegistry};
 
 /// The tokens that models have reported, and their cost.
 type Reported = Arc<Mutex<(Usage, f64)>>;
@@ -148,6 +149,8 @@ proptest! {
     #[test]
     fn a_run_counts_all_tokens_that_its_models_have_reported(
         asked in prop::collection::vec(asked(), 1..4),
+        // The models of an agent that the model calls as a tool, and the time limit of this tool.
+        called in prop::option::of((prop::collection::vec(asked(), 1..3), prop::option::of(1..100_u64))),
         attempts in 1..4_u32,
         streaming in any::<bool>(),
         // What stops the run, and the timeout of a model call.
@@ -164,13 +167,25 @@ proptest! {
                 }
             }
             let retry = ModelRetry::new(attempts).with_longest_retry_after(Duration::from_secs(9));
-            let build = move |model: BoxModel| {
-                let agent = Agent::builder(model).tools(tools::registry(&Arc::<Executions>::default()));
+            let build = move |model: BoxModel, tools: ToolRegistry| {
+                let agent = Agent::builder(model).name("ok").tools(tools);
                 let agent = agent.retry(retry.clone()).streaming(streaming).price(per_token(AGENT_PRICE));
                 agent.limits(limits.clone()).build().map_err(AgentError::from)
             };
+            let team = move |model: BoxModel, reported: &Reported| {
+                let mut tools = tools::registry(&Arc::<Executions>::default());
+                if let Some((asked, timeout)) = called.clone() {
+                    let called = build(self::model(asked, stop.is_some(), reported), tools.clone())?.to_tool()?;
+                    let called = called.with_arguments([ArgumentTransform::of("request").fixed("Help.")])?;
+                    tools.replace(match timeout {
+                        Some(limit) => called.with_timeout(Duration::from_millis(limit)),
+                        None => called,
+                    })?;
+                }
+                build(model, tools)
+            };
             let reported = Reported::default();
-            let agent = build(model(asked.clone(), stop.is_some(), &reported)).unwrap();
+            let agent = team(model(asked.clone(), stop.is_some(), &reported), &reported).unwrap();
             let mut conversation = Conversation::new("1");
             let options = match stop {
                 Some((Stop::Cancelled(after), _)) => cancelled_after(Duration::from_millis(after)),
@@ -193,7 +208,8 @@ proptest! {
                 let eval = Eval::new([Task::new("1", "Go.")]);
                 let model = model(asked, stop.is_some(), &reported);
                 let eval = eval.model("m", Priced::new(model, per_token(AGENT_PRICE)));
-                let report = eval.run(move |trial| build(trial.model)).await;
+                let noted = reported.clone();
+                let report = eval.run(move |trial| team(trial.model, &noted)).await;
                 same((report.trials[0].usage, report.trials[0].cost), &reported)?;
             }
             Ok::<(), TestCaseError>(())
