@@ -227,17 +227,17 @@ impl Eval {
 /// A trial in progress. Its end writes the report, also if the trial panics.
 struct Conducted<'a> {
     report: TrialReport,
-    /// Counts the calls of the trial's model. They are the calls of the report if the run panics.
+    /// Counts the calls of the trial's model. They are the calls of the report unless the run has counted as much.
     seen: Seen,
-    has_run: bool,
+    is_counted: bool,
     started: Instant,
     place: &'a Mutex<TrialReport>,
 }
 
 impl Drop for Conducted<'_> {
     fn drop(&mut self) {
-        let Self { report, seen, has_run, started, place } = self;
-        if !*has_run {
+        let Self { report, seen, is_counted, started, place } = self;
+        if !*is_counted {
             let (bill, model_calls) = seen.counts();
             (report.usage, report.cost, report.model_calls) =
                 (bill.usage, bill.cost(&Price::default()), model_calls);
@@ -261,7 +261,7 @@ async fn conduct(
     let (task, started) = (trial.task.clone(), Instant::now());
     // Created first: it is dropped after everything that counts tokens.
     let report = TrialReport::new(&trial);
-    let mut conducted = Conducted { report, seen: seen.clone(), has_run: false, started, place };
+    let mut conducted = Conducted { report, seen: seen.clone(), is_counted: false, started, place };
     let mut conversation = Conversation::default();
     let ended = match build(trial) {
         Ok(agent) => {
@@ -270,10 +270,11 @@ async fn conduct(
         }
         Err(error) => Err(error.into()),
     };
-    conducted.has_run = true;
+    let counted = ended.as_ref().unwrap_or_else(|failed| &failed.output);
+    // An agent may also ask the model of the trial outside of its run, as in a step that runs another agent.
+    conducted.is_counted = seen.counts().0.usage.total() <= counted.usage.total();
     let report = &mut conducted.report;
     report.duration = started.elapsed();
-    let counted = ended.as_ref().unwrap_or_else(|failed| &failed.output);
     (report.usage, report.cost, report.model_calls) = (counted.usage, counted.cost, counted.model_calls);
     report.error = ended.as_ref().err().map(ToString::to_string);
     report.transcript = Transcript::new(conversation.messages(), ended.ok(), seen.tools()).await;
