@@ -13,6 +13,7 @@ pub struct RunOptions {
     pub limits: Option<Limits>,
     /// The token for cancelling the run. On cancellation, each running call gets an error result, so that the
     /// conversation can be continued. A save in progress gets five more seconds.
+    /// An answer that is already there is returned, also if the run is cancelled while it is saved.
     pub cancellation: CancellationToken,
     /// The id of the run. Default: a new id.
     pub invocation_id: Option<String>,

@@ -67,6 +67,8 @@ struct Case {
 struct Seen {
     /// Whether the run was stopped. A tool that begins afterwards is noted in `late`.
     stopped: AtomicBool,
+    /// Whether the run went on after its cancellation for longer than the saves of its answers take.
+    outlasted: AtomicBool,
     /// The time after which no tool may begin.
     end: Mutex<Option<Instant>>,
     begun: Mutex<Vec<usize>>,
@@ -253,10 +255,14 @@ impl Case {
         match self.stop {
             Stop::Cancelled(after) => {
                 let seen = seen.clone();
+                // Each of two parallel agents saves its answer.
+                let saves = Duration::from_millis(2 * self.save.unwrap_or_default() + 1);
                 drop(tokio::spawn(async move {
                     sleep(Duration::from_millis(after)).await;
                     seen.stop();
                     seen.token.cancel();
+                    sleep(saves).await;
+                    seen.outlasted.store(true, Ordering::Relaxed);
                 }));
             }
             Stop::Duration(limit) => {
@@ -332,12 +338,38 @@ fn no_call_begins_after_the_conversation_is_lost() {
     }
 }
 
+#[test]
+fn an_answer_is_returned_although_the_run_is_cancelled_during_its_save() {
+    for streaming in [false, true] {
+        let case = |after| Case {
+            calls: vec![("free", 10)],
+            stop: Stop::Cancelled(after),
+            place: Place::Root,
+            streaming,
+            save: Some(25),
+        };
+        let duration = block_on(async {
+            let start = Instant::now();
+            case(10_000).run().await;
+            start.elapsed()
+        });
+        let last_save = u64::try_from(duration.as_millis()).unwrap() - 10;
+        let (seen, conversation, error) = block_on(case(last_save).run());
+        assert!(seen.stopped.load(Ordering::Relaxed) && error.is_none(), "{streaming}: {error:?}");
+        assert!(
+            matches!(conversation.messages().last(), Some(Message::Assistant(answer)) if answer.text == "done")
+        );
+        let (.., error) = block_on(case(last_save - 25).run());
+        assert!(error.is_some(), "{streaming}");
+    }
+}
+
 fn case() -> impl Strategy<Value = Case> {
     let call = (select(TOOLS.to_vec()), select(vec![0_u64, 1, 10, 30]));
     let stop = prop_oneof![
         3 => (0..6_usize).prop_map(Stop::Call),
         3 => (0..6_usize).prop_map(Stop::Output),
-        2 => (0..60_u64).prop_map(Stop::Cancelled),
+        2 => (0..300_u64).prop_map(Stop::Cancelled),
         1 => (0..6_usize).prop_map(Stop::CancelledBy),
         2 => (1..60_u64).prop_map(Stop::Duration),
         2 => (0..8_u32, any::<bool>()).prop_map(|(index, is_conflict)| Stop::Save { index, is_conflict }),
@@ -357,7 +389,9 @@ proptest! {
         assert_sendable(&conversation);
         let late = seen.late.lock().unwrap().clone();
         prop_assert!(late.is_empty(), "{:?} began after the end of the run: {:?}", late, error);
-        let is_stopped = seen.stopped.load(Ordering::Relaxed);
-        prop_assert!(!is_stopped || error.is_some(), "the run has not ended");
+        // A cancellation while the last answer is saved comes too late.
+        let is_cancelled = matches!(case.stop, Stop::Cancelled(_));
+        let stopped = if is_cancelled { &seen.outlasted } else { &seen.stopped };
+        prop_assert!(!stopped.load(Ordering::Relaxed) || error.is_some(), "the run has not ended");
     }
 }
