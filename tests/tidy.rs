@@ -189,12 +189,14 @@ fn an_upward_look_would_be_found() {
     assert_eq!(found, ["registry"]);
 }
 
-/// The files of the same folder that a file names with `super::file`, except in its tests.
+/// The files of the same folder that a file names with `super::file`, or at the root of a crate with `crate::file`,
+/// except in its tests.
 fn siblings_named(path: &Path, text: &str) -> Vec<PathBuf> {
     let folder = path.parent().expect("a file is in a folder");
+    let prefix = if folder.ends_with("src") { "crate::" } else { "super::" };
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let names = code.flat_map(|line| line.split("super::").skip(1)).map(|rest| {
+    let names = code.flat_map(|line| line.split(prefix).skip(1)).map(|rest| {
         let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
         folder.join(&rest[..end]).with_extension("rs")
     });
@@ -225,6 +227,9 @@ fn files_of_a_folder_use_one_another_in_one_direction() {
         file("tail", "use super::body::Body;"),
     ];
     assert_eq!(circles(&files).len(), 3);
+    let file = |name: &str, text: &str| (PathBuf::from(format!("a/src/{name}.rs")), text.to_owned());
+    let files = [file("one", "use crate::other::Other;"), file("other", "fn first() { crate::one::one() }")];
+    assert_eq!(circles(&files).len(), 2);
 }
 
 #[test]

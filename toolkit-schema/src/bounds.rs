@@ -5,20 +5,12 @@ use crate::json::{Json, Kind};
 use crate::keyword::{Keyword, subschemas};
 use crate::number::Decimal;
 use crate::own::is_of_type;
+use crate::pattern::is_match;
 use crate::single::{SINGLE, overflows};
 use crate::types::types;
-use regex_lite::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// The maximum number of compiled patterns in the cache.
-const CACHED: usize = 256;
-
-/// The maximum size of a compiled pattern in bytes. The time to match a string grows with the length of the
-/// string and with the size of the pattern.
-const LARGEST: usize = 1 << 18;
+use std::collections::HashSet;
 
 /// Keywords that name the members of an object, or that apply another schema to the same object.
 const HAVE_NAMES: [&str; 7] =
@@ -90,11 +82,6 @@ fn is_map_of_names(keywords: &Map<String, Value>) -> bool {
     first.is_some() && !keywords.contains_key("required") && schemas.all(|other| Some(other) == first)
 }
 
-/// Returns whether `pattern` is a usable regular expression: valid, supported and not too large.
-pub(crate) fn compiles(pattern: &str) -> bool {
-    compiled(pattern).is_some()
-}
-
 /// Returns the first keyword of `schema` that `value` violates. The type of `value` must already be correct.
 ///
 /// If `validator` is `true`, formats and content encodings are not checked, and repeated items always violate
@@ -117,7 +104,7 @@ pub(crate) fn broken(schema: &Value, value: &Json<'_>, validator: bool) -> Optio
                 breaks(schema, "contentEncoding", |encoding| !validator && !format::decodes(encoding, text))
             })
             .or_else(|| {
-                let differs = |pattern: &str| compiled(pattern).is_some_and(|it| !it.is_match(text));
+                let differs = |pattern: &str| is_match(pattern, text) == Some(false);
                 breaks(schema, "pattern", differs)
             }),
         Kind::Array(items) => {
@@ -223,59 +210,6 @@ fn out_of_bounds(
             if at_least.is_some_and(|least| count < least) { Some(least) } else { too_many().then_some(most) }
         }
     }
-}
-
-/// Returns whether a property name matches a pattern. No name matches an invalid pattern.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
-    compiled(pattern).is_some_and(|pattern| pattern.is_match(name))
-}
-
-/// A compiled regular expression.
-enum Pattern {
-    Plain(Regex),
-    /// A regular expression with features not supported by the `regex-lite` crate, such as look-around.
-    #[cfg(feature = "jsonschema")]
-    Any(Box<jsonschema::Validator>),
-}
-
-impl Pattern {
-    fn new(pattern: &str) -> Option<Self> {
-        let plain = RegexBuilder::new(pattern).size_limit(LARGEST).build().ok().map(Self::Plain);
-        if plain.is_none() && Regex::new(pattern).is_ok() {
-            return None;
-        }
-        #[cfg(feature = "jsonschema")]
-        let plain = plain.or_else(|| {
-            let schema = serde_json::json!({"pattern": pattern});
-            Some(Self::Any(Box::new(jsonschema::options().offline().build(&schema).ok()?)))
-        });
-        plain
-    }
-
-    fn is_match(&self, text: &str) -> bool {
-        match self {
-            Self::Plain(regex) => regex.is_match(text),
-            #[cfg(feature = "jsonschema")]
-            Self::Any(validator) => validator.is_valid(&text.into()),
-        }
-    }
-}
-
-/// Returns the compiled regular expression. Returns `None` if it is invalid, unsupported or too large.
-///
-/// Compiled expressions are cached, because programs use the same few expressions again and again.
-fn compiled(pattern: &str) -> Option<Arc<Pattern>> {
-    static CACHE: Mutex<Option<HashMap<String, Arc<Pattern>>>> = Mutex::new(None);
-    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-    let cache = cache.get_or_insert_default();
-    if let Some(known) = cache.get(pattern) {
-        return Some(known.clone());
-    }
-    let new = Arc::new(Pattern::new(pattern)?);
-    if cache.len() < CACHED {
-        cache.insert(pattern.to_owned(), new.clone());
-    }
-    Some(new)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The faults of schemas: keywords with unusable values, and schemas too deep to process.
 
-use crate::bounds::compiles;
 use crate::keyword::{Holds, Keyword, Role, held, subschemas};
 use crate::number::Decimal;
+use crate::pattern::compiles;
 use crate::reference::{SchemaRef, escape, resolve, target};
 use crate::words::{shorten, value_in_words};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Generation of schemas from Rust types with the `schemars` crate.
 
-use crate::properties::strip_aliases;
+use crate::own::strip_aliases;
 use crate::tidy::{tidy_arguments, tidy_output};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};

@@ -20,7 +20,7 @@ const DEEPEST: usize = 8;
 /// Replaces every alias in a value by the name of its property or variant, at every depth.
 ///
 /// `schema` must still contain the aliases: use the original schema that
-/// [`strip_aliases`](crate::properties::strip_aliases) returns.
+/// [`strip_aliases`](crate::own::strip_aliases) returns.
 pub fn use_own_names<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Json<'_>) {
     Meaning::of(schema.into(), value, Change::Names);
 }

@@ -1,10 +1,11 @@
-//! Internal keywords that record whether a Rust type itself enforces the range or `enum` in its schema.
+//! Internal keywords for checks, above all whether a Rust type itself enforces the range or `enum` in its schema.
 
 use crate::constraints::{ONE_OF, VARIANTS};
 use crate::json::Json;
 use crate::keyword::each_subschema;
 use crate::number::Decimal;
-use crate::properties::add_alias;
+use crate::properties::{ALIASES, EXACT, add_alias};
+use crate::single::{SINGLE, WIDE};
 use crate::types::{names, types};
 use schemars::Schema;
 use serde_json::{Map, Value};
@@ -136,11 +137,25 @@ pub fn unmark_all(schema: &mut Value) {
     });
 }
 
-/// Removes the mark of a schema. Returns whether checks need the mark.
-pub(crate) fn strip_rules(keywords: &mut Map<String, Value>) -> bool {
-    let names = keywords.shift_remove(NAMES);
-    let without = keywords.shift_remove(WITHOUT);
-    keywords.shift_remove(OF_TYPE).or(names).or(without).is_some()
+/// Removes the internal keywords for checks from one schema, also the aliases of properties. Returns whether there were
+/// any.
+pub(crate) fn strip_marks(keywords: &mut Map<String, Value>) -> bool {
+    let marks = [ALIASES, EXACT, NAMES, WITHOUT, OF_TYPE].map(|keyword| keywords.shift_remove(keyword));
+    marks.iter().any(Option::is_some)
+}
+
+/// Removes the aliases of properties and the other internal keywords for checks from a schema.
+///
+/// Returns the original schema if the removed keywords are needed to check arguments, otherwise `None`.
+pub fn strip_aliases(schema: &mut Value) -> Option<Value> {
+    let original = schema.clone();
+    let mut found = false;
+    each_subschema(schema, &mut |keywords| {
+        found |= strip_marks(keywords);
+        found |= keywords.shift_remove(SINGLE) == Some(Value::Bool(true));
+        keywords.shift_remove(WIDE);
+    });
+    found.then_some(original)
 }
 
 /// Returns the declared aliases of the variants of an enum. Returns `None` if the schema is not the schema of
@@ -237,4 +252,29 @@ fn mark_of_format(keywords: &Map<String, Value>) -> Option<Value> {
     let is_integer = !lists_values(keywords) && types(keywords.get("type")).any(|name| name == "integer");
     let is_whole = is_own("minimum", least) && is_own("maximum", most);
     is_integer.then(|| if is_whole { true.into() } else { format.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::properties::property;
+    use serde_json::json;
+
+    #[test]
+    fn aliases_are_found_and_not_published() {
+        let mut schema = json!({"properties": {
+            "a": {"type": "string", "x-toolkit-aliases": ["b", "c"]},
+            "x-toolkit-aliases": {"type": "integer"},
+        }});
+        let checked = strip_aliases(&mut schema).unwrap();
+        let published =
+            json!({"properties": {"a": {"type": "string"}, "x-toolkit-aliases": {"type": "integer"}}});
+        assert_eq!(schema, published);
+        let properties = checked["properties"].as_object().unwrap();
+        for name in ["a", "b", "c"] {
+            assert_eq!(property(properties, name).map(|(name, _)| name.as_str()), Some("a"));
+        }
+        assert_eq!(property(properties, "d"), None);
+        assert_eq!(strip_aliases(&mut schema), None);
+    }
 }

@@ -3,17 +3,14 @@
 //! JSON Schema has no keyword for aliases. `#[derive(ToolParams)]` writes aliases into the schema of each
 //! property, and the checks read them. Published schemas do not contain aliases.
 
-use crate::bounds::matches;
-use crate::keyword::each_subschema;
-use crate::own::strip_rules;
-use crate::single::{SINGLE, WIDE};
+use crate::pattern::is_match;
 use serde_json::{Map, Value};
 
 /// The keyword that lists the aliases of a property.
-const ALIASES: &str = "x-toolkit-aliases";
+pub(crate) const ALIASES: &str = "x-toolkit-aliases";
 
 /// The keyword that marks a schema as stricter than its Rust type. Decoding alone is then not a sufficient check.
-const EXACT: &str = "x-toolkit-exact";
+pub(crate) const EXACT: &str = "x-toolkit-exact";
 
 /// Marks a schema as stricter than its Rust type. The check then reports every violation, even if the Rust type has
 /// decoded the value.
@@ -26,28 +23,6 @@ pub fn mark_exact(schema: &mut Value) {
 /// Returns whether a schema is [marked](mark_exact) as stricter than its Rust type.
 pub(crate) fn is_exact(schema: &Value) -> bool {
     schema.get(EXACT).is_some()
-}
-
-/// Removes the aliases of properties and the other internal keywords for checks from one schema. Returns whether there
-/// were any.
-pub(crate) fn strip_marks(keywords: &mut Map<String, Value>) -> bool {
-    let aliases = keywords.shift_remove(ALIASES);
-    let exact = keywords.shift_remove(EXACT);
-    strip_rules(keywords) || aliases.or(exact).is_some()
-}
-
-/// Removes the aliases of properties and the other internal keywords for checks from a schema.
-///
-/// Returns the original schema if the removed keywords are needed to check arguments, otherwise `None`.
-pub fn strip_aliases(schema: &mut Value) -> Option<Value> {
-    let original = schema.clone();
-    let mut found = false;
-    each_subschema(schema, &mut |keywords| {
-        found |= strip_marks(keywords);
-        found |= keywords.shift_remove(SINGLE) == Some(Value::Bool(true));
-        keywords.shift_remove(WIDE);
-    });
-    found.then_some(original)
 }
 
 #[cfg(test)]
@@ -114,7 +89,8 @@ pub(crate) fn member_schemas<'a>(schema: &'a Value, name: &str) -> (Vec<&'a Valu
     let held = |keyword: &str| schema.get(keyword).and_then(Value::as_object);
     let own = held("properties").and_then(|properties| property(properties, name));
     let by_pattern = held("patternProperties").into_iter().flatten();
-    let by_pattern = by_pattern.filter(|(pattern, _)| matches(pattern, name)).map(|(_, schema)| schema);
+    let by_pattern =
+        by_pattern.filter(|(pattern, _)| is_match(pattern, name) == Some(true)).map(|(_, schema)| schema);
     let named: Vec<&Value> = own.map(|(_, schema)| schema).into_iter().chain(by_pattern).collect();
     let other = schema.get("additionalProperties").filter(|_| named.is_empty());
     (named, other)
@@ -128,28 +104,4 @@ pub(crate) fn item_schema(schema: &Value, index: usize) -> Option<&Value> {
         let rest = if schema.get("items").is_some_and(Value::is_array) { "additionalItems" } else { "items" };
         schema.get(rest)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn aliases_are_found_and_not_published() {
-        let mut schema = json!({"properties": {
-            "a": {"type": "string", "x-toolkit-aliases": ["b", "c"]},
-            "x-toolkit-aliases": {"type": "integer"},
-        }});
-        let checked = strip_aliases(&mut schema).unwrap();
-        let published =
-            json!({"properties": {"a": {"type": "string"}, "x-toolkit-aliases": {"type": "integer"}}});
-        assert_eq!(schema, published);
-        let properties = checked["properties"].as_object().unwrap();
-        for name in ["a", "b", "c"] {
-            assert_eq!(property(properties, name).map(|(name, _)| name.as_str()), Some("a"));
-        }
-        assert_eq!(property(properties, "d"), None);
-        assert_eq!(strip_aliases(&mut schema), None);
-    }
 }

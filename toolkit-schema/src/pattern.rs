@@ -1,0 +1,70 @@
+//! The regular expressions of the keywords `pattern` and `patternProperties`.
+
+use regex_lite::{Regex, RegexBuilder};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The maximum number of compiled patterns in the cache.
+const CACHED: usize = 256;
+
+/// The maximum size of a compiled pattern in bytes. The time to match a string grows with the length of the
+/// string and with the size of the pattern.
+const LARGEST: usize = 1 << 18;
+
+/// Returns whether `pattern` is a usable regular expression: valid, supported and not too large.
+pub(crate) fn compiles(pattern: &str) -> bool {
+    compiled(pattern).is_some()
+}
+
+/// Returns whether a text matches a pattern. Returns `None` if the pattern is invalid, unsupported or too large.
+pub(crate) fn is_match(pattern: &str, text: &str) -> Option<bool> {
+    compiled(pattern).map(|pattern| pattern.is_match(text))
+}
+
+/// A compiled regular expression.
+enum Pattern {
+    Plain(Regex),
+    /// A regular expression with features not supported by the `regex-lite` crate, such as look-around.
+    #[cfg(feature = "jsonschema")]
+    Any(Box<jsonschema::Validator>),
+}
+
+impl Pattern {
+    fn new(pattern: &str) -> Option<Self> {
+        let plain = RegexBuilder::new(pattern).size_limit(LARGEST).build().ok().map(Self::Plain);
+        if plain.is_none() && Regex::new(pattern).is_ok() {
+            return None;
+        }
+        #[cfg(feature = "jsonschema")]
+        let plain = plain.or_else(|| {
+            let schema = serde_json::json!({"pattern": pattern});
+            Some(Self::Any(Box::new(jsonschema::options().offline().build(&schema).ok()?)))
+        });
+        plain
+    }
+
+    fn is_match(&self, text: &str) -> bool {
+        match self {
+            Self::Plain(regex) => regex.is_match(text),
+            #[cfg(feature = "jsonschema")]
+            Self::Any(validator) => validator.is_valid(&text.into()),
+        }
+    }
+}
+
+/// Returns the compiled regular expression. Returns `None` if it is invalid, unsupported or too large.
+///
+/// Compiled expressions are cached, because programs use the same few expressions again and again.
+fn compiled(pattern: &str) -> Option<Arc<Pattern>> {
+    static CACHE: Mutex<Option<HashMap<String, Arc<Pattern>>>> = Mutex::new(None);
+    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    let cache = cache.get_or_insert_default();
+    if let Some(known) = cache.get(pattern) {
+        return Some(known.clone());
+    }
+    let new = Arc::new(Pattern::new(pattern)?);
+    if cache.len() < CACHED {
+        cache.insert(pattern.to_owned(), new.clone());
+    }
+    Some(new)
+}
