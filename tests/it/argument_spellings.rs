@@ -195,9 +195,35 @@ fn malformed_json_comes_with_advice() {
         ("{\"text\":\n 'a'}", "use double quotes"),
         ("{\"ratio\": 1,}", "remove the comma"),
         ("{\"ratio\": [1, 2,\n]}", "remove the comma"),
+        ("{\"ratio\": 1}\n{\"ratio\": 2}", "make a call for each object"),
+        ("{\"ratio\": 1}}", "remove the text after the object"),
+        (" {\"ratio\": 1} It is one.", "remove the text after the object"),
+        ("{\"ratio\": 1", "write the object up to its end"),
+        ("{\"text\": \"a", "write the object up to its end"),
+        ("{\"ratio\": 1, // half\n}", "remove the comment"),
+        ("Here: {\"ratio\": 1}", "begin with `{`"),
+        ("ratio=1", "begin with `{`"),
+        ("{ratio: 1}", "use double quotes"),
+        ("{\"text\": Grüße}", "use double quotes"),
+        ("{\"ratio\": None}", "write `null`"),
+        ("{\"ratio\": [True]}", "write `true`"),
     ] {
         let message = call(&ratio::tool(), text).expect_err("it is no JSON");
         assert!(message.contains(&format!("; {advice}; the arguments")), "{message}");
+    }
+}
+
+#[test]
+fn a_schema_in_the_place_of_a_value_comes_with_advice() {
+    for (value, is_schema) in [
+        (r#"{"type": "number", "description": "The ratio"}"#, true),
+        (r#"{"type": "number", "value": 1}"#, true),
+        (r#"{"type": "half"}"#, false),
+        (r#"{"value": 1}"#, false),
+        (r#"["type", "number"]"#, false),
+    ] {
+        let message = call(&ratio::tool(), &format!(r#"{{"ratio": {value}}}"#)).expect_err("it is no number");
+        assert_eq!(message.contains("; write the value itself, not a schema"), is_schema, "{message}");
     }
 }
 

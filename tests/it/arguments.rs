@@ -102,7 +102,7 @@ async fn invalid_json_fails_with_its_position() {
     check_message(
         call("ping", "{} {}").await,
         ErrorKind::InvalidJson,
-        "Error parsing JSON arguments: trailing characters at line 1 column 4; the arguments must be one JSON object",
+        "Error parsing JSON arguments: trailing characters at line 1 column 4; make a call for each object; the arguments must be one JSON object",
     );
 }
 

@@ -101,7 +101,7 @@ async fn results_come_in_the_order_of_the_calls() {
             "30",
             "2",
             "Tool `batch-ecko` not found; did you mean `batch-echo`?",
-            "Error parsing JSON arguments: EOF while parsing an object at line 1 column 1; the arguments must be one JSON object",
+            "Error parsing JSON arguments: EOF while parsing an object at line 1 column 1; write the object up to its end; the arguments must be one JSON object",
             "Error validating JSON arguments: `n`: expected integer, got string \"x\"",
             "Error running tool: no luck",
             "Tool `batch-panics` panicked",

@@ -67,17 +67,37 @@ pub(crate) fn not_json(text: &str, error: &Error) -> ToolError {
     ToolError::invalid_json(format_args!("{}{advice}; the arguments must be one JSON object", said(error)))
 }
 
-/// Returns the advice for a syntax error at a single quote or after a trailing comma.
+/// Returns the advice for a syntax error, by the text around it.
 fn advice(text: &str, error: &Error) -> Option<&'static str> {
+    if error.is_eof() {
+        return Some("write the object up to its end");
+    }
     let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
     // The column counts bytes from 1.
     let offset = (lines.map(str::len).sum::<usize>() + error.column()).checked_sub(1)?;
     let (before, after) = text.split_at_checked(offset)?;
+    let before = before.trim_end();
     match after.as_bytes().first()? {
+        b'{' if before.ends_with('}') && is_object(before) => Some("make a call for each object"),
+        _ if before.ends_with('}') && is_object(before) => Some("remove the text after the object"),
         b'\'' => Some("use double quotes"),
-        b'}' | b']' if before.trim_end().ends_with(',') => Some("remove the comma"),
+        b'/' | b'#' => Some("remove the comment"),
+        b'}' | b']' if before.ends_with(',') => Some("remove the comma"),
+        _ if before.is_empty() => Some("begin with `{`"),
+        first if first.is_ascii_alphabetic() => {
+            Some(match after.split(|c: char| !c.is_alphanumeric()).next()? {
+                "None" | "undefined" => "write `null`",
+                "True" => "write `true`",
+                "False" => "write `false`",
+                _ => "use double quotes",
+            })
+        }
         _ => None,
     }
+}
+
+fn is_object(text: &str) -> bool {
+    serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
 /// Returns the message of a `serde_json` error. Wording about lone surrogates is replaced by advice for the

@@ -3,6 +3,7 @@
 use super::SEVERAL;
 use crate::describe::{describe_for, describe_in};
 use crate::json::Json;
+use crate::keyword::TYPES;
 use crate::single::SINGLE;
 use crate::time::example;
 use crate::violation::{Violation, ViolationKind};
@@ -69,12 +70,23 @@ impl Found<'_, '_> {
                     .map_or_else(|| expected.clone(), |example| format!("{expected}, as in {example}"));
                 match keyword {
                     SINGLE => format!("number out of range, got {}", value_in_words(text)),
+                    "type" if is_schema(text) => {
+                        let value = value_in_words(text);
+                        format!("expected {expected}, got {value}; write the value itself, not a schema")
+                    }
                     _ => format!("expected {expected}, got {}", value_in_words(text)),
                 }
             }
         };
         Violation::new(self.path, self.kind, message)
     }
+}
+
+/// Returns whether a value looks like a schema, which a small model may repeat in the place of a value.
+fn is_schema(text: &str) -> bool {
+    let value = Json::parse(text).ok();
+    let kind = value.as_ref().and_then(|value| value.get("type")?.as_str());
+    kind.is_some_and(|kind| TYPES.contains(&kind))
 }
 
 /// Removes the violations about member names: unknown members, and missing members of objects that have unknown
