@@ -43,6 +43,9 @@ use toolkit_wire::ApiFormat;
 /// The number of times that errors go back to the model.
 const ROUNDS: usize = 2;
 
+/// The longest answer, in tokens: enough for the calls of every question.
+const MAX_TOKENS: u32 = 600;
+
 /// The words of an error for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Words {
@@ -79,7 +82,7 @@ impl Question {
     }
 
     fn request(&self, messages: &[Message]) -> ModelRequest {
-        let options = ModelOptions::new().with_temperature(0.0).with_max_output_tokens(220);
+        let options = ModelOptions::new().with_temperature(0.0).with_max_output_tokens(MAX_TOKENS);
         ModelRequest::new(messages.iter().cloned()).with_tools(self.tools.clone()).with_options(options)
     }
 
@@ -163,6 +166,8 @@ async fn ask(model: &impl ChatModel, question: &Question) -> Outcome {
     outcome.coerced = (is_coerced, is_coerced && is_right);
     if is_coerced && !is_right {
         outcome.faults.push("accepted, but another call than expected");
+        let calls = first.calls.iter().map(|call| format!("{} {}", call.name, call.arguments));
+        println!("{}: another call: {}", question.task.id, calls.collect::<Vec<_>>().join(" "));
     }
     if is_coerced {
         outcome.rounds = [[outcome.coerced; ROUNDS]; WORDS.len()];

@@ -70,24 +70,24 @@ struct Written<'a> {
 }
 
 /// Returns the calls in a text, with the arguments as they are written.
+///
+/// The calls may be in a list, also in one that has no end. What follows the last complete call is a call too, if it
+/// begins like one.
 fn calls(text: &str) -> Vec<ToolCall> {
     // A code block takes precedence over brackets in prose, such as those of formulas.
     let block = text.split_once("```json").map_or(text, |(_, block)| block);
     let Some(start) = block.find(['[', '{']) else { return Vec::new() };
     let body = block.get(start..).unwrap_or_default();
-    let body = body.split("```").next().unwrap_or_default();
+    let mut rest = body.split("```").next().unwrap_or_default();
     let mut found: Vec<(String, String)> = Vec::new();
-    let mut add = |call: Written<'_>| found.push((call.name, call.arguments.get().to_owned()));
-    match serde_json::Deserializer::from_str(body).into_iter::<Vec<Written<'_>>>().next() {
-        Some(Ok(list)) => list.into_iter().for_each(add),
-        _ => serde_json::Deserializer::from_str(body)
-            .into_iter::<Written<'_>>()
-            .map_while(Result::ok)
-            .for_each(&mut add),
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '[' | ','));
+        let mut written = serde_json::Deserializer::from_str(rest).into_iter::<Written<'_>>();
+        let Some(Ok(call)) = written.next() else { break };
+        found.push((call.name, call.arguments.get().to_owned()));
+        rest = rest.get(written.byte_offset()..).unwrap_or_default();
     }
-    if found.is_empty() {
-        found.extend(broken(body));
-    }
+    found.extend(broken(rest));
     let numbered = found.into_iter().zip(1..);
     numbered
         .map(|((name, arguments), number)| ToolCall::new(format!("call_{number}"), name, arguments))
@@ -122,6 +122,14 @@ fn calls_are_read_as_written() {
         ),
         ("[{\"name\": \"a\", \"arguments\": {\"n\": 1}]", vec![call("a", "{\"n\": 1}")]),
         ("[{\"name\": \"a\", \"arguments\": {\"n\": 1", vec![call("a", "{\"n\": 1")]),
+        (
+            "```json\n[{\"name\": \"a\", \"arguments\": {}},\n{\"name\": \"b\", \"arguments\": {\"n\": ",
+            vec![call("a", "{}"), call("b", "{\"n\":")],
+        ),
+        (
+            "[{\"name\": \"a\", \"arguments\": {\"n\": 1}, {\"n\": 2}}]",
+            vec![call("a", "{\"n\": 1}, {\"n\": 2}}")],
+        ),
     ] {
         assert_eq!(read(text), expected, "{text}");
     }
