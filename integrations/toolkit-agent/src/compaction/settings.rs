@@ -26,7 +26,9 @@ type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, Str
 /// messages are left out, and the results of the latest turn are reduced last. If all of this saves little,
 /// no summary is written. Otherwise, the agent would pay for a summary in each turn.
 ///
-/// The unanswered message of the user always stays. Calls are never separated from their results.
+/// The unanswered message of the user always stays. The first message of the user stays if it is not longer than a
+/// [summary](Self::with_summary_tokens) may be, because it usually states the task. Calls are never separated from
+/// their results.
 ///
 /// The conversation keeps all its messages. A compaction is saved with the conversation, and all later
 /// requests begin with the same messages until the next compaction, so that prompt caches stay valid.

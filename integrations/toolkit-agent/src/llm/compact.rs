@@ -53,7 +53,7 @@ impl LlmAgent {
             view,
             fixed: compaction.counter.count_fixed(&request),
             counted,
-            unanswered: calls.conversation.unanswered(),
+            kept: kept(calls.conversation, view, compaction.summary_limit()),
             keep_latest: compaction.keep_latest,
             result_chars: compaction.result_limit(),
             summary_tokens: compaction.summarizer.is_some().then(|| compaction.summary_limit()),
@@ -149,6 +149,20 @@ impl LlmAgent {
         });
         visible.collect()
     }
+}
+
+/// Returns the indexes of the user messages that a compaction keeps: those without an answer, and the first input if it
+/// is still sent and has at most `limit` tokens.
+fn kept(conversation: &Conversation, view: Visible<'_>, limit: u64) -> Vec<usize> {
+    let mut kept = conversation.unanswered();
+    let first = view.messages.iter().position(Message::is_input);
+    let is_sent = |index: &usize| *index >= view.start || view.compacted.kept.contains(index);
+    if let Some(first) =
+        first.filter(|first| is_sent(first) && !kept.contains(first) && view.tokens(*first) <= limit)
+    {
+        kept.insert(0, first);
+    }
+    kept
 }
 
 /// Returns the indexes of the messages that the compaction `after` leaves out, unless `before` has already

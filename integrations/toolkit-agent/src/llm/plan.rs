@@ -16,8 +16,8 @@ pub(super) struct Planner<'a> {
     pub(super) fixed: u64,
     /// The tokens of the request before the compaction, as counted by the provider if possible.
     pub(super) counted: u64,
-    /// The indexes of user messages that must stay.
-    pub(super) unanswered: Vec<usize>,
+    /// The indexes of the user messages that stay, in their order.
+    pub(super) kept: Vec<usize>,
     pub(super) keep_latest: usize,
     pub(super) result_chars: usize,
     /// The maximum number of tokens in a new summary. `None` if the agent writes no summaries.
@@ -225,7 +225,7 @@ impl<'a> State<'a> {
         }
         let view = self.planner.view;
         let tokens = |index: &usize| (*index, view.tokens(*index));
-        let unanswered: Vec<(usize, u64)> = self.planner.unanswered.iter().map(tokens).collect();
+        let inputs: Vec<(usize, u64)> = self.planner.kept.iter().map(tokens).collect();
         let note = self.note_tokens();
         let (mut removed, mut best) = (0, None::<(u64, usize, u64, u64)>);
         for index in self.first + 1..=end {
@@ -234,7 +234,7 @@ impl<'a> State<'a> {
                 continue;
             }
             let messages = self.messages.saturating_sub(removed);
-            let kept = unanswered.iter().filter(|(kept, _)| *kept < index).map(|(_, tokens)| tokens);
+            let kept = inputs.iter().filter(|(kept, _)| *kept < index).map(|(_, tokens)| tokens);
             let replacement = note + kept.sum::<u64>();
             let total = self.planner.fixed + messages + replacement;
             if total < best.map_or(self.total(), |(total, ..)| total) {
@@ -258,9 +258,9 @@ impl<'a> State<'a> {
     }
 
     fn set_start(&mut self, start: usize) {
-        let Planner { view, unanswered, .. } = self.planner;
+        let Planner { view, kept, .. } = self.planner;
         let before = view.compacted;
-        let kept: Vec<usize> = unanswered.iter().copied().filter(|index| *index < start).collect();
+        let kept: Vec<usize> = kept.iter().copied().filter(|index| *index < start).collect();
         let left_out = before.left_out + before.kept.len() + start.saturating_sub(before.start);
         self.compacted.left_out = left_out.saturating_sub(kept.len());
         self.compacted.kept = kept;

@@ -2,7 +2,7 @@
 
 use crate::compaction::indented;
 use crate::conversation::Compacted;
-use crate::message::{AssistantMessage, Message, ToolMessage};
+use crate::message::{AssistantMessage, Message, ToolMessage, UserMessage};
 use crate::model::{ModelOptions, ServerState};
 use std::borrow::Cow;
 use toolkit_core::output::TruncationStrategy;
@@ -21,8 +21,8 @@ pub(super) fn reduced<'a>(compacted: &Compacted, index: usize, message: &'a Mess
     changed.map_or(Cow::Borrowed(message), Cow::Owned)
 }
 
-/// Returns the contents that replace the messages left out: a note, the summary, and the unanswered user
-/// messages. Returns an empty list if no message is left out.
+/// Returns the contents that replace the messages left out: a note, the summary, and the user messages
+/// that stay. Returns an empty list if no message is left out.
 pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Content> {
     let mut text = match compacted.left_out {
         0 if compacted.summary.is_empty() && compacted.kept.is_empty() => return Vec::new(),
@@ -40,11 +40,13 @@ pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Co
         Some(Message::User(message)) => Some(message),
         _ => None,
     });
-    let mut kept = kept.peekable();
-    if kept.peek().is_some() {
-        text.push_str("\n\nThe user's message among them, unchanged:");
+    let kept: Vec<&UserMessage> = kept.collect();
+    match kept.len() {
+        0 => {}
+        1 => text.push_str("\n\nThe user's message among them, unchanged:"),
+        _ => text.push_str("\n\nThe user's messages among them, unchanged:"),
     }
-    let kept = kept.flat_map(|message| message.content.iter().cloned());
+    let kept = kept.into_iter().flat_map(|message| message.content.iter().cloned());
     [Content::Text(text)].into_iter().chain(kept).collect()
 }
 

@@ -150,6 +150,8 @@ fn fits(request: &ModelRequest, input: &str) -> Result<(), TestCaseError> {
     prop_assert!(matches!(messages.first(), Some(Message::User(_))), "{messages:?}");
     let has_input = messages.iter().any(|message| message.to_text().ends_with(input));
     prop_assert!(has_input, "the unanswered message is missing: {messages:?}");
+    let has_first = messages.iter().any(|message| message.to_text().contains("Begin."));
+    prop_assert!(has_first, "the first message is missing: {messages:?}");
     for (index, message) in messages.iter().enumerate() {
         if let Message::Assistant(said) = message
             && said.paused

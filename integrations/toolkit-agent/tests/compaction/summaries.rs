@@ -97,6 +97,25 @@ async fn the_next_summary_includes_the_one_before() {
     assert!(seen[0].transcript().starts_with("User: Question 0?\n\nAssistant: This is an answer."));
 }
 
+/// The first message usually states the task, and a summary may lose parts of it.
+#[tokio::test]
+async fn a_short_first_message_of_the_user_stays() {
+    let long = "Please. ".repeat(300);
+    for (first, is_kept) in [("The code of the door is 4711.", true), (long.as_str(), false)] {
+        let summary = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("They talked.")));
+        let (model, agent) = talker(Compaction::new(WINDOW).with_summary_model(summary));
+        let mut conversation = Conversation::new("1");
+        agent.run_in(&mut conversation, first).await.unwrap();
+        for _ in 0..3 {
+            until_compacted(&agent, &mut conversation).await;
+            let text = model.requests().pop().unwrap().messages[0].to_text();
+            assert_eq!(text.contains(first), is_kept, "{text}");
+            let (messages, message) = ("The user's messages among them", "The user's message among them");
+            assert!(!text.contains(messages) && text.contains(message) == is_kept, "{text}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_failed_summary_leaves_a_note() {
     let failing =
