@@ -4,8 +4,9 @@
 //! (`http://127.0.0.1:8092`): `cargo test -p toolkit-agent --features anthropic,openai --test local_model --
 //! --ignored --nocapture`.
 //!
-//! `TOOLKIT_LOCAL_TASKS=1,6,9` selects tasks, for slow models. `TOOLKIT_LOCAL_REPETITIONS=3` asks each task three
-//! times. Task 20 is a conversation longer than 4,096 tokens, for a server with this context window.
+//! `TOOLKIT_LOCAL_TASKS=1,6,9` selects tasks, and `TOOLKIT_LOCAL_WAYS=streamed` or `"Chat, whole"` selects ways, for
+//! slow models. `TOOLKIT_LOCAL_REPETITIONS=3` asks each task three times. Task 20 is a conversation longer than 4,096
+//! tokens, for a server with this context window.
 //!
 //! A second test has a conversation of thirty questions in a window of 4,096 tokens.
 //!
@@ -202,9 +203,11 @@ async fn tasks_over_three_apis() {
     let url = env::var("TOOLKIT_LOCAL_MODEL").unwrap_or_else(|_| "http://127.0.0.1:8092".to_owned());
     let repetitions = env::var("TOOLKIT_LOCAL_REPETITIONS").ok().and_then(|text| text.parse().ok());
     let mut eval = Eval::new(tasks()).repetitions(repetitions.unwrap_or(1));
+    let wanted = env::var("TOOLKIT_LOCAL_WAYS").unwrap_or_default();
     for (api, model) in models(&url) {
-        for how in ["whole", "streamed"] {
-            eval = eval.model(format!("{api}, {how}"), model.clone());
+        let ways = ["whole", "streamed"].map(|how| format!("{api}, {how}"));
+        for way in ways.into_iter().filter(|way| way.contains(&wanted)) {
+            eval = eval.model(way, model.clone());
         }
     }
     let report = eval.run(agent).await;
