@@ -146,7 +146,7 @@ impl LlmAgent {
         if let Some(call) = message.calls.iter().find(|call| calls.answer.is_in(call)) {
             message.answer_tool.clone_from(&call.name);
         }
-        calls.emit_message(&message, &self.settings.guards);
+        calls.emit_message(&message, &response.hosted);
         let has_calls = !message.calls.is_empty();
         if has_calls && !message.has_answer() {
             // Text before calls is not an answer, and its events were emitted.
@@ -197,7 +197,7 @@ impl LlmAgent {
         if !streaming {
             let response = span.around(model.respond(request.clone())).await?;
             for call in &response.hosted {
-                calls.emit_piece(false, || RunEvent::HostedCall {
+                calls.emit_piece(calls.hold_pieces, || RunEvent::HostedCall {
                     agent: name.clone(),
                     call: Box::new(call.clone()),
                     within: run.within(),
@@ -234,14 +234,14 @@ impl LlmAgent {
                     if !calls.is_unchecked {
                         calls.conversation.turn().push_reasoning(&text);
                     }
-                    calls.emit_piece(false, || RunEvent::Reasoning {
+                    calls.emit_piece(calls.hold_pieces, || RunEvent::Reasoning {
                         agent: agent(),
                         text,
                         within: run.within(),
                     });
                 }
                 ModelDelta::CallStarted { id, name: tool } => {
-                    calls.emit_piece(false, || RunEvent::CallStarted {
+                    calls.emit_piece(calls.hold_pieces, || RunEvent::CallStarted {
                         agent: agent(),
                         call_id: id,
                         tool,
@@ -258,7 +258,7 @@ impl LlmAgent {
                     });
                 }
                 ModelDelta::Hosted(call) => {
-                    calls.emit_piece(false, || RunEvent::HostedCall {
+                    calls.emit_piece(calls.hold_pieces, || RunEvent::HostedCall {
                         agent: agent(),
                         call: Box::new(call),
                         within: run.within(),
