@@ -12,11 +12,12 @@ use crate::model::{
     Billing as _, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
     ModelStream, Usage,
 };
-use crate::span::{ModelCall, ModelSpan};
+use crate::span::{ModelCall, ModelSpan, TracedContents};
 use futures_core::Stream;
 use std::future::poll_fn;
 use std::mem::take;
 use std::pin::{Pin, pin};
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 use tokio::task::coop::consume_budget;
 use tokio::time::{sleep, timeout};
@@ -170,7 +171,10 @@ impl LlmAgent {
         let (provider, conversation) = (model.provider(), calls.conversation.id());
         let call = ModelCall { agent: name, provider, model: model.name(), conversation };
         calls.has_begun = false;
-        let span = ModelSpan::new(&call, request, run.0.traced_messages);
+        // No span contains what guardrails may still block.
+        let is_passed = run.0.traced_messages && calls.gate.load(Ordering::Relaxed);
+        let contents = TracedContents { request: is_passed, response: is_passed && !calls.hold_text };
+        let span = ModelSpan::new(&call, request, contents);
         // Pinned here, because each function that takes a future by value makes the future of the run larger.
         let mut response = pin!(self.receive(request, calls, &span));
         let response = match run.0.budget.limits.model_timeout {
