@@ -317,6 +317,20 @@ async fn an_encoding_that_the_client_does_not_accept_is_named() {
 }
 
 #[tokio::test]
+async fn a_failure_is_reported_although_its_body_does_not_end() {
+    let head =
+        "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\n\r\n{\"error\": {\"message\": \"slow down";
+    let drip =
+        [Step::Send(b" ".to_vec()), Step::Pause(Duration::from_millis(100))].into_iter().cycle().take(400);
+    let steps: Vec<Step> = std::iter::once(Step::Send(head.into())).chain(drip).collect();
+    let server = Server::start(vec![Arc::new(move |_| steps.clone())]).await;
+    let (_, model) = &models(&server.url)[0];
+    let error = tokio::time::timeout(Duration::from_secs(20), ask(model)).await.unwrap().unwrap_err();
+    assert_eq!((error.kind, error.retry_after), (ModelErrorKind::RateLimited, Some(Duration::from_secs(7))));
+    assert!(error.message.contains("slow down"), "{error}");
+}
+
+#[tokio::test]
 async fn other_bodies_are_errors() {
     for (head, body, kinds) in [
         ("content-type: text/html\r\n", "<p>Log in</p>", &[ModelErrorKind::InvalidResponse][..]),

@@ -17,6 +17,7 @@ use hyper::body::Incoming;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 /// The value of the header `User-Agent`.
@@ -24,6 +25,9 @@ pub(super) const AGENT: &str = concat!("toolkit-agent/", env!("CARGO_PKG_VERSION
 
 /// The maximum number of bytes read from the body of a failed response.
 const READ_OF_FAILURES: usize = 64 << 10;
+
+/// The maximum time for reading the body of a failed response. The status is already known.
+const TIME_OF_FAILURES: Duration = Duration::from_secs(5);
 
 /// The media type of server-sent events.
 const SSE: &str = "text/event-stream";
@@ -138,6 +142,10 @@ impl Http {
         };
         let (head, body) = response.into_parts();
         let (status, headers) = (head.status, head.headers);
+        let deadline = match status.is_success() {
+            true => deadline,
+            false => deadline.min(after(TIME_OF_FAILURES)),
+        };
         let mut body = BoundedBody {
             body,
             limits: self.limits.clone(),
