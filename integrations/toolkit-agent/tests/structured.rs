@@ -230,7 +230,7 @@ async fn no_part_of_an_incomplete_or_malformed_answer_is_the_answer() {
     #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
     struct Task {
         name: String,
-        then: Option<Box<Task>>,
+        then: Option<Box<Self>>,
     }
     let name = |name: &str, then| Task { name: name.to_owned(), then };
     let whole = r#"{"name": "boil", "then": {"name": "eat, \"}\""}}"#;

@@ -1,4 +1,4 @@
-//! What providers report about a failure: its code, and the pause that they request before a retry.
+//! The codes and the requested pauses in error reports of providers.
 
 use super::ModelErrorKind::{self, InvalidRequest, RateLimited, TimedOut, Unauthorized, Unavailable};
 use serde_json::Value;

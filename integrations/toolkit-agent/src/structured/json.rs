@@ -52,11 +52,7 @@ fn among_words(text: &str) -> Vec<&str> {
             Some(Err(error)) if error.is_eof() => break,
             _ => {
                 failures += 1;
-                match end_of(candidate) {
-                    Some(end) => end,
-                    None if has_name(candidate) => break,
-                    None => 1,
-                }
+                end_of(candidate).unwrap_or(1)
             }
         };
         rest = candidate.get(end..).unwrap_or_default();
@@ -68,11 +64,6 @@ fn among_words(text: &str) -> Vec<&str> {
 fn end_of(text: &str) -> Option<usize> {
     let mut brackets = Brackets::default();
     text.char_indices().find_map(|(index, next)| brackets.push(next).then(|| index + next.len_utf8()))
-}
-
-/// Returns whether `text` begins with an object and the name of its first member, unlike a bracket in prose.
-fn has_name(text: &str) -> bool {
-    text.strip_prefix('{').is_some_and(|members| members.trim_start().starts_with('"'))
 }
 
 /// Counts the brackets of an object or array, valid or not.
@@ -137,11 +128,11 @@ mod tests {
             r#"{"a": {"b": 1},}"#,
             r#"{'a': {"b": 1}}"#,
             r#"{a: {"b": "\"}]"}, c: [1]}"#,
-            "```json\n{\"a\": {\"b\": 1}, \"c\": \n```",
         ] {
             check(text, []);
         }
         check(r#"{"a": {"b": 1},} or {"a": 2}"#, [r#"{"a": 2}"#]);
+        check(r#"<think>It begins with {"a": ...</think>{"a": 1}"#, [r#"{"a": 1}"#]);
     }
 
     #[test]
