@@ -44,6 +44,11 @@ use toolkit_core::{Session, ToolCall, ToolOutput};
 /// without the answer. Text before a pause of the provider is hidden in the same way, but a resumed run of the same
 /// agent continues it.
 ///
+/// A run with [autosave](crate::RunOptions::with_autosave) saves its input before the checks begin, so that the input
+/// survives a crash. A loaded conversation does not contain a blocked or replaced input, but the store keeps the entry
+/// with this input in the log until the conversation is deleted. A [`Recorder`](crate::record::Recorder) records all
+/// that its model reads and writes, also before a check.
+///
 /// Guardrails for the same type run in the order in which they were added. Each checks the value that the
 /// guardrail before it has returned. An agent that is called as a tool, or continues a transferred
 /// conversation, uses only its own guardrails.

@@ -7,6 +7,7 @@ mod fallback;
 mod options;
 mod overflow;
 mod priced;
+mod report;
 mod response;
 mod retry;
 mod settings;
@@ -18,8 +19,6 @@ pub(crate) use error::has_media;
 pub use error::{ModelError, ModelErrorKind};
 pub use fallback::Fallback;
 pub use options::{ModelOptions, OutputFormat, OutputLosses};
-#[cfg(feature = "_http")]
-pub(crate) use overflow::CONTEXT_CODES;
 pub use priced::Priced;
 pub use response::{FinishReason, ModelResponse, Price, RequestLoss, Usage};
 pub use retry::{ModelRetry, Retrying};

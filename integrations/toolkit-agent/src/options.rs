@@ -48,7 +48,9 @@ setters! { RunOptions:
     /// [`Agent::resume`](crate::Agent::resume). Calls without a decision stay pending.
     with_decisions(decisions: Decisions) = decisions;
     /// Sets whether the tracing spans of model calls contain instructions, messages and answers, which may be
-    /// private or large. This has an effect only with the feature `tracing`. For the arguments and outputs of
+    /// private or large. This has an effect only with the feature `tracing`. A span never contains what a guardrail may
+    /// still block: messages while an input is checked [beside the model](crate::guardrail::Guardrail::beside_model),
+    /// and answers of an agent that [holds text back](crate::AgentBuilder::hold_text). For the arguments and outputs of
     /// tools, see [`Dispatcher::with_event_contents`](toolkit_core::Dispatcher::with_event_contents).
     with_traced_messages(traced_messages: bool) = traced_messages;
     /// Saves the conversation during the run: after the input is added, before each tool call runs, after

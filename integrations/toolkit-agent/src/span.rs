@@ -90,7 +90,15 @@ pub(crate) struct ModelSpan {
     span: Span,
     /// Whether the span contains the messages of the request and the response.
     #[cfg(feature = "tracing")]
-    has_contents: bool,
+    has_response: bool,
+}
+
+/// The messages in the span of a model call.
+#[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "only spans contain them"))]
+pub(crate) struct TracedContents {
+    pub(crate) request: bool,
+    pub(crate) response: bool,
 }
 
 /// The names that the span of a model call contains.
@@ -105,7 +113,7 @@ pub(crate) struct ModelCall<'a> {
 #[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
 impl ModelSpan {
     #[inline]
-    pub(crate) fn new(call: &ModelCall<'_>, request: &ModelRequest, has_contents: bool) -> Self {
+    pub(crate) fn new(call: &ModelCall<'_>, request: &ModelRequest, contents: TracedContents) -> Self {
         #[cfg(not(feature = "tracing"))]
         {
             Self {}
@@ -140,11 +148,10 @@ impl ModelSpan {
                 "gen_ai.usage.cache_creation.input_tokens" = Empty,
                 "error.type" = Empty,
             );
-            let has_contents = has_contents && !span.is_disabled();
-            if has_contents {
+            if contents.request && !span.is_disabled() {
                 contents::record_request(&span, request);
             }
-            Self { span, has_contents }
+            Self { span, has_response: contents.response }
         }
     }
 
@@ -175,7 +182,11 @@ impl ModelSpan {
                 Err(_) => None,
             };
             if let Some(response) = response {
-                contents::record_response(&self.span, response, self.has_contents);
+                contents::record_response(
+                    &self.span,
+                    response,
+                    self.has_response && !self.span.is_disabled(),
+                );
             }
             if let Err(error) = ended {
                 contents::record_error(&self.span, error);

@@ -449,12 +449,15 @@ async fn the_answer_grows_in_a_stream() {
         pieces.chain([Ok(done)]).collect::<Vec<_>>()
     };
     let slow = |model| crate::support::Hesitant(model);
-    let model = ScriptedModel::new().deltas(deltas("It is {\"name\": 7}.")).deltas(deltas(OSLO));
+    let wrong = "It is {\"name\": 7, \"map\": {\"name\": \"Oslo\"}}.";
+    let cited = format!("{OSLO} , as in [1] and {{\"page\": 7}} .");
+    let model = ScriptedModel::new().deltas(deltas(wrong)).deltas(deltas(&cited));
     let (grown, city) = partials(slow(model), ToolRegistry::new()).await;
     assert_eq!(city, oslo());
     let expected = [
         json!({}),
         json!({"name": 7}),
+        json!({"name": 7, "map": {}}),
         json!({}),
         json!({"name": "Oslo"}),
         json!({"name": "Oslo", "population": 717_710}),
@@ -462,12 +465,12 @@ async fn the_answer_grows_in_a_stream() {
     assert_eq!(grown, expected);
     // Without pauses, the pieces become one partial answer.
     let (grown, _) = partials(ScriptedModel::new().deltas(deltas(OSLO)), ToolRegistry::new()).await;
-    assert_eq!(grown, expected[4..]);
+    assert_eq!(grown, expected[5..]);
 
     let call = ToolCall::new("c", "final_answer", OSLO);
     let model = ScriptedModel::new().response(ModelResponse::calls([call]));
     let (grown, _) = partials(slow(model), pay(&Arc::default())).await;
-    assert_eq!(grown.last(), Some(&expected[4]));
+    assert_eq!(grown.last(), Some(&expected[5]));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use crate::faults::server::{Reply, Server, Step, chunk, respond, stream_end, str
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use toolkit_agent::clients::{Anthropic, Gemini, Ollama, OpenAi};
+use toolkit_agent::clients::{Anthropic, Bedrock, Cohere, Gemini, Mistral, Ollama, OpenAi};
 use toolkit_agent::model::BoxModel;
 use toolkit_agent::{
     ChatModel, Message, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
@@ -120,6 +120,10 @@ async fn every_form_of_an_answer_is_understood() {
             ("a stream in capitals", "content-type: Text/Event-Stream\r\n", events.clone()),
             ("a stream as JSON", "content-type: application/json\r\n", events),
         ];
+        let marked = |(_, head, body): &(_, &'static str, String)| {
+            ("a mark before it", *head, format!("\u{feff}{body}"))
+        };
+        forms.extend(forms.iter().map(marked).collect::<Vec<_>>());
         if name == "gemini" {
             let list = Value::from(stream).to_string();
             forms.push(("a list of events", "content-type: application/json\r\n", list));
@@ -217,6 +221,115 @@ async fn errors_in_a_stream_show_no_secret() {
     }
 }
 
+/// Asks for a whole answer and for a stream, with the secret as key. Returns the errors.
+async fn errors_with_key(secret: &str, replies: impl Fn() -> Vec<u8>) -> Vec<(String, ModelError)> {
+    let mut errors = Vec::new();
+    let bytes = replies();
+    let server = Server::start(vec![Arc::new(move |_| vec![Step::Send(bytes.clone())])]).await;
+    let url = &server.url;
+    let openai = OpenAi::new().with_base_url(url).with_key(secret);
+    let models = [
+        ("chat", openai.chat("m").boxed()),
+        ("responses", openai.responses("m").boxed()),
+        ("messages", Anthropic::new().with_base_url(url).with_key(secret).model("m").boxed()),
+        ("gemini", Gemini::new().with_base_url(url).with_key(secret).model("m").boxed()),
+        ("interactions", Gemini::new().with_base_url(url).with_key(secret).interactions("m").boxed()),
+        (
+            "ollama",
+            Ollama::new()
+                .with_base_url(url)
+                .with_header("authorization", format!("Basic {secret}"))
+                .model("m")
+                .boxed(),
+        ),
+        ("cohere", Cohere::new().with_base_url(url).with_key(secret).model("m").boxed()),
+        ("mistral", Mistral::new().with_base_url(url).with_key(secret).model("m").boxed()),
+        ("bedrock", Bedrock::new("eu-west-1").with_base_url(url).with_key(secret).model("m").boxed()),
+    ];
+    for (name, model) in models {
+        let whole = model.respond(ModelRequest::new([Message::user("hi")])).await;
+        errors.push((name.to_owned(), whole.unwrap_err()));
+        errors.push((format!("{name}, streamed"), ask(&model).await.unwrap_err()));
+    }
+    errors
+}
+
+fn http(status: &str, head: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
+    let steps = respond(status, head, body);
+    steps.into_iter().flat_map(|step| if let Step::Send(bytes) = step { bytes } else { Vec::new() }).collect()
+}
+
+#[tokio::test]
+async fn reports_of_errors_show_no_secret_in_any_form() {
+    const SECRET: &str = "sk-abcdef0123456789";
+    let report = json!({"code": "x", "message": format!("Key {SECRET} is not known here")});
+    let text = &report["message"];
+    let json = "content-type: application/json\r\n";
+    let page = format!("location: http://x.example/?key={SECRET}\r\ncontent-type: text/html\r\n");
+    for (status, head, body) in [
+        ("200 OK", json, json!({"error": report})),
+        ("200 OK", json, json!([{"error": report}])),
+        ("200 OK", json, json!({"error": text})),
+        ("200 OK", json, json!({"message": text})),
+        ("200 OK", json, json!({"detail": text})),
+        ("200 OK", json, text.clone()),
+        ("200 OK", "content-type: text/html\r\n", text.clone()),
+        ("400 Bad Request", json, json!({"error": report})),
+        ("400 Bad Request", json, json!([{"error": report}])),
+        ("400 Bad Request", json, json!({"detail": [text]})),
+        ("307 Temporary Redirect", page.as_str(), text.clone()),
+    ] {
+        for (name, error) in errors_with_key(SECRET, || http(status, head, body.to_string())).await {
+            assert!(!format!("{error:?} {error}").contains(SECRET), "{name}, {status} {body}: {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_report_with_a_good_status_is_shown_in_its_own_words() {
+    let report =
+        json!({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Please retry in 3.5s."}});
+    for body in [report.clone(), json!([report])] {
+        let reply = || http("200 OK", "content-type: application/json\r\n", body.to_string());
+        for (name, error) in errors_with_key("k", reply).await {
+            assert_eq!(error.kind, ModelErrorKind::RateLimited, "{name}, {body}: {error}");
+            assert_eq!(error.retry_after, Some(Duration::from_millis(3_500)), "{name}, {body}: {error}");
+            assert!(error.message.contains("Please retry"), "{name}, {body}: {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_encoding_that_the_client_does_not_accept_is_named() {
+    let zipped = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
+    for (status, kind, words) in [
+        ("200 OK", ModelErrorKind::InvalidResponse, "content encoding \"gzip\""),
+        ("429 Too Many Requests", ModelErrorKind::RateLimited, "Too Many Requests"),
+    ] {
+        for media in ["application/json", "text/event-stream", "text/plain"] {
+            let head = format!("content-type: {media}\r\ncontent-encoding: gzip\r\n");
+            for (name, error) in errors_with_key("k", || http(status, &head, zipped)).await {
+                assert_eq!(error.kind, kind, "{name}, {status}: {error}");
+                assert!(error.message.contains(words), "{name}, {status}: {error}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_failure_is_reported_although_its_body_does_not_end() {
+    let head =
+        "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\n\r\n{\"error\": {\"message\": \"slow down";
+    let drip =
+        [Step::Send(b" ".to_vec()), Step::Pause(Duration::from_millis(100))].into_iter().cycle().take(400);
+    let steps: Vec<Step> = std::iter::once(Step::Send(head.into())).chain(drip).collect();
+    let server = Server::start(vec![Arc::new(move |_| steps.clone())]).await;
+    let (_, model) = &models(&server.url)[0];
+    let error = tokio::time::timeout(Duration::from_secs(20), ask(model)).await.unwrap().unwrap_err();
+    assert_eq!((error.kind, error.retry_after), (ModelErrorKind::RateLimited, Some(Duration::from_secs(7))));
+    assert!(error.message.contains("slow down"), "{error}");
+}
+
 #[tokio::test]
 async fn other_bodies_are_errors() {
     for (head, body, kinds) in [
@@ -260,12 +373,17 @@ async fn the_code_of_a_refused_request_tells_its_kind() {
             ModelErrorKind::InvalidRequest,
         ),
         (
+            "400 Bad Request",
+            json!([{"error": {"code": "context_length_exceeded", "message": "no"}}]),
+            ModelErrorKind::ContextTooLong,
+        ),
+        (
             "429 Too Many Requests",
             json!({"error": {"code": "context_length_exceeded", "message": "no"}}),
             ModelErrorKind::RateLimited,
         ),
     ] {
-        let text = body.to_string();
+        let text = format!("\u{feff}{body}");
         let server = Server::start(vec![Arc::new(move |_| respond(status, "", &text))]).await;
         let model = OpenAi::new().with_base_url(&server.url).chat("m");
         let error = model.respond(ModelRequest::new([Message::user("hi")])).await.unwrap_err();

@@ -224,6 +224,29 @@ async fn a_truncated_answer_is_reported_to_the_model() {
     assert!(last_message(&model).contains("be shorter"), "{}", last_message(&model));
 }
 
+/// A part of this answer is an answer of the same type.
+#[tokio::test]
+async fn no_part_of_an_incomplete_or_malformed_answer_is_the_answer() {
+    #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+    struct Task {
+        name: String,
+        then: Option<Box<Self>>,
+    }
+    let name = |name: &str, then| Task { name: name.to_owned(), then };
+    let whole = r#"{"name": "boil", "then": {"name": "eat, \"}\""}}"#;
+    let cut = (1..whole.len()).map(|end| whole[..end].to_owned());
+    let malformed =
+        [whole.replacen("boil", "boil\",\"", 1), whole.replacen('"', "'", 2), whole.replacen('"', "", 2)];
+    for text in cut.chain(malformed) {
+        for text in [text.clone(), format!("Well:\n{text}"), format!("```json\n{text}")] {
+            let model = ScriptedModel::new().text(text.as_str()).text(whole);
+            let task = answer::<Task>(&model).await;
+            assert_eq!(task, Ok(name("boil", Some(Box::new(name("eat, \"}\"", None))))), "{text}");
+            assert_eq!(model.remaining(), 0, "{text}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_conversation_continues_after_structured_output() {
     let model = ScriptedModel::new().text(SOUP).text("With bread.");

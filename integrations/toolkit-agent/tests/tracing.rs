@@ -5,11 +5,12 @@
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::wire::{EventStream, Transport, WireModel};
 use toolkit_agent::{
-    Agent, AgentBuilder, ChatModel, Conversation, ModelDelta, ModelError, ModelErrorKind, ModelOptions,
-    ModelResponse, ModelRetry, RunOptions, ScriptedModel, Usage,
+    Agent, AgentBuilder, AgentOutput, ChatModel, Conversation, ModelDelta, ModelError, ModelErrorKind,
+    ModelOptions, ModelResponse, ModelRetry, RunOptions, ScriptedModel, Usage, UserMessage,
 };
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
@@ -285,6 +286,39 @@ fn spans_have_the_attributes_of_open_telemetry() {
             expected.extend(owned(&on_demand));
         }
         assert_eq!(of_model.fields, expected);
+    }
+}
+
+#[test]
+fn no_span_contains_what_a_guardrail_may_still_block() {
+    let is_bad = |text: &str| text.contains("secret");
+    let verdict = |is_bad: bool| if is_bad { Some("No.".to_owned()) } else { None };
+    let input = Guardrail::new_async("input", move |input: UserMessage, _| async move {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        verdict(input.to_text() == "go").map_or(Verdict::Pass, Verdict::Block)
+    });
+    let response = Guardrail::new("response", move |response: &ModelResponse, _: &GuardContext| {
+        verdict(is_bad(&response.message.text)).map_or(Verdict::Pass, Verdict::Block)
+    });
+    let answer = Guardrail::new("answer", move |answer: &AgentOutput, _: &GuardContext| {
+        verdict(is_bad(&answer.text)).map_or(Verdict::Pass, Verdict::Block)
+    });
+    for (guard, is_input) in
+        [(input.clone(), true), (input.beside_model(), true), (response, false), (answer, false)]
+    {
+        for streaming in [true, false] {
+            let agent = agent("clerk", ScriptedModel::new().text("the secret")).guardrail(guard.clone());
+            let agent = agent.streaming(streaming).build().unwrap();
+            let seen = spans(&agent, RunOptions::new().with_traced_messages(true));
+            for field in ["gen_ai.input.messages", "gen_ai.output.messages"] {
+                let shown = seen.iter().any(|span| span.fields.contains_key(field));
+                assert_eq!(
+                    shown,
+                    !is_input && field == "gen_ai.input.messages",
+                    "{guard:?} {streaming} {seen:?}"
+                );
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Conversion of failed requests to `ModelError`s.
 
-use crate::model::{CONTEXT_CODES, ModelError, ModelErrorKind};
+use crate::model::{ModelError, ModelErrorKind};
 use http::StatusCode;
 use http::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use serde_json::Value;
@@ -22,31 +22,19 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
         error.status = Some(status.as_u16());
         return error;
     }
-    let mut error = ModelError::from_status(status.as_u16(), message(status, body));
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
-    if error.kind == ModelErrorKind::InvalidRequest && has_context_code(&json) {
-        error.kind = ModelErrorKind::ContextTooLong;
-    }
-    error = error.reported(&json);
+    let error = ModelError::from_status(status.as_u16(), message(status, &json, body)).reported(&json);
     match retry_after(headers) {
         Some(wait) => error.with_retry_after(wait),
         None => error,
     }
 }
 
-/// Returns whether the body of a failed response contains an error code for a request that exceeds the
-/// context window.
-fn has_context_code(json: &Value) -> bool {
-    let codes = ["/error/code", "/error/type", "/code", "/type"].map(|at| json.pointer(at)?.as_str());
-    codes.into_iter().flatten().any(|code| CONTEXT_CODES.contains(&code))
-}
-
 /// Returns the error message in the body of a failed response. Providers use several JSON forms for this
 /// message.
-fn message(status: StatusCode, body: &[u8]) -> String {
-    let json: Value = serde_json::from_slice(body).unwrap_or_default();
+fn message(status: StatusCode, json: &Value, body: &[u8]) -> String {
     // For a failed stream, Gemini returns a JSON array with the error.
-    let json = json.get(0).unwrap_or(&json);
+    let json = json.get(0).unwrap_or(json);
     let texts =
         ["/error/message", "/error", "/message", "/Message", "/detail"].map(|at| json.pointer(at)?.as_str());
     match texts.into_iter().flatten().find(|text| !text.trim().is_empty()) {
@@ -69,8 +57,7 @@ pub(super) fn shown(body: &[u8]) -> String {
     }
 }
 
-/// Returns the pause that the server requests before a retry. The server gives seconds, milliseconds or a
-/// date.
+/// Returns the pause that the headers request before a retry, in seconds, in milliseconds or as a date.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let millis = text("retry-after-ms").and_then(|wait| wait.parse::<f64>().ok());
@@ -149,7 +136,8 @@ mod tests {
 
     #[test]
     fn the_message_of_the_server_is_found() {
-        let said = |body: &str| message(StatusCode::BAD_REQUEST, body.as_bytes());
+        let said =
+            |body: &str| of_status(StatusCode::BAD_REQUEST, &HeaderMap::new(), body.as_bytes()).message;
         assert_eq!(said(r#"{"error": {"message": "no such model", "type": "x"}}"#), "no such model");
         assert_eq!(said(r#"[{"error": {"message": "no such model"}}]"#), "no such model");
         assert_eq!(said(r#"{"error": "no such model"}"#), "no such model");

@@ -9,12 +9,15 @@ use crate::model::{ModelError, ModelErrorKind};
 use crate::wire::without_secrets;
 use bytes::Bytes;
 use http::Request;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT};
+use http::header::{
+    CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT,
+};
 use http_body::Body;
 use hyper::body::Incoming;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 /// The value of the header `User-Agent`.
@@ -22,6 +25,9 @@ pub(super) const AGENT: &str = concat!("toolkit-agent/", env!("CARGO_PKG_VERSION
 
 /// The maximum number of bytes read from the body of a failed response.
 const READ_OF_FAILURES: usize = 64 << 10;
+
+/// The maximum time for reading the body of a failed response. The status is already known.
+const TIME_OF_FAILURES: Duration = Duration::from_secs(5);
 
 /// The media type of server-sent events.
 const SSE: &str = "text/event-stream";
@@ -33,6 +39,9 @@ const STREAMS: [&str; 3] = [SSE, "application/x-ndjson", "application/vnd.amazon
 /// Media types that do not tell whether the body is a stream or one JSON document. The first byte of the body
 /// decides.
 const UNCLEAR: [&str; 3] = ["text/plain", "application/octet-stream", "binary/octet-stream"];
+
+/// The byte-order mark of UTF-8, which some servers put before JSON.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Substrings that mark a header as secret if its name contains one of them.
 const SECRET_NAMES: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
@@ -133,6 +142,10 @@ impl Http {
         };
         let (head, body) = response.into_parts();
         let (status, headers) = (head.status, head.headers);
+        let deadline = match status.is_success() {
+            true => deadline,
+            false => deadline.min(after(TIME_OF_FAILURES)),
+        };
         let mut body = BoundedBody {
             body,
             limits: self.limits.clone(),
@@ -141,9 +154,23 @@ impl Http {
             received: 0,
             peeked: None,
         };
+        let encoding = headers.get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity");
         if !status.is_success() {
-            let head = redacted(&body.head(READ_OF_FAILURES).await, &secrets);
-            return Err(fault::of_status(status, &headers, &head));
+            let head = match encoding {
+                None => redacted(&body.head(READ_OF_FAILURES).await, &secrets),
+                Some(_) => Vec::new(),
+            };
+            let mut error = fault::of_status(status, &headers, &head);
+            // The address of a redirect is not in the body.
+            error.message = without_secrets(&error.message, &secrets);
+            return Err(error);
+        }
+        if let Some(encoding) = encoding {
+            let text = format!(
+                "the model's server has sent an answer with the content encoding {encoding:?}, which the request does \
+                 not accept"
+            );
+            return Err(ModelError::new(ModelErrorKind::InvalidResponse, text));
         }
         let mut is_whole = false;
         if expected == Expected::Events {
@@ -200,9 +227,12 @@ pub(super) fn headers(settings: &Settings) -> Result<HeaderMap, ModelError> {
 /// Returns the secrets in the headers of a request.
 pub(super) fn secrets(headers: &HeaderMap) -> Vec<String> {
     let is_secret = |name: &HeaderName| SECRET_NAMES.iter().any(|part| name.as_str().contains(part));
-    let values =
-        headers.iter().filter(|(name, _)| is_secret(name)).filter_map(|(_, value)| value.to_str().ok());
-    let values = values.map(|value| value.strip_prefix("Bearer ").unwrap_or(value).to_owned());
+    let values = headers.iter().filter(|(name, _)| is_secret(name)).filter_map(|(name, value)| {
+        let value = value.to_str().ok()?;
+        // The scheme is no secret: `Bearer`, for example.
+        let scheme = value.split_once(' ').filter(|_| name.as_str().ends_with("authorization"));
+        Some(scheme.map_or(value, |(_, secret)| secret).to_owned())
+    });
     values.filter(|value| value.len() >= SHORTEST_SECRET).collect()
 }
 
@@ -210,6 +240,14 @@ pub(super) fn secrets(headers: &HeaderMap) -> Vec<String> {
 /// secrets: AWS shows the headers of a request whose signature is wrong.
 pub(super) fn redacted(body: &[u8], secrets: &[String]) -> Vec<u8> {
     without_secrets(&String::from_utf8_lossy(body), secrets).into_bytes()
+}
+
+/// Returns a body without a byte-order mark.
+fn without_mark(mut body: Vec<u8>) -> Vec<u8> {
+    if body.starts_with(MARK) {
+        body.drain(..MARK.len());
+    }
+    body
 }
 
 /// Returns the media type in the header `Content-Type`, in lowercase, if present.
@@ -273,7 +311,7 @@ impl BoundedBody {
         while let Some(bytes) = poll_fn(|context| self.poll_bytes(context)).await {
             all.extend_from_slice(&bytes?);
         }
-        Ok(all)
+        Ok(without_mark(all))
     }
 
     /// Returns whether the body begins with a JSON object or array, apart from white space. Later reads still
@@ -283,7 +321,7 @@ impl BoundedBody {
         let is_json = loop {
             let Some(bytes) = poll_fn(|context| self.poll_bytes(context)).await else { break false };
             head.extend_from_slice(&bytes?);
-            let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head);
+            let text = head.strip_prefix(MARK).unwrap_or(&head);
             if let Some(first) = text.trim_ascii_start().first() {
                 break matches!(first, b'{' | b'[');
             }
@@ -301,7 +339,7 @@ impl BoundedBody {
             head.extend_from_slice(&bytes);
         }
         head.truncate(most);
-        head
+        without_mark(head)
     }
 
     fn silence(&self) -> ModelError {

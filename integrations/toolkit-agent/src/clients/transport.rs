@@ -8,12 +8,13 @@ use crate::model::{ModelError, ModelErrorKind};
 use crate::wire::{EventStream, Fragment, Transport};
 use bytes::Bytes;
 use futures_core::Stream;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use toolkit_wire::WireError;
 
 /// A [`Transport`] that sends the JSON of an API over HTTP. The clients create it for their models.
 #[derive(Debug, Clone)]
@@ -52,6 +53,8 @@ impl HttpTransport {
         *request.uri_mut() = uri(url)?;
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accepted));
+        // Without this header, the server may choose any encoding.
+        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         http.send(request, expected).await
     }
 }
@@ -101,13 +104,16 @@ async fn document(received: Received) -> Result<Value, ModelError> {
 }
 
 /// Removes the secrets of the request from a response that reports an error. `body` is the text of
-/// `document`.
+/// `document`. If the report is in a list, returns the report itself.
 fn without_secrets_in_error(document: Value, body: &[u8], secrets: &[String]) -> Result<Value, ModelError> {
-    if document.get("error").is_none_or(Value::is_null) {
+    if WireError::of_failure(&document).is_none() {
         return Ok(document);
     }
     let body = redacted(body, secrets);
-    serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))
+    match serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))? {
+        Value::Array(list) => Ok(list.into_iter().next().unwrap_or_default()),
+        report => Ok(report),
+    }
 }
 
 /// The source of the fragments of a streamed answer: a stream, or a body that is already complete.

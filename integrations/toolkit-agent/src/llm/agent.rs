@@ -161,6 +161,7 @@ impl LlmAgent {
                 gate: &gate,
                 held: &mut held,
                 hold_text: self.settings.hold_text(),
+                hold_pieces: self.settings.hold_text() && guards.checks_responses,
                 broken: None,
                 has_begun: false,
                 reported: Usage::default(),

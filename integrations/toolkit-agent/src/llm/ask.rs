@@ -12,11 +12,12 @@ use crate::model::{
     Billing as _, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
     ModelStream, Usage,
 };
-use crate::span::{ModelCall, ModelSpan};
+use crate::span::{ModelCall, ModelSpan, TracedContents};
 use futures_core::Stream;
 use std::future::poll_fn;
 use std::mem::take;
 use std::pin::{Pin, pin};
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 use tokio::task::coop::consume_budget;
 use tokio::time::{sleep, timeout};
@@ -146,7 +147,7 @@ impl LlmAgent {
         if let Some(call) = message.calls.iter().find(|call| calls.answer.is_in(call)) {
             message.answer_tool.clone_from(&call.name);
         }
-        calls.emit_message(&message, &self.settings.guards);
+        calls.emit_message(&message, &response.hosted);
         let has_calls = !message.calls.is_empty();
         if has_calls && !message.has_answer() {
             // Text before calls is not an answer, and its events were emitted.
@@ -170,7 +171,10 @@ impl LlmAgent {
         let (provider, conversation) = (model.provider(), calls.conversation.id());
         let call = ModelCall { agent: name, provider, model: model.name(), conversation };
         calls.has_begun = false;
-        let span = ModelSpan::new(&call, request, run.0.traced_messages);
+        // No span contains what guardrails may still block.
+        let is_passed = run.0.traced_messages && calls.gate.load(Ordering::Relaxed);
+        let contents = TracedContents { request: is_passed, response: is_passed && !calls.hold_text };
+        let span = ModelSpan::new(&call, request, contents);
         // Pinned here, because each function that takes a future by value makes the future of the run larger.
         let mut response = pin!(self.receive(request, calls, &span));
         let response = match run.0.budget.limits.model_timeout {
@@ -197,7 +201,7 @@ impl LlmAgent {
         if !streaming {
             let response = span.around(model.respond(request.clone())).await?;
             for call in &response.hosted {
-                calls.emit_piece(false, || RunEvent::HostedCall {
+                calls.emit_piece(calls.hold_pieces, || RunEvent::HostedCall {
                     agent: name.clone(),
                     call: Box::new(call.clone()),
                     within: run.within(),
@@ -234,14 +238,14 @@ impl LlmAgent {
                     if !calls.is_unchecked {
                         calls.conversation.turn().push_reasoning(&text);
                     }
-                    calls.emit_piece(false, || RunEvent::Reasoning {
+                    calls.emit_piece(calls.hold_pieces, || RunEvent::Reasoning {
                         agent: agent(),
                         text,
                         within: run.within(),
                     });
                 }
                 ModelDelta::CallStarted { id, name: tool } => {
-                    calls.emit_piece(false, || RunEvent::CallStarted {
+                    calls.emit_piece(calls.hold_pieces, || RunEvent::CallStarted {
                         agent: agent(),
                         call_id: id,
                         tool,
@@ -258,7 +262,7 @@ impl LlmAgent {
                     });
                 }
                 ModelDelta::Hosted(call) => {
-                    calls.emit_piece(false, || RunEvent::HostedCall {
+                    calls.emit_piece(calls.hold_pieces, || RunEvent::HostedCall {
                         agent: agent(),
                         call: Box::new(call),
                         within: run.within(),

@@ -313,8 +313,8 @@ setters! { AgentBuilder.settings:
     /// complete. Default: `true`.
     streaming(streaming: bool) = streaming;
     /// Sets whether [text events](crate::RunEvent::Text) wait until guardrails have checked the text. With
-    /// `false`, listeners may have received a text that is blocked afterwards. Reasoning waits only if it
-    /// follows such a text.
+    /// `false`, listeners may have received a text that is blocked afterwards. Reasoning and calls of the provider's
+    /// tools wait only if they follow such a text, or if the agent has a guardrail for responses.
     ///
     /// Default: `true` if the agent has a [`Guardrail`] for responses or answers.
     hold_text(hold_text: bool) = Some(hold_text);

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use toolkit_core::{Batch, ErrorKind, ToolCall, ToolError, ToolResult};
+use toolkit_wire::HostedCall;
 
 /// The tool calls of one turn, with the state needed to run them and to emit events.
 pub(super) struct TurnCalls<'a> {
@@ -55,6 +56,8 @@ pub(super) struct TurnCalls<'a> {
     pub(super) held: &'a mut Held,
     /// Whether text events wait until guardrails have checked the text.
     pub(super) hold_text: bool,
+    /// Whether the events of all pieces wait until guardrails have checked the response.
+    pub(super) hold_pieces: bool,
     /// The error of the stream, if the response broke off after a call had started.
     pub(super) broken: Option<ModelError>,
     /// Whether a piece of the answer has arrived in the latest attempt.
@@ -85,15 +88,23 @@ impl<'a> TurnCalls<'a> {
 
     /// Emits the complete message of the model. If the message contains an answer and text events wait for
     /// checks, the event waits, too.
-    pub(super) fn emit_message(&mut self, message: &AssistantMessage, guards: &Guards) {
+    pub(super) fn emit_message(&mut self, message: &AssistantMessage, hosted: &[HostedCall]) {
         let run = self.run;
         let event = || RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
-        if guards.checks_responses && self.hold_text {
-            // A check may have changed the text, so the pieces are replaced with the new text.
+        if self.hold_pieces {
+            // A check may have changed the response, so the pieces are replaced with those of the new response.
             self.held.clear();
-            if !message.text.is_empty() {
-                let (agent, text) = (self.agent.to_owned(), message.text.clone());
-                self.held.push(RunEvent::Text { agent, text, within: run.within() });
+            let (agent, within) = (|| self.agent.to_owned(), || run.within());
+            let said = |text: &String| (!text.is_empty()).then(|| text.clone());
+            if let Some(text) = said(&message.reasoning) {
+                self.held.push(RunEvent::Reasoning { agent: agent(), text, within: within() });
+            }
+            for call in hosted {
+                let call = Box::new(call.clone());
+                self.held.push(RunEvent::HostedCall { agent: agent(), call, within: within() });
+            }
+            if let Some(text) = said(&message.text) {
+                self.held.push(RunEvent::Text { agent: agent(), text, within: within() });
             }
         }
         if self.is_held(message) {

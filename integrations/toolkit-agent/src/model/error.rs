@@ -1,6 +1,6 @@
 //! Errors of models.
 
-use super::{FinishReason, ModelResponse, overflow};
+use super::{FinishReason, ModelResponse, overflow, report};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::error::Error;
@@ -82,14 +82,14 @@ impl ModelError {
         Self { kind, message: message.into(), status: None, retry_after: None, partial: None }
     }
 
-    /// Creates an error from an HTTP status and the provider's message.
+    /// Creates an error from an HTTP status and the provider's message. The message may request a pause before a retry.
     #[must_use]
     pub fn from_status(status: u16, message: impl Into<String>) -> Self {
         Self { status: Some(status), ..Self::new(ModelErrorKind::of_status(status), message) }.classified()
     }
 
     /// Derives a more exact kind from the provider's message: `ContextTooLong` if the request is too long,
-    /// and `Blocked` if the provider has blocked it.
+    /// and `Blocked` if the provider has blocked it. Also reads the pause that the message requests.
     #[must_use]
     pub(crate) fn classified(mut self) -> Self {
         use ModelErrorKind::{InvalidRequest, InvalidResponse, Other, Unauthorized, Unavailable};
@@ -100,16 +100,23 @@ impl ModelError {
             let message = Value::from(self.message.as_str());
             self = self.reported(&message);
         }
+        self.retry_after = self.retry_after.or_else(|| report::pause_in_text(&self.message));
         self
     }
 
-    /// Changes the kind to `Blocked` if `body` reports that the provider has blocked the request. `body` is
-    /// the body of a failed response, or the provider's message.
+    /// Derives a more exact kind from `body`: `ContextTooLong` if the request is too long, and `Blocked` if the
+    /// provider has blocked it. Also reads the pause that the provider requests. `body` is the body of a failed
+    /// response, or the provider's message.
     #[must_use]
     pub(crate) fn reported(mut self, body: &Value) -> Self {
-        if WireError::of_failure(body).is_some_and(|error| error.is_blocked()) {
+        let Some(error) = WireError::of_failure(body) else { return self };
+        let is_context = error.code().is_some_and(|code| overflow::CONTEXT_CODES.contains(&code));
+        if error.is_blocked() {
             self.kind = ModelErrorKind::Blocked;
+        } else if is_context && self.kind == ModelErrorKind::InvalidRequest {
+            self.kind = ModelErrorKind::ContextTooLong;
         }
+        self.retry_after = report::pause_in_body(body).or(self.retry_after);
         self
     }
 
@@ -190,7 +197,7 @@ impl ModelError {
             _ if error.is_blocked() => ModelErrorKind::Blocked,
             _ if overflow::CONTEXT_CODES.contains(&code) => ModelErrorKind::ContextTooLong,
             Some(kind) => kind,
-            None => kind,
+            None => report::kind_of_code(code).unwrap_or(kind),
         };
         Self::new(kind, error.to_string()).classified()
     }

@@ -4,7 +4,7 @@
 ///
 /// OpenAI, Azure, Groq and other servers with the same API send `context_length_exceeded`. The server of
 /// llama.cpp sends `exceed_context_size_error`. OpenAI sends `string_above_max_length` for a single message.
-pub(crate) const CONTEXT_CODES: [&str; 3] =
+pub(super) const CONTEXT_CODES: [&str; 3] =
     ["context_length_exceeded", "exceed_context_size_error", "string_above_max_length"];
 
 /// Parts of error messages for requests that exceed the context window, in lowercase. A message matches an

@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// broken connection, a timeout, or an invalid or empty response.
 ///
 /// Each pause is twice as long as the pause before, up to a maximum. Random jitter keeps many clients from
-/// retrying at the same moment. If the provider sends `Retry-After`, the pause in this header is used
-/// instead. If the pause in the header exceeds [`longest_retry_after`](Self::longest_retry_after), the error
+/// retrying at the same moment. If the provider requests a pause, in the header `Retry-After` or in the body of its
+/// error, this pause is used instead. If it exceeds [`longest_retry_after`](Self::longest_retry_after), the error
 /// is returned without a retry.
 ///
 /// ```
@@ -33,7 +33,7 @@ pub struct ModelRetry {
     pub first_pause: Duration,
     /// The maximum pause between two attempts.
     pub longest_pause: Duration,
-    /// The maximum pause that the provider may request with `Retry-After`. Default: the value of
+    /// The maximum pause that the provider may request. Default: the value of
     /// [`longest_pause`](Self::longest_pause).
     pub longest_retry_after: Option<Duration>,
 }
@@ -71,7 +71,7 @@ impl ModelRetry {
         self
     }
 
-    /// Sets the maximum pause that the provider may request with `Retry-After`. One minute suits a provider
+    /// Sets the maximum pause that the provider may request. One minute suits a provider
     /// that limits the requests per minute, for example.
     #[must_use]
     pub fn with_longest_retry_after(mut self, longest: Duration) -> Self {

@@ -48,14 +48,48 @@ fn among_words(text: &str) -> Vec<&str> {
                 found.extend(candidate.get(..end));
                 end
             }
+            // All that follows is a part of the unfinished value.
+            Some(Err(error)) if error.is_eof() => break,
             _ => {
                 failures += 1;
-                1
+                end_of(candidate).unwrap_or(1)
             }
         };
         rest = candidate.get(end..).unwrap_or_default();
     }
     found
+}
+
+/// Returns the end of the invalid object or array at the beginning of `text`. Its parts are not answers of their own.
+fn end_of(text: &str) -> Option<usize> {
+    let mut brackets = Brackets::default();
+    text.char_indices().find_map(|(index, next)| brackets.push(next).then(|| index + next.len_utf8()))
+}
+
+/// Counts the brackets of an object or array, valid or not.
+#[derive(Debug, Default)]
+pub(super) struct Brackets {
+    open: usize,
+    is_in_string: bool,
+    is_escaped: bool,
+}
+
+impl Brackets {
+    /// Counts the next character. Returns whether it is the last one of the object or array.
+    pub(super) fn push(&mut self, next: char) -> bool {
+        match next {
+            _ if self.is_escaped => self.is_escaped = false,
+            '\\' => self.is_escaped = self.is_in_string,
+            '"' => self.is_in_string = !self.is_in_string,
+            '{' | '[' if !self.is_in_string => self.open += 1,
+            '}' | ']' if !self.is_in_string => {
+                self.open = self.open.saturating_sub(1);
+                return self.open == 0;
+            }
+            _ => {}
+        }
+        false
+    }
 }
 
 #[cfg(test)]
@@ -77,6 +111,7 @@ mod tests {
         check("It is {\"a\": {\"b\": 1}}, I think.", [r#"{"a": {"b": 1}}"#]);
         check("<think>Maybe {\"a\": 0}?</think>{\"a\": 1}", [r#"{"a": 0}"#, r#"{"a": 1}"#]);
         check("a set {x, y} and [1]", ["[1]"]);
+        check("a { without its end, and [1]", ["[1]"]);
     }
 
     #[test]
@@ -84,6 +119,20 @@ mod tests {
         for text in ["", "no", "{", "[[[", "{\"a\": 1", "```json\n{\"a\": \n```"] {
             check(text, []);
         }
+    }
+
+    #[test]
+    fn parts_of_an_invalid_or_unfinished_value_are_not_found() {
+        for text in [
+            r#"{"a": {"b": 1}, "c": [1], "d""#,
+            r#"{"a": {"b": 1},}"#,
+            r#"{'a': {"b": 1}}"#,
+            r#"{a: {"b": "\"}]"}, c: [1]}"#,
+        ] {
+            check(text, []);
+        }
+        check(r#"{"a": {"b": 1},} or {"a": 2}"#, [r#"{"a": 2}"#]);
+        check(r#"<think>It begins with {"a": ...</think>{"a": 1}"#, [r#"{"a": 1}"#]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A parser for JSON text that is still being written.
 
+use super::json::Brackets;
 use super::reader::ANSWER;
 use crate::helpers::MAX_NESTING;
 use serde_json::{Map, Value};
@@ -58,14 +59,6 @@ impl PartialJson {
             escape: String::new(),
             value: None,
         }
-    }
-
-    pub(super) fn is_complete(&self) -> bool {
-        self.state == State::Complete
-    }
-
-    pub(super) fn is_invalid(&self) -> bool {
-        self.state == State::Invalid
     }
 
     pub(super) fn push(&mut self, next: char) {
@@ -243,37 +236,41 @@ fn is_high(escape: &str) -> bool {
 /// A parser for an answer that is still being written, as text or as the arguments of a call.
 #[derive(Debug)]
 pub(super) struct PartialAnswer {
-    /// The parser of the current object or array. `None` until the answer begins.
-    json: Option<PartialJson>,
+    /// The parser of the current object or array. `None` between two values.
+    json: Option<(PartialJson, Brackets)>,
+    /// The latest complete value that is an answer.
+    complete: Option<Value>,
     /// Whether the schema wraps the answer in an object.
     is_wrapped: bool,
 }
 
 impl PartialAnswer {
     pub(super) fn new(is_wrapped: bool) -> Self {
-        Self { json: None, is_wrapped }
+        Self { json: None, complete: None, is_wrapped }
     }
 
-    /// Parses the next piece. Skips text before an object or array. A later object or array replaces an
-    /// earlier one.
-    pub(super) fn push(&mut self, piece: &str) {
+    /// Parses the next piece. Skips text around objects and arrays. `is_answer` returns whether a complete value is an
+    /// answer. After an answer, only another complete answer replaces it.
+    pub(super) fn push(&mut self, piece: &str, is_answer: impl Fn(&Value) -> bool) {
         for next in piece.chars() {
-            let is_open = self.json.as_ref().is_some_and(|json| !json.is_complete() && !json.is_invalid());
-            if !is_open {
-                if !['{', '['].contains(&next) {
-                    continue;
-                }
-                self.json = Some(PartialJson::new());
+            // The schema of an answer is an object. Without its wrapper, the answer may also be an array.
+            if self.json.is_none() && !(next == '{' || next == '[' && self.is_wrapped) {
+                continue;
             }
-            if let Some(json) = &mut self.json {
-                json.push(next);
+            let (json, brackets) = self.json.get_or_insert_with(|| (PartialJson::new(), Brackets::default()));
+            json.push(next);
+            if brackets.push(next)
+                && let Some((json, _)) = self.json.take()
+                && let Some(value) = json.value().filter(&is_answer)
+            {
+                self.complete = Some(value);
             }
         }
     }
 
     /// Returns the answer so far.
     pub(super) fn value(&self) -> Option<Value> {
-        let value = self.json.as_ref()?.value()?;
+        let value = self.complete.clone().or_else(|| self.json.as_ref()?.0.value())?;
         match value {
             Value::Object(mut members) if self.is_wrapped && members.contains_key(ANSWER) => {
                 members.shift_remove(ANSWER)

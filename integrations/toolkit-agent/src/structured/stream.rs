@@ -197,7 +197,9 @@ impl<T> AnswerStream<'_, T> {
     /// Adds the piece of the answer in an event to the partial answer. Ignores agents that do not give the
     /// answer: earlier agents of a sequence, parallel agents, and agents called as tools.
     fn read(&mut self, event: &RunEvent) {
-        let Some(source) = self.form.as_ref().map(|form| form.source()) else { return };
+        let Some(form) = &self.form else { return };
+        let source = form.source();
+        let is_answer = |value: &Value| form.check().text(&value.to_string()).is_ok();
         if !event.within().is_empty() {
             return;
         }
@@ -209,7 +211,7 @@ impl<T> AnswerStream<'_, T> {
                 self.call = None;
             }
             RunEvent::Text { text, agent, .. } if *agent == source.agent => {
-                self.text.push(text);
+                self.text.push(text, is_answer);
                 // If the agent uses an answer tool, text is the answer only in a message without calls.
                 self.is_changed |= source.tool.is_empty();
             }
@@ -220,19 +222,19 @@ impl<T> AnswerStream<'_, T> {
             }
             RunEvent::CallArguments { call_id, piece, agent, .. } if *agent == source.agent => {
                 if let Some((_, call)) = self.call.as_mut().filter(|(id, _)| id == call_id) {
-                    call.push(piece);
+                    call.push(piece, is_answer);
                     self.is_changed = true;
                 }
             }
             RunEvent::Message { message, .. } if message.agent == source.agent => {
                 // The arguments of a withheld answer are empty.
-                let is_answer =
+                let has_answer =
                     |call: &&ToolCall| source.tool == call.name && call.arguments.as_str() != "{}";
-                let call = message.calls.iter().find(is_answer);
+                let call = message.calls.iter().find(has_answer);
                 self.is_changed |= call.is_some() || message.calls.is_empty();
                 if let Some(call) = call {
                     let mut whole = PartialAnswer::new(self.is_wrapped);
-                    whole.push(call.arguments.as_str());
+                    whole.push(call.arguments.as_str(), is_answer);
                     self.call = Some((call.id.clone(), whole));
                 }
             }

@@ -336,6 +336,56 @@ async fn other_pieces_do_not_release_the_text_before_its_check() {
 }
 
 #[tokio::test]
+async fn no_piece_of_a_response_comes_before_its_check() {
+    let hosted = |secret: &str| {
+        let json = serde_json::json!({"id": "h", "name": "web_search", "arguments": {"query": secret}});
+        serde_json::from_value::<toolkit_wire::HostedCall>(json).unwrap()
+    };
+    for place in 0..5 {
+        let said = |index: usize| if index == place { "hidden" } else { "public" };
+        let call = ToolCall::new("c", "pay", format!(r#"{{"to": "{}"}}"#, said(0)));
+        let mut response = ModelResponse::calls([call.clone()]);
+        (response.message.text, response.message.reasoning) = (said(1).to_owned(), said(2).to_owned());
+        response.hosted = vec![hosted(said(3))];
+        let deltas = [
+            ModelDelta::Reasoning(said(2).to_owned()),
+            ModelDelta::Hosted(hosted(said(3))),
+            ModelDelta::Text(said(1).to_owned()),
+            ModelDelta::CallStarted { id: "c".into(), name: "pay".to_owned() },
+            ModelDelta::Arguments { id: "c".into(), piece: call.arguments.as_str().to_owned() },
+            ModelDelta::Call(call),
+            ModelDelta::Done(Box::new(response)),
+        ];
+        for streaming in [true, false] {
+            let guard = Guardrail::new("no hidden", |response: &ModelResponse, _: &GuardContext| {
+                match format!("{response:?}").contains("hidden") {
+                    true => Verdict::Block("No.".to_owned()),
+                    false => Verdict::Pass,
+                }
+            });
+            let model = ScriptedModel::new().deltas(deltas.clone().map(Ok)).text("Paid.");
+            let agent =
+                Agent::builder(model).tools(pay(&Arc::default())).streaming(streaming).guardrail(guard);
+            let (mut events, mut kinds) = (agent.build().unwrap().run_stream("go"), Vec::new());
+            while let Some(event) = events.next().await {
+                let event = event.unwrap();
+                let shown = format!("{event:?}").replace("no hidden", "");
+                assert!(!shown.contains("hidden"), "{place} {streaming}: {shown}");
+                kinds.push(crate::support::kind(&event));
+            }
+            let count = |piece: &str| kinds.iter().filter(|kind| kind.starts_with(piece)).count();
+            let passed = usize::from(place == 4);
+            // The text of the last answer, or the one in place of the response.
+            assert_eq!(
+                ["reasoning", "hosted_call", "text"].map(count),
+                [passed, passed, passed + 1],
+                "{kinds:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_blocked_empty_answer_changes_no_earlier_message() {
     let model = ScriptedModel::new().call("pay", r#"{"to": "Ada"}"#).text("");
     let agent =

@@ -75,7 +75,7 @@ proptest! {
         let mut before = None;
         for c in json.chars() {
             partial.push(c);
-            prop_assert!(!partial.is_invalid(), "{json}");
+            prop_assert!(partial.state != State::Invalid, "{json}");
             let now = partial.value();
             if let Some(now) = &now {
                 prop_assert!(is_part(now, &value), "{now} of {value}");
@@ -86,7 +86,7 @@ proptest! {
         }
         // A number that is not in an object or array ends only with the next character.
         partial.push('\n');
-        prop_assert!(partial.is_complete());
+        prop_assert_eq!(partial.state, State::Complete);
         prop_assert_eq!(partial.value(), serde_json::from_str(&json).ok());
     }
 
@@ -100,7 +100,7 @@ proptest! {
             prop_assert_eq!(complete.value(), Some(value));
         }
         let mut answer = PartialAnswer::new(true);
-        answer.push(&text);
+        answer.push(&text, |_| true);
         let _ = (partial.value(), answer.value());
     }
 }
@@ -129,23 +129,35 @@ fn unfinished_parts_are_left_out() {
     ] {
         assert_eq!(read(text).value(), expected, "{text}");
     }
-    assert!(read(&"[".repeat(1_000)).is_invalid());
-    assert!(!read(&"[".repeat(100)).is_invalid());
+    assert_eq!(read(&"[".repeat(1_000)).state, State::Invalid);
+    assert_ne!(read(&"[".repeat(100)).state, State::Invalid);
 }
 
 #[test]
 fn an_answer_is_found_within_other_text() {
+    let is_answer = |value: &Value| value.get("other").is_none();
     for (text, is_wrapped, expected) in [
         ("Here: {\"a\": [1, 2", false, Some(json!({"a": [1]}))),
-        ("a set {x, y} and [1,", false, Some(json!([1]))),
-        ("{\"a\": 0} or {\"a\": 1,", false, Some(json!({"a": 1}))),
+        ("a set {x, y} and [1,", true, Some(json!([1]))),
+        ("as in [1]: ", false, None),
+        ("as in [1]: {\"a\": 1}", false, Some(json!({"a": 1}))),
+        ("[{\"a\": 1}", false, Some(json!({"a": 1}))),
+        // Only another answer replaces an answer.
+        ("{\"a\": 0} or {\"a\": 1,", false, Some(json!({"a": 0}))),
+        ("{\"a\": 0} or {\"a\": 1}", false, Some(json!({"a": 1}))),
+        ("{\"a\": 0} [1] {\"other\": 1}", false, Some(json!({"a": 0}))),
+        ("{\"other\": 1} or {\"a\": [", false, Some(json!({"a": []}))),
+        // No part of an invalid value is an answer.
+        ("{'a': 0, \"b\": {\"a\": [1", false, None),
+        ("{\"a\": True, \"b\": {\"a\": \"}\"}}", false, None),
+        ("{\"a\": True, \"b\": [1]} {\"a\": 1", false, Some(json!({}))),
         ("```json\n{\"answer\": [1, 2, ", true, Some(json!([1, 2]))),
         ("{\"ans", true, None),
         ("[1, ", true, Some(json!([1]))),
         ("no", false, None),
     ] {
         let mut answer = PartialAnswer::new(is_wrapped);
-        answer.push(text);
+        answer.push(text, is_answer);
         assert_eq!(answer.value(), expected, "{text}");
     }
 }
