@@ -5,6 +5,7 @@
 //! matter much either.
 
 mod linear;
+mod runs;
 mod streams;
 
 use crate::support::tools;
