@@ -75,7 +75,7 @@ fn anthropic(pieces: Pieces, count: usize) -> Vec<Value> {
         }
         Pieces::Arguments => block(&mut events, tool(0), parts(count).into_iter().map(piece).collect()),
         Pieces::Calls => {
-            (0..count).for_each(|number| block(&mut events, tool(number), vec![piece(arguments(number))]))
+            (0..count).for_each(|number| block(&mut events, tool(number), vec![piece(arguments(number))]));
         }
         Pieces::Blank => (0..count).for_each(|number| block(&mut events, tool(number), vec![])),
         Pieces::Hosted => (0..count).for_each(|number| {
@@ -227,7 +227,7 @@ fn bedrock(pieces: Pieces, count: usize) -> Vec<Value> {
         ),
         Pieces::Arguments => block(&mut events, start(0), parts(count).into_iter().map(input).collect()),
         Pieces::Calls | Pieces::Hosted => {
-            (0..count).for_each(|number| block(&mut events, start(number), vec![input(arguments(number))]))
+            (0..count).for_each(|number| block(&mut events, start(number), vec![input(arguments(number))]));
         }
         Pieces::Blank => (0..count).for_each(|number| block(&mut events, start(number), vec![])),
     }
@@ -270,7 +270,7 @@ fn interactions(pieces: Pieces, count: usize) -> Vec<Value> {
         ),
         Pieces::Arguments => step(&mut events, call(0), parts(count).into_iter().map(input).collect()),
         Pieces::Calls | Pieces::Hosted => {
-            (0..count).for_each(|number| step(&mut events, call(number), vec![input(arguments(number))]))
+            (0..count).for_each(|number| step(&mut events, call(number), vec![input(arguments(number))]));
         }
         Pieces::Blank => (0..count).for_each(|number| step(&mut events, call(number), vec![])),
     }
