@@ -9,6 +9,7 @@ use crate::ApiFormat;
 use crate::fields::{Fields, set, text};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
+use std::collections::HashMap;
 use std::fmt;
 
 /// A tool defined by a provider. A request lists it together with the program's own tools.
@@ -234,25 +235,51 @@ impl HostedCall {
     }
 }
 
+/// The calls of hosted tools in a response, each with its output.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct HostedCalls {
+    calls: Vec<HostedCall>,
+    /// The latest call with each id.
+    by_id: HashMap<String, usize>,
+    /// The calls without an output, by the name of their tool. Calls that have got one are removed later.
+    open: HashMap<String, Vec<usize>>,
+}
+
+impl HostedCalls {
+    /// Adds a part. Returns its call, with the output if the part is an output.
+    pub(crate) fn add(&mut self, part: HostedPart) -> &HostedCall {
+        let Self { calls, by_id, open } = self;
+        let (answered, call) = match part {
+            HostedPart::Call(call) => (None, call),
+            HostedPart::Output(output) => {
+                let open = open.entry(output.name.clone()).or_default();
+                while open.pop_if(|at| calls[*at].output.is_some()).is_some() {}
+                (by_id.get(&output.id).or(open.last()).copied(), output)
+            }
+        };
+        if let Some(at) = answered {
+            calls[at].output = call.output;
+            return &calls[at];
+        }
+        let at = calls.len();
+        if !call.id.is_empty() {
+            by_id.insert(call.id.clone(), at);
+        }
+        if call.output.is_none() {
+            open.entry(call.name.clone()).or_default().push(at);
+        }
+        calls.push(call);
+        &calls[at]
+    }
+}
+
 /// Returns the calls of hosted tools in a response, each with its output.
 pub(crate) fn calls(parts: impl IntoIterator<Item = HostedPart>) -> Vec<HostedCall> {
-    let mut calls: Vec<HostedCall> = Vec::new();
+    let mut hosted = HostedCalls::default();
     for part in parts {
-        let output = match part {
-            HostedPart::Call(call) => {
-                calls.push(call);
-                continue;
-            }
-            HostedPart::Output(output) => output,
-        };
-        let by_id = calls.iter().rposition(|call| !call.id.is_empty() && call.id == output.id);
-        let is_open = |call: &HostedCall| call.name == output.name && call.output.is_none();
-        match by_id.or_else(|| calls.iter().rposition(is_open)).and_then(|at| calls.get_mut(at)) {
-            Some(call) => call.output = output.output,
-            None => calls.push(output),
-        }
+        hosted.add(part);
     }
-    calls
+    hosted.calls
 }
 
 #[cfg(test)]

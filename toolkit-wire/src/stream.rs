@@ -168,13 +168,46 @@ impl StreamAccumulator {
     /// Returns the message so far in the JSON of the provider, as [`Response::native`] does at the end. It
     /// contains the complete parts, such as text, signed thinking and the calls already returned. It is empty
     /// while there is neither text nor a call.
-    ///
-    /// A program that saves the message with each call can send it back after the stream has broken, or after
-    /// a restart. Providers of signed thinking refuse a call without the thinking before it.
     #[must_use]
     pub fn native(&self) -> Vec<Value> {
         let mut stream = self.stream.clone();
         stream.messages.values_mut().for_each(|message| message.parts.keep_complete());
+        self.written(stream)
+    }
+
+    /// Returns the parts of [`native`](Self::native) that earlier calls of this method have not returned, up to the
+    /// last complete call. It is empty if there is no new call.
+    ///
+    /// A program that saves these parts with each call can send them back after the stream has broken, or after
+    /// a restart. Providers of signed thinking refuse a call without the thinking before it. The new parts are in
+    /// messages of their own, for example in a further message with the role `assistant` and a list `content`.
+    /// In APIs whose messages have other fields than parts, such as Chat Completions, each message repeats these fields.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit::ApiFormat;
+    ///
+    /// let mut stream = ApiFormat::Anthropic.accumulator();
+    /// for (index, id) in ["toolu_1", "toolu_2"].into_iter().enumerate() {
+    ///     let block = json!({"type": "tool_use", "id": id, "name": "add", "input": {"a": 1}});
+    ///     stream.push(&json!({"type": "content_block_start", "index": index, "content_block": block}))?;
+    ///     stream.push(&json!({"type": "content_block_stop", "index": index}))?;
+    ///     assert_eq!(stream.take_native(), [json!({"role": "assistant", "content": [block]})]);
+    /// }
+    /// assert!(stream.take_native().is_empty());
+    /// # Ok::<(), toolkit::WireError>(())
+    /// ```
+    pub fn take_native(&mut self) -> Vec<Value> {
+        let new = self.stream.take_complete();
+        if new.messages.values().all(|message| message.parts.is_empty()) {
+            Vec::new()
+        } else {
+            self.written(new)
+        }
+    }
+
+    /// Writes the messages of a stream for the next request.
+    fn written(&self, mut stream: Assembly) -> Vec<Value> {
         let body = self.codec.finish(&mut stream);
         let response = reading::response(self.codec, &body, Some(stream.take_calls()));
         response.map(|response| response.native).unwrap_or_default()
@@ -296,6 +329,7 @@ mod tests {
         ];
         // The number of blocks after each event. Thinking alone is no message yet.
         let expected = [0, 0, 0, 0, 0, 0, 2, 2];
+        let (mut taken, mut taken_at) = (Vec::new(), Vec::new());
         let (mut stream, mut plain) =
             (ApiFormat::Anthropic.accumulator(), ApiFormat::Anthropic.accumulator());
         for (event, blocks) in events.into_iter().zip(expected) {
@@ -304,8 +338,12 @@ mod tests {
             let native = stream.native();
             let found = native.first().and_then(|message| message["content"].as_array()).map_or(0, Vec::len);
             assert_eq!(found, blocks, "{native:?}");
+            let new = stream.take_native();
+            taken_at.push(new.len());
+            taken.extend(new);
         }
         let native = stream.native();
+        assert_eq!((taken_at, &taken), (vec![0, 0, 0, 0, 0, 0, 1, 0], &native));
         let end = stream.finish();
         assert_eq!(end, plain.finish());
         assert_eq!(native, end.response.expect("a response").native);

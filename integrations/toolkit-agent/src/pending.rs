@@ -1,7 +1,7 @@
 //! Tool calls that wait for a decision or a result from the program.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use toolkit_core::error::Pending;
 use toolkit_core::{IntoToolOutput, ToolCall, ToolError, ToolOutput};
 
@@ -142,8 +142,10 @@ impl Decisions {
     /// Checks the decisions. Each must be about a pending call, and only calls that wait for approval can be
     /// approved.
     pub(crate) fn check(&self, pending: &[PendingCall]) -> Result<(), String> {
+        let calls: HashMap<&str, &PendingCall> =
+            pending.iter().map(|call| (call.id.as_str(), call)).collect();
         for (id, decision) in &self.0 {
-            let Some(call) = pending.iter().find(|call| call.id == *id) else {
+            let Some(call) = calls.get(id.as_str()) else {
                 let known: Vec<String> = pending.iter().map(|call| format!("`{}`", call.id)).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
                 return Err(format!("call `{id}` is not pending; pending calls: {known}"));

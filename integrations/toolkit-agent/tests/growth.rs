@@ -4,6 +4,10 @@
 //! speed of the machine does not matter. The duration of a step is the lower quartile of many, so its load does not
 //! matter much either.
 
+mod linear;
+mod runs;
+mod streams;
+
 use crate::support::tools;
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
@@ -306,7 +310,7 @@ impl ChatModel for Streaming {
                 let call = ToolCall::new(format!("call_{number:05}"), "add", arguments);
                 blocks.push(json!({"type": "tool_use", "id": call.id.as_str()}));
                 if matches!(self.pieces, Pieces::Native) {
-                    let native = vec![json!({"role": "assistant", "content": blocks})];
+                    let native = vec![json!({"role": "assistant", "content": std::mem::take(&mut blocks)})];
                     deltas.push(ModelDelta::Native(NativeMessages::new("own", native)));
                 }
                 message.calls.push(call.clone());

@@ -166,7 +166,7 @@ fn end(stream: &mut Assembly, status: &str, event: &Fields) {
     for (position, item) in output.and_then(Value::as_array).into_iter().flatten().enumerate() {
         if item.is_object() {
             let number = find::find_listed(parts, &find::key_of_item(item, None), position);
-            parts[number].position = position as u64;
+            parts.place(number, position as u64);
             parts[number].is_listed = true;
             item::complete(parts, number, item);
         }

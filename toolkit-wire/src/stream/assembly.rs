@@ -77,6 +77,17 @@ impl Assembly {
         parts.take_json(is_cut)
     }
 
+    /// Returns a copy with the complete parts that earlier copies lack, up to the last complete call.
+    pub(super) fn take_complete(&mut self) -> Self {
+        let Self { codec, body, is_over, has_argument_events, messages } = self;
+        let messages = messages.iter_mut().map(|(index, message)| {
+            let (around, fields) = (message.around.clone(), message.fields.clone());
+            (*index, StreamedMessage { around, fields, parts: message.parts.take_complete() })
+        });
+        let (body, messages) = (body.clone(), messages.collect());
+        Self { codec: *codec, body, messages, is_over: *is_over, has_argument_events: *has_argument_events }
+    }
+
     pub(crate) fn take_events(&mut self) -> Vec<StreamEvent> {
         self.messages.values_mut().flat_map(|message| std::mem::take(&mut message.parts.events)).collect()
     }

@@ -90,6 +90,8 @@ pub(crate) struct Part {
     pub(super) id: String,
     /// The number of bytes of the arguments that were already returned in events.
     pub(super) shown: usize,
+    /// Whether the part was counted as complete.
+    pub(super) is_counted: bool,
     /// The call as it was returned. Later pieces do not change it. `None` if no call was returned yet.
     pub(super) call: Option<ToolCall>,
 }

@@ -4,16 +4,17 @@
 //! The codec finds the part to which a piece of the stream belongs, and adds the piece to this part. Methods identify a
 //! part by its index in `Parts`, called `number`. The number differs from the position and from the provider's index.
 
+mod complete;
+
 use super::event::StreamEvent;
 use super::part::{Key, Part, PartCodec};
-use crate::call::{Arguments, WireCall};
+use crate::call::WireCall;
 use crate::fields::set_at;
-use crate::hosted::{self, HostedPart};
+use crate::hosted::HostedCalls;
 use crate::ids::CallIds;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::ops::{Index, IndexMut};
-use toolkit_core::call::ToolCall;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Parts {
@@ -37,6 +38,12 @@ pub(crate) struct Parts {
     /// The ended calls that may have been cut off, because they have free text or no arguments. They are held back
     /// until another part or the finish reason arrives.
     held: Vec<usize>,
+    /// The calls of hosted tools, each with the output that has arrived.
+    hosted: HostedCalls,
+    /// The complete parts that [`take_complete`](Self::take_complete) has not returned.
+    complete: Vec<usize>,
+    /// The highest position of a part, and the number of the last part there.
+    highest: Option<(u64, usize)>,
     /// The events to return to the caller of the accumulator.
     pub(crate) events: Vec<StreamEvent>,
     has_argument_events: bool,
@@ -56,6 +63,9 @@ impl Parts {
             current: None,
             open: Vec::new(),
             held: Vec::new(),
+            hosted: HostedCalls::default(),
+            complete: Vec::new(),
+            highest: None,
             events: Vec::new(),
             has_argument_events,
         }
@@ -84,8 +94,21 @@ impl Parts {
 
     /// Returns the number of the part with the highest position.
     pub(crate) fn last(&self) -> Option<usize> {
+        self.highest.map(|(_, number)| number)
+    }
+
+    fn find_last(&mut self) {
         let parts = self.parts.iter().enumerate();
-        parts.max_by_key(|(number, part)| (part.position, *number)).map(|(number, _)| number)
+        self.highest = parts.map(|(number, part)| (part.position, number)).max();
+    }
+
+    /// Sets the position of a part.
+    pub(crate) fn place(&mut self, number: usize, position: u64) {
+        let before = std::mem::replace(&mut self.parts[number].position, position);
+        match self.last() == Some(number) && position < before {
+            true => self.find_last(),
+            false => self.highest = self.highest.max(Some((position, number))),
+        }
     }
 
     /// Adds a part and returns its number.
@@ -93,6 +116,7 @@ impl Parts {
         self.parts.push(Part { position, json, ..Part::default() });
         self.next = self.next.max(position.saturating_add(1));
         let number = self.parts.len() - 1;
+        self.highest = self.highest.max(Some((position, number)));
         let call = self.codec.part_call(&self[number].json);
         let name = call.map(|call| call.name.to_owned());
         self[number].name = name.unwrap_or_default();
@@ -193,15 +217,7 @@ impl Parts {
     pub(crate) fn show_hosted(&mut self, number: usize) {
         let part = &self.parts[number];
         let Some(found) = self.codec.hosted(&part.json).filter(|_| !part.is_announced) else { return };
-        let call = match found {
-            HostedPart::Call(call) => call,
-            HostedPart::Output(output) => {
-                let known = self.parts.iter().filter_map(|known| self.codec.hosted(&known.json));
-                let mut calls = hosted::calls(known);
-                let answered = calls.iter().rposition(|call| call.output == output.output);
-                answered.map_or(output, |at| calls.swap_remove(at))
-            }
-        };
+        let call = self.hosted.add(found).clone();
         self.parts[number].is_announced = true;
         self.events.push(StreamEvent::Hosted(call));
     }
@@ -209,8 +225,11 @@ impl Parts {
     /// Adds the event for a complete call, unless the call was returned before.
     pub(crate) fn yield_call(&mut self, number: usize) {
         self.seal(number, true);
-        if self[number].is_yielded() || self.codec.part_call(&self[number].json).is_none() {
+        if self[number].is_yielded() {
             return;
+        }
+        if self.codec.part_call(&self[number].json).is_none() {
+            return self.add_complete(number);
         }
         self.announce(number);
         let part = &mut self.parts[number];
@@ -219,8 +238,10 @@ impl Parts {
             let id = call.id.as_deref()?.into();
             Some(call.into_call(id))
         });
-        part.call.clone_from(&call);
-        self.events.extend(call.map(StreamEvent::Call));
+        let Some(call) = call else { return };
+        part.call = Some(call.clone());
+        self.events.push(StreamEvent::Call(call));
+        self.add_complete(number);
     }
 
     /// Returns each call that was held back and is now followed by another part. The model has continued after such a
@@ -295,48 +316,6 @@ impl Parts {
 
     fn set_arguments(&mut self, number: usize, text: &str) {
         set_at(&mut self.parts[number].json, self.codec.facts().call_fields[1], text);
-    }
-
-    /// Removes all parts except the parts accepted by `is_kept`, and sorts the remaining parts by position.
-    /// The numbers of the parts change.
-    pub(crate) fn arrange(&mut self, is_kept: impl Fn(&Part) -> bool) {
-        self.held.clear();
-        self.by_item.clear();
-        self.by_index.clear();
-        self.by_call.clear();
-        self.current = None;
-        self.parts.retain(is_kept);
-        self.parts.sort_by_key(|part| part.position);
-    }
-
-    /// Removes all parts except the complete ones. The numbers of the parts change.
-    pub(super) fn keep_complete(&mut self) {
-        let codec = self.codec;
-        self.arrange(|part| part.is_yielded() || part.is_done && codec.part_call(&part.json).is_none());
-        self.open.clear();
-    }
-
-    /// Returns the JSON of the parts, sorted by position. If generation stopped early (`is_cut`) and the last
-    /// part is a complete call, its arguments are written as text. Otherwise, the call would look cut off.
-    pub(crate) fn take_json(&mut self, is_cut: bool) -> Vec<Value> {
-        self.arrange(|_| true);
-        if let Some(last) = self.latest().filter(|_| is_cut) {
-            let call = self.codec.part_call(&self[last].json).filter(|call| !call.is_custom);
-            let text = call.and_then(|call| match call.arguments() {
-                _ if call.is_blank() => Some("{}".to_owned()),
-                Arguments::Object(object) => Some(object.to_string()),
-                Arguments::Text(_) => None,
-            });
-            if let Some(text) = text {
-                self.set_arguments(last, &text);
-            }
-        }
-        self.parts.iter_mut().map(|part| part.json.take()).collect()
-    }
-
-    /// Takes the calls that were returned by events, in the order of the parts.
-    pub(crate) fn take_calls(&mut self) -> impl Iterator<Item = ToolCall> {
-        self.parts.iter_mut().filter_map(|part| part.call.take())
     }
 }
 

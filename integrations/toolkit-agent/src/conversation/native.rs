@@ -39,14 +39,18 @@ impl NativeMessages {
         }
     }
 
-    /// Replaces the native form with a later one. Returns whether the later form only has more parts or messages.
-    pub(super) fn grow(&mut self, mut later: Self) -> bool {
-        let (before, now) = (take(&mut self.messages), take(&mut later.messages));
-        let is_same = *self == later;
-        *self = Self { messages: now, ..later };
-        let Some((last, complete)) = before.split_last() else { return is_same };
-        let continued = self.messages.get(complete.len()).is_some_and(|message| continues(message, last));
-        is_same && continued && self.messages.starts_with(complete)
+    /// Adds further parts and messages. Returns whether the other fields are unchanged.
+    pub(super) fn extend(&mut self, mut more: Self) -> bool {
+        let (mut messages, further) = (take(&mut self.messages), take(&mut more.messages));
+        let is_same = *self == more;
+        for mut message in further {
+            match messages.last_mut().filter(|last| is_continued(last, &message)) {
+                Some(last) => append(last, message.get_mut(PARTS).map(Value::take)),
+                None => messages.push(message),
+            }
+        }
+        *self = Self { messages, ..more };
+        is_same
     }
 
     /// Returns what the native form has beyond `extent`.
@@ -57,9 +61,8 @@ impl NativeMessages {
     }
 
     pub(super) fn add(&mut self, added: Added) {
-        let last = self.messages.last_mut().and_then(|last| last.get_mut(PARTS));
-        if let Some(Value::Array(parts)) = last {
-            parts.extend(added.parts);
+        if let Some(last) = self.messages.last_mut() {
+            append(last, Some(added.parts.into()));
         }
         self.messages.extend(added.messages);
     }
@@ -69,12 +72,16 @@ fn parts(message: &Value) -> &[Value] {
     message.get(PARTS).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Returns whether `later` is the same message as `earlier`, perhaps with more parts.
-fn continues(later: &Value, earlier: &Value) -> bool {
-    let (Some(now), Some(before)) = (later.as_object(), earlier.as_object()) else { return later == earlier };
-    let is_kept = |(name, value): (&String, &Value)| match (value, before.get(name)) {
-        (Value::Array(parts), Some(Value::Array(earlier))) if name == PARTS => parts.starts_with(earlier),
-        (value, earlier) => earlier == Some(value),
-    };
-    now.len() == before.len() && now.iter().all(is_kept)
+fn append(message: &mut Value, further: Option<Value>) {
+    if let (Some(Value::Array(parts)), Some(Value::Array(further))) = (message.get_mut(PARTS), further) {
+        parts.extend(further);
+    }
+}
+
+/// Returns whether `message` continues `last`: both have parts, and their other fields are the same.
+fn is_continued(last: &Value, message: &Value) -> bool {
+    let has_parts = |message: &Value| message.get(PARTS).is_some_and(Value::is_array);
+    let [before, now] = [last, message]
+        .map(|message| message.as_object().into_iter().flatten().filter(|(name, _)| *name != PARTS));
+    has_parts(last) && has_parts(message) && before.eq(now)
 }

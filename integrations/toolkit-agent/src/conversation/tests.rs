@@ -65,15 +65,17 @@ fn session_values_are_saved() {
     assert_eq!(restored.session().get("theme"), Some("dark".into()));
 }
 
-/// A change of the native form of a message.
-#[derive(Debug, Clone, Copy)]
+/// Further parts of the native form of a message.
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Native {
     Part,
+    Empty,
     Message,
-    /// A change that later parts cannot express.
+    /// A message that does not continue the last one.
     Field,
-    NoField,
-    New,
+    /// A change that parts cannot express.
+    Format,
+    Response,
 }
 
 /// A change of an unfinished turn, or of what the log has.
@@ -101,7 +103,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0..3_u8).prop_map(Step::Reasoning),
         3 => Just(Step::Call),
         4 => Just(Step::Native(Native::Part)),
-        3 => select(&[Native::Message, Native::Field, Native::NoField, Native::New][..]).prop_map(Step::Native),
+        3 => select(&[Native::Message, Native::Field, Native::Empty, Native::Format, Native::Response][..]).prop_map(Step::Native),
         1 => Just(Step::Edit),
         2 => (0..4_usize).prop_map(Step::Result),
         1 => (0..4_usize).prop_map(Step::Pending),
@@ -114,8 +116,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Applies a step that is no save. `native` is the native form of the turn so far.
-fn change(conversation: &mut Conversation, native: &mut Vec<Value>, step: &Step) {
+/// Applies a step that is no save.
+fn change(conversation: &mut Conversation, step: &Step) {
     let turn = conversation.turn();
     let calls = turn.message().calls.len();
     let result = |outcome| ToolResult::of(&call("a"), outcome);
@@ -124,14 +126,16 @@ fn change(conversation: &mut Conversation, native: &mut Vec<Value>, step: &Step)
         Step::Reasoning(piece) => turn.push_reasoning(["b", "€", ""][usize::from(piece)]),
         Step::Call => turn.push_call(call("a")),
         Step::Native(kind) => {
-            match (kind, native.as_mut_slice()) {
-                (Native::New, _) | (_, []) => *native = vec![json!({"content": []})],
-                (Native::Message, _) => native.push(json!({"content": [calls]})),
-                (Native::Part, [.., last]) => last["content"].as_array_mut().unwrap().push(json!(calls)),
-                (Native::Field, [first, ..]) => first["field"] = json!(calls),
-                (Native::NoField, [first, ..]) => drop(first.as_object_mut().unwrap().remove("field")),
-            }
-            turn.set_native(NativeMessages::new("own", native.clone()));
+            let message = match kind {
+                Native::Empty => json!({"content": []}),
+                Native::Part | Native::Format | Native::Response => json!({"content": [calls]}),
+                Native::Field => json!({"content": [calls], "field": true}),
+                Native::Message => json!({"type": "call", "number": calls}),
+            };
+            let format = if kind == Native::Format { "other" } else { "own" };
+            let mut native = NativeMessages::new(format, vec![message]);
+            native.response_id = (kind == Native::Response).then(|| calls.to_string());
+            turn.push_native(native);
         }
         Step::Edit => turn.edit(|message| {
             message.text.pop();
@@ -158,9 +162,9 @@ proptest! {
     #[test]
     fn the_changes_of_all_saves_give_the_conversation(steps in prop::collection::vec(step(), 1..40)) {
         let (mut conversation, mut logged) = (Conversation::new("1"), Conversation::new("1"));
-        let (mut position, mut native) = (Position::default(), Vec::new());
+        let mut position = Position::default();
         for step in steps {
-            change(&mut conversation, &mut native, &step);
+            change(&mut conversation, &step);
             let (Step::Save | Step::FailedSave(_)) = step else { continue };
             let changes = conversation.changes(&position, &BTreeMap::new(), &[], None);
             conversation.mark_saved(position.generation);
@@ -173,5 +177,26 @@ proptest! {
                 prop_assert_eq!(json(&logged), json(&conversation), "{}", entry);
             }
         }
+    }
+}
+
+#[test]
+fn native_parts_continue_a_message_with_the_same_fields() {
+    let message = |role: &str, content: &[u8]| json!({"role": role, "content": content});
+    let own = |messages: &[Value]| NativeMessages::new("own", messages.to_vec());
+    let item = json!({"type": "call", "id": "a"});
+    let mut conversation = Conversation::new("1");
+    for (further, expected) in [
+        (vec![message("a", &[1])], vec![message("a", &[1])]),
+        (vec![message("a", &[2, 3])], vec![message("a", &[1, 2, 3])]),
+        (vec![item.clone()], vec![message("a", &[1, 2, 3]), item.clone()]),
+        (vec![item.clone()], vec![message("a", &[1, 2, 3]), item.clone(), item.clone()]),
+        (
+            vec![message("b", &[]), message("b", &[4])],
+            vec![message("a", &[1, 2, 3]), item.clone(), item.clone(), message("b", &[4])],
+        ),
+    ] {
+        conversation.turn().push_native(own(&further));
+        assert_eq!(conversation.turn().message().native, Some(own(&expected)));
     }
 }

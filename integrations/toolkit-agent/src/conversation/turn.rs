@@ -129,10 +129,10 @@ impl Turn {
         self.message.reasoning.push_str(piece);
     }
 
-    /// Sets the native form of the message so far.
-    pub(crate) fn set_native(&mut self, native: NativeMessages) {
+    /// Adds further parts of the message in its native form.
+    pub(crate) fn push_native(&mut self, native: NativeMessages) {
         let known = self.message.native.get_or_insert_with(|| NativeMessages::new("", Vec::new()));
-        if !known.grow(native) {
+        if !known.extend(native) {
             self.revision += 1;
         }
     }

@@ -126,7 +126,8 @@ impl LlmAgent {
         let mut last = None;
         loop {
             run.check_cancelled()?;
-            answer.begin_turn(&self.settings, self.tools.current()?.registry(), run)?;
+            let current = self.tools.current()?;
+            answer.begin_turn(&self.settings, &current, run)?;
             let restart = self.restart(conversation, run, &answer)?;
             if restart.is_some() && guards.check_answers() {
                 // The turn may have begun before the agent had this guardrail.
@@ -140,7 +141,8 @@ impl LlmAgent {
             held.clear();
             caller.called.begin_turn();
             let approvals = restart.as_ref().map(|restart| &restart.approvals);
-            let dispatcher = self.tools.of_run(self.name(), conversation, &caller, approvals, last.take())?;
+            let dispatcher =
+                Tools::of_run(current, self.name(), conversation, &caller, approvals, last.take());
             let gate = AtomicBool::new(beside_check.is_none());
             let mut calls = TurnCalls {
                 conversation,

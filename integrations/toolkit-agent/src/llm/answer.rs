@@ -11,8 +11,8 @@ use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 use toolkit_core::error::BuildProblem;
 use toolkit_core::{
-    BuildError, Content, ErrorKind, Tool, ToolCall, ToolChoice, ToolContext, ToolDefinition, ToolError,
-    ToolFuture, ToolMetadata, ToolName, ToolOutput, ToolRegistry, ToolResult,
+    BuildError, Content, Dispatcher, ErrorKind, Tool, ToolCall, ToolChoice, ToolContext, ToolDefinition,
+    ToolError, ToolFuture, ToolMetadata, ToolName, ToolOutput, ToolRegistry, ToolResult,
 };
 
 /// The name of the answer tool. Its arguments are the final answer. If the agent already has a tool with this name,
@@ -78,10 +78,11 @@ impl<'a> FinalAnswer<'a> {
     pub(super) fn begin_turn(
         &mut self,
         settings: &Settings,
-        tools: Arc<ToolRegistry>,
+        tools: &Dispatcher,
         run: &Run,
     ) -> Result<(), BuildError> {
         let Some(format) = self.format else { return Ok(()) };
+        let tools = tools.registry();
         let hosted = &settings.options.hosted;
         let may_call = settings.tool_config.choice != ToolChoice::None;
         let losses = &self.losses;

@@ -270,7 +270,7 @@ impl LlmAgent {
                 }
                 ModelDelta::Usage(usage) => calls.reported = usage,
                 ModelDelta::Native(_) if calls.is_unchecked => {}
-                ModelDelta::Native(native) => calls.conversation.turn().set_native(native),
+                ModelDelta::Native(native) => calls.conversation.turn().push_native(native),
                 ModelDelta::Call(call) if !callbacks.may_change_calls() && !calls.is_unchecked => {
                     if calls.answer.is_in(&call) && calls.conversation.turn().message().answer_tool.is_empty()
                     {

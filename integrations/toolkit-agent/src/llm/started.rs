@@ -1,7 +1,8 @@
 //! The order of the calls of a message, after some of them have started.
 
-use std::collections::VecDeque;
-use toolkit_core::ToolCall;
+use std::cell::Cell;
+use std::collections::HashMap;
+use toolkit_core::{CallId, ToolCall};
 
 /// Moves the `started` calls to the beginning of `calls`. A started call that `calls` lacks is added. Two
 /// calls are the same if they have the same id and name. Returns whether a call was added.
@@ -9,12 +10,22 @@ pub(super) fn put_first(started: &[ToolCall], calls: &mut Vec<ToolCall>) -> bool
     if started.is_empty() {
         return false;
     }
-    // The model usually repeats the calls in the same order, so most calls are found at the front.
-    let mut missing: VecDeque<&ToolCall> = started.iter().collect();
-    let count = calls.len();
+    // The model usually repeats the calls in the same order.
+    let is_same = |(one, other): &(&ToolCall, &ToolCall)| one.id == other.id && one.name == other.name;
+    let in_order = started.iter().zip(&*calls).take_while(is_same).count();
+    let mut missing: HashMap<(&CallId, &str), Cell<usize>> = HashMap::new();
+    for call in started.iter().skip(in_order) {
+        missing.entry((&call.id, &call.name)).or_default().update(|count| count + 1);
+    }
+    let (count, mut index) = (calls.len(), 0);
     calls.retain(|call| {
-        let same = missing.iter().position(|other| other.id == call.id && other.name == call.name);
-        same.and_then(|index| missing.remove(index)).is_none()
+        index += 1;
+        let same = missing.get(&(&call.id, call.name.as_str())).filter(|count| count.get() > 0);
+        if let Some(same) = same.filter(|_| index > in_order) {
+            same.update(|count| count - 1);
+            return false;
+        }
+        index > in_order
     });
     calls.splice(..0, started.iter().cloned());
     calls.len() > count

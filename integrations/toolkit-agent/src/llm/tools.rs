@@ -2,7 +2,6 @@
 
 use crate::agent::{Agent, Caller};
 use crate::conversation::{Conversation, Owner};
-use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::helpers::lock;
 use crate::team::TransferTool;
@@ -53,19 +52,18 @@ impl Tools {
         Ok(dispatcher)
     }
 
-    /// Returns a dispatcher for the current tools. The calls of the dispatcher belong to the run of `caller`. `last` is
-    /// the dispatcher of the last turn; it is returned if the tools are still the same.
+    /// Returns a dispatcher for the tools of `current`. Its calls belong to the run of `caller`. `last` is the dispatcher
+    /// of the last turn; it is returned if the tools are still the same.
     pub(super) fn of_run(
-        &self,
+        current: Dispatcher,
         agent: &str,
         conversation: &Conversation,
         caller: &Arc<Caller>,
         approvals: Option<&DecidedApprovals>,
         last: Option<Dispatcher>,
-    ) -> Result<Dispatcher, AgentError> {
-        let tools = self.current()?;
-        if let Some(last) = last.filter(|last| Arc::ptr_eq(&last.registry(), &tools.registry())) {
-            return Ok(last);
+    ) -> Dispatcher {
+        if let Some(last) = last.filter(|last| Arc::ptr_eq(&last.registry(), &current.registry())) {
+            return last;
         }
         let (run, stopping) = (&caller.run, caller.clone());
         let mut context = run
@@ -83,17 +81,17 @@ impl Tools {
         if let Some(approvals) = approvals {
             context = context.with_extension(approvals.clone());
         }
-        let dispatcher = tools.with_run(context);
+        let dispatcher = current.with_run(context);
         if !run.has_listener() {
-            return Ok(dispatcher);
+            return dispatcher;
         }
         let (run, agent) = (run.clone(), agent.to_owned());
-        Ok(dispatcher.with_listener(move |event| {
+        dispatcher.with_listener(move |event| {
             run.emit(|| RunEvent::Tool {
                 agent: agent.clone(),
                 event: Box::new(event.clone()),
                 within: run.within(),
             });
-        }))
+        })
     }
 }

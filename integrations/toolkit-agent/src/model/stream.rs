@@ -39,9 +39,11 @@ pub enum ModelDelta {
         /// The next piece of the arguments.
         piece: String,
     },
-    /// The message so far in the JSON of the provider's API. A model returns it before a call if later
-    /// requests need more than the text and the calls, such as signed thinking. Each such piece replaces the
-    /// one before.
+    /// Further parts of the message in the JSON of the provider's API. A model returns them before a call if later
+    /// requests need more than the text and the calls, such as signed thinking. The parts include the call.
+    ///
+    /// All such pieces together are the message so far. A JSON message continues the last one of the piece before if
+    /// both have the same fields, except for their lists `content`. Otherwise, it is a message of its own.
     Native(NativeMessages),
     /// A tool call that is complete.
     Call(ToolCall),

@@ -8,6 +8,7 @@ use crate::model::{
     ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
     OutputFormat, OutputLosses, RequestLoss,
 };
+use std::collections::VecDeque;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -28,7 +29,7 @@ pub struct Replay {
     model: Arc<str>,
     lenient: bool,
     secrets: Secrets,
-    remaining: Arc<Mutex<Vec<(usize, Exchange)>>>,
+    remaining: Arc<Mutex<VecDeque<(usize, Exchange)>>>,
 }
 
 impl Replay {
@@ -49,8 +50,8 @@ impl Replay {
             exchange.fingerprint = fingerprint(&exchange.request);
             Ok((line, exchange))
         };
-        let entries: Vec<(usize, Exchange)> = lines.map(read).collect::<io::Result<_>>()?;
-        let model = entries.first().map_or("replay", |(_, exchange)| exchange.model.as_str()).into();
+        let entries: VecDeque<(usize, Exchange)> = lines.map(read).collect::<io::Result<_>>()?;
+        let model = entries.front().map_or("replay", |(_, exchange)| exchange.model.as_str()).into();
         let secrets = Secrets::of_environment();
         Ok(Self { path, model, lenient: false, secrets, remaining: Arc::new(Mutex::new(entries)) })
     }
@@ -86,7 +87,7 @@ impl Replay {
         let mut entries = lock(&self.remaining);
         let index = match entries.iter().position(|(_, exchange)| exchange.fingerprint == wanted) {
             Some(index) => index,
-            None => match entries.first() {
+            None => match entries.front() {
                 None => return Err(failed("the recording has ended".to_owned())),
                 Some(_) if self.lenient => 0,
                 Some((line, exchange)) => {
@@ -97,7 +98,8 @@ impl Replay {
                 }
             },
         };
-        Ok(entries.remove(index).1.answer)
+        let found = entries.remove(index).map(|(_, exchange)| exchange.answer);
+        Ok(found.unwrap_or_default())
     }
 }
 

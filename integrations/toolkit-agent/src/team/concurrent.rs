@@ -11,11 +11,13 @@ use std::task::{Context, Poll, Wake, Waker};
 
 /// Futures that run concurrently in the task that waits for them. Dropping the value drops all of them at once.
 pub(super) struct Concurrent<'a, T> {
-    running: Vec<Running<'a, T>>,
+    /// The futures. `None` for those that have ended.
+    futures: Vec<Option<Running<'a, T>>>,
+    /// The number of futures that have not ended.
+    left: usize,
     /// The numbers and outputs of futures that have ended, but were not returned yet.
     ended: VecDeque<Ended<T>>,
-    /// The index of the future that is polled first, so that each of them has its turn.
-    first: usize,
+    queue: Arc<Mutex<Queue>>,
 }
 
 /// A running future, with its number and its signal.
@@ -24,16 +26,29 @@ type Running<'a, T> = (usize, BoxFuture<'a, T>, Arc<Signal>);
 /// The number of a future, and its output unless it has panicked.
 type Ended<T> = (usize, Option<T>);
 
-/// Notes that a future can be polled again, and wakes the task.
+/// The futures that can be polled, and the task to wake.
+#[derive(Default)]
+struct Queue {
+    ready: VecDeque<usize>,
+    task: Option<Waker>,
+}
+
+/// Queues a future that can be polled again, and wakes the task.
 struct Signal {
-    is_ready: AtomicBool,
-    task: Mutex<Option<Waker>>,
+    index: usize,
+    is_queued: AtomicBool,
+    queue: Arc<Mutex<Queue>>,
 }
 
 impl Wake for Signal {
     fn wake(self: Arc<Self>) {
-        self.is_ready.store(true, Ordering::Release);
-        let task = lock(&self.task).take();
+        if self.is_queued.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let mut queue = lock(&self.queue);
+        queue.ready.push_back(self.index);
+        let task = queue.task.take();
+        drop(queue);
         if let Some(task) = task {
             task.wake();
         }
@@ -43,9 +58,15 @@ impl Wake for Signal {
 impl<'a, T> Concurrent<'a, T> {
     /// Begins futures. Each has a number.
     pub(super) fn new(futures: impl Iterator<Item = (usize, BoxFuture<'a, T>)>) -> Self {
-        let signal = || Arc::new(Signal { is_ready: AtomicBool::new(true), task: Mutex::new(None) });
-        let running = futures.map(|(number, future)| (number, future, signal())).collect();
-        Self { running, ended: VecDeque::new(), first: 0 }
+        let queue = Arc::<Mutex<Queue>>::default();
+        let signal =
+            |index| Arc::new(Signal { index, is_queued: AtomicBool::new(true), queue: queue.clone() });
+        let futures =
+            futures.enumerate().map(|(index, (number, future))| Some((number, future, signal(index))));
+        let futures: Vec<_> = futures.collect();
+        let left = futures.len();
+        lock(&queue).ready.extend(0..left);
+        Self { futures, left, ended: VecDeque::new(), queue }
     }
 
     /// Waits for the next future that ends. Returns its number and its output, or no output if it has panicked.
@@ -70,19 +91,20 @@ impl<'a, T> Concurrent<'a, T> {
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Ended<T>>> {
-        let count = self.running.len();
-        if count == 0 {
+        if self.left == 0 {
             return Poll::Ready(None);
         }
-        let first = self.first % count;
-        self.first = first + 1;
-        for index in (first..count).chain(0..first) {
-            let Some((number, future, signal)) = self.running.get_mut(index) else { continue };
-            // Set before the check, so that a wake after the check wakes this task.
-            *lock(&signal.task) = Some(cx.waker().clone());
-            if !signal.is_ready.swap(false, Ordering::AcqRel) {
-                continue;
-            }
+        let mut queue = lock(&self.queue);
+        // Set before a future is polled, so that a wake afterwards wakes this task.
+        queue.task = Some(cx.waker().clone());
+        let ready = queue.ready.len();
+        drop(queue);
+        // A future that is queued again waits for the next poll.
+        for _ in 0..ready {
+            let next = lock(&self.queue).ready.pop_front();
+            let Some(place) = next.and_then(|index| self.futures.get_mut(index)) else { continue };
+            let Some((number, future, signal)) = place else { continue };
+            signal.is_queued.swap(false, Ordering::AcqRel);
             let waker = Waker::from(signal.clone());
             let polled = || future.as_mut().poll(&mut Context::from_waker(&waker));
             let output = match catch_unwind(AssertUnwindSafe(polled)) {
@@ -91,8 +113,14 @@ impl<'a, T> Concurrent<'a, T> {
                 Err(_) => None,
             };
             let ended = (*number, output);
-            drop(self.running.swap_remove(index));
+            *place = None;
+            self.left -= 1;
             return Poll::Ready(Some(ended));
+        }
+        let ready = &mut lock(&self.queue).ready;
+        if ready.len() > 1 {
+            // All futures share the budget of the task, so each of them has its turn to be the first.
+            ready.rotate_left(1);
         }
         Poll::Pending
     }

@@ -7,6 +7,7 @@ use crate::event::RunScope;
 use crate::options::RunOptions;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::{BTreeSet, HashMap};
 use toolkit_core::error::BuildProblem;
 use toolkit_core::name::normalize;
 use toolkit_core::schema::{coerce, nearest};
@@ -221,21 +222,20 @@ impl Tool for TransferTool {
 /// Checks that different agents of a team have different names, because messages refer to agents by name. The
 /// same agent may appear several times.
 pub(crate) fn check_names(name: &str, below: &[Agent]) -> Result<(), BuildError> {
-    let mut known: Vec<&Agent> = Vec::new();
-    let mut duplicates = Vec::new();
+    let mut known: HashMap<&str, Vec<&Agent>> = HashMap::new();
+    let mut duplicates = BTreeSet::new();
     let mut pending: Vec<&Agent> = below.iter().collect();
     while let Some(agent) = pending.pop() {
-        if known.iter().any(|other| other.is(agent)) {
+        let same_name = known.entry(agent.name()).or_default();
+        if same_name.iter().any(|other| other.is(agent)) {
             continue;
         }
-        let is_taken = agent.name() == name || known.iter().any(|other| other.name() == agent.name());
-        if is_taken && !duplicates.contains(&agent.name()) {
-            duplicates.push(agent.name());
+        if agent.name() == name || !same_name.is_empty() {
+            duplicates.insert(agent.name());
         }
-        known.push(agent);
+        same_name.push(agent);
         pending.extend(agent.sub_agents());
     }
-    duplicates.sort_unstable();
     let problem = |name: &str| BuildProblem::Ambiguous { what: "agent", name: name.to_owned() };
     BuildError::unless_empty(duplicates.into_iter().map(problem).collect())
 }

@@ -9,7 +9,7 @@ use crate::model::{
 };
 use futures_core::Stream;
 use serde_json::Value;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use toolkit_core::{CallId, ToolCall};
@@ -28,7 +28,7 @@ pub(super) struct Deltas {
     /// The text in the pieces returned so far.
     text: String,
     /// The ids of the calls already returned.
-    returned: Vec<CallId>,
+    returned: HashSet<CallId>,
     /// `None` after the end of the response.
     response: Option<StreamAccumulator>,
     /// The token counts in the pieces returned so far.
@@ -51,7 +51,7 @@ impl Deltas {
             events,
             has_thinking,
             text: String::new(),
-            returned: Vec::new(),
+            returned: HashSet::new(),
             response: Some(format.accumulator().with_argument_events()),
             reported: Usage::default(),
             ready: VecDeque::new(),
@@ -76,8 +76,9 @@ impl Deltas {
                 Ok(event) => {
                     self.has_thinking |= matches!(event, StreamEvent::Reasoning(_));
                     if let StreamEvent::Call(call) = &event {
-                        self.returned.push(call.id.clone());
-                        self.ready.extend(self.native().map(|native| Ok(ModelDelta::Native(native))));
+                        self.returned.insert(call.id.clone());
+                        let native = self.take_native();
+                        self.ready.extend(native.map(|native| Ok(ModelDelta::Native(native))));
                     }
                     self.push(event);
                 }
@@ -99,13 +100,14 @@ impl Deltas {
         }
     }
 
-    /// Returns the message so far, if it may contain thinking that the provider expects back.
-    fn native(&self) -> Option<NativeMessages> {
+    /// Returns the new parts of the message, if it may contain thinking that the provider expects back.
+    fn take_native(&mut self) -> Option<NativeMessages> {
         use ApiFormat::{Anthropic, Bedrock, GeminiInteractions, OpenAiResponses};
         // The signature of Gemini's other API is a part of the call.
         let is_signed = matches!(self.format, Anthropic | Bedrock | GeminiInteractions | OpenAiResponses);
-        let response = self.response.as_ref().filter(|_| is_signed && self.has_thinking)?;
-        Some(NativeMessages::new(self.format.name(), response.native()))
+        let response = self.response.as_mut().filter(|_| is_signed && self.has_thinking)?;
+        let messages = response.take_native();
+        (!messages.is_empty()).then(|| NativeMessages::new(self.format.name(), messages))
     }
 
     /// Ends the stream with a response that did not arrive in events, or with the error of this response.

@@ -26,9 +26,9 @@ pub(super) fn find_or_begin(parts: &mut Parts, key: &Key<&str>, is_begin: bool) 
 pub(super) fn known_or_new(parts: &mut Parts, known: Option<usize>, key: &Key<&str>) -> usize {
     let number = known.unwrap_or_else(|| parts.begin(key.index.unwrap_or(parts.len() as u64), Value::Null));
     parts.learn(number, key);
-    let item = &mut parts[number];
+    let item = &parts[number];
     if let Some(index) = item.key.index.filter(|_| !item.is_listed) {
-        item.position = index;
+        parts.place(number, index);
     }
     number
 }
