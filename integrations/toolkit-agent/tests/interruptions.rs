@@ -30,6 +30,8 @@ struct Runs {
     /// The number of saves before each model call.
     asked: Arc<Mutex<Vec<usize>>>,
     store: MemoryStore,
+    /// The agent that has another name in this program.
+    renamed: Option<&'static str>,
 }
 
 impl Runs {
@@ -92,10 +94,18 @@ impl Runs {
 
     /// Creates an agent that makes these calls, and then says that it is done. Agents among the tools are called, too.
     fn agent(&self, name: &str, calls: &str, below: &[Agent], is_interrupted: bool) -> Agent {
-        let (mut tools, permissions) = self.tools(is_interrupted);
+        let (mut tools, mut permissions) = self.tools(is_interrupted);
         for agent in below {
             tools.register(agent.to_tool().unwrap()).unwrap();
         }
+        if needs_approval(name) {
+            let ask = Permissions::new().rule(PermissionRule::ask("it may cost money"));
+            permissions = match is_interrupted {
+                true => ask.decide_later(),
+                false => ask.with_handler(|_| async { Approval::Granted }),
+            };
+        }
+        let agents: Vec<String> = below.iter().map(|agent| agent.name().to_owned()).collect();
         let turns: Vec<Vec<String>> =
             calls.split('/').map(|turn| turn.split_whitespace().map(str::to_owned).collect()).collect();
         let said = format!("{name} is done.");
@@ -110,7 +120,7 @@ impl Runs {
                 Some(calls) => ModelResponse::calls(calls.iter().enumerate().map(|(number, tool)| {
                     let arguments = match tool.as_str() {
                         "transfer_to_agent" => r#"{"agent_name": "spec"}"#,
-                        "expert" | "middle" => r#"{"request": "Help."}"#,
+                        tool if agents.iter().any(|agent| agent == tool) => r#"{"request": "Help."}"#,
                         _ => "{}",
                     };
                     ToolCall::new(format!("call_{number}"), tool.as_str(), arguments)
@@ -119,7 +129,7 @@ impl Runs {
             Ok(response.with_usage(Usage::new(10, 1)))
         });
         let dispatcher = Dispatcher::new(tools).unwrap().with_middleware(permissions);
-        let builder = Agent::builder(model).name(name).dispatcher(dispatcher);
+        let builder = Agent::builder(model).name(self.named(name)).dispatcher(dispatcher);
         let price = toolkit_agent::Price::per_million(1.0, 1.0);
         let transfers = calls_transfer(name).then(|| self.agent("spec", "pay look", &[], is_interrupted));
         transfers
@@ -130,7 +140,13 @@ impl Runs {
             .unwrap()
     }
 
+    /// Returns the name of an agent in this program.
+    fn named(&self, name: &str) -> String {
+        if self.renamed == Some(name) { format!("{name}_2") } else { name.to_owned() }
+    }
+
     fn team(&self, kind: usize, is_interrupted: bool) -> Agent {
+        let named = |name: &str| self.named(name);
         let one = |name: &str, calls: &str, below: &[Agent]| self.agent(name, calls, below, is_interrupted);
         match kind {
             0 => one("root", "pay look ask job", &[]),
@@ -140,10 +156,12 @@ impl Runs {
                 one("root", "middle pay", &[one("middle", "look expert", &[expert])])
             }
             3 => {
-                ParallelAgent::new("team", [one("one", "pay look", &[]), one("two", "look ask", &[])]).into()
+                ParallelAgent::new(named("team"), [one("one", "pay look", &[]), one("two", "look ask", &[])])
+                    .into()
             }
-            4 => SequentialAgent::new("team", [one("one", "pay", &[]), one("two", "look pay", &[])]).into(),
-            5 => LoopAgent::new("team", [one("one", "pay look", &[])]).with_max_iterations(3).into(),
+            4 => SequentialAgent::new(named("team"), [one("one", "pay", &[]), one("two", "look pay", &[])])
+                .into(),
+            5 => LoopAgent::new(named("team"), [one("one", "pay look", &[])]).with_max_iterations(3).into(),
             6 => one("handing", "transfer_to_agent", &[]),
             7 => {
                 let expert = one("expert", "pay", &[]);
@@ -152,26 +170,38 @@ impl Runs {
                     [one("one", "expert", &[expert]), one("two", "look job", &[])],
                 );
                 let last = one("handing", "transfer_to_agent", &[]);
-                SequentialAgent::new("team", [group.into(), last]).into()
+                SequentialAgent::new(named("team"), [group.into(), last]).into()
             }
             8 => {
                 let escalating = one("one", "look enough / pay / ask", &[]);
-                LoopAgent::new("team", [escalating]).with_max_iterations(3).into()
+                LoopAgent::new(named("team"), [escalating]).with_max_iterations(3).into()
+            }
+            9 => {
+                let expert = one("expert", "job pay", &[]);
+                let middle = one("careful_middle", "look expert / pay", &[expert]);
+                let careful = one("careful", "careful_middle pay", &[middle]);
+                ParallelAgent::new(named("team"), [careful, one("two", "look ask", &[])]).into()
             }
             _ => {
-                let inner = SequentialAgent::new("inner", [one("one", "pay", &[]), one("two", "look", &[])]);
-                let group = ParallelAgent::new("group", [inner.into(), one("three", "ask", &[])]);
-                LoopAgent::new("team", [group.into()]).with_max_iterations(2).into()
+                let inner =
+                    SequentialAgent::new(named("inner"), [one("one", "pay", &[]), one("two", "look", &[])]);
+                let group = ParallelAgent::new(named("group"), [inner.into(), one("three", "ask", &[])]);
+                LoopAgent::new(named("team"), [group.into()]).with_max_iterations(2).into()
             }
         }
     }
 }
 
-const KINDS: usize = 10;
+const KINDS: usize = 11;
 /// The loop that ends because of a call. If the result of this call is lost, the loop goes on, and calls again.
 const ESCALATING: usize = 8;
 /// The teams with a transfer.
 const TRANSFERRING: [usize; 2] = [6, 7];
+
+/// Returns whether all calls of an agent need approval, also those of agents.
+fn needs_approval(name: &str) -> bool {
+    name.starts_with("careful")
+}
 
 fn calls_transfer(name: &str) -> bool {
     name == "handing"
