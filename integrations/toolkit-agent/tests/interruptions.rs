@@ -1,5 +1,6 @@
 //! Interrupted runs: calls that wait for an approval, an answer or a result of the program.
 
+mod changed;
 mod keys;
 
 use crate::support::{Nothing, assert_sendable, transcript};

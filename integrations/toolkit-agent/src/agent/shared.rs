@@ -10,14 +10,14 @@ use crate::helpers::{lock, new_id};
 use crate::limits::Budget;
 use crate::model::{Bill, Price, RequestLoss};
 use crate::options::RunOptions;
-use crate::pending::Decisions;
+use crate::pending::{Decisions, PendingCall};
 use crate::session::{Journal, Sessions};
 use crate::span::{AgentSpan, SpanUsage};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -74,6 +74,8 @@ pub(crate) struct RunInner {
 #[derive(Default)]
 struct Shared {
     ended: Ended,
+    /// Why decisions cannot reach their calls, if another agent has made these calls.
+    refused: OnceLock<String>,
     /// Whether another program or task has saved the conversation, so that the run can save nothing more.
     is_lost: AtomicBool,
     /// Whether a save was given up after [`GRACE`].
@@ -87,6 +89,23 @@ impl Run {
     /// ended the run, which is an earlier error if there is one.
     pub(crate) fn end(&self, error: AgentError) -> AgentError {
         self.0.shared.ended.set(error)
+    }
+
+    /// Refuses the decisions about pending calls of the agent `other`, because `agent` runs in its place. Returns the
+    /// error, with which the outermost run ends.
+    pub(crate) fn refuse_decisions(&self, other: &str, agent: &str) -> AgentError {
+        let text = format!(
+            "the pending calls are calls of agent `{other}`, and agent `{agent}` runs; resume with `{other}`"
+        );
+        AgentError::InvalidDecision(self.0.shared.refused.get_or_init(|| text).clone())
+    }
+
+    /// Returns the error of a run that was interrupted by these calls.
+    pub(crate) fn interrupted(&self, pending: Vec<PendingCall>) -> AgentError {
+        match self.0.shared.refused.get() {
+            Some(text) => AgentError::InvalidDecision(text.clone()),
+            None => AgentError::Interrupted { pending },
+        }
     }
 
     pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {

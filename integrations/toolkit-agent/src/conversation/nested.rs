@@ -3,6 +3,8 @@
 use super::branches::BRANCH;
 use super::progress::{Frame, Progress, Step};
 use super::{AgentOutput, Conversation, Keys, PendingCall, RunOutput, Turn};
+use crate::agent::Run;
+use crate::error::AgentError;
 use crate::message::{Message, UserMessage};
 use crate::model::FinishReason;
 use crate::output::Spent;
@@ -165,17 +167,39 @@ impl Conversation {
     }
 
     /// Adds an agent to the working agents. If the agent was interrupted earlier, returns the step that it
-    /// had reached.
-    pub(crate) fn enter(&mut self, agent: &str) -> Option<Step> {
+    /// had reached. If another agent was interrupted in its place, abandons the work of that agent.
+    ///
+    /// # Errors
+    /// [`AgentError::InvalidDecision`] if the program has decided about calls of that other agent.
+    pub(crate) fn enter(&mut self, agent: &str, run: &Run) -> Result<Option<Step>, AgentError> {
         let depth = self.entered.len();
         self.entered.push(agent.to_owned());
-        let frames = &mut self.progress.get_or_insert_default().frames;
-        match frames.get(depth) {
-            Some(frame) if frame.agent == agent => Some(frame.step.clone()),
-            _ => {
-                frames.truncate(depth);
-                None
+        self.progress.get_or_insert_default();
+        match self.progress.as_ref().and_then(|progress| progress.frames.get(depth)) {
+            None => Ok(None),
+            Some(frame) if frame.agent == agent => Ok(Some(frame.step.clone())),
+            Some(frame) if !run.0.decisions.is_empty() && !self.pending().is_empty() => {
+                Err(run.refuse_decisions(&frame.agent, agent))
             }
+            Some(_) => {
+                self.give_up_work(0);
+                self.progress.get_or_insert_default().frames.truncate(depth);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Checks that the program has not decided about pending calls of an unfinished turn that `agent` does not continue.
+    /// The turn would be lost otherwise.
+    ///
+    /// # Errors
+    /// [`AgentError::InvalidDecision`] if it has.
+    pub(crate) fn check_decisions(&self, agent: &str, run: &Run) -> Result<(), AgentError> {
+        match self.turn.as_ref().filter(|turn| turn.has_pending()) {
+            Some(turn) if !run.0.decisions.is_empty() => {
+                Err(run.refuse_decisions(&turn.message().agent, agent))
+            }
+            _ => Ok(()),
         }
     }
 

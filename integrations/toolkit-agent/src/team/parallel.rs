@@ -160,8 +160,9 @@ impl ParallelAgent {
     }
 
     async fn work(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+        conversation.check_decisions(&self.workflow.name, run)?;
         conversation.settle();
-        let mut failed = match conversation.enter(&self.workflow.name) {
+        let mut failed = match conversation.enter(&self.workflow.name, run)? {
             Some(Step::Parallel(failed)) => failed,
             _ => {
                 let agents = 0..self.workflow.sub_agents.len();
