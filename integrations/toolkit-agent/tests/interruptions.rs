@@ -487,15 +487,16 @@ async fn a_repeated_decision_does_not_reach_a_later_call_with_the_same_id() {
     assert_eq!((decided.unwrap().text.as_str(), runs.counts()), ("done", [2, 0]));
 }
 
+#[derive(serde::Deserialize, toolkit_core::schemars::JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Amount {
+    euros: u32,
+}
+
 #[tokio::test]
 async fn an_approval_may_change_the_arguments_or_hold_for_the_session() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = seen.clone();
-    #[derive(serde::Deserialize, toolkit_core::schemars::JsonSchema)]
-    #[schemars(crate = "toolkit_core::schemars")]
-    struct Amount {
-        euros: u32,
-    }
     let pay = ClosureTool::new("pay", "Pays.", move |Amount { euros }: Amount| {
         noted.lock().unwrap().push(euros);
     });
@@ -517,6 +518,32 @@ async fn an_approval_may_change_the_arguments_or_hold_for_the_session() {
     let always = Decisions::new().with(&calls[0].id, Decision::ApproveForSession);
     assert_eq!(decide(&agent, &mut conversation, always).await.unwrap().text, "done");
     assert_eq!(*seen.lock().unwrap(), [5, 7, 8]);
+}
+
+/// An approval for the session would let the other call run as the model wrote it.
+#[tokio::test]
+async fn a_changed_call_runs_changed_beside_an_approval_for_the_session() {
+    for first in ["x", "y"] {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let noted = seen.clone();
+        let pay = ClosureTool::new("pay", "Pays.", move |Amount { euros }: Amount| {
+            noted.lock().unwrap().push(euros);
+        });
+        let calls = ["x", "y"].map(|id| ToolCall::new(id, "pay", r#"{"euros": 500}"#));
+        let model = ScriptedModel::new().response(ModelResponse::calls(calls)).text("done");
+        let dispatcher = Dispatcher::new(ToolRegistry::from_tools([pay.unwrap()]).unwrap())
+            .unwrap()
+            .with_middleware(Permissions::new().rule(PermissionRule::ask("money")).decide_later());
+        let agent = Agent::builder(model).dispatcher(dispatcher).build().unwrap();
+        let mut conversation = Conversation::new("1");
+        pending(agent.run_in(&mut conversation, "go").await);
+        let second = if first == "x" { "y" } else { "x" };
+        let less = Decision::Change(serde_json::json!({"euros": 5}));
+        let decisions = Decisions::new().with(first, Decision::ApproveForSession).with(second, less);
+        assert_eq!(decide(&agent, &mut conversation, decisions).await.unwrap().text, "done");
+        seen.lock().unwrap().sort_unstable();
+        assert_eq!(*seen.lock().unwrap(), [5, 500], "{first} first");
+    }
 }
 
 /// The log of a run may end after any save: the run continues from there to the same answer, and no call runs twice.
