@@ -2,6 +2,7 @@
 
 use super::Agent;
 use super::ended::Ended;
+use super::refused::Refused;
 use crate::answer::AnswerFormat;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
@@ -10,14 +11,14 @@ use crate::helpers::{lock, new_id};
 use crate::limits::Budget;
 use crate::model::{Bill, Price, RequestLoss};
 use crate::options::RunOptions;
-use crate::pending::{Decisions, PendingCall};
+use crate::pending::Decisions;
 use crate::session::{Journal, Sessions};
 use crate::span::{AgentSpan, SpanUsage};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -67,15 +68,14 @@ pub(crate) struct RunInner {
     usage: SpanUsage,
     /// Whether spans contain the messages of model calls.
     pub(crate) traced_messages: bool,
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// The parts of a run that its nested runs share.
 #[derive(Default)]
-struct Shared {
+pub(super) struct Shared {
     ended: Ended,
-    /// Why decisions cannot reach their calls, if another agent has made these calls.
-    refused: OnceLock<String>,
+    pub(super) refused: Refused,
     /// Whether another program or task has saved the conversation, so that the run can save nothing more.
     is_lost: AtomicBool,
     /// Whether a save was given up after [`GRACE`].
@@ -89,23 +89,6 @@ impl Run {
     /// ended the run, which is an earlier error if there is one.
     pub(crate) fn end(&self, error: AgentError) -> AgentError {
         self.0.shared.ended.set(error)
-    }
-
-    /// Refuses the decisions about pending calls of the agent `other`, because `agent` runs in its place. Returns the
-    /// error, with which the outermost run ends.
-    pub(crate) fn refuse_decisions(&self, other: &str, agent: &str) -> AgentError {
-        let text = format!(
-            "the pending calls are calls of agent `{other}`, and agent `{agent}` runs; resume with `{other}`"
-        );
-        AgentError::InvalidDecision(self.0.shared.refused.get_or_init(|| text).clone())
-    }
-
-    /// Returns the error of a run that was interrupted by these calls.
-    pub(crate) fn interrupted(&self, pending: Vec<PendingCall>) -> AgentError {
-        match self.0.shared.refused.get() {
-            Some(text) => AgentError::InvalidDecision(text.clone()),
-            None => AgentError::Interrupted { pending },
-        }
     }
 
     pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {
@@ -199,8 +182,7 @@ impl Run {
         Self(Arc::new(inner))
     }
 
-    /// Returns the run for the parallel agent at `index`. The agent works on a copy of the conversation.
-    /// `node` is the path of keys to the copy.
+    /// Returns the run for the parallel agent at `index`. `node` is the path of keys to its copy of the conversation.
     pub(crate) fn branch(&self, index: usize, node: Vec<String>) -> Self {
         let prefix = self.0.prefix.as_ref().map(|prefix| format!("{prefix}{index}/"));
         let mut inner = RunInner { node, prefix, answer_format: None, ..RunInner::clone(&self.0) };

@@ -58,7 +58,8 @@ pub(crate) struct Changes {
     /// such replacements.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced: Option<Replaced>,
-    /// What the run has spent, if the rest of the progress is the same, or only a nested conversation has changed.
+    /// The tokens, the cost and the numbers of calls of the run, if the rest of the progress is the same, or only a
+    /// nested conversation has changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     spent: Option<Spent>,
     /// The changed session values.
@@ -83,7 +84,7 @@ struct Marks {
     /// The index of the first message changed since the last save, counted from the message at `base`.
     changed: Option<usize>,
     turn: Option<TurnMarks>,
-    /// The progress, without what the run has spent.
+    /// The progress with an empty `spent`.
     progress: Option<Progress>,
     spent: Spent,
     /// The `revision` of the compactions.
@@ -259,7 +260,7 @@ impl Conversation {
         }
     }
 
-    /// Returns the progress, with indexes counted from the message at `base`, and apart from it what the run has spent.
+    /// Returns the progress, with indexes counted from the message at `base` and an empty `spent`, and its `spent`.
     fn relative_progress(&self) -> (Option<Progress>, Spent) {
         let Some(mut progress) = self.progress.clone() else { return Default::default() };
         progress.move_by(-self.base.cast_signed());

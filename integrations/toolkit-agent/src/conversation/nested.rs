@@ -3,8 +3,6 @@
 use super::branches::BRANCH;
 use super::progress::{Frame, Progress, Step};
 use super::{AgentOutput, Conversation, Keys, PendingCall, RunOutput, Turn};
-use crate::agent::Run;
-use crate::error::AgentError;
 use crate::message::{Message, UserMessage};
 use crate::model::FinishReason;
 use crate::output::Spent;
@@ -166,41 +164,23 @@ impl Conversation {
         }
     }
 
-    /// Adds an agent to the working agents. If the agent was interrupted earlier, returns the step that it
-    /// had reached. If another agent was interrupted in its place, abandons the work of that agent.
-    ///
-    /// # Errors
-    /// [`AgentError::InvalidDecision`] if the program has decided about calls of that other agent.
-    pub(crate) fn enter(&mut self, agent: &str, run: &Run) -> Result<Option<Step>, AgentError> {
-        let depth = self.entered.len();
-        self.entered.push(agent.to_owned());
-        self.progress.get_or_insert_default();
-        match self.progress.as_ref().and_then(|progress| progress.frames.get(depth)) {
-            None => Ok(None),
-            Some(frame) if frame.agent == agent => Ok(Some(frame.step.clone())),
-            Some(frame) if !run.0.decisions.is_empty() && !self.pending().is_empty() => {
-                Err(run.refuse_decisions(&frame.agent, agent))
-            }
-            Some(_) => {
-                self.give_up_work(0);
-                self.progress.get_or_insert_default().frames.truncate(depth);
-                Ok(None)
-            }
-        }
+    /// Returns the other agent that was interrupted in the place of an agent that begins now.
+    pub(crate) fn interrupted_instead(&self, agent: &str) -> Option<&str> {
+        let frame = self.progress.as_ref()?.frames.get(self.entered.len())?;
+        (frame.agent != agent).then_some(&frame.agent)
     }
 
-    /// Checks that the program has not decided about pending calls of an unfinished turn that `agent` does not continue.
-    /// The turn would be lost otherwise.
-    ///
-    /// # Errors
-    /// [`AgentError::InvalidDecision`] if it has.
-    pub(crate) fn check_decisions(&self, agent: &str, run: &Run) -> Result<(), AgentError> {
-        match self.turn.as_ref().filter(|turn| turn.has_pending()) {
-            Some(turn) if !run.0.decisions.is_empty() => {
-                Err(run.refuse_decisions(&turn.message().agent, agent))
-            }
-            _ => Ok(()),
+    /// Adds an agent to the working agents. If the agent was interrupted earlier, returns the step that it
+    /// had reached. If another agent was interrupted in its place, abandons the work of that agent.
+    pub(crate) fn enter(&mut self, agent: &str) -> Option<Step> {
+        let depth = self.entered.len();
+        if self.interrupted_instead(agent).is_some() {
+            self.give_up_work(0);
+            self.progress.get_or_insert_default().frames.truncate(depth);
         }
+        self.entered.push(agent.to_owned());
+        let frames = &self.progress.get_or_insert_default().frames;
+        frames.get(depth).map(|frame| frame.step.clone())
     }
 
     /// Sets the step of the innermost working agent.

@@ -44,7 +44,7 @@ impl RunAgent for LlmAgent {
     async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
         AgentSpan::with_model(self.settings.model.provider(), self.settings.model.name());
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned(), within: run.within() });
-        let outcome = match conversation.enter(self.name(), run) {
+        let outcome = match run.enter(conversation, self.name()) {
             Ok(Some(Step::Transfer(to))) => Ok(Outcome::Transfer(to)),
             Ok(step) => self.boxed_turns(conversation, run, step).await,
             Err(error) => Err(error),
@@ -134,7 +134,7 @@ impl LlmAgent {
                 conversation.turn().set_checks_answers(true);
             }
             if restart.is_none() {
-                conversation.check_decisions(self.name(), run)?;
+                run.check_decisions(conversation, self.name())?;
                 // If another agent has left a turn unfinished, the model reads what this turn contains.
                 conversation.stop_turn(false);
             }

@@ -160,9 +160,9 @@ impl ParallelAgent {
     }
 
     async fn work(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
-        conversation.check_decisions(&self.workflow.name, run)?;
+        run.check_decisions(conversation, &self.workflow.name)?;
         conversation.settle();
-        let mut failed = match conversation.enter(&self.workflow.name, run)? {
+        let mut failed = match run.enter(conversation, &self.workflow.name)? {
             Some(Step::Parallel(failed)) => failed,
             _ => {
                 let agents = 0..self.workflow.sub_agents.len();

@@ -56,7 +56,7 @@ impl Workflow {
         };
         let begin = Step::Sequence { iteration: first, index: at, output: None };
         let (mut iteration, mut index, mut output) =
-            match conversation.enter(&self.name, run)?.unwrap_or(begin) {
+            match run.enter(conversation, &self.name)?.unwrap_or(begin) {
                 Step::Sequence { iteration, index, output } => (iteration, index, output),
                 _ => (first, at, None),
             };
