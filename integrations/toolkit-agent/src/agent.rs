@@ -2,6 +2,7 @@
 
 mod called;
 mod ended;
+mod refused;
 mod shared;
 
 pub(crate) use called::{CalledAgents, Caller};

@@ -70,7 +70,8 @@ pub enum AgentError {
         pending: Vec<PendingCall>,
     },
     /// A decision of the program names no pending call, or approves a call that does not wait for approval. Or the
-    /// run was not interrupted when the conversation was saved, so it may still work. The conversation is unchanged.
+    /// run was not interrupted when the conversation was saved, so it may still work. The conversation is unchanged
+    /// then. Or another agent runs in place of the agent that has made the call. The call stays pending then.
     InvalidDecision(String),
     /// The tools of the agent are invalid.
     Build(BuildError),

@@ -176,9 +176,7 @@ impl Agent {
                 conversation.set_spent(run.0.budget.sum());
                 Ok(conversation.end_run(output))
             }
-            Err(AgentError::Interrupted { .. }) => {
-                Err(AgentError::Interrupted { pending: conversation.pending() })
-            }
+            Err(AgentError::Interrupted { .. }) => Err(run.interrupted(conversation.pending())),
             Err(error) => {
                 // A turn with pending calls stays unfinished, because the calls can still be decided.
                 if conversation.pending().is_empty() {

@@ -8,7 +8,7 @@ mod linear;
 mod runs;
 mod streams;
 
-use crate::support::tools;
+use crate::support::{says, tools};
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use serde_json::json;
@@ -22,8 +22,8 @@ use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::{LoopAgent, SequentialAgent};
 use toolkit_agent::{
     Agent, AgentBuilder, AgentOutput, AssistantMessage, ChatModel, Conversation, Limits, Message, ModelDelta,
-    ModelError, ModelRequest, ModelResponse, ModelStream, NativeMessages, RunOptions, Sessions, UserMessage,
-    structured::StructuredOptions,
+    ModelError, ModelRequest, ModelResponse, ModelStream, NativeMessages, RunOptions, ScriptedModel,
+    Sessions, UserMessage, structured::StructuredOptions,
 };
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ToolCall, ToolOutput, ToolRegistry};
@@ -353,6 +353,25 @@ async fn log_of(pieces: Pieces, count: usize) -> (usize, usize) {
     sessions.run(&agent, "ada", "1", "Go.").await.unwrap();
     let log = store.load("ada", "1").await.unwrap().unwrap();
     (log.entries.len(), log.entries.iter().map(String::len).sum())
+}
+
+/// Saves after a long answer write it no more, although it is the output of a step of the team.
+#[tokio::test]
+async fn the_log_of_a_sequence_contains_a_long_answer_a_few_times() {
+    let log_of = async |turns: usize| {
+        let model = (0..turns).fold(ScriptedModel::new(), |model, number| {
+            model.call("add", format!(r#"{{"a": 1, "b": {number}}}"#)).then()
+        });
+        let second = agent(model.text("Done.")).name("second").build().unwrap();
+        let team = SequentialAgent::new("team", [says("first", &"long ".repeat(20_000)), second]);
+        let store = MemoryStore::new();
+        Sessions::new(store.clone()).run(&team.into(), "ada", "1", "Go.").await.unwrap();
+        let log = store.load("ada", "1").await.unwrap().unwrap();
+        assert!(log.entries.len() > turns);
+        log.entries.iter().map(String::len).sum::<usize>()
+    };
+    let (short, long) = (log_of(1).await, log_of(30).await);
+    assert!(short < 250_000 && long < short + 50_000, "{short} and {long} bytes");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Interrupted runs: calls that wait for an approval, an answer or a result of the program.
 
+mod changed;
 mod keys;
 
 use crate::support::{Nothing, assert_sendable, transcript};
@@ -30,6 +31,8 @@ struct Runs {
     /// The number of saves before each model call.
     asked: Arc<Mutex<Vec<usize>>>,
     store: MemoryStore,
+    /// The agent that has another name in this program.
+    renamed: Option<&'static str>,
 }
 
 impl Runs {
@@ -92,10 +95,18 @@ impl Runs {
 
     /// Creates an agent that makes these calls, and then says that it is done. Agents among the tools are called, too.
     fn agent(&self, name: &str, calls: &str, below: &[Agent], is_interrupted: bool) -> Agent {
-        let (mut tools, permissions) = self.tools(is_interrupted);
+        let (mut tools, mut permissions) = self.tools(is_interrupted);
         for agent in below {
             tools.register(agent.to_tool().unwrap()).unwrap();
         }
+        if needs_approval(name) {
+            let ask = Permissions::new().rule(PermissionRule::ask("it may cost money"));
+            permissions = match is_interrupted {
+                true => ask.decide_later(),
+                false => ask.with_handler(|_| async { Approval::Granted }),
+            };
+        }
+        let agents: Vec<String> = below.iter().map(|agent| agent.name().to_owned()).collect();
         let turns: Vec<Vec<String>> =
             calls.split('/').map(|turn| turn.split_whitespace().map(str::to_owned).collect()).collect();
         let said = format!("{name} is done.");
@@ -110,7 +121,7 @@ impl Runs {
                 Some(calls) => ModelResponse::calls(calls.iter().enumerate().map(|(number, tool)| {
                     let arguments = match tool.as_str() {
                         "transfer_to_agent" => r#"{"agent_name": "spec"}"#,
-                        "expert" | "middle" => r#"{"request": "Help."}"#,
+                        tool if agents.iter().any(|agent| agent == tool) => r#"{"request": "Help."}"#,
                         _ => "{}",
                     };
                     ToolCall::new(format!("call_{number}"), tool.as_str(), arguments)
@@ -119,7 +130,7 @@ impl Runs {
             Ok(response.with_usage(Usage::new(10, 1)))
         });
         let dispatcher = Dispatcher::new(tools).unwrap().with_middleware(permissions);
-        let builder = Agent::builder(model).name(name).dispatcher(dispatcher);
+        let builder = Agent::builder(model).name(self.named(name)).dispatcher(dispatcher);
         let price = toolkit_agent::Price::per_million(1.0, 1.0);
         let transfers = calls_transfer(name).then(|| self.agent("spec", "pay look", &[], is_interrupted));
         transfers
@@ -130,7 +141,13 @@ impl Runs {
             .unwrap()
     }
 
+    /// Returns the name of an agent in this program.
+    fn named(&self, name: &str) -> String {
+        if self.renamed == Some(name) { format!("{name}_2") } else { name.to_owned() }
+    }
+
     fn team(&self, kind: usize, is_interrupted: bool) -> Agent {
+        let named = |name: &str| self.named(name);
         let one = |name: &str, calls: &str, below: &[Agent]| self.agent(name, calls, below, is_interrupted);
         match kind {
             0 => one("root", "pay look ask job", &[]),
@@ -140,10 +157,12 @@ impl Runs {
                 one("root", "middle pay", &[one("middle", "look expert", &[expert])])
             }
             3 => {
-                ParallelAgent::new("team", [one("one", "pay look", &[]), one("two", "look ask", &[])]).into()
+                ParallelAgent::new(named("team"), [one("one", "pay look", &[]), one("two", "look ask", &[])])
+                    .into()
             }
-            4 => SequentialAgent::new("team", [one("one", "pay", &[]), one("two", "look pay", &[])]).into(),
-            5 => LoopAgent::new("team", [one("one", "pay look", &[])]).with_max_iterations(3).into(),
+            4 => SequentialAgent::new(named("team"), [one("one", "pay", &[]), one("two", "look pay", &[])])
+                .into(),
+            5 => LoopAgent::new(named("team"), [one("one", "pay look", &[])]).with_max_iterations(3).into(),
             6 => one("handing", "transfer_to_agent", &[]),
             7 => {
                 let expert = one("expert", "pay", &[]);
@@ -152,26 +171,38 @@ impl Runs {
                     [one("one", "expert", &[expert]), one("two", "look job", &[])],
                 );
                 let last = one("handing", "transfer_to_agent", &[]);
-                SequentialAgent::new("team", [group.into(), last]).into()
+                SequentialAgent::new(named("team"), [group.into(), last]).into()
             }
             8 => {
                 let escalating = one("one", "look enough / pay / ask", &[]);
-                LoopAgent::new("team", [escalating]).with_max_iterations(3).into()
+                LoopAgent::new(named("team"), [escalating]).with_max_iterations(3).into()
+            }
+            9 => {
+                let expert = one("expert", "job pay", &[]);
+                let middle = one("careful_middle", "look expert / pay", &[expert]);
+                let careful = one("careful", "careful_middle pay", &[middle]);
+                ParallelAgent::new(named("team"), [careful, one("two", "look ask", &[])]).into()
             }
             _ => {
-                let inner = SequentialAgent::new("inner", [one("one", "pay", &[]), one("two", "look", &[])]);
-                let group = ParallelAgent::new("group", [inner.into(), one("three", "ask", &[])]);
-                LoopAgent::new("team", [group.into()]).with_max_iterations(2).into()
+                let inner =
+                    SequentialAgent::new(named("inner"), [one("one", "pay", &[]), one("two", "look", &[])]);
+                let group = ParallelAgent::new(named("group"), [inner.into(), one("three", "ask", &[])]);
+                LoopAgent::new(named("team"), [group.into()]).with_max_iterations(2).into()
             }
         }
     }
 }
 
-const KINDS: usize = 10;
+const KINDS: usize = 11;
 /// The loop that ends because of a call. If the result of this call is lost, the loop goes on, and calls again.
 const ESCALATING: usize = 8;
 /// The teams with a transfer.
 const TRANSFERRING: [usize; 2] = [6, 7];
+
+/// Returns whether all calls of an agent need approval, also those of agents.
+fn needs_approval(name: &str) -> bool {
+    name.starts_with("careful")
+}
 
 fn calls_transfer(name: &str) -> bool {
     name == "handing"
@@ -456,15 +487,16 @@ async fn a_repeated_decision_does_not_reach_a_later_call_with_the_same_id() {
     assert_eq!((decided.unwrap().text.as_str(), runs.counts()), ("done", [2, 0]));
 }
 
+#[derive(serde::Deserialize, toolkit_core::schemars::JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Amount {
+    euros: u32,
+}
+
 #[tokio::test]
 async fn an_approval_may_change_the_arguments_or_hold_for_the_session() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = seen.clone();
-    #[derive(serde::Deserialize, toolkit_core::schemars::JsonSchema)]
-    #[schemars(crate = "toolkit_core::schemars")]
-    struct Amount {
-        euros: u32,
-    }
     let pay = ClosureTool::new("pay", "Pays.", move |Amount { euros }: Amount| {
         noted.lock().unwrap().push(euros);
     });
@@ -486,6 +518,32 @@ async fn an_approval_may_change_the_arguments_or_hold_for_the_session() {
     let always = Decisions::new().with(&calls[0].id, Decision::ApproveForSession);
     assert_eq!(decide(&agent, &mut conversation, always).await.unwrap().text, "done");
     assert_eq!(*seen.lock().unwrap(), [5, 7, 8]);
+}
+
+/// An approval for the session would let the other call run as the model wrote it.
+#[tokio::test]
+async fn a_changed_call_runs_changed_beside_an_approval_for_the_session() {
+    for first in ["x", "y"] {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let noted = seen.clone();
+        let pay = ClosureTool::new("pay", "Pays.", move |Amount { euros }: Amount| {
+            noted.lock().unwrap().push(euros);
+        });
+        let calls = ["x", "y"].map(|id| ToolCall::new(id, "pay", r#"{"euros": 500}"#));
+        let model = ScriptedModel::new().response(ModelResponse::calls(calls)).text("done");
+        let dispatcher = Dispatcher::new(ToolRegistry::from_tools([pay.unwrap()]).unwrap())
+            .unwrap()
+            .with_middleware(Permissions::new().rule(PermissionRule::ask("money")).decide_later());
+        let agent = Agent::builder(model).dispatcher(dispatcher).build().unwrap();
+        let mut conversation = Conversation::new("1");
+        pending(agent.run_in(&mut conversation, "go").await);
+        let second = if first == "x" { "y" } else { "x" };
+        let less = Decision::Change(serde_json::json!({"euros": 5}));
+        let decisions = Decisions::new().with(first, Decision::ApproveForSession).with(second, less);
+        assert_eq!(decide(&agent, &mut conversation, decisions).await.unwrap().text, "done");
+        seen.lock().unwrap().sort_unstable();
+        assert_eq!(*seen.lock().unwrap(), [5, 500], "{first} first");
+    }
 }
 
 /// The log of a run may end after any save: the run continues from there to the same answer, and no call runs twice.

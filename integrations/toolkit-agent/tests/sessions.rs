@@ -57,6 +57,7 @@ pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
     assert!(store.load("ada", "a").await.unwrap().is_none());
     assert_eq!((store.list("ada").await.unwrap().len(), store.list("bob").await.unwrap().len()), (8, 9));
     assert!(store.append("ada", "a", latest, "[6]").await.unwrap_err().is_conflict);
+    assert!(!store.delete("ada", "a").await.unwrap());
     let mut created = store.append("ada", "a", 0, "[\"new\"]").await.unwrap();
     for entry in ["[2]", "[3]", "[5]"] {
         assert!(store.append("ada", "a", latest, "[6]").await.unwrap_err().is_conflict);

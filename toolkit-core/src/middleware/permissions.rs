@@ -325,7 +325,9 @@ impl Middleware for Permissions {
         let batch = request.context().run().is_none().then(|| request.batch());
         let turn = grants.turn(tool.as_str(), &reason, batch);
         let turn = turn.lock().await;
-        if grants.has(tool.as_str(), &reason) {
+        // An approval that was decided for this call may change its arguments.
+        let is_decided = request.context().extension::<DecidedApproval>().is_some();
+        if !is_decided && grants.has(tool.as_str(), &reason) {
             drop(turn);
             return next.run(request).await;
         }

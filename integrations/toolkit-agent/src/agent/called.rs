@@ -53,8 +53,8 @@ pub(crate) struct CalledAgents(Mutex<Called>);
 #[derive(Debug, Default)]
 struct Called {
     /// The unfinished conversations of the called agents, by the index of the call in its turn. A
-    /// conversation is absent while its agent works, and comes back if the agent is interrupted.
-    conversations: BTreeMap<usize, Conversation>,
+    /// conversation is absent while its agent works, and comes back with `true` if the agent is interrupted.
+    conversations: BTreeMap<usize, (Conversation, bool)>,
     /// The messages before the turn, until `counts` has counted their calls. Most turns call no agent, so the rest is
     /// computed when it is first needed.
     earlier: Option<Messages>,
@@ -132,7 +132,7 @@ impl CalledAgents {
 
     /// Stores the unfinished conversation of the agent called at `position`, before the call runs again.
     pub(crate) fn keep(&self, position: usize, unfinished: Conversation) {
-        lock(&self.0).conversations.insert(position, unfinished);
+        lock(&self.0).conversations.insert(position, (unfinished, false));
     }
 
     /// Returns the key of the call at `position`.
@@ -151,7 +151,9 @@ impl CalledAgents {
         let position = (*called.positions.get(call_id)?)?;
         let is_first = called.working.insert(position);
         let key = called.keys.get(position).cloned().unwrap_or_default();
-        is_first.then(|| (position, key, called.conversations.remove(&position)))
+        is_first.then(|| {
+            (position, key, called.conversations.remove(&position).map(|(unfinished, _)| unfinished))
+        })
     }
 
     /// Returns a new unique scope for an agent if [`begin`](Self::begin) has returned `None` for its call.
@@ -167,12 +169,13 @@ impl CalledAgents {
         let mut called = lock(&self.0);
         called.working.remove(&position);
         if !conversation.pending().is_empty() {
-            called.conversations.insert(position, conversation);
+            called.conversations.insert(position, (conversation, true));
         }
     }
 
-    /// Removes and returns the unfinished conversation of the agent called at `position`.
-    pub(crate) fn take(&self, position: usize) -> Option<Conversation> {
+    /// Removes and returns the unfinished conversation of the agent called at `position`, and whether the agent has
+    /// begun in this run.
+    pub(crate) fn take(&self, position: usize) -> Option<(Conversation, bool)> {
         lock(&self.0).conversations.remove(&position)
     }
 }

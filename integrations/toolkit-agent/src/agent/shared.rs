@@ -2,6 +2,7 @@
 
 use super::Agent;
 use super::ended::Ended;
+use super::refused::Refused;
 use crate::answer::AnswerFormat;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
@@ -67,13 +68,14 @@ pub(crate) struct RunInner {
     usage: SpanUsage,
     /// Whether spans contain the messages of model calls.
     pub(crate) traced_messages: bool,
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// The parts of a run that its nested runs share.
 #[derive(Default)]
-struct Shared {
+pub(super) struct Shared {
     ended: Ended,
+    pub(super) refused: Refused,
     /// Whether another program or task has saved the conversation, so that the run can save nothing more.
     is_lost: AtomicBool,
     /// Whether a save was given up after [`GRACE`].
@@ -180,8 +182,7 @@ impl Run {
         Self(Arc::new(inner))
     }
 
-    /// Returns the run for the parallel agent at `index`. The agent works on a copy of the conversation.
-    /// `node` is the path of keys to the copy.
+    /// Returns the run for the parallel agent at `index`. `node` is the path of keys to its copy of the conversation.
     pub(crate) fn branch(&self, index: usize, node: Vec<String>) -> Self {
         let prefix = self.0.prefix.as_ref().map(|prefix| format!("{prefix}{index}/"));
         let mut inner = RunInner { node, prefix, answer_format: None, ..RunInner::clone(&self.0) };

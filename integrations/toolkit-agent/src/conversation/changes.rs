@@ -58,7 +58,8 @@ pub(crate) struct Changes {
     /// such replacements.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced: Option<Replaced>,
-    /// What the run has spent, if only a nested conversation has changed.
+    /// The tokens, the cost and the numbers of calls of the run, if the rest of the progress is the same, or only a
+    /// nested conversation has changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     spent: Option<Spent>,
     /// The changed session values.
@@ -83,7 +84,9 @@ struct Marks {
     /// The index of the first message changed since the last save, counted from the message at `base`.
     changed: Option<usize>,
     turn: Option<TurnMarks>,
+    /// The progress with an empty `spent`.
     progress: Option<Progress>,
+    spent: Spent,
     /// The `revision` of the compactions.
     compactions: u64,
     /// The number of saved replacements of copied messages.
@@ -218,8 +221,9 @@ impl Conversation {
         let kept = saved.map_or(0, |marks| marks.changed.unwrap_or(marks.messages).min(marks.messages));
         let kept = kept.min(own.len());
         let is_shorter = saved.is_some_and(|marks| kept < marks.messages);
-        let progress = self.relative_progress();
+        let (progress, spent) = self.relative_progress();
         let is_same = saved.is_some_and(|marks| marks.progress == progress);
+        let has_spent = saved.is_some_and(|marks| marks.spent != spent);
         let had_progress = saved.is_some_and(|marks| marks.progress.is_some());
         let saved_turn = saved.and_then(|marks| marks.turn);
         // If no message is kept, loading the changes also removes the compactions and the replacements.
@@ -239,7 +243,9 @@ impl Conversation {
             turn: self.turn.as_ref().and_then(|turn| turn.changes(saved_turn)),
             turn_ends: self.turn.is_none() && (saved_turn.is_some() || is_repeated),
             progress_ends: progress.is_none() && (had_progress || is_repeated),
-            progress: progress.filter(|_| !is_same),
+            // Written alone if nothing else has changed, because the steps may contain long outputs.
+            spent: (is_same && has_spent).then_some(spent),
+            progress: progress.filter(|_| !is_same).map(|progress| Progress { spent, ..progress }),
             compactions: is_compacted.then(|| self.compactions.clone()),
             removed_calls,
             replaced: has_replaced.then(|| self.replaced.clone()),
@@ -254,21 +260,24 @@ impl Conversation {
         }
     }
 
-    /// Returns the progress with indexes counted from the message at `base`.
-    fn relative_progress(&self) -> Option<Progress> {
-        let mut progress = self.progress.clone()?;
+    /// Returns the progress, with indexes counted from the message at `base` and an empty `spent`, and its `spent`.
+    fn relative_progress(&self) -> (Option<Progress>, Spent) {
+        let Some(mut progress) = self.progress.clone() else { return Default::default() };
         progress.move_by(-self.base.cast_signed());
-        Some(progress)
+        let spent = take(&mut progress.spent);
+        (Some(progress), spent)
     }
 
     /// Records that all changes of this conversation and its nested conversations are saved.
     pub(crate) fn mark_saved(&mut self, generation: u64) {
+        let (progress, spent) = self.relative_progress();
         let marks = Marks {
             messages: self.messages.len().saturating_sub(self.base),
             dropped: 0,
             changed: None,
             turn: self.turn.as_ref().map(Turn::marks),
-            progress: self.relative_progress(),
+            progress,
+            spent,
             compactions: self.compactions.revision(),
             replaced: self.replaced.len(),
             has_removed_calls: false,

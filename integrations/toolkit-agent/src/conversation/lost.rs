@@ -57,6 +57,20 @@ pub(super) fn lost(call: &ToolCall, pending: Option<&Pending>, called: Option<Co
     ToolError::new(ErrorKind::Cancelled, text)
 }
 
+/// Adds the calls of an agent called as a tool to the error of its call, after which the agent cannot continue.
+pub(crate) fn with_account(error: &ToolError, called: Conversation) -> ToolError {
+    match account(called) {
+        calls if calls.is_empty() => error.clone(),
+        calls => {
+            let text = format!(
+                "{}\nThe call was started before the run stopped. Consider what it has done before calling it again:{calls}",
+                error.message()
+            );
+            ToolError::new(error.kind(), text)
+        }
+    }
+}
+
 /// Returns a line for each call that an agent called as a tool has made.
 fn account(mut called: Conversation) -> String {
     called.give_up_work(0);

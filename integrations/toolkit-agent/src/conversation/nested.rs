@@ -164,19 +164,23 @@ impl Conversation {
         }
     }
 
+    /// Returns the other agent that was interrupted in the place of an agent that begins now.
+    pub(crate) fn interrupted_instead(&self, agent: &str) -> Option<&str> {
+        let frame = self.progress.as_ref()?.frames.get(self.entered.len())?;
+        (frame.agent != agent).then_some(&frame.agent)
+    }
+
     /// Adds an agent to the working agents. If the agent was interrupted earlier, returns the step that it
-    /// had reached.
+    /// had reached. If another agent was interrupted in its place, abandons the work of that agent.
     pub(crate) fn enter(&mut self, agent: &str) -> Option<Step> {
         let depth = self.entered.len();
-        self.entered.push(agent.to_owned());
-        let frames = &mut self.progress.get_or_insert_default().frames;
-        match frames.get(depth) {
-            Some(frame) if frame.agent == agent => Some(frame.step.clone()),
-            _ => {
-                frames.truncate(depth);
-                None
-            }
+        if self.interrupted_instead(agent).is_some() {
+            self.give_up_work(0);
+            self.progress.get_or_insert_default().frames.truncate(depth);
         }
+        self.entered.push(agent.to_owned());
+        let frames = &self.progress.get_or_insert_default().frames;
+        frames.get(depth).map(|frame| frame.step.clone())
     }
 
     /// Sets the step of the innermost working agent.

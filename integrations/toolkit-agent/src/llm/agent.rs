@@ -44,9 +44,10 @@ impl RunAgent for LlmAgent {
     async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
         AgentSpan::with_model(self.settings.model.provider(), self.settings.model.name());
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned(), within: run.within() });
-        let outcome = match conversation.enter(self.name()) {
-            Some(Step::Transfer(to)) => Ok(Outcome::Transfer(to)),
-            step => self.boxed_turns(conversation, run, step).await,
+        let outcome = match run.enter(conversation, self.name()) {
+            Ok(Some(Step::Transfer(to))) => Ok(Outcome::Transfer(to)),
+            Ok(step) => self.boxed_turns(conversation, run, step).await,
+            Err(error) => Err(error),
         };
         run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
         match outcome? {
@@ -134,7 +135,7 @@ impl LlmAgent {
                 conversation.turn().set_checks_answers(true);
             }
             if restart.is_none() {
-                self.check_decisions(conversation, run)?;
+                run.check_decisions(conversation, self.name())?;
                 // If another agent has left a turn unfinished, the model reads what this turn contains.
                 conversation.stop_turn(false);
             }

@@ -8,7 +8,7 @@ use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::situation::GuardScope;
 use crate::agent::{Caller, Run};
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, with_account};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::message::AssistantMessage;
@@ -261,14 +261,18 @@ impl<'a> TurnCalls<'a> {
     /// Adds a result to the turn and emits an event. If the result is an error of the kind `Pending`, marks
     /// the call as pending instead.
     pub(super) fn keep(&mut self, mut result: ToolResult) {
-        // An agent called as a tool may have stopped with pending calls. They can be decided later.
-        if let Some(child) =
-            self.caller.called.take(result.position).filter(|child| !child.pending().is_empty())
-        {
-            self.conversation.keep_called(result.position, child);
-            if result.error().is_some_and(|error| error.pending().is_none()) {
-                result.outcome = Err(ToolError::deferred(result.name.as_str()));
+        match (self.caller.called.take(result.position), &result.outcome) {
+            (Some((child, false)), Err(error)) if is_final(error) => {
+                result.outcome = Err(with_account(error, child));
             }
+            // An agent called as a tool may have stopped with pending calls. They can be decided later.
+            (Some((child, _)), _) if !child.pending().is_empty() => {
+                self.conversation.keep_called(result.position, child);
+                if result.error().is_some_and(|error| error.pending().is_none()) {
+                    result.outcome = Err(ToolError::deferred(result.name.as_str()));
+                }
+            }
+            _ => {}
         }
         let agent = || self.agent.to_owned();
         match result.error().and_then(ToolError::pending).cloned() {
@@ -372,6 +376,12 @@ fn beside_another() -> ToolError {
     let text = "Only one tool call per message is allowed, and this one was not run. Make it in your next message if \
                 it is still needed.";
     ToolError::new(ErrorKind::Denied, text).with_brief("Only one call per message")
+}
+
+/// Returns whether an agent called as a tool cannot continue after this error: the tool is gone, or refuses the call.
+fn is_final(error: &ToolError) -> bool {
+    use ErrorKind::{Denied, Disabled, InvalidArguments, InvalidJson, NotFound};
+    matches!(error.kind(), NotFound | Disabled | Denied | InvalidArguments | InvalidJson)
 }
 
 /// Counts a call for the limits. Returns an error if the call must not run: it exceeds a limit, it is

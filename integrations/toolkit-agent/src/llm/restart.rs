@@ -49,14 +49,11 @@ impl Restart {
                 continue;
             }
             match turn.pending(position) {
-                Some(_) if is_agent => {
-                    if decisions.are_within(&id) {
-                        restart.run(position, call);
-                    }
-                }
+                Some(_) if is_agent && !decisions.are_within(&id) => {}
+                // The agent had begun, so its call needs no further approval.
+                _ if is_agent && restart.approve(position, call, Approval::Granted) => {}
                 Some(_) => restart.decide(position, call, decisions.get(&id)),
-                None if (is_agent || answer.is_in(call) || may_repeat(call, tools))
-                    && restart.run(position, call) => {}
+                None if (answer.is_in(call) || may_repeat(call, tools)) && restart.run(position, call) => {}
                 None => {
                     restart.results.push(ToolResult::of(call, Err(unknown(call))).with_position(position));
                 }
@@ -77,9 +74,17 @@ impl Restart {
                 return;
             }
         };
-        if self.run(position, call) {
+        self.approve(position, call, approval);
+    }
+
+    /// Adds an approved call that runs. Returns `false` without adding it if another call with the same id already
+    /// runs.
+    fn approve(&mut self, position: usize, call: &ToolCall, approval: Approval) -> bool {
+        let is_first = self.run(position, call);
+        if is_first {
             self.approvals = std::mem::take(&mut self.approvals).with(call, approval);
         }
+        is_first
     }
 
     /// Adds a call that runs. Returns `false` without adding it if another call with the same id already

@@ -8,20 +8,6 @@ use crate::conversation::{Conversation, Turn};
 use crate::error::AgentError;
 
 impl LlmAgent {
-    /// Returns an error if the program has decided about pending calls of another agent's unfinished turn.
-    /// The turn would be lost otherwise.
-    pub(super) fn check_decisions(&self, conversation: &Conversation, run: &Run) -> Result<(), AgentError> {
-        let Some(turn) = conversation.unfinished().filter(|turn| turn.has_pending()) else { return Ok(()) };
-        if run.0.decisions.is_empty() {
-            return Ok(());
-        }
-        let (other, name) = (&turn.message().agent, self.name());
-        let text = format!(
-            "the pending calls are calls of agent `{other}`, and agent `{name}` runs; resume with `{other}`"
-        );
-        Err(AgentError::InvalidDecision(text))
-    }
-
     /// Returns how to continue the calls of an unfinished turn of this agent. Returns `None` if there are no
     /// such calls.
     pub(super) fn restart(

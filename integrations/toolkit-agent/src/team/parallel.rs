@@ -160,8 +160,9 @@ impl ParallelAgent {
     }
 
     async fn work(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+        run.check_decisions(conversation, &self.workflow.name)?;
         conversation.settle();
-        let mut failed = match conversation.enter(&self.workflow.name) {
+        let mut failed = match run.enter(conversation, &self.workflow.name)? {
             Some(Step::Parallel(failed)) => failed,
             _ => {
                 let agents = 0..self.workflow.sub_agents.len();

@@ -55,10 +55,11 @@ impl Workflow {
             false => (0, 0),
         };
         let begin = Step::Sequence { iteration: first, index: at, output: None };
-        let (mut iteration, mut index, mut output) = match conversation.enter(&self.name).unwrap_or(begin) {
-            Step::Sequence { iteration, index, output } => (iteration, index, output),
-            _ => (first, at, None),
-        };
+        let (mut iteration, mut index, mut output) =
+            match run.enter(conversation, &self.name)?.unwrap_or(begin) {
+                Step::Sequence { iteration, index, output } => (iteration, index, output),
+                _ => (first, at, None),
+            };
         let has_escalated =
             |output: &Option<AgentOutput>| output.as_ref().is_some_and(|output| output.escalate);
         while iteration < max_iterations && !has_escalated(&output) {

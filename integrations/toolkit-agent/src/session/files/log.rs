@@ -33,8 +33,11 @@ pub(super) fn read(path: &Path) -> io::Result<Option<ConversationLog>> {
 /// Appends an entry to the log at `path`, and returns the new version. Does nothing and returns `None` if the
 /// version of the log is not `version`.
 pub(super) fn append(path: &Path, version: u64, entry: &str) -> io::Result<Option<u64>> {
-    let mut file = open(path)?;
     let length = version & ((1 << LENGTH_BITS) - 1);
+    let mut file = match open(path, length == 0) {
+        Err(error) if error.kind() == ErrorKind::NotFound && length > 0 => return Ok(None),
+        file => file?,
+    };
     let mut mark = Vec::new();
     (&file).take(length.min(MARK)).read_to_end(&mut mark)?;
     if version_of(&mark, length) != version {
@@ -70,15 +73,18 @@ pub(super) fn delete(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         file => file?,
     };
+    let existed = file.metadata()?.len() > 0;
     // Another program that waits for the lock then finds an empty log and reports a conflict.
     file.set_len(0)?;
-    fs::remove_file(path).map(|()| true)
+    fs::remove_file(path).map(|()| existed)
 }
 
-/// Opens and locks the file at `path`. Creates it if needed.
-fn open(path: &Path) -> io::Result<File> {
-    create_folder(path.parent().unwrap_or(Path::new(".")))?;
-    lock(path, File::options().create(true).truncate(false).read(true).write(true))
+/// Opens and locks the file at `path`. Creates it if the log is new.
+fn open(path: &Path, is_new: bool) -> io::Result<File> {
+    if is_new {
+        create_folder(path.parent().unwrap_or(Path::new(".")))?;
+    }
+    lock(path, File::options().create(is_new).truncate(false).read(true).write(true))
 }
 
 fn lock(path: &Path, options: &OpenOptions) -> io::Result<File> {
