@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
-use std::mem::take;
+use std::mem::{replace, take};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// The changes of one conversation between two saves. An entry in the log is a list of such changes: for the
@@ -42,8 +42,12 @@ pub(crate) struct Changes {
     /// Whether this change ends the turn that was unfinished before it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     turn_ends: bool,
+    /// The changed progress, without the steps that are the same at its beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
+    /// The number of these steps.
+    #[serde(skip_serializing_if = "is_zero")]
+    kept_steps: usize,
     /// Whether the unfinished run was abandoned.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     progress_ends: bool,
@@ -221,8 +225,13 @@ impl Conversation {
         let kept = saved.map_or(0, |marks| marks.changed.unwrap_or(marks.messages).min(marks.messages));
         let kept = kept.min(own.len());
         let is_shorter = saved.is_some_and(|marks| kept < marks.messages);
-        let (progress, spent) = self.relative_progress();
+        let (mut progress, spent) = self.relative_progress();
         let is_same = saved.is_some_and(|marks| marks.progress == progress);
+        let saved_progress = saved.and_then(|marks| marks.progress.as_ref()).filter(|_| !is_same);
+        let kept_steps = match (&mut progress, saved_progress) {
+            (Some(progress), Some(saved)) => progress.remove_steps_of(saved),
+            _ => 0,
+        };
         let has_spent = saved.is_some_and(|marks| marks.spent != spent);
         let had_progress = saved.is_some_and(|marks| marks.progress.is_some());
         let saved_turn = saved.and_then(|marks| marks.turn);
@@ -246,6 +255,7 @@ impl Conversation {
             // Written alone if nothing else has changed, because the steps may contain long outputs.
             spent: (is_same && has_spent).then_some(spent),
             progress: progress.filter(|_| !is_same).map(|progress| Progress { spent, ..progress }),
+            kept_steps,
             compactions: is_compacted.then(|| self.compactions.clone()),
             removed_calls,
             replaced: has_replaced.then(|| self.replaced.clone()),
@@ -366,7 +376,10 @@ impl Conversation {
             turn.apply(&mut self.turn);
         }
         if changes.progress_ends || changes.progress.is_some() {
-            self.progress = changes.progress;
+            let before = replace(&mut self.progress, changes.progress);
+            if let (Some(progress), Some(before)) = (&mut self.progress, before) {
+                progress.add_steps_of(before, changes.kept_steps);
+            }
             self.drop_branches();
         }
         if let Some(spent) = changes.spent {

@@ -47,6 +47,19 @@ impl Progress {
     pub(super) fn first(&self) -> usize {
         self.question.unwrap_or(self.begin)
     }
+
+    /// Removes the first steps that are the same in `saved`, and returns their number. A team may have many steps, and a
+    /// step may contain a long output.
+    pub(super) fn remove_steps_of(&mut self, saved: &Self) -> usize {
+        let same = self.frames.iter().zip(&saved.frames).take_while(|(now, saved)| now == saved).count();
+        self.frames.drain(..same);
+        same
+    }
+
+    /// Adds the first `count` steps of `before` at the beginning.
+    pub(super) fn add_steps_of(&mut self, before: Self, count: usize) {
+        self.frames.splice(..0, before.frames.into_iter().take(count));
+    }
 }
 
 /// An agent of a team, and the step that it has reached.

@@ -1,5 +1,6 @@
 //! Tests of conversations: turns, limits on length, and saves.
 
+use super::progress::Frame;
 use super::*;
 use crate::message::NativeMessages;
 use proptest::prelude::*;
@@ -78,7 +79,7 @@ enum Native {
     Response,
 }
 
-/// A change of an unfinished turn, or of what the log has.
+/// A change of an unfinished turn, of the place in a team, or of what the log has.
 #[derive(Debug, Clone)]
 enum Step {
     Text(u8),
@@ -92,6 +93,9 @@ enum Step {
     Restore,
     End,
     Begin,
+    /// The agents that work, each a step of the one before.
+    Place(Vec<u8>),
+    NoPlace,
     Save,
     /// A save that fails, and whether the log has its entry all the same.
     FailedSave(bool),
@@ -111,6 +115,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Restore),
         1 => Just(Step::End),
         1 => Just(Step::Begin),
+        3 => prop::collection::vec(0..2_u8, 0..4).prop_map(Step::Place),
+        1 => Just(Step::NoPlace),
         8 => Just(Step::Save),
         1 => any::<bool>().prop_map(Step::FailedSave),
     ]
@@ -122,6 +128,11 @@ fn change(conversation: &mut Conversation, step: &Step) {
     let calls = turn.message().calls.len();
     let result = |outcome| ToolResult::of(&call("a"), outcome);
     match *step {
+        Step::Place(ref agents) => {
+            let frame = |agent: &u8| Frame { agent: agent.to_string(), step: progress::Step::Escalated };
+            conversation.progress.get_or_insert_default().frames = agents.iter().map(frame).collect();
+        }
+        Step::NoPlace => conversation.progress = None,
         Step::Text(piece) => turn.push_text(["a", "ü\n", ""][usize::from(piece)]),
         Step::Reasoning(piece) => turn.push_reasoning(["b", "€", ""][usize::from(piece)]),
         Step::Call => turn.push_call(call("a")),
