@@ -5,11 +5,9 @@ use super::beside::beside;
 use super::calls::TurnCalls;
 use super::guards::apply_inputs;
 use super::held::Held;
-use super::history::Reader;
 use super::meter::Meter;
-use super::reduce::distrust_server;
 use super::repetitions::Repetitions;
-use super::settings::{InstructionsContext, Settings};
+use super::settings::Settings;
 use super::situation::GuardScope;
 use super::tools::Tools;
 use crate::agent::{Agent, Caller, Run, RunAgent, agent_facts};
@@ -19,10 +17,9 @@ use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::limits::Limits;
 use crate::message::{Message, UserMessage};
-use crate::model::{Billing as _, ModelErrorKind, ModelRequest, ModelResponse, ServerState, Usage};
+use crate::model::{Billing as _, ModelErrorKind, ModelResponse, Usage};
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::pin::pin;
@@ -289,42 +286,6 @@ impl LlmAgent {
             }
             self.pause_after_break(run, broken, &mut breaks).await?;
         }
-    }
-
-    /// Creates the request of a turn.
-    pub(super) fn request(
-        &self,
-        conversation: &mut Conversation,
-        dispatcher: &Dispatcher,
-        answer: &FinalAnswer<'_>,
-    ) -> ModelRequest {
-        let settings = &self.settings;
-        let session = dispatcher.run_context().and_then(|run| run.session());
-        let session = session.map_or_else(|| Cow::Owned(conversation.session()), Cow::Borrowed);
-        let instructions = InstructionsContext { agent: self.name(), session: &session };
-        let mut compacted = self.compacted(conversation);
-        let options = &settings.options;
-        let is_changed = distrust_server(&mut compacted, self.name(), conversation.history(), options);
-        let tools = dispatcher.registry();
-        // Not with server state: a provider that stores the conversation needs the result of each call in it.
-        let is_quoted = |tool: &str| options.server_state.is_none() && !answer.has_tool(&tools, tool);
-        let limit = settings.history_limit;
-        let reader = Reader { agent: self.name(), limit, compacted: &compacted, is_quoted: &is_quoted };
-        let messages = reader.messages(conversation);
-        let mut request = ModelRequest {
-            instructions: (settings.instructions)(&instructions),
-            messages,
-            tools,
-            tool_use: settings.tool_config.clone(),
-            options: options.clone(),
-            running: None,
-            account: None,
-        };
-        if is_changed {
-            Arc::make_mut(&mut request.options).server_state = Some(ServerState::Responses);
-        }
-        answer.add_to(&mut request);
-        request
     }
 
     /// Returns the response of a turn: the response of a `before_model` callback if it returns one, or else

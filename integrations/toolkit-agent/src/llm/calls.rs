@@ -4,6 +4,7 @@ use super::answer::FinalAnswer;
 use super::guards::Guards;
 use super::held::Held;
 use super::meter::Meter;
+use super::refusal::{beside_another, is_final, refusal};
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::situation::GuardScope;
@@ -20,7 +21,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-use toolkit_core::{Batch, ErrorKind, ToolCall, ToolError, ToolResult};
+use toolkit_core::{Batch, ToolCall, ToolError, ToolResult};
 use toolkit_wire::HostedCall;
 
 /// The tool calls of one turn, with the state needed to run them and to emit events.
@@ -369,37 +370,4 @@ impl<'a> TurnCalls<'a> {
         self.conversation.set_not_begun(self.started);
         self.caller.called.end_calls(self.conversation);
     }
-}
-
-/// Returns the error of a call after the first of a message, if the request allowed only one call.
-fn beside_another() -> ToolError {
-    let text = "Only one tool call per message is allowed, and this one was not run. Make it in your next message if \
-                it is still needed.";
-    ToolError::new(ErrorKind::Denied, text).with_brief("Only one call per message")
-}
-
-/// Returns whether an agent called as a tool cannot continue after this error: the tool is gone, or refuses the call.
-fn is_final(error: &ToolError) -> bool {
-    use ErrorKind::{Denied, Disabled, InvalidArguments, InvalidJson, NotFound};
-    matches!(error.kind(), NotFound | Disabled | Denied | InvalidArguments | InvalidJson)
-}
-
-/// Counts a call for the limits. Returns an error if the call must not run: it exceeds a limit, it is
-/// repeated too often, or an invalid answer comes before it in the turn (`is_repair`).
-fn refusal(
-    run: &Run,
-    answer: &FinalAnswer<'_>,
-    repetitions: &Repetitions,
-    call: &ToolCall,
-    is_repair: bool,
-) -> Option<ToolError> {
-    if answer.is_in(call) {
-        return None;
-    }
-    let limit = || {
-        let text = "The limit of tool calls is reached and this one was not run. Answer with what you have.";
-        let error = || ToolError::new(ErrorKind::Denied, text).with_brief("Too many tool calls");
-        (!run.0.budget.take_tool_call()).then(error)
-    };
-    answer.refusal(call, is_repair).or_else(|| repetitions.refusal(call)).or_else(limit)
 }

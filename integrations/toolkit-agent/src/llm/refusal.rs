@@ -1,0 +1,39 @@
+//! Calls that must not run.
+
+use super::answer::FinalAnswer;
+use super::repetitions::Repetitions;
+use crate::agent::Run;
+use toolkit_core::{ErrorKind, ToolCall, ToolError};
+
+/// Returns the error of a call after the first of a message, if the request allowed only one call.
+pub(super) fn beside_another() -> ToolError {
+    let text = "Only one tool call per message is allowed, and this one was not run. Make it in your next message if \
+                it is still needed.";
+    ToolError::new(ErrorKind::Denied, text).with_brief("Only one call per message")
+}
+
+/// Returns whether an agent called as a tool cannot continue after this error: the tool is gone, or refuses the call.
+pub(super) fn is_final(error: &ToolError) -> bool {
+    use ErrorKind::{Denied, Disabled, InvalidArguments, InvalidJson, NotFound};
+    matches!(error.kind(), NotFound | Disabled | Denied | InvalidArguments | InvalidJson)
+}
+
+/// Counts a call for the limits. Returns an error if the call must not run: it exceeds a limit, it is
+/// repeated too often, or an invalid answer comes before it in the turn (`is_repair`).
+pub(super) fn refusal(
+    run: &Run,
+    answer: &FinalAnswer<'_>,
+    repetitions: &Repetitions,
+    call: &ToolCall,
+    is_repair: bool,
+) -> Option<ToolError> {
+    if answer.is_in(call) {
+        return None;
+    }
+    let limit = || {
+        let text = "The limit of tool calls is reached and this one was not run. Answer with what you have.";
+        let error = || ToolError::new(ErrorKind::Denied, text).with_brief("Too many tool calls");
+        (!run.0.budget.take_tool_call()).then(error)
+    };
+    answer.refusal(call, is_repair).or_else(|| repetitions.refusal(call)).or_else(limit)
+}

@@ -1,0 +1,51 @@
+//! The request of a turn.
+
+use super::agent::LlmAgent;
+use super::answer::FinalAnswer;
+use super::history::Reader;
+use super::reduce::distrust_server;
+use super::settings::InstructionsContext;
+use crate::agent::RunAgent as _;
+use crate::conversation::Conversation;
+use crate::model::{ModelRequest, ServerState};
+use std::borrow::Cow;
+use std::sync::Arc;
+use toolkit_core::Dispatcher;
+
+impl LlmAgent {
+    /// Creates the request of a turn.
+    pub(super) fn request(
+        &self,
+        conversation: &mut Conversation,
+        dispatcher: &Dispatcher,
+        answer: &FinalAnswer<'_>,
+    ) -> ModelRequest {
+        let settings = &self.settings;
+        let session = dispatcher.run_context().and_then(|run| run.session());
+        let session = session.map_or_else(|| Cow::Owned(conversation.session()), Cow::Borrowed);
+        let instructions = InstructionsContext { agent: self.name(), session: &session };
+        let mut compacted = self.compacted(conversation);
+        let options = &settings.options;
+        let is_changed = distrust_server(&mut compacted, self.name(), conversation.history(), options);
+        let tools = dispatcher.registry();
+        // Not with server state: a provider that stores the conversation needs the result of each call in it.
+        let is_quoted = |tool: &str| options.server_state.is_none() && !answer.has_tool(&tools, tool);
+        let limit = settings.history_limit;
+        let reader = Reader { agent: self.name(), limit, compacted: &compacted, is_quoted: &is_quoted };
+        let messages = reader.messages(conversation);
+        let mut request = ModelRequest {
+            instructions: (settings.instructions)(&instructions),
+            messages,
+            tools,
+            tool_use: settings.tool_config.clone(),
+            options: options.clone(),
+            running: None,
+            account: None,
+        };
+        if is_changed {
+            Arc::make_mut(&mut request.options).server_state = Some(ServerState::Responses);
+        }
+        answer.add_to(&mut request);
+        request
+    }
+}
