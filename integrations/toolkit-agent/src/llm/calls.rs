@@ -8,7 +8,7 @@ use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::situation::GuardScope;
 use crate::agent::{Caller, Run};
-use crate::conversation::{Conversation, with_account};
+use crate::conversation::{Conversation, is_final, with_account};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::message::AssistantMessage;
@@ -376,12 +376,6 @@ fn beside_another() -> ToolError {
     let text = "Only one tool call per message is allowed, and this one was not run. Make it in your next message if \
                 it is still needed.";
     ToolError::new(ErrorKind::Denied, text).with_brief("Only one call per message")
-}
-
-/// Returns whether an agent called as a tool cannot continue after this error: the tool is gone, or refuses the call.
-fn is_final(error: &ToolError) -> bool {
-    use ErrorKind::{Denied, Disabled, InvalidArguments, InvalidJson, NotFound};
-    matches!(error.kind(), NotFound | Disabled | Denied | InvalidArguments | InvalidJson)
 }
 
 /// Counts a call for the limits. Returns an error if the call must not run: it exceeds a limit, it is
