@@ -205,6 +205,7 @@ fn malformed_json_comes_with_advice() {
         ("ratio=1", "begin with `{`"),
         ("{ratio: 1}", "use double quotes"),
         ("{\"text\": Grüße}", "use double quotes"),
+        ("{\"text\": \"He said \"hello\".\"}", "write a quote within a string as `\\\"`"),
         ("{\"ratio\": None}", "write `null`"),
         ("{\"ratio\": [True]}", "write `true`"),
     ] {

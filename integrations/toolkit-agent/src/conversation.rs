@@ -18,7 +18,7 @@ pub(crate) use changes::{Changes, Cursor, Position, Saved};
 pub(crate) use compacted::{Compacted, Compactions, is_boundary};
 pub(crate) use edit::{REMOVED, WITHHELD};
 pub(crate) use keys::{Counts, Keys};
-pub(crate) use lost::{unknown, with_account};
+pub(crate) use lost::{is_final, unknown, with_account};
 pub(crate) use progress::{Progress, Step};
 use stored::{session_values, shared_text};
 pub(crate) use turn::Turn;

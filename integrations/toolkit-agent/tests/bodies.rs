@@ -118,6 +118,12 @@ async fn every_form_of_an_answer_is_understood() {
             ("a stream as bytes", "content-type: application/octet-stream\r\n", events.clone()),
             ("a stream without a media type", "", events.clone()),
             ("a stream in capitals", "content-type: Text/Event-Stream\r\n", events.clone()),
+            (
+                "a plain encoding",
+                "content-type: text/event-stream\r\ncontent-encoding: Identity\r\n",
+                events.clone(),
+            ),
+            ("an empty encoding", "content-type: text/event-stream\r\ncontent-encoding:\r\n", events.clone()),
             ("a stream as JSON", "content-type: application/json\r\n", events),
         ];
         let marked = |(_, head, body): &(_, &'static str, String)| {

@@ -84,6 +84,9 @@ fn advice(text: &str, error: &Error) -> Option<&'static str> {
         b'/' | b'#' => Some("remove the comment"),
         b'}' | b']' if before.ends_with(',') => Some("remove the comma"),
         _ if before.is_empty() => Some("begin with `{`"),
+        first if first.is_ascii_alphabetic() && before.ends_with('"') => {
+            Some("write a quote within a string as `\\\"`")
+        }
         first if first.is_ascii_alphabetic() => {
             Some(match after.split(|c: char| !c.is_alphanumeric()).next()? {
                 "None" | "undefined" => "write `null`",

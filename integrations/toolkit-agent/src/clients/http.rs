@@ -154,7 +154,10 @@ impl Http {
             received: 0,
             peeked: None,
         };
-        let encoding = headers.get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity");
+        let is_plain = |encoding: &&HeaderValue| {
+            encoding.is_empty() || encoding.as_bytes().eq_ignore_ascii_case(b"identity")
+        };
+        let encoding = headers.get(CONTENT_ENCODING).filter(|encoding| !is_plain(encoding));
         if !status.is_success() {
             let head = match encoding {
                 None => redacted(&body.head(READ_OF_FAILURES).await, &secrets),

@@ -57,6 +57,12 @@ pub(super) fn lost(call: &ToolCall, pending: Option<&Pending>, called: Option<Co
     ToolError::new(ErrorKind::Cancelled, text)
 }
 
+/// Returns whether an agent called as a tool cannot continue after this error: the tool is gone, or refuses the call.
+pub(crate) fn is_final(error: &ToolError) -> bool {
+    use ErrorKind::{Denied, Disabled, InvalidArguments, InvalidJson, NotFound};
+    matches!(error.kind(), NotFound | Disabled | Denied | InvalidArguments | InvalidJson)
+}
+
 /// Adds the calls of an agent called as a tool to the error of its call, after which the agent cannot continue.
 pub(crate) fn with_account(error: &ToolError, called: Conversation) -> ToolError {
     match account(called) {

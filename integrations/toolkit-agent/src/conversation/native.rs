@@ -43,12 +43,14 @@ impl NativeMessages {
     pub(super) fn extend(&mut self, mut more: Self) -> bool {
         let (mut messages, further) = (take(&mut self.messages), take(&mut more.messages));
         let is_same = *self == more;
-        for mut message in further {
-            match messages.last_mut().filter(|last| is_continued(last, &message)) {
-                Some(last) => append(last, message.get_mut(PARTS).map(Value::take)),
-                None => messages.push(message),
-            }
+        let mut further = further.into_iter();
+        // Only the first message may continue an earlier one. The others are as the model has separated them.
+        if let (Some(last), Some(first)) = (messages.last_mut(), further.as_slice().first())
+            && is_continued(last, first)
+        {
+            append(last, further.next().and_then(|mut first| first.get_mut(PARTS).map(Value::take)));
         }
+        messages.extend(further);
         *self = Self { messages, ..more };
         is_same
     }

@@ -204,7 +204,7 @@ fn native_parts_continue_a_message_with_the_same_fields() {
         (vec![item.clone()], vec![message("a", &[1, 2, 3]), item.clone(), item.clone()]),
         (
             vec![message("b", &[]), message("b", &[4])],
-            vec![message("a", &[1, 2, 3]), item.clone(), item.clone(), message("b", &[4])],
+            vec![message("a", &[1, 2, 3]), item.clone(), item.clone(), message("b", &[]), message("b", &[4])],
         ),
     ] {
         conversation.turn().push_native(own(&further));

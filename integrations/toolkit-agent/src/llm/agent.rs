@@ -127,20 +127,18 @@ impl LlmAgent {
             let current = self.tools.current()?;
             answer.begin_turn(&self.settings, &current, run)?;
             let restart = self.restart(conversation, run, &answer)?;
-            if restart.is_some() && guards.check_answers() {
-                // The turn may have begun before the agent had this guardrail.
-                conversation.turn().set_checks_answers(true);
-            }
             if restart.is_none() {
                 run.check_decisions(conversation, self.name())?;
                 // If another agent has left a turn unfinished, the model reads what this turn contains.
                 conversation.stop_turn(false);
+            } else if guards.check_answers() {
+                // The turn may have begun before the agent had this guardrail.
+                conversation.turn().set_checks_answers(true);
             }
             held.clear();
             caller.called.begin_turn();
-            let approvals = restart.as_ref().map(|restart| &restart.approvals);
-            let dispatcher =
-                Tools::of_run(current, self.name(), conversation, &caller, approvals, last.take());
+            let decided = restart.as_ref().map(|restart| &restart.approvals);
+            let dispatcher = Tools::of_run(current, self.name(), conversation, &caller, decided, last.take());
             let gate = AtomicBool::new(beside_check.is_none());
             let mut calls = TurnCalls {
                 conversation,

@@ -314,7 +314,8 @@ setters! { AgentBuilder.settings:
     streaming(streaming: bool) = streaming;
     /// Sets whether [text events](crate::RunEvent::Text) wait until guardrails have checked the text. With
     /// `false`, listeners may have received a text that is blocked afterwards. Reasoning and calls of the provider's
-    /// tools wait only if they follow such a text, or if the agent has a guardrail for responses.
+    /// tools wait only if they follow such a text, or if the agent has a guardrail for responses. With such a guardrail,
+    /// there are no events for the pieces of a tool call, because the check may change the call.
     ///
     /// Default: `true` if the agent has a [`Guardrail`] for responses or answers.
     hold_text(hold_text: bool) = Some(hold_text);

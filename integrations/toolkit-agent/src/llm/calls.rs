@@ -4,12 +4,12 @@ use super::answer::FinalAnswer;
 use super::guards::Guards;
 use super::held::Held;
 use super::meter::Meter;
-use super::refusal::{beside_another, is_final, refusal};
+use super::refusal::{beside_another, refusal};
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::situation::GuardScope;
 use crate::agent::{Caller, Run};
-use crate::conversation::{Conversation, with_account};
+use crate::conversation::{Conversation, is_final, with_account};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::message::AssistantMessage;
@@ -263,7 +263,10 @@ impl<'a> TurnCalls<'a> {
     /// the call as pending instead.
     pub(super) fn keep(&mut self, mut result: ToolResult) {
         match (self.caller.called.take(result.position), &result.outcome) {
-            (Some((child, false)), Err(error)) if is_final(error) => {
+            // The agent has not begun again, so its result is lost unless it can still be decided.
+            (Some((child, false)), Err(error))
+                if is_final(error) || child.pending().is_empty() && error.pending().is_none() =>
+            {
                 result.outcome = Err(with_account(error, child));
             }
             // An agent called as a tool may have stopped with pending calls. They can be decided later.

@@ -12,12 +12,6 @@ pub(super) fn beside_another() -> ToolError {
     ToolError::new(ErrorKind::Denied, text).with_brief("Only one call per message")
 }
 
-/// Returns whether an agent called as a tool cannot continue after this error: the tool is gone, or refuses the call.
-pub(super) fn is_final(error: &ToolError) -> bool {
-    use ErrorKind::{Denied, Disabled, InvalidArguments, InvalidJson, NotFound};
-    matches!(error.kind(), NotFound | Disabled | Denied | InvalidArguments | InvalidJson)
-}
-
 /// Counts a call for the limits. Returns an error if the call must not run: it exceeds a limit, it is
 /// repeated too often, or an invalid answer comes before it in the turn (`is_repair`).
 pub(super) fn refusal(

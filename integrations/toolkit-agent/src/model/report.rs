@@ -74,6 +74,7 @@ fn duration(text: &str) -> Option<Duration> {
 
 /// Parses a number and its unit. Returns the seconds, and the text after the unit.
 fn part(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim_start();
     let (number, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.')?);
     let rest = rest.trim_start();
     let (unit, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len()));
@@ -104,6 +105,8 @@ mod tests {
             ("You exceeded your current quota.\nPlease retry in 36.139672346s.", 36.139_672_346),
             ("Requests have exceeded the limit. Please retry after 20 seconds.", 20.0),
             ("Try again in 1 minute, or later.", 60.0),
+            ("Try again in 1 minute 30 seconds.", 90.0),
+            ("Try again in 20 seconds 3 times.", 20.0),
         ] {
             let error = ModelError::from_status(429, message);
             assert_eq!(error.retry_after, Some(Duration::from_secs_f64(seconds)), "{message}");

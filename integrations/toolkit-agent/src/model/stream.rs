@@ -42,8 +42,8 @@ pub enum ModelDelta {
     /// Further parts of the message in the JSON of the provider's API. A model returns them before a call if later
     /// requests need more than the text and the calls, such as signed thinking. The parts include the call.
     ///
-    /// All such pieces together are the message so far. A JSON message continues the last one of the piece before if
-    /// both have the same fields, except for their lists `content`. Otherwise, it is a message of its own.
+    /// All such pieces together are the message so far. The first JSON message of a piece continues the last one of the
+    /// piece before if both have the same fields, except for their lists `content`. Every other is a message of its own.
     Native(NativeMessages),
     /// A tool call that is complete.
     Call(ToolCall),

@@ -377,8 +377,8 @@ async fn no_piece_of_a_response_comes_before_its_check() {
             let passed = usize::from(place == 4);
             // The text of the last answer, or the one in place of the response.
             assert_eq!(
-                ["reasoning", "hosted_call", "text"].map(count),
-                [passed, passed, passed + 1],
+                ["reasoning", "hosted_call", "text", "call_"].map(count),
+                [passed, passed, passed + 1, 0],
                 "{kinds:?}"
             );
         }
