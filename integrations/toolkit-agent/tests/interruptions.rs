@@ -2,6 +2,7 @@
 
 mod changed;
 mod keys;
+mod replaced;
 
 use crate::support::{Nothing, assert_sendable, transcript};
 use futures_util::FutureExt;

@@ -41,6 +41,15 @@ impl Run {
         }
     }
 
+    /// Checks that the program has not decided about pending calls of `gone`, which is no longer an agent of `team`.
+    /// `has_pending` says whether there are such calls.
+    ///
+    /// # Errors
+    /// [`AgentError::InvalidDecision`] if it has.
+    pub(crate) fn check_gone(&self, has_pending: bool, gone: &str, team: &str) -> Result<(), AgentError> {
+        if has_pending && !self.0.decisions.is_empty() { Err(self.refuse(gone, team)) } else { Ok(()) }
+    }
+
     fn refuse(&self, other: &str, agent: &str) -> AgentError {
         let text = format!(
             "the pending calls are calls of agent `{other}`, and agent `{agent}` runs; resume with `{other}`"

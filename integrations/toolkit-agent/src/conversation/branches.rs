@@ -142,6 +142,25 @@ impl Conversation {
         }
     }
 
+    /// Abandons the unfinished work in the copy for the parallel agent at `index`. The messages of the copy stay.
+    pub(crate) fn give_up_branch(&mut self, index: usize) {
+        let (base, key) = (self.messages.len(), self.branch_key(index));
+        if let Some(branch) = self.children.get_mut(&key) {
+            branch.give_up_work(base);
+            branch.progress = None;
+        }
+    }
+
+    /// Returns whether the parallel agent at `index` has ended with an answer.
+    pub(crate) fn has_finished_branch(&self, index: usize) -> bool {
+        self.children.get(&self.branch_key(index)).is_some_and(|branch| branch.finished().is_some())
+    }
+
+    /// Returns whether calls in the copy for the parallel agent at `index` wait for decisions or results.
+    pub(crate) fn has_pending_branch(&self, index: usize) -> bool {
+        self.children.get(&self.branch_key(index)).is_some_and(|branch| !branch.pending().is_empty())
+    }
+
     /// Removes and returns the copy for the parallel agent at `index`, without the messages copied from
     /// `self`.
     pub(crate) fn take_branch(&mut self, index: usize) -> Option<Self> {

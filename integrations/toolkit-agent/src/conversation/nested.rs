@@ -175,12 +175,18 @@ impl Conversation {
     pub(crate) fn enter(&mut self, agent: &str) -> Option<Step> {
         let depth = self.entered.len();
         if self.interrupted_instead(agent).is_some() {
-            self.give_up_work(0);
-            self.progress.get_or_insert_default().frames.truncate(depth);
+            self.give_up_interrupted();
         }
         self.entered.push(agent.to_owned());
         let frames = &self.progress.get_or_insert_default().frames;
         frames.get(depth).map(|frame| frame.step.clone())
+    }
+
+    /// Abandons the work of an agent that was interrupted within the innermost working agent.
+    pub(crate) fn give_up_interrupted(&mut self) {
+        let depth = self.entered.len();
+        self.give_up_work(0);
+        self.progress.get_or_insert_default().frames.truncate(depth);
     }
 
     /// Sets the step of the innermost working agent.

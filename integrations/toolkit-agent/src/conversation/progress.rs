@@ -92,15 +92,25 @@ pub(crate) enum Step {
         #[serde(default)]
         escalate: bool,
     },
-    /// A team that runs its agents one after another has reached the agent at `index`.
+    /// A team that runs its agents one after another has finished the first `index` agents.
     Sequence {
         iteration: u32,
         index: usize,
+        /// The names of all agents, in the order of their work. The program may be continued with other agents.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        agents: Vec<String>,
         /// The output of the agent that ended last.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<AgentOutput>,
     },
-    /// A team runs its agents in parallel. The map contains the errors of failed agents, by the index of the
-    /// agent. The outputs of successful agents are in their copies of the conversation.
-    Parallel(BTreeMap<usize, String>),
+    /// A team runs its agents in parallel. The outputs of successful agents are in their copies of the
+    /// conversation.
+    Parallel {
+        /// The names of the agents, by the index of their copies. The program may be continued with other agents.
+        #[serde(default)]
+        agents: Vec<String>,
+        /// The errors of failed agents, by the index of their copies.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        failed: BTreeMap<usize, String>,
+    },
 }

@@ -22,6 +22,10 @@ use toolkit_core::context::SessionDelta;
 /// A save appends one line of JSON to the file. After a crash, an incomplete last line is ignored. Several
 /// programs may share a folder: a lock on the file protects each save.
 ///
+/// File names contain the ids of the user and the conversation. A lowercase ASCII letter, a digit, `-` or `_` takes one
+/// byte of a path, and any other byte of an id takes three. If a path is too long for the system (on Linux, over 4,095
+/// bytes), opening the conversation fails.
+///
 /// ```
 /// use toolkit_agent::{Sessions, session::FileStore};
 ///

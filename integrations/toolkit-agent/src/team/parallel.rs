@@ -19,7 +19,9 @@ use std::sync::Mutex;
 /// The answer of the group consists of the agents' answers, separated by blank lines. A change of session
 /// values is visible to all agents immediately.
 ///
-/// A [resumed](Agent::resume) run continues the agents that had not finished.
+/// A [resumed](Agent::resume) run continues the agents that had not finished. If the program was changed, the run finds
+/// its agents by their names. The messages of an agent that is gone are added after those of the other agents. An agent
+/// that takes the place of an unfinished one reads its work.
 ///
 /// The agents run concurrently in one task. Their tool calls run in tasks of their own.
 ///
@@ -121,18 +123,88 @@ async fn answer(agent: &Agent, copy: &mut Conversation, run: &Run) -> Result<Age
     }
 }
 
+/// The copies of a group: one for each agent, and one for each agent that is gone since the run began.
+struct Places {
+    /// The names of the agents, by the index of the copy.
+    names: Vec<String>,
+    /// The index of the copy of each agent.
+    of_agents: Vec<usize>,
+}
+
+impl Places {
+    fn step(&self, failed: &BTreeMap<usize, String>) -> Step {
+        Step::Parallel { agents: self.names.clone(), failed: failed.clone() }
+    }
+
+    /// Returns the copies that belong to no agent.
+    fn gone(&self) -> impl Iterator<Item = usize> {
+        (0..self.names.len()).filter(|index| !self.of_agents.contains(index))
+    }
+
+    /// Returns the indexes of all copies with the names of their agents. The agents that are gone come last.
+    fn in_order(&self) -> impl Iterator<Item = (usize, &str)> {
+        let indexes = self.of_agents.iter().copied().chain(self.gone());
+        indexes.filter_map(|index| Some((index, self.names.get(index)?.as_str())))
+    }
+}
+
 impl ParallelAgent {
+    /// Finds the copy of each agent by its name. `names` are the names of the agents when the run began, or empty if it
+    /// begins now. Creates copies for new agents, and abandons the unfinished work of agents that are gone.
+    fn places(
+        &self,
+        conversation: &mut Conversation,
+        run: &Run,
+        names: Vec<String>,
+        failed: &BTreeMap<usize, String>,
+    ) -> Result<Places, AgentError> {
+        let agents = &self.workflow.sub_agents;
+        let mut found: Vec<Option<usize>> = Vec::with_capacity(agents.len());
+        for agent in agents {
+            // An agent may have several places.
+            let is_own =
+                |(index, name): &(usize, &String)| *name == agent.name() && !found.contains(&Some(*index));
+            found.push(names.iter().enumerate().find(is_own).map(|(index, _)| index));
+        }
+        for (index, name) in names.iter().enumerate().filter(|(index, _)| !found.contains(&Some(*index))) {
+            run.check_gone(conversation.has_pending_branch(index), name, &self.workflow.name)?;
+        }
+        let begun = names.len();
+        let mut places = Places { names, of_agents: Vec::with_capacity(agents.len()) };
+        for (at, (agent, own)) in agents.iter().zip(&found).enumerate() {
+            let is_unfinished = |at: &usize| {
+                let is_free = *at < begun && !found.contains(&Some(*at)) && !failed.contains_key(at);
+                is_free && !conversation.has_finished_branch(*at)
+            };
+            let index = own.or_else(|| Some(at).filter(is_unfinished)).unwrap_or(places.names.len());
+            if let Some(name) = places.names.get_mut(index) {
+                agent.name().clone_into(name);
+            } else {
+                places.names.push(agent.name().to_owned());
+                conversation.begin_branch(index);
+            }
+            places.of_agents.push(index);
+        }
+        for index in
+            places.gone().filter(|index| !conversation.has_finished_branch(*index)).collect::<Vec<_>>()
+        {
+            conversation.give_up_branch(index);
+        }
+        Ok(places)
+    }
+
     /// Runs each agent on a copy of the conversation, and stores the copies in the conversation, also if the future
-    /// is dropped. Skips agents that had failed before an interruption. Returns the outputs by the index of the agent.
+    /// is dropped. Skips agents that had failed before an interruption. Returns the outputs by the index of the copy.
     async fn branches(
         &self,
         conversation: &mut Conversation,
         run: &Run,
+        places: &Places,
         failed: &mut BTreeMap<usize, String>,
     ) -> Result<BTreeMap<usize, Result<AgentOutput, AgentError>>, AgentError> {
         let ended = Ended::default();
         let mut group = Group { conversation, ended: &ended };
-        let agents = self.workflow.sub_agents.iter().enumerate();
+        let agents = places.of_agents.iter().copied().zip(&self.workflow.sub_agents);
         let mut branches =
             Concurrent::new(agents.filter(|(index, _)| !failed.contains_key(index)).map(|(index, agent)| {
                 let run = run.branch(index, group.conversation.node_of_branch(&run.0.node, index));
@@ -150,7 +222,7 @@ impl ParallelAgent {
                 && !ends_group(error, run)
             {
                 failed.insert(index, error.to_string());
-                group.conversation.set_step(Step::Parallel(failed.clone()));
+                group.conversation.set_step(places.step(failed));
                 // Even after a failed save, the other agents finish.
                 saved = saved.and(branches.beside(run.save(group.conversation)).await);
             }
@@ -162,17 +234,14 @@ impl ParallelAgent {
     async fn work(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
         run.check_decisions(conversation, &self.workflow.name)?;
         conversation.settle();
-        let mut failed = match run.enter(conversation, &self.workflow.name)? {
-            Some(Step::Parallel(failed)) => failed,
-            _ => {
-                let agents = 0..self.workflow.sub_agents.len();
-                agents.for_each(|index| conversation.begin_branch(index));
-                BTreeMap::new()
-            }
+        let (names, mut failed) = match run.enter(conversation, &self.workflow.name)? {
+            Some(Step::Parallel { agents, failed }) => (agents, failed),
+            _ => Default::default(),
         };
-        conversation.set_step(Step::Parallel(failed.clone()));
+        let places = self.places(conversation, run, names, &failed)?;
+        conversation.set_step(places.step(&failed));
         run.save(conversation).await?;
-        let mut outputs = self.branches(conversation, run, &mut failed).await?;
+        let mut outputs = self.branches(conversation, run, &places, &mut failed).await?;
         run.check_cancelled()?;
         let is_limit = |error: &&AgentError| matches!(error, AgentError::Limit(_)) && ends_group(error, run);
         if let Some(limit) = outputs.values().filter_map(|output| output.as_ref().err()).find(is_limit) {
@@ -189,26 +258,28 @@ impl ParallelAgent {
         }
         let (mut texts, mut errors, mut escalate) = (Vec::new(), Vec::new(), false);
         let base = conversation.messages().len();
-        let indexes = 0..self.workflow.sub_agents.len();
+        let indexes = 0..places.names.len();
         let mut copies: Vec<_> = indexes.map(|index| conversation.take_branch(index)).collect();
         // A failed agent may contain a parallel group that has reached its own limit, with unfinished copies.
         copies.iter_mut().flatten().for_each(|copy| copy.give_up_work(base));
         // The input guardrails of an agent may have replaced messages in its copy.
         conversation.replace_as(copies.iter().flatten());
-        for (index, agent) in self.workflow.sub_agents.iter().enumerate() {
+        for (index, agent) in places.in_order() {
             if let Some(copy) = copies.get_mut(index).and_then(Option::take) {
                 conversation.add_branch(copy, base);
             }
-            let error = match outputs.remove(&index) {
-                Some(Ok(output)) => {
+            let error = match (outputs.remove(&index), failed.remove(&index)) {
+                (Some(Ok(output)), _) => {
                     escalate |= output.escalate;
                     texts.push(output.text);
                     continue;
                 }
-                Some(Err(error)) => error,
-                None => AgentError::Other(failed.remove(&index).unwrap_or_default()),
+                (Some(Err(error)), _) => error,
+                (None, Some(error)) => AgentError::Other(error),
+                // The agent is gone.
+                (None, None) => continue,
             };
-            let agent = agent.name().to_owned();
+            let agent = agent.to_owned();
             let text = AssistantMessage::text(format!("(No answer: {error})"));
             conversation.push(Message::Assistant(AssistantMessage { agent: agent.clone(), ..text }));
             run.emit(|| RunEvent::BranchFailed {

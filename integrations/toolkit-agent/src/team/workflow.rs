@@ -7,6 +7,7 @@ use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::output::AgentOutput;
+use std::collections::VecDeque;
 
 /// The settings and the agents of a team.
 #[derive(Debug, Clone)]
@@ -54,24 +55,39 @@ impl Workflow {
             true => (max_iterations.saturating_sub(1), self.sub_agents.len().saturating_sub(1)),
             false => (0, 0),
         };
-        let begin = Step::Sequence { iteration: first, index: at, output: None };
-        let (mut iteration, mut index, mut output) =
-            match run.enter(conversation, &self.name)?.unwrap_or(begin) {
-                Step::Sequence { iteration, index, output } => (iteration, index, output),
-                _ => (first, at, None),
-            };
+        let names = |count: usize| self.sub_agents.iter().take(count).map(|agent| agent.name().to_owned());
+        let (mut iteration, mut index, mut agents, mut output) = match run.enter(conversation, &self.name)? {
+            Some(Step::Sequence { iteration, index, agents, output }) => (iteration, index, agents, output),
+            _ => (first, at, Vec::new(), None),
+        };
+        if agents.is_empty() {
+            agents.extend(names(index));
+        }
+        let step = |iteration, index, agents: &[String], output: &Option<AgentOutput>| Step::Sequence {
+            iteration,
+            index,
+            agents: agents.to_vec(),
+            output: output.clone(),
+        };
         let has_escalated =
             |output: &Option<AgentOutput>| output.as_ref().is_some_and(|output| output.escalate);
         while iteration < max_iterations && !has_escalated(&output) {
-            while let Some(agent) = self.sub_agents.get(index) {
+            let mut left = self.left(&agents, index, conversation, run)?;
+            // The step of an interrupted agent stays, because a changed step removes the steps of the agents within it.
+            let mut is_resumed =
+                left.front().is_some_and(|agent| agents.get(index).is_some_and(|name| name == agent.name()));
+            agents.truncate(index);
+            agents.extend(left.iter().map(|agent| agent.name().to_owned()));
+            while let Some(agent) = left.pop_front() {
                 run.check_cancelled()?;
-                conversation.set_step(Step::Sequence { iteration, index, output: output.clone() });
+                if !std::mem::take(&mut is_resumed) {
+                    conversation.set_step(step(iteration, index, &agents, &output));
+                }
                 index += 1;
                 // Only the last agent gives the final answer, so the other agents get no answer format.
-                let is_last = index == self.sub_agents.len();
-                let part = if is_last { run.clone() } else { run.with_answer_format(None) };
+                let part = if left.is_empty() { run.clone() } else { run.with_answer_format(None) };
                 output = Some(agent.join_run(conversation, &part).await?);
-                conversation.set_step(Step::Sequence { iteration, index, output: output.clone() });
+                conversation.set_step(step(iteration, index, &agents, &output));
                 run.save(conversation).await?;
                 if has_escalated(&output) {
                     break;
@@ -79,8 +95,51 @@ impl Workflow {
             }
             iteration += 1;
             index = 0;
+            agents.clear();
         }
         Ok(output.unwrap_or_else(|| AgentOutput::new(self.name.as_str(), "")))
+    }
+
+    /// Returns the agents that have not ended in an iteration, in the order of their work. `planned` are the names
+    /// of the agents in the order in which they would have worked, and the first `ended` of them have ended. The agent that was interrupted comes
+    /// first. If it is no longer an agent of the team, abandons its work.
+    fn left(
+        &self,
+        planned: &[String],
+        ended: usize,
+        conversation: &mut Conversation,
+        run: &Run,
+    ) -> Result<VecDeque<&Agent>, AgentError> {
+        let names = planned.iter().take(ended);
+        let is_gone = |name: &str| self.sub_agents.iter().all(|agent| agent.name() != name);
+        // An agent in the place of one that has ended and is gone has another name, and does not repeat its work.
+        let is_new = |agent: &&Agent| planned.iter().all(|name| name != agent.name());
+        let renamed =
+            |(at, name): (usize, &String)| self.sub_agents.get(at).filter(is_new).filter(|_| is_gone(name));
+        let renamed: Vec<&str> = names.clone().enumerate().filter_map(renamed).map(Agent::name).collect();
+        let mut done: Vec<&str> = names.map(String::as_str).chain(renamed).collect();
+        let mut left: VecDeque<&Agent> = self.sub_agents.iter().collect();
+        // An agent may have several places.
+        left.retain(|agent| match done.iter().position(|name| *name == agent.name()) {
+            Some(at) => {
+                done.remove(at);
+                false
+            }
+            None => true,
+        });
+        if let Some(interrupted) = planned.get(ended) {
+            match left.iter().position(|agent| agent.name() == interrupted) {
+                Some(at) => {
+                    let agent = left.remove(at);
+                    agent.into_iter().for_each(|agent| left.push_front(agent));
+                }
+                None => {
+                    run.check_gone(!conversation.pending().is_empty(), interrupted, &self.name)?;
+                    conversation.give_up_interrupted();
+                }
+            }
+        }
+        Ok(left)
     }
 }
 
@@ -124,7 +183,8 @@ pub(super) use workflow_agent;
 ///
 /// Each agent reads the messages of the agents before it, and the last agent gives the answer. An agent that
 /// [escalates](toolkit_core::context::ActionsHandle::escalate) ends the sequence early. A
-/// [resumed](Agent::resume) run continues with the agent that had not ended.
+/// [resumed](Agent::resume) run continues with the agent that had not ended. If the program was changed, the run finds
+/// its agents by their names: none of them runs again after it has ended.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, team::SequentialAgent};
