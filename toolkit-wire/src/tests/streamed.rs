@@ -2,7 +2,7 @@
 
 mod bodies;
 
-use crate::{ApiFormat, Response, StreamEvent};
+use crate::{ApiFormat, Response, StreamEvent, WireError};
 use bodies::{Body, body};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -142,11 +142,31 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("valid JSON")
 }
 
+/// Returns the parts of messages in the JSON of an API, if each part stands for itself.
+fn native_parts(format: ApiFormat, messages: &[Value]) -> Vec<Value> {
+    match format {
+        ApiFormat::Anthropic | ApiFormat::Bedrock => {
+            messages.iter().filter_map(|message| message["content"].as_array()).flatten().cloned().collect()
+        }
+        ApiFormat::OpenAiResponses | ApiFormat::GeminiInteractions => messages.to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+fn is_native_call(part: &Value) -> bool {
+    part.get("toolUse").is_some() || matches!(part["type"].as_str(), Some("tool_use" | "function_call"))
+}
+
 fn check(format: ApiFormat, answer: &Answer, cuts: &[usize]) -> Result<(), TestCaseError> {
     let Body { whole, events } = body(format, answer, cuts);
     let mut stream = format.accumulator().with_argument_events();
-    let mut brought = Vec::new();
-    let pushed = events.iter().try_for_each(|event| stream.push(event).map(|events| brought.extend(events)));
+    let (mut brought, mut taken) = (Vec::new(), Vec::new());
+    let pushed: Result<(), WireError> = events.iter().try_for_each(|event| {
+        brought.extend(stream.push(event)?);
+        taken.extend(native_parts(format, &stream.take_native()));
+        Ok(())
+    });
+    let yielded = brought.iter().filter(|event| matches!(event, StreamEvent::Call(_))).count();
     let end = stream.finish();
     prop_assert!(end.is_complete, "{format}");
     brought.extend(end.events);
@@ -154,6 +174,11 @@ fn check(format: ApiFormat, answer: &Answer, cuts: &[usize]) -> Result<(), TestC
     match (&read, &end.response, pushed) {
         (Ok(read), Ok(streamed), Ok(())) => {
             prop_assert_eq!(streamed, read, "{}", format);
+            // Each part is taken once, with the calls that are complete.
+            let native = native_parts(format, &read.native);
+            prop_assert!(native.starts_with(&taken), "{format}: {taken:?} of {native:?}");
+            let calls = taken.iter().filter(|part| is_native_call(part)).count();
+            prop_assert!(native.is_empty() || calls == yielded, "{format}: {taken:?}");
             let Response { text, reasoning, refusal, calls, .. } = read.clone();
             let mut heard = hear(brought);
             // The reason of a block is known only at its end.
