@@ -151,6 +151,30 @@ async fn after_a_crash_of_an_agent_called_as_a_tool_new_input_tells_what_it_has_
     assert_eq!(saved, [results.as_str(), "user: And now?"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_agent_whose_call_fails_before_it_continues_tells_what_it_has_done() {
+    let calls = [("pay", r#"{"invoice": 1}"#), ("pay", r#"{"invoice": 5}"#)];
+    let expert = caller("expert", &calls, &Arc::default(), None);
+    let agent = caller("root", &[("expert", r#"{"request": "Pay."}"#)], &Arc::default(), Some(&expert));
+    let store = MemoryStore::new();
+    let running = Sessions::new(store.clone());
+    timeout(Duration::from_secs(10), running.run(&agent, "ada", "1", "go")).await.unwrap_err();
+    let tools = ToolRegistry::from_tools([expert.to_tool().unwrap()]).unwrap();
+    let model = ScriptedModel::new().text("done");
+    let failing = Agent::builder(model.clone())
+        .name("root")
+        .tools(tools)
+        .before_tool(|_| Some(Err(ToolError::failed("no luck"))));
+    Sessions::new(store).resume(&failing.build().unwrap(), "ada", "1").await.unwrap();
+    let results = format!(
+        "results: Error running tool: no luck\nThe call was started before the run stopped. Consider what it has done before calling it \
+         again:\n\
+         - `pay` with {{\"invoice\": 1}}: finished with invoice 1 is paid\n\
+         - `pay` with {{\"invoice\": 5}}: {MAY_HAVE_RUN}"
+    );
+    assert_eq!(transcript(&model.requests()[0].messages)[2], results);
+}
+
 #[tokio::test]
 async fn a_call_that_could_not_be_saved_was_not_run() {
     let (store, paid) = (MemoryStore::new(), Arc::default());

@@ -100,9 +100,9 @@ impl Workflow {
         Ok(output.unwrap_or_else(|| AgentOutput::new(self.name.as_str(), "")))
     }
 
-    /// Returns the agents that have not ended in an iteration, in the order of their work. `planned` are the names
-    /// of the agents in the order in which they would have worked, and the first `ended` of them have ended. The agent that was interrupted comes
-    /// first. If it is no longer an agent of the team, abandons its work.
+    /// Returns the agents that have not ended in an iteration, in the order of their work. `planned` are the names of the
+    /// agents when the run stopped, in the same order, and the first `ended` of them have ended. The interrupted agent
+    /// comes first. If it is no longer an agent of the team, abandons its work.
     fn left(
         &self,
         planned: &[String],
