@@ -167,8 +167,8 @@ async fn an_agent_whose_call_fails_before_it_continues_tells_what_it_has_done() 
         .before_tool(|_| Some(Err(ToolError::failed("no luck"))));
     Sessions::new(store).resume(&failing.build().unwrap(), "ada", "1").await.unwrap();
     let results = format!(
-        "results: Error running tool: no luck\nThe call was started before the run stopped. Consider what it has done before calling it \
-         again:\n\
+        "results: Error running tool: no luck\n\
+         The call was started before the run stopped. Consider what it has done before calling it again:\n\
          - `pay` with {{\"invoice\": 1}}: finished with invoice 1 is paid\n\
          - `pay` with {{\"invoice\": 5}}: {MAY_HAVE_RUN}"
     );
