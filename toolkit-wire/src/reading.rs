@@ -4,7 +4,7 @@ use crate::call::{Message, Part, Reading};
 use crate::codec::Codec;
 use crate::facts::IdRule;
 use crate::history::IdForm;
-use crate::response::Usage;
+use crate::response::{FinishReason, Usage};
 use crate::stream::assembly::Assembly;
 use crate::{Response, WireError, history, hosted, ids};
 use serde_json::Value;
@@ -61,9 +61,25 @@ pub(crate) fn request_ids<'a>(
     }
 }
 
+/// Finds the messages of the model in a payload, with the calls that may be run.
+fn read<'a>(codec: &dyn Codec, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+    let mut reading = codec.read(payload)?;
+    let is_blank = |part: &Part<'_>| matches!(part, Part::Call(call) if call.has_no_arguments());
+    let may_be_cut = reading.messages.iter().any(|message| message.parts.last().is_some_and(is_blank));
+    let is_unclear = may_be_cut && finish(codec, &reading).is_unknown();
+    reading.messages.iter_mut().for_each(|message| message.settle(is_unclear));
+    Ok(reading)
+}
+
+fn finish(codec: &dyn Codec, reading: &Reading<'_>) -> FinishReason {
+    let mut response = Response::default();
+    codec.describe(reading, &mut response);
+    response.finish
+}
+
 pub(crate) fn parse_calls(codec: &'static dyn Codec, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
     let payload = join(codec, payload)?;
-    let reading = codec.read(&payload)?;
+    let reading = read(codec, &payload)?;
     let ids = reading.ids();
     Ok(reading.into_calls(ids))
 }
@@ -75,7 +91,7 @@ pub(crate) fn assistant_messages(
     form: IdForm,
 ) -> Result<Vec<Value>, WireError> {
     let payload = join(codec, payload)?;
-    let reading = codec.read(&payload)?;
+    let reading = read(codec, &payload)?;
     Ok(reading.write(codec, &reading.ids(), form, names))
 }
 
@@ -89,7 +105,7 @@ pub(crate) fn response(
     payload: &Value,
     calls: Option<Vec<ToolCall>>,
 ) -> Result<Response, WireError> {
-    let reading = codec.read(payload)?;
+    let reading = read(codec, payload)?;
     let count = reading.messages.iter().flat_map(Message::calls).count();
     let calls = calls.filter(|calls| calls.len() == count);
     let ids = match &calls {

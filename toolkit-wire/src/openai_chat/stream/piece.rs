@@ -16,10 +16,17 @@ pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     if known.is_none() && !is_whole && call::is_empty(&piece) {
         return;
     }
+    let is_repeated = || known.is_some_and(|number| is_said_again(&parts[number], &piece));
+    let has_owner = is_whole || !piece.name.is_empty() || text_of(&piece).trim().is_empty() || is_repeated();
+    let known = if has_owner { known } else { parts.receiver(known) };
     let number = known.unwrap_or_else(|| begin(parts, &piece));
+    if let Some(index) = piece.index {
+        parts.learn(number, &Key { index: Some(index as u64), ..Key::default() });
+    }
     // Once the model continues with another call, no further arguments arrive for the earlier one.
     if let Some(earlier) = parts.current.replace(number).filter(|earlier| *earlier != number)
         && parts[earlier].is_complete()
+        && !parts.is_blank(earlier)
     {
         parts.close(earlier, false);
     }
@@ -67,9 +74,7 @@ fn find(parts: &Parts, piece: &WireCall<'_>) -> Option<usize> {
 fn begin(parts: &mut Parts, piece: &WireCall<'_>) -> usize {
     let index = piece.index.map(|index| index as u64);
     let unseen = index.filter(|index| !parts.by_index.contains_key(index));
-    let number = parts.begin(unseen.unwrap_or(parts.next), json!({}));
-    parts.learn(number, &Key { index, ..Key::default() });
-    number
+    parts.begin(unseen.unwrap_or(parts.next), json!({}))
 }
 
 /// Returns whether `piece` begins another call, although its index, its id or its position belongs to `part`.
