@@ -66,8 +66,7 @@ impl<'a> Message<'a> {
         let last = self.parts.len().checked_sub(1).filter(|_| is_unclear);
         for (at, part) in self.parts.iter_mut().enumerate() {
             if let Part::Call(call) = part
-                && call.has_no_arguments()
-                && (has_orphans || Some(at) == last)
+                && (has_orphans && call.has_no_arguments() || Some(at) == last && call.is_blank())
             {
                 call.is_cut = true;
                 call.input = None;

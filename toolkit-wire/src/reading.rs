@@ -64,7 +64,7 @@ pub(crate) fn request_ids<'a>(
 /// Finds the messages of the model in a payload, with the calls that may be run.
 fn read<'a>(codec: &dyn Codec, payload: &'a Value) -> Result<Reading<'a>, WireError> {
     let mut reading = codec.read(payload)?;
-    let is_blank = |part: &Part<'_>| matches!(part, Part::Call(call) if call.has_no_arguments());
+    let is_blank = |part: &Part<'_>| matches!(part, Part::Call(call) if call.is_blank());
     let may_be_cut = reading.messages.iter().any(|message| message.parts.last().is_some_and(is_blank));
     let is_unclear = may_be_cut && finish(codec, &reading).is_unknown();
     reading.messages.iter_mut().for_each(|message| message.settle(is_unclear));

@@ -111,6 +111,13 @@ impl PartCodec for Cohere {
             field => part.set(field, written),
         }
     }
+
+    /// Sets blank arguments of a complete call to `{}`. Otherwise, the last call before a text would look cut off.
+    fn settle(&self, call: &mut Value) {
+        if call::read(call, false).is_blank() {
+            set_at(call, &["function", "arguments"], "{}");
+        }
+    }
 }
 
 fn plan(stream: &mut Assembly, piece: &str) {
@@ -143,7 +150,7 @@ fn extend(parts: &mut Parts, key: &str, piece: Option<&Value>) {
         // Some servers give all calls the same index.
         let is_same = |number: &usize| match &call.id {
             Some(_) => call.id == id(*number),
-            None => !parts[*number].is_done,
+            None => !parts[*number].is_done && !parts[*number].name.is_empty(),
         };
         known = match call.name {
             "" => parts.receiver(known),

@@ -223,7 +223,7 @@ fn a_stream_is_assembled_from_all_kinds_of_events() {
         json!({
             "role": "assistant",
             "citations": [citation],
-            "tool_calls": [call("a", "now", "")],
+            "tool_calls": [call("a", "now", "{}")],
             "content": [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "It is."}],
         })
     );

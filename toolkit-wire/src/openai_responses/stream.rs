@@ -122,10 +122,15 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     let parts = stream.parts();
     let key = find::key_of_event(event, kind);
     let known = find::find(parts, &key, false);
-    let has_owner =
-        kind != FUNCTION || text.is_empty() || known.is_some_and(|number| !parts.is_blank(number));
-    let known = if has_owner { known } else { parts.receiver(known) };
-    let number = find::known_or_new(parts, known, &key);
+    if known.is_none() && kind == FUNCTION && text.is_empty() {
+        return;
+    }
+    let is_arguments = kind == FUNCTION && !text.is_empty();
+    if let Some(number) = known.filter(|number| is_arguments && parts.is_blank(*number)) {
+        parts.reopen(number);
+    }
+    let adopted = if is_arguments && known.is_none() { parts.adopt() } else { None };
+    let number = adopted.unwrap_or_else(|| find::known_or_new(parts, known, &key));
     let known = parts[number].texts.entry(place).or_default();
     // Some servers end a text without repeating it.
     if is_whole && item::content(&text.into()) < item::content(&known.as_str().into()) {

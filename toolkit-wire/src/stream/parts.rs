@@ -199,12 +199,22 @@ impl Parts {
     }
 
     fn hold_or_yield(&mut self, number: usize) {
-        let is_sure = !self.is_blank(number) && !self.may_be_cut(number);
-        if is_sure || self.is_nameless(&self[number]) {
-            self.yield_call(number);
+        if !self.is_blank(number) && !self.may_be_cut(number) {
+            if self.is_new(number) {
+                self.yield_call(number);
+            }
         } else if !self.held.contains(&number) {
             self.held.push(number);
         }
+    }
+
+    /// Returns whether a part is not a repeated call or a call without a name. These are dropped.
+    fn is_new(&mut self, number: usize) -> bool {
+        let Self { codec, parts, told, .. } = self;
+        let part = &mut parts[number];
+        let mut is_new = |call: WireCall<'_>| !call.name.is_empty() && told.add(&call);
+        part.is_dropped = !part.is_yielded() && codec.part_call(&part.json).is_some_and(|call| !is_new(call));
+        !part.is_dropped
     }
 
     /// Adds the event for a complete part that belongs to a hosted tool. The event has the call, together
@@ -217,19 +227,13 @@ impl Parts {
         self.events.push(StreamEvent::Hosted(call));
     }
 
-    /// Adds the event for a complete call, unless the call was returned before. A call without a name, or a repeated
-    /// call, is dropped.
+    /// Adds the event for a complete call, unless the call was returned before.
     fn yield_call(&mut self, number: usize) {
-        let Self { codec, parts, told, .. } = self;
-        let part = &mut parts[number];
-        let is_new = match codec.part_call(&part.json) {
-            _ if part.is_yielded() => return,
-            None => return self.add_complete(number),
-            Some(call) => !call.name.is_empty() && told.add(&call),
-        };
-        if !is_new {
-            part.is_dropped = true;
+        if self[number].is_yielded() {
             return;
+        }
+        if self.codec.part_call(&self[number].json).is_none() {
+            return self.add_complete(number);
         }
         self.announce(number);
         let part = &mut self.parts[number];
@@ -249,10 +253,11 @@ impl Parts {
     /// owner.
     pub(crate) fn release(&mut self, is_cut: bool) {
         let has_orphans = !self.held.is_empty() && self.parts.iter().any(|part| self.is_orphan(part));
-        let last = self.last().filter(|_| is_cut);
         let mut held = std::mem::take(&mut self.held);
         // A call without arguments may repeat another one.
         held.sort_by_key(|number| self.is_blank(*number));
+        held.retain(|number| self.is_new(*number));
+        let last = self.last().filter(|_| is_cut);
         for number in held {
             if Some(number) == last {
                 self.cut(number);
@@ -324,8 +329,8 @@ impl Parts {
     /// Returns the call to which arguments belong that name no open call: the only call without arguments, or the call
     /// that received the last such arguments. The call is open again. Returns `None` if this cannot be decided.
     pub(crate) fn adopt(&mut self) -> Option<usize> {
-        let again =
-            self.adopter.filter(|number| Some(*number) == self.latest() && !self[*number].is_yielded());
+        let is_latest = |number: &usize| self.parts.iter().skip(number + 1).all(|part| part.name.is_empty());
+        let again = self.adopter.filter(|number| !self[*number].is_yielded() && is_latest(number));
         let number = again.or_else(|| {
             let mut blank = (0..self.len()).filter(|number| self.is_blank(*number));
             blank.next().filter(|_| blank.next().is_none())

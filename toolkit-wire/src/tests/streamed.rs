@@ -1,6 +1,7 @@
 //! Answers of every format, read from one body and from a stream.
 
 mod bodies;
+mod habits;
 
 use crate::{ApiFormat, Response, StreamEvent, WireError};
 use bodies::{Body, body};
@@ -110,16 +111,16 @@ fn answer() -> impl Strategy<Value = Answer> {
 
 /// The texts and calls in the events of a stream.
 #[derive(Debug, Default, PartialEq)]
-struct Heard {
+pub(super) struct Heard {
     text: String,
     reasoning: String,
     refusal: String,
-    calls: Vec<ToolCall>,
+    pub(super) calls: Vec<ToolCall>,
     /// The id, the name and the pieces of the arguments of each call that was announced.
     begun: Vec<(String, String, String)>,
 }
 
-fn hear(events: Vec<StreamEvent>) -> Heard {
+pub(super) fn hear(events: Vec<StreamEvent>) -> Heard {
     let mut heard = Heard::default();
     for event in events {
         match event {

@@ -13,16 +13,13 @@ use serde_json::{Value, json};
 pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     let piece = call::read(json, false);
     let known = find(parts, &piece).filter(|number| !is_whole && !is_left_by(&parts[*number], &piece));
+    let is_repeated = || known.is_some_and(|number| is_said_again(&parts[number], &piece));
+    let has_owner = is_whole || !piece.name.is_empty() || text_of(&piece).is_empty() || is_repeated();
+    let known = if has_owner { known } else { parts.receiver(known) };
     if known.is_none() && !is_whole && call::is_empty(&piece) {
         return;
     }
-    let is_repeated = || known.is_some_and(|number| is_said_again(&parts[number], &piece));
-    let has_owner = is_whole || !piece.name.is_empty() || text_of(&piece).trim().is_empty() || is_repeated();
-    let known = if has_owner { known } else { parts.receiver(known) };
     let number = known.unwrap_or_else(|| begin(parts, &piece));
-    if let Some(index) = piece.index {
-        parts.learn(number, &Key { index: Some(index as u64), ..Key::default() });
-    }
     // Once the model continues with another call, no further arguments arrive for the earlier one.
     if let Some(earlier) = parts.current.replace(number).filter(|earlier| *earlier != number)
         && parts[earlier].is_complete()
@@ -74,7 +71,9 @@ fn find(parts: &Parts, piece: &WireCall<'_>) -> Option<usize> {
 fn begin(parts: &mut Parts, piece: &WireCall<'_>) -> usize {
     let index = piece.index.map(|index| index as u64);
     let unseen = index.filter(|index| !parts.by_index.contains_key(index));
-    parts.begin(unseen.unwrap_or(parts.next), json!({}))
+    let number = parts.begin(unseen.unwrap_or(parts.next), json!({}));
+    parts.learn(number, &Key { index, ..Key::default() });
+    number
 }
 
 /// Returns whether `piece` begins another call, although its index, its id or its position belongs to `part`.
@@ -89,7 +88,9 @@ fn is_left_by(part: &Part, piece: &WireCall<'_>) -> bool {
         _ if is_first_text(part, piece) => false,
         "" => has_new_id && part.is_complete() && text_of(piece).trim_start().starts_with('{'),
         name if has_new_id => !(part.is_open() && part.name == name),
-        _ if part.name.is_empty() || part.scan.is_blank() => false,
+        // Arguments came before any name, so they may belong to an earlier call.
+        _ if part.name.is_empty() => !part.scan.is_blank() && given.is_none(),
+        _ if part.scan.is_blank() => false,
         name => {
             let has_more = !text_of(piece).trim().is_empty() && !is_said_again(part, piece);
             part.name != name || (part.is_complete() && has_more)

@@ -42,7 +42,12 @@ pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usi
         let known = &parts[**number].key;
         known.is_same_call(key) || !known.is_elsewhere(key)
     });
-    let by_index = key.index.and_then(|index| parts.by_index.get(&index));
+    let by_any_index = parts.by_item.get(key.item).filter(|_| !is_begin);
+    // An id that belongs to another item outweighs the index.
+    let by_index = key
+        .index
+        .and_then(|index| parts.by_index.get(&index))
+        .filter(|number| by_any_index.is_none() || !parts[**number].key.is_other_item(key));
     // Two calls may have the same `call_id`. A new item with another item id is another call.
     // Some servers name the item of an event by its `call_id`.
     let by_call = parts.by_call.get(key.call).or_else(|| parts.by_call.get(key.item)).filter(|number| {
@@ -51,13 +56,14 @@ pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usi
     });
     let fits = |number: &usize| {
         let item = &parts[*number];
-        !(item.key.contradicts(key) || is_begin && item.is_done)
+        let is_other = item.is_done || item.json.is_null() && item.key.is_other_item(key);
+        !(item.key.contradicts(key) || is_begin && is_other)
     };
     let latest = || {
         let is_open = |number: &usize| !parts[*number].is_done && fits(number);
         parts.latest().filter(|number| !is_begin && key.is_empty() && is_open(number))
     };
-    [by_item, by_index, by_call].into_iter().flatten().copied().find(fits).or_else(latest)
+    [by_item, by_index, by_call, by_any_index].into_iter().flatten().copied().find(fits).or_else(latest)
 }
 
 /// Returns the index in `parts` of the item at `position` in the final response, creating the item if
@@ -89,8 +95,8 @@ pub(super) fn find_listed(
         };
         parts.get(*number).is_some_and(fits)
     };
-    let found = [same_call].into_iter().chain(by_id).chain(at_place).flatten().find(fits);
+    let found = [same_call].into_iter().chain(by_id).flatten().find(fits);
     let renamed = || at_place.into_iter().flatten().chain(0..parts.len()).find(is_renamed);
-    let found = found.or_else(renamed);
+    let found = found.or_else(renamed).or_else(|| at_place.into_iter().flatten().find(fits));
     known_or_new(parts, found, key)
 }
