@@ -78,7 +78,7 @@ fn finish(codec: &dyn Codec, reading: &Reading<'_>) -> FinishReason {
 }
 
 pub(crate) fn parse_calls(codec: &'static dyn Codec, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
-    let payload = join(codec, payload)?;
+    let (payload, _) = join(codec, payload)?;
     let reading = read(codec, &payload)?;
     let ids = reading.ids();
     Ok(reading.into_calls(ids))
@@ -90,13 +90,18 @@ pub(crate) fn assistant_messages(
     names: &WireNames,
     form: IdForm,
 ) -> Result<Vec<Value>, WireError> {
-    let payload = join(codec, payload)?;
+    let (payload, _) = join(codec, payload)?;
     let reading = read(codec, &payload)?;
     Ok(reading.write(codec, &reading.ids(), form, names))
 }
 
 pub(crate) fn parse_response(codec: &'static dyn Codec, payload: &Value) -> Result<Response, WireError> {
-    response(codec, &*join(codec, payload)?, None)
+    let (payload, is_complete) = join(codec, payload)?;
+    let mut response = response(codec, &payload, None)?;
+    if !is_complete {
+        response.finish = FinishReason::Interrupted;
+    }
+    Ok(response)
 }
 
 /// Reads a response body. If its calls were already read from a stream, pass them as `calls`.
@@ -135,13 +140,14 @@ pub(crate) fn usage(codec: &dyn Codec, payload: &Value) -> Usage {
 }
 
 /// Merges a payload into one response body if it is a list of the events of a stream. Returns any other
-/// payload unchanged.
-fn join<'a>(codec: &'static dyn Codec, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
+/// payload unchanged. Also returns whether the response is complete.
+fn join<'a>(codec: &'static dyn Codec, payload: &'a Value) -> Result<(Cow<'a, Value>, bool), WireError> {
     let Some(events) = payload.as_array().filter(|list| list.iter().any(|value| codec.is_chunk(value)))
     else {
-        return Ok(Cow::Borrowed(payload));
+        return Ok((Cow::Borrowed(payload), true));
     };
     let mut stream = Assembly::new(codec);
     events.iter().try_for_each(|event| codec.push(&mut stream, event))?;
-    Ok(Cow::Owned(codec.finish(&mut stream)))
+    let is_complete = codec.is_complete(&stream);
+    Ok((Cow::Owned(codec.finish(&mut stream)), is_complete))
 }

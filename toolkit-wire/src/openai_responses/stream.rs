@@ -126,9 +126,8 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
         return;
     }
     let is_arguments = kind == FUNCTION && !text.is_empty();
-    if let Some(number) = known.filter(|number| is_arguments && parts.is_blank(*number)) {
-        parts.reopen(number);
-    }
+    let is_late = |number: &usize| is_arguments && parts[*number].is_done && parts.is_blank(*number);
+    let known = known.filter(|number| !is_late(number));
     let adopted = if is_arguments && known.is_none() { parts.adopt() } else { None };
     let number = adopted.unwrap_or_else(|| find::known_or_new(parts, known, &key));
     let known = parts[number].texts.entry(place).or_default();

@@ -346,17 +346,10 @@ impl Parts {
         self[number].is_done = false;
     }
 
-    /// Returns the part to which arguments belong: the call `known`, if it is open or has no arguments yet, or else the
-    /// call found by [`adopt`](Self::adopt).
+    /// Returns the part to which arguments belong: the call `known`, if it is open, or else the call found by
+    /// [`adopt`](Self::adopt).
     pub(crate) fn receiver(&mut self, known: Option<usize>) -> Option<usize> {
-        match known {
-            Some(number) if self.is_blank(number) => {
-                self.reopen(number);
-                known
-            }
-            Some(number) if !self[number].is_done => known,
-            _ => self.adopt(),
-        }
+        known.filter(|number| !self[*number].is_done).or_else(|| self.adopt())
     }
 
     /// Returns whether a part is a call without a name.
