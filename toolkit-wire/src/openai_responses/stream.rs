@@ -223,15 +223,9 @@ fn close_all(stream: &mut Assembly) {
     let last = parts.last().filter(|_| !is_complete);
     for number in 0..parts.len() {
         if Some(number) == last {
-            match &mut parts[number] {
-                // The last free text of an incomplete response is read as cut off, unless its status says
-                // otherwise. An item that ended before the connection broke is complete.
-                item if text(&item.json, "type") == CUSTOM
-                    && text(&item.json, "status") != "incomplete"
-                    && (item.is_yielded() || !is_over && (item.is_done || item.has_pieces)) =>
-                {
-                    item.set("status", "completed");
-                }
+            match &parts[number] {
+                // Free text that ended before the connection broke is complete.
+                item if is_open_text(item) && !is_over && (item.is_done || item.has_pieces) => {}
                 item if item.is_done => parts.cut(number),
                 // The status of an open item states that it is incomplete.
                 _ => {}
@@ -241,4 +235,21 @@ fn close_all(stream: &mut Assembly) {
         parts.close(number, false);
     }
     parts.release(false);
+    // The last item of an incomplete response is read as cut off, unless its status or its text says otherwise.
+    if let Some(last) = parts.last().map(|last| &mut parts[last]).filter(|_| !is_complete) {
+        match last.json.get("arguments") {
+            _ if is_open_text(last) => last.set("status", "completed"),
+            Some(object @ Value::Object(_))
+                if last.key.kind == FUNCTION && text(&last.json, "status") != "incomplete" =>
+            {
+                last.set("arguments", object.to_string());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Returns whether an item is a custom tool call whose status does not say that it is incomplete.
+fn is_open_text(item: &Part) -> bool {
+    text(&item.json, "type") == CUSTOM && text(&item.json, "status") != "incomplete"
 }

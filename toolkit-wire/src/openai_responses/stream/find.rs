@@ -4,7 +4,7 @@ use crate::fields::text;
 use crate::openai_responses::call::read;
 use crate::stream::part::{Key, Part};
 use crate::stream::parts::Parts;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::HashSet;
 
 pub(super) fn key_of_item<'a>(item: &'a Value, output_index: Option<&Value>) -> Key<&'a str> {
@@ -89,30 +89,35 @@ pub(super) fn find_listed(
     let is_same_call = |number: &usize| parts.get(*number).is_some_and(|item| item.key.is_same_call(key));
     let same_call = at_place.into_iter().flatten().find(is_same_call);
     let by_id = [parts.by_item.get(key.item).copied(), parts.by_call.get(key.call).copied()];
-    let is_renamed = |number: &usize| {
+    let renamed = |is_exact: bool| {
         let fits = |known: &Part| {
-            !known.is_listed && !listed.contains(known.key.call.as_str()) && may_be_same(known, item)
+            let is_free = !known.is_listed && !listed.contains(known.key.call.as_str());
+            is_free && may_be_same(known, item, is_exact)
         };
-        parts.get(*number).is_some_and(fits)
+        let places = at_place.into_iter().rev().flatten().chain(0..parts.len());
+        places.into_iter().find(|number| parts.get(*number).is_some_and(fits))
     };
     let found = [same_call].into_iter().chain(by_id).flatten().find(fits);
-    let renamed = || at_place.into_iter().flatten().chain(0..parts.len()).find(is_renamed);
-    let found = found.or_else(renamed).or_else(|| at_place.into_iter().flatten().find(fits));
+    let found = found.or_else(|| renamed(true)).or_else(|| renamed(false));
+    let found = found.or_else(|| at_place.into_iter().flatten().find(fits));
     known_or_new(parts, found, key)
 }
 
-/// Returns whether a streamed call and a call in the final response, under another id, may be the same call: the tool is
-/// the same, and the arguments are the same as far as they have arrived.
-fn may_be_same(known: &Part, item: &Value) -> bool {
+/// Returns whether a streamed call and a call in the final response, under another id, may be the same call. Both have
+/// the same name, and the same arguments (`is_exact`) or no different ones so far.
+fn may_be_same(known: &Part, item: &Value, is_exact: bool) -> bool {
     let (Some(streamed), Some(listed)) = (read(&known.json, false), read(item, false)) else { return false };
+    let json = |text: &str| match text.trim() {
+        "" => Some(Value::Object(Map::new())),
+        text => serde_json::from_str(text).ok(),
+    };
+    let whole = listed.arguments().into_text();
     let written = streamed.arguments().into_text();
     let written = if streamed.has_no_arguments() { known.arguments() } else { &written };
-    let json = |text: &str| serde_json::from_str::<Value>(text).ok();
-    let whole = listed.arguments().into_text();
+    let is_so_far = || listed.has_no_arguments() || written.trim() == "{}" || whole.starts_with(written);
     streamed.name == listed.name
         && streamed.is_custom == listed.is_custom
-        && (listed.has_no_arguments()
-            || whole.starts_with(written)
-            || written.trim() == "{}"
-            || json(written).is_some_and(|written| json(&whole) == Some(written)))
+        && (written == whole
+            || json(written).is_some_and(|written| json(&whole) == Some(written))
+            || !is_exact && is_so_far())
 }
