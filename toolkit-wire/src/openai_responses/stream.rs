@@ -249,7 +249,7 @@ fn close_all(stream: &mut Assembly) {
     }
 }
 
-/// Returns whether an item is a custom tool call whose status does not say that it is incomplete.
+/// Returns whether an item is a custom tool call without the status `incomplete`.
 fn is_open_text(item: &Part) -> bool {
     text(&item.json, "type") == CUSTOM && text(&item.json, "status") != "incomplete"
 }
