@@ -43,6 +43,9 @@ pub(crate) struct Facts {
     pub(crate) call_fields: [&'static [&'static str]; 2],
     /// JSON pointers to the token counts of a response: input, output, cached input and reasoning tokens.
     pub(crate) usage: [&'static str; 4],
+    /// The JSON pointer to the sum of all tokens, in APIs whose servers differ in what counts as output. Empty in other
+    /// APIs.
+    pub(crate) total: &'static str,
     /// The JSON pointer to the number of input tokens written into a cache. Empty if the API does not report
     /// it.
     pub(crate) cache_writes: &'static str,
@@ -112,6 +115,7 @@ impl Facts {
         unsaid: &[],
         call_fields: [&["id"], &["function", "arguments"]],
         usage: [""; 4],
+        total: "",
         cache_writes: "",
         tool_tokens: "",
         media: &[],

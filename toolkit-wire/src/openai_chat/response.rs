@@ -40,17 +40,21 @@ impl ResponseCodec for OpenAiChat {
         response.finish = FinishReason::parse(text(choice, "finish_reason"));
         // In streams, Moonshot reports the counts in the last choice, and Groq in a field of its own.
         let places = ["/usage", "/choices/0/usage", "/x_groq/usage"];
-        let counts =
-            places.iter().find_map(|at| reading.payload.pointer(at).filter(|counts| counts.is_object()));
-        if response.usage.is_empty() {
-            response.usage =
-                counts.map(|counts| Usage::read(&json!({"usage": counts}), &FACTS)).unwrap_or_default();
-        }
+        let counts = places.iter().filter_map(|at| reading.payload.pointer(at));
+        let mut read = counts.map(|counts| (counts, Usage::read(&json!({"usage": counts}), &FACTS)));
+        let Some((counts, usage)) = read.find(|(_, usage)| !usage.is_empty()) else { return };
+        response.usage = usage;
+        let count = |name: &str| counts.get(name).and_then(Value::as_u64).unwrap_or_default();
         // DeepSeek and Moonshot report cached tokens in their own fields.
         let own = ["prompt_cache_hit_tokens", "cached_tokens"];
         let own = own.iter().find_map(|name| counts?.get(name)?.as_u64());
         let cached = &mut response.usage.cached_input_tokens;
-        *cached = (*cached).max(own.unwrap_or_default());
+        *cached = (*cached).max(count("prompt_cache_hit_tokens")).max(count("cached_tokens"));
+        // Mistral counts the tokens of audio only in the total.
+        if count("prompt_audio_seconds") > 0 {
+            let input = count("total_tokens").saturating_sub(usage.output_tokens);
+            response.usage.input_tokens = input.max(usage.input_tokens);
+        }
     }
 }
 

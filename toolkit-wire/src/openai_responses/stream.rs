@@ -17,6 +17,7 @@ use crate::error::{Report, reported_error};
 use crate::fields::{Fields, kind, object, only, set, text};
 use crate::hosted::HostedPart;
 use crate::stream::assembly::Assembly;
+use crate::stream::merge::overlay;
 use crate::stream::part::{Part, PartCodec};
 use serde_json::Value;
 
@@ -135,7 +136,7 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
 
 fn set_response(stream: &mut Assembly, event: &Fields) {
     if let Some(response) = event.get("response").and_then(Value::as_object) {
-        stream.body = only(response, |name, _| name != "output");
+        overlay(&mut stream.body, response, |name, _| name != "output");
     }
 }
 
