@@ -5,10 +5,11 @@ use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::error::{failed, reported_error};
-use crate::fields::{list, object, set, text};
+use crate::fields::{list, object, set};
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::{join, overlay};
 use crate::stream::part::PartCodec;
+use crate::texts;
 use serde_json::Value;
 
 impl StreamCodec for Ollama {
@@ -23,10 +24,11 @@ impl StreamCodec for Ollama {
             return if is_end { Ok(()) } else { Err(WireError::new("message", "a piece of a message")) };
         };
         let message = stream.message(0);
+        let piece = &*texts::settled(piece, &["content", "thinking"]);
         join(&mut message.fields, object(piece, "message", "an object")?, |name, _| name != "tool_calls");
         let parts = &mut message.parts;
-        parts.say(true, text(piece, "thinking"));
-        parts.say(false, text(piece, "content"));
+        parts.say(true, &texts::of(piece, "thinking"));
+        parts.say(false, &texts::of(piece, "content"));
         // Each call is complete.
         for call in list(piece, "tool_calls") {
             let number = parts.begin(parts.next, call.clone());

@@ -19,6 +19,7 @@ use crate::hosted::HostedPart;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{Part, PartCodec};
+use crate::texts;
 use serde_json::Value;
 
 impl StreamCodec for OpenAiResponses {
@@ -113,7 +114,7 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     };
     let Some((kind, place)) = item::place(name, event) else { return };
     let field = if is_whole { place.text } else { "delta" };
-    let Some(text) = event.get(field).and_then(Value::as_str) else { return };
+    let Some(text) = event.get(field).filter(|text| !text.is_null()).map(texts::whole) else { return };
     let parts = stream.parts();
     let number = find::find_or_begin(parts, &find::key_of_event(event, kind), false);
     let known = parts[number].texts.entry(place).or_default();
@@ -123,14 +124,14 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     if is_whole {
         known.clear();
     }
-    known.push_str(text);
+    known.push_str(&text);
     parts[number].has_pieces |= is_whole && kind == CUSTOM;
     match is_other {
         true => parts.stop_arguments(number),
         false => parts.say_arguments(number, false),
     }
     if is_new {
-        item::say(parts, place.block, text);
+        item::say(parts, place.block, &text);
     }
 }
 
