@@ -1,8 +1,8 @@
 //! Splits a doc comment into numbered lines, and removes their common indentation.
 
+use crate::brackets::{Brackets, push_type_line};
 use crate::decoration::{self, indent_of};
 use crate::fence::{self, Fence};
-use crate::prose::{Brackets, push_type_line};
 use std::mem;
 
 const TAB: usize = 8;

@@ -1,8 +1,9 @@
 //! Sphinx and epytext fields: `:param int x: text`, `:returns: text`, `@param x: text`.
 
+use crate::brackets::Brackets;
 use crate::lines::Line;
 use crate::name::Name;
-use crate::prose::{Brackets, is_colon, outside_brackets, split_colon, words};
+use crate::prose::{is_colon, outside_brackets, split_colon, words};
 use crate::type_spec::TypeSpec;
 
 /// The kind of documentation that a field contains.
