@@ -43,8 +43,7 @@ pub(crate) struct Facts {
     pub(crate) call_fields: [&'static [&'static str]; 2],
     /// JSON pointers to the token counts of a response: input, output, cached input and reasoning tokens.
     pub(crate) usage: [&'static str; 4],
-    /// The JSON pointer to the sum of all tokens, in APIs whose servers differ in what counts as output. Empty in other
-    /// APIs.
+    /// The JSON pointer to the sum of all tokens. Empty if all servers of the API agree on what counts as output.
     pub(crate) total: &'static str,
     /// The JSON pointer to the number of input tokens written into a cache. Empty if the API does not report
     /// it.

@@ -99,7 +99,7 @@ fn counts_that_were_reported_stay_when_zeros_follow() {
     }
 }
 
-/// What a server does with a count in one report.
+/// The ways of a server to report a count again.
 #[derive(Debug, Clone, Copy)]
 enum Habit {
     Repeats,
