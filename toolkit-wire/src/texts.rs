@@ -4,7 +4,7 @@
 //! object (Cloudflare). The text is then the JSON of the value.
 
 use crate::fields::Fields;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// Returns whether the content of the message at `path` is a text. Only the content in a response body may be another
@@ -41,6 +41,11 @@ pub(crate) fn settle(fields: &mut Fields, names: &[&str]) {
         match fields.get_mut(*name) {
             None => {}
             Some(value) if is_settled(value) => {}
+            Some(Value::Array(list)) if list.iter().any(Value::is_string) => {
+                for text in list.iter_mut().filter(|element| element.is_string()) {
+                    *text = json!({"type": "text", "text": text.take()});
+                }
+            }
             Some(value) if part(value).is_some() => *value = Value::Array(vec![value.take()]),
             Some(value) => *value = value.to_string().into(),
         }
@@ -60,7 +65,8 @@ pub(crate) fn settled<'a>(value: &'a Value, names: &[&str]) -> Cow<'a, Value> {
 }
 
 fn is_settled(value: &Value) -> bool {
-    matches!(value, Value::Null | Value::String(_)) || parts(value).is_some()
+    let is_list = || parts(value).is_some_and(|parts| !parts.iter().any(Value::is_string));
+    matches!(value, Value::Null | Value::String(_)) || is_list()
 }
 
 fn add<'a>(value: &'a Value, is_reasoning: bool, pieces: &mut Vec<(bool, Cow<'a, str>)>) {

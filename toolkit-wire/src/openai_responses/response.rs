@@ -110,6 +110,7 @@ pub(super) fn strip_refused(item: &mut Fields) {
     }
     let blocks = item.get_mut("content").and_then(Value::as_array_mut);
     for block in blocks.into_iter().flatten().filter_map(Value::as_object_mut) {
+        texts::settle(block, &["text"]);
         block.retain(|name, value| name != "parsed" && !(name == "logprobs" && value.is_null()));
     }
 }

@@ -59,6 +59,7 @@ fn a_history_has_texts_and_lists_of_parts() {
         (ApiFormat::OpenAiChat, json!(1), json!("1")),
         (ApiFormat::OpenAiChat, part.clone(), json!([part])),
         (ApiFormat::OpenAiChat, json!([part]), json!([part])),
+        (ApiFormat::OpenAiChat, json!(["a", "a"]), json!([part, part])),
         (ApiFormat::Ollama, json!({"a": 1}), json!(r#"{"a":1}"#)),
         (ApiFormat::Cohere, json!(1), json!("1")),
     ] {
@@ -70,6 +71,22 @@ fn a_history_has_texts_and_lists_of_parts() {
         let native = format.parse_response(&body).unwrap().native;
         assert_eq!(native, [json!({"role": "assistant", "content": written})], "{format}");
     }
+}
+
+#[test]
+fn parts_of_a_history_have_texts() {
+    let block = |text: Value| json!({"type": "text", "text": text});
+    let item = |text: Value| json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]});
+    for (format, received, written) in [
+        (ApiFormat::Anthropic, block(json!(1)), json!({"role": "assistant", "content": [block(json!("1"))]})),
+        (ApiFormat::Bedrock, json!({"text": 1}), json!({"role": "assistant", "content": [{"text": "1"}]})),
+        (ApiFormat::OpenAiResponses, item(json!(1)), item(json!("1"))),
+    ] {
+        assert_eq!(format.assistant_messages(&received).unwrap(), [written], "{format}");
+    }
+    let body = json!({"candidates": [{"content": {"parts": [{"text": 1}]}, "finishReason": "STOP"}]});
+    let written = json!({"role": "model", "parts": [{"text": "1"}]});
+    assert_eq!(ApiFormat::Gemini.assistant_messages(&body).unwrap(), [written]);
 }
 
 #[test]
