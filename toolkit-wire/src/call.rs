@@ -5,6 +5,7 @@ use crate::fields::{Fields, only};
 use crate::history;
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use toolkit_core::call::{CallId, ProviderExtras, ToolCall};
 use toolkit_core::name::{NameRule, WireNames};
 
@@ -56,6 +57,32 @@ impl<'a> Message<'a> {
         Self { fields: None, parts: parts.collect(), is_whole: true }
     }
 
+    /// Removes the calls that must not be run. A call without a name is not a call, and a repeated call is one call.
+    ///
+    /// A call without arguments is read as incomplete if a call without a name has arguments, which may be its own. The
+    /// same applies to the last part if the finish reason is unknown (`is_unclear`).
+    pub(crate) fn settle(&mut self, is_unclear: bool) {
+        let has_orphans = self.calls().any(|call| call.name.is_empty() && !call.has_no_arguments());
+        let last = self.parts.len().checked_sub(1).filter(|_| is_unclear);
+        for (at, part) in self.parts.iter_mut().enumerate() {
+            if let Part::Call(call) = part
+                && (has_orphans && call.has_no_arguments() || Some(at) == last && call.is_blank())
+            {
+                call.is_cut = true;
+                call.input = None;
+            }
+        }
+        let mut told = Told::default();
+        for is_blank in [false, true] {
+            self.parts.retain(|part| match part {
+                Part::Call(call) if call.has_no_arguments() == is_blank => {
+                    !call.name.is_empty() && told.add(call)
+                }
+                _ => true,
+            });
+        }
+    }
+
     pub(crate) fn calls(&self) -> impl Iterator<Item = &WireCall<'a>> {
         self.parts.iter().filter_map(|part| match part {
             Part::Call(call) => Some(call),
@@ -71,8 +98,7 @@ pub(crate) struct WireCall<'a> {
     pub(crate) json: &'a Value,
     /// The id that the provider assigned to the call, if any.
     pub(crate) id: Option<Cow<'a, str>>,
-    /// The tool name. It is empty if the provider sent none; dispatching such a call gives an error result
-    /// for the model.
+    /// The tool name. It is empty if the provider sent none.
     pub(crate) name: &'a str,
     /// The arguments, or the input of a custom tool call, as received.
     pub(crate) input: Option<&'a Value>,
@@ -113,6 +139,15 @@ impl<'a> WireCall<'a> {
         !self.is_custom && self.members.is_empty() && is_blank(self.input)
     }
 
+    /// Returns whether the call is a function call with no arguments or with `{}`.
+    pub(crate) fn has_no_arguments(&self) -> bool {
+        let is_empty = |text: &str| matches!(text.trim(), "" | "{}");
+        self.is_blank()
+            || !self.is_custom
+                && self.members.is_empty()
+                && self.input.and_then(Value::as_str).is_some_and(is_empty)
+    }
+
     pub(crate) fn into_call(self, id: CallId) -> ToolCall {
         let call = ToolCall::new(id, self.name, self.arguments().into_text())
             .with_extras((self.extras)(self.json, self.is_custom));
@@ -127,6 +162,28 @@ impl<'a> WireCall<'a> {
         let name = history::name(rule, names.spell(self.name)).into_owned();
         let origin = Origin::Received { json: self.json, is_custom: self.is_custom };
         OutgoingCall { origin, id, name, arguments: self.arguments() }
+    }
+}
+
+/// The calls of one message, to find repeated calls.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Told(HashMap<(String, String), Vec<String>>);
+
+impl Told {
+    /// Adds a call, and returns whether it is new. It is not new if an earlier call has the same id, the same name and
+    /// the same arguments, or if it has no arguments. A call without an id is always new.
+    pub(crate) fn add(&mut self, call: &WireCall<'_>) -> bool {
+        let Some(id) = call.id.as_deref() else { return true };
+        let known = self.0.entry((id.to_owned(), call.name.to_owned())).or_default();
+        let text = call.arguments().into_text();
+        let json = |text: &str| serde_json::from_str::<Value>(text).ok();
+        let is_same =
+            |known: &String| **known == *text || json(known).is_some_and(|known| json(&text) == Some(known));
+        if known.iter().any(is_same) || call.has_no_arguments() && !known.is_empty() {
+            return false;
+        }
+        known.push(text.into_owned());
+        true
     }
 }
 

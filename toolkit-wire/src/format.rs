@@ -249,8 +249,9 @@ impl ApiFormat {
     /// understands. Ids and arguments stay unchanged. A call without an id gets a unique id, which is the
     /// same whenever the same payload is parsed.
     ///
-    /// A call without a name, or with invalid JSON as arguments, is returned as well. When it is dispatched,
-    /// the result explains the error to the model.
+    /// A call with invalid JSON as arguments is returned as well. When it is dispatched, the result explains the error to
+    /// the model. A call without a name is not returned, and neither is a call with the id, the name and the arguments of
+    /// another one.
     ///
     /// ```
     /// use toolkit::ApiFormat;

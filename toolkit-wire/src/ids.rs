@@ -37,6 +37,11 @@ pub(super) struct CallIds {
 }
 
 impl CallIds {
+    /// Returns whether `id` is the id of an earlier call.
+    pub(super) fn contains(&self, id: &str) -> bool {
+        self.taken.contains(id)
+    }
+
     /// Returns `given`, the provider's id. If it is missing, returns a generated id, different from the ids
     /// of all earlier calls. `seed` is called for the first generated id only.
     pub(super) fn settle(&mut self, given: Option<&str>, seed: impl FnOnce() -> Value) -> CallId {

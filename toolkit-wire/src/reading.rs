@@ -4,7 +4,7 @@ use crate::call::{Message, Part, Reading};
 use crate::codec::Codec;
 use crate::facts::IdRule;
 use crate::history::IdForm;
-use crate::response::Usage;
+use crate::response::{FinishReason, Usage};
 use crate::stream::assembly::Assembly;
 use crate::{Response, WireError, history, hosted, ids};
 use serde_json::Value;
@@ -61,9 +61,25 @@ pub(crate) fn request_ids<'a>(
     }
 }
 
+/// Finds the messages of the model in a payload, with the calls that may be run.
+fn read<'a>(codec: &dyn Codec, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+    let mut reading = codec.read(payload)?;
+    let is_blank = |part: &Part<'_>| matches!(part, Part::Call(call) if call.is_blank());
+    let may_be_cut = reading.messages.iter().any(|message| message.parts.last().is_some_and(is_blank));
+    let is_unclear = may_be_cut && finish(codec, &reading).is_unknown();
+    reading.messages.iter_mut().for_each(|message| message.settle(is_unclear));
+    Ok(reading)
+}
+
+fn finish(codec: &dyn Codec, reading: &Reading<'_>) -> FinishReason {
+    let mut response = Response::default();
+    codec.describe(reading, &mut response);
+    response.finish
+}
+
 pub(crate) fn parse_calls(codec: &'static dyn Codec, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
-    let payload = join(codec, payload)?;
-    let reading = codec.read(&payload)?;
+    let (payload, _) = join(codec, payload)?;
+    let reading = read(codec, &payload)?;
     let ids = reading.ids();
     Ok(reading.into_calls(ids))
 }
@@ -74,13 +90,18 @@ pub(crate) fn assistant_messages(
     names: &WireNames,
     form: IdForm,
 ) -> Result<Vec<Value>, WireError> {
-    let payload = join(codec, payload)?;
-    let reading = codec.read(&payload)?;
+    let (payload, _) = join(codec, payload)?;
+    let reading = read(codec, &payload)?;
     Ok(reading.write(codec, &reading.ids(), form, names))
 }
 
 pub(crate) fn parse_response(codec: &'static dyn Codec, payload: &Value) -> Result<Response, WireError> {
-    response(codec, &*join(codec, payload)?, None)
+    let (payload, is_complete) = join(codec, payload)?;
+    let mut response = response(codec, &payload, None)?;
+    if !is_complete {
+        response.finish = FinishReason::Interrupted;
+    }
+    Ok(response)
 }
 
 /// Reads a response body. If its calls were already read from a stream, pass them as `calls`.
@@ -89,7 +110,7 @@ pub(crate) fn response(
     payload: &Value,
     calls: Option<Vec<ToolCall>>,
 ) -> Result<Response, WireError> {
-    let reading = codec.read(payload)?;
+    let reading = read(codec, payload)?;
     let count = reading.messages.iter().flat_map(Message::calls).count();
     let calls = calls.filter(|calls| calls.len() == count);
     let ids = match &calls {
@@ -119,13 +140,14 @@ pub(crate) fn usage(codec: &dyn Codec, payload: &Value) -> Usage {
 }
 
 /// Merges a payload into one response body if it is a list of the events of a stream. Returns any other
-/// payload unchanged.
-fn join<'a>(codec: &'static dyn Codec, payload: &'a Value) -> Result<Cow<'a, Value>, WireError> {
+/// payload unchanged. Also returns whether the response is complete.
+fn join<'a>(codec: &'static dyn Codec, payload: &'a Value) -> Result<(Cow<'a, Value>, bool), WireError> {
     let Some(events) = payload.as_array().filter(|list| list.iter().any(|value| codec.is_chunk(value)))
     else {
-        return Ok(Cow::Borrowed(payload));
+        return Ok((Cow::Borrowed(payload), true));
     };
     let mut stream = Assembly::new(codec);
     events.iter().try_for_each(|event| codec.push(&mut stream, event))?;
-    Ok(Cow::Owned(codec.finish(&mut stream)))
+    let is_complete = codec.is_complete(&stream);
+    Ok((Cow::Owned(codec.finish(&mut stream)), is_complete))
 }

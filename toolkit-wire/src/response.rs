@@ -99,14 +99,16 @@ impl FinishReason {
     #[must_use]
     pub fn parse(word: &str) -> Self {
         match word {
+            // `idle` is a status of Gemini's interactions. Some servers send the name of the model's last token.
             "" | "stop" | "STOP" | "end_turn" | "stop_sequence" | "completed" | "COMPLETE"
-            | "STOP_SEQUENCE" => Self::Stop,
+            | "STOP_SEQUENCE" | "idle" | "eos" | "eos_token" => Self::Stop,
             "tool_calls" | "function_call" | "tool_use" | "TOOL_CALL" | "requires_action" => Self::ToolCalls,
             // Mistral sends `model_length`. Gemini sends `CONTINUATION` and `requires_continuation` if a later
             // request can continue.
             "length"
             | "max_tokens"
             | "model_length"
+            | "incomplete"
             | "MAX_TOKENS"
             | "CONTINUATION"
             | "requires_continuation"
@@ -117,6 +119,7 @@ impl FinishReason {
             | "content_filtered"
             | "guardrail_intervened"
             | "refusal"
+            | "sensitive"
             | "SAFETY"
             | "RECITATION"
             | "LANGUAGE"
@@ -129,12 +132,13 @@ impl FinishReason {
             | "ESCALATION"
             | "PUP_LIMITED_DISABLED"
             | "MODEL_ARMOR" => Self::Refused,
-            // The last two are of DeepSeek, and of vLLM and SGLang.
+            // The last three are of Zhipu, DeepSeek, and of vLLM and SGLang.
             "TIMEOUT"
             | "ERROR"
             | "error"
             | "failed"
             | "cancelled"
+            | "network_error"
             | "insufficient_system_resource"
             | "abort" => Self::Interrupted,
             other => Self::Other(other.to_owned()),
@@ -160,6 +164,16 @@ impl FinishReason {
     #[must_use]
     pub fn is_cut(&self) -> bool {
         matches!(self, Self::Length | Self::Refused | Self::Interrupted)
+    }
+
+    /// Returns whether it is unknown what the provider's word means.
+    pub(crate) fn is_unknown(&self) -> bool {
+        matches!(self, Self::Other(_)) && !self.is_paused()
+    }
+
+    /// Returns whether a call that looks unfinished counts as cut off.
+    pub(crate) fn may_be_cut(&self) -> bool {
+        self.is_cut() || self.is_unknown()
     }
 }
 

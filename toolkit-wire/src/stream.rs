@@ -24,8 +24,8 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StreamEnd {
-    /// The last events. They include calls whose end was not certain before the end of the stream, and calls
-    /// that were cut off.
+    /// The last events. They include calls whose end was not certain before the end of the stream, calls without
+    /// arguments, and calls that were cut off.
     pub events: Vec<StreamEvent>,
     /// The response. It has the same calls as the events, with the same ids.
     ///
@@ -51,6 +51,10 @@ pub struct StreamEnd {
 /// [`push_bytes`](Self::push_bytes). Calls may be interleaved, and their arguments may be split anywhere.
 /// Each call is returned exactly once. If the stream ends in the middle of a call, [`finish`](Self::finish)
 /// returns the incomplete call, and dispatching it gives a result that explains the problem to the model.
+///
+/// A call without arguments is returned last, because its arguments may still follow: some servers send them under
+/// another index or id, or without the name. Arguments that match no call belong to the only call without arguments. If
+/// there are several such calls, they count as cut off.
 ///
 /// ```
 /// use serde_json::json;
@@ -112,13 +116,12 @@ impl StreamAccumulator {
     /// [`WireError`] if the event is not an event of the format, or if it reports a failure of the provider.
     /// Nothing received earlier is lost: push further events, or finish the stream.
     pub fn push(&mut self, event: &Value) -> Result<Vec<StreamEvent>, WireError> {
-        match event {
-            Value::Array(list) => {
-                list.iter().try_for_each(|event| self.codec.push(&mut self.stream, event))?;
-            }
-            event => self.codec.push(&mut self.stream, event)?,
-        }
-        Ok(self.stream.take_events())
+        let events = event.as_array().map_or(std::slice::from_ref(event), Vec::as_slice);
+        let pushed = events.iter().try_for_each(|event| self.codec.push(&mut self.stream, event));
+        // A blocked answer is complete.
+        self.stream.is_broken |=
+            pushed.as_ref().is_err_and(|error| error.report().is_some() && !error.is_blocked());
+        pushed.map(|()| self.stream.take_events())
     }
 
     /// Processes the next bytes of a response body. The bytes may be split anywhere, even within a character.
@@ -181,6 +184,7 @@ impl StreamAccumulator {
     /// A program that saves these parts with each call can send them back after the stream has broken, or after
     /// a restart. Providers of signed thinking refuse a call without the thinking before it. The new parts are in
     /// messages of their own, for example in a further message with the role `assistant` and a list `content`.
+    /// A call without arguments comes after later calls.
     /// In APIs whose messages have other fields than parts, such as Chat Completions, each message repeats these fields.
     ///
     /// ```
@@ -242,7 +246,7 @@ impl StreamAccumulator {
         let (last, failed): (Vec<_>, Vec<_>) = last.into_iter().flatten().partition(Result::is_ok);
         let mut events: Vec<StreamEvent> = last.into_iter().flatten().collect();
         let failure = failed.into_iter().filter_map(Result::err).find(|error| error.report().is_some());
-        let is_complete = self.codec.is_complete(&self.stream);
+        let is_complete = !self.stream.is_broken && self.codec.is_complete(&self.stream);
         let body = self.codec.finish(&mut self.stream);
         events.append(&mut self.stream.take_events());
         let mut response = reading::response(self.codec, &body, Some(self.stream.take_calls()));

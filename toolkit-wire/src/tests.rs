@@ -3,6 +3,7 @@
 mod accepted;
 mod contents;
 mod cut;
+mod deviations;
 mod histories;
 mod pairs;
 mod received;

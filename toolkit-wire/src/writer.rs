@@ -276,8 +276,9 @@ mod tests {
 
     #[test]
     fn repeated_ids_of_a_response_become_distinct() {
-        let call = json!({"id": "same", "type": "function", "function": {"name": "now", "arguments": "{}"}});
-        let message = json!({"role": "assistant", "content": null, "tool_calls": [call, call]});
+        let call = |name: &str| json!({"id": "same", "type": "function", "function": {"name": name, "arguments": "{}"}});
+        let message =
+            json!({"role": "assistant", "content": null, "tool_calls": [call("now"), call("then")]});
         let format = ApiFormat::OpenAiChat;
         let calls = format.parse_calls(&message).unwrap();
         assert_eq!((calls[0].id.as_str(), calls[1].id.as_str()), ("same", "same"));

@@ -51,11 +51,9 @@ impl StreamCodec for Anthropic {
                 if let Some(Value::Object(delta)) = event.get("delta") {
                     overlay(&mut stream.body, delta, |_, _| true);
                 }
-                stop(stream);
             }
             Some("message_stop") => {
-                let is_cut = finish_reason(stream).is_some_and(|reason| reason.is_cut());
-                stream.parts().release(is_cut);
+                let is_cut = finish_reason(stream).is_some_and(|reason| reason.may_be_cut());
                 stream.parts().close_all(is_cut);
             }
             // These are events of OpenAI's Responses API. If they were ignored, their calls would be lost.
@@ -119,6 +117,8 @@ fn call_of(block: &Value) -> Option<WireCall<'_>> {
 }
 
 fn start(stream: &mut Assembly, message: &Fields) {
+    // A later message has a stop reason of its own.
+    stream.body.shift_remove("stop_reason");
     overlay(&mut stream.body, message, |name, _| name != "content");
     let parts = stream.parts();
     for block in message.get("content").and_then(Value::as_array).into_iter().flatten() {
@@ -126,7 +126,6 @@ fn start(stream: &mut Assembly, message: &Fields) {
             end(parts, number);
         }
     }
-    stop(stream);
 }
 
 /// Returns the index in `parts` of the block with the provider's index `index`. If `index` is `None`, returns
@@ -197,12 +196,14 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
         "signature_delta" => ("thinking", "signature", "".into()),
         _ => ("", "", "".into()),
     };
+    let mut number = find(parts, index);
+    if field == "input" {
+        number = parts.receiver(number.filter(|number| parts[*number].growing == field));
+    }
     let lost_start = || (!block.is_empty()).then(|| json!({"type": block}));
-    let number = match find(parts, index) {
-        Some(number) => Some(number),
-        // The event that begins the block is missing.
-        None => begin(parts, index, lost_start().as_ref()),
-    };
+    // The event that begins the block is missing.
+    let index = index.filter(|index| !parts.by_index.contains_key(index));
+    let number = number.or_else(|| begin(parts, index, lost_start().as_ref()));
     let Some(part) = number.map(|number| &mut parts[number]).filter(|part| !part.is_done) else { return };
     match (part.growing, field) {
         ("", _) => {
@@ -236,12 +237,6 @@ fn end(parts: &mut Parts, number: usize) {
     if !parts[number].is_done {
         parts.end(number);
     }
-}
-
-/// Yields the calls that were held back, if the stop reason has arrived.
-fn stop(stream: &mut Assembly) {
-    let reason = finish_reason(stream);
-    stream.stop(reason);
 }
 
 /// Returns the finish reason, if it has arrived.

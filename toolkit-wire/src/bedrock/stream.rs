@@ -37,6 +37,8 @@ impl StreamCodec for Bedrock {
         };
         let index = data.get("contentBlockIndex").and_then(Value::as_u64);
         match kind.as_str() {
+            // A later message has a stop reason of its own.
+            "messageStart" if data.is_object() => drop(stream.body.shift_remove("stopReason")),
             "contentBlockStart" => {
                 if let Some(start) = data.get("start").and_then(begun) {
                     begin(stream.parts(), index, start);
@@ -57,14 +59,12 @@ impl StreamCodec for Bedrock {
                 if let Value::Object(data) = data {
                     overlay(&mut stream.body, data, |_, _| true);
                 }
-                let reason = finish_reason(stream);
-                stream.stop(reason);
             }
             kind if kind.ends_with("Exception") => {
                 let report = Report { code: kind.to_owned(), ..Report::of(data) };
                 return Err(report.into_error(kind, "an event of the response"));
             }
-            // The start of the message states only its role. Unknown future events are ignored.
+            // Unknown future events are ignored.
             _ if data.is_object() => {}
             _ => return Err(WireError::new(kind, "an event of the response")),
         }
@@ -172,12 +172,17 @@ fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
         },
         _ => ("", "".into()),
     };
-    let open = find(parts, index).filter(|number| !parts[*number].is_done);
+    let known = find(parts, index);
+    let open = match kind {
+        "toolUse" => parts.receiver(known.filter(|number| parts[*number].json.get(kind).is_some())),
+        _ => known.filter(|number| !parts[*number].is_done),
+    };
     let number = match open {
         Some(number) => number,
         // The block has ended. A delta after the end of a block is a mistake of the service.
-        None if find(parts, index).is_some() && index.is_some() => return,
+        None if known.is_some() && index.is_some() && kind != "toolUse" => return,
         None => {
+            let index = index.filter(|_| known.is_none());
             let block = match growing {
                 "text" => json!({"text": ""}),
                 "redacted" => json!({"reasoningContent": {"redactedContent": ""}}),

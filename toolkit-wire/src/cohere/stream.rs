@@ -29,6 +29,8 @@ impl StreamCodec for Cohere {
         let [content, call] = ["content", "tool_calls"].map(|kind| format!("{kind}:{index}"));
         match fields.get("type").and_then(Value::as_str) {
             Some("message-start") => {
+                // A later message has a finish reason of its own.
+                stream.body.shift_remove("finish_reason");
                 overlay(&mut stream.body, fields, |name, _| name == "id");
                 if let Value::Object(fields) = message {
                     overlay(&mut stream.message(0).fields, fields, |name, _| !GROWING.contains(&name));
@@ -56,8 +58,6 @@ impl StreamCodec for Cohere {
                 if let Value::Object(delta) = delta {
                     overlay(&mut stream.body, delta, |_, value| !value.is_null());
                 }
-                let reason = finish_reason(stream);
-                stream.stop(reason);
                 if let Some(error) = delta.get("error").filter(|error| !error.is_null()) {
                     return Err(failed("message", "more of the answer", Some(Report::of(error))));
                 }
@@ -112,6 +112,13 @@ impl PartCodec for Cohere {
             field => part.set(field, written),
         }
     }
+
+    /// Sets blank arguments of a complete call to `{}`. Otherwise, the last call before a text would look cut off.
+    fn settle(&self, call: &mut Value) {
+        if call::read(call, false).is_blank() {
+            set_at(call, &["function", "arguments"], "{}");
+        }
+    }
 }
 
 fn plan(stream: &mut Assembly, piece: &str) {
@@ -137,10 +144,21 @@ fn one(part: Option<&Value>) -> Option<&Value> {
 /// Adds a piece to the part with the key `key`. The first piece begins the part.
 fn extend(parts: &mut Parts, key: &str, piece: Option<&Value>) {
     let Some(piece) = piece else { return };
-    let number = match parts.by_item.get(key) {
-        Some(number) => *number,
-        None => begin(parts, key, piece),
-    };
+    let mut known = parts.by_item.get(key).copied();
+    if key.starts_with("tool_calls") {
+        let call = call::read(piece, false);
+        let id = |number: usize| call::read(&parts[number].json, false).id;
+        // Some servers give all calls the same index.
+        let is_same = |number: &usize| match &call.id {
+            Some(_) => call.id == id(*number),
+            None => !parts[*number].is_done && !parts[*number].name.is_empty(),
+        };
+        known = match call.name {
+            "" => parts.receiver(known),
+            _ => known.filter(is_same),
+        };
+    }
+    let number = known.unwrap_or_else(|| begin(parts, key, piece));
     let part = &mut parts[number];
     if part.is_done {
         return;

@@ -150,11 +150,11 @@ fn parts<'a>(content: &'a Fields, path: &str) -> Result<&'a [Value], WireError> 
 }
 
 /// Returns the reason why generation of `candidate` ended.
-fn finish(candidate: &Fields) -> FinishReason {
+pub(super) fn finish(candidate: &Fields) -> FinishReason {
     FinishReason::parse(get(candidate, "finishReason").and_then(Value::as_str).unwrap_or_default())
 }
 
-pub(super) fn is_cut(candidate: &Fields) -> bool {
+fn is_cut(candidate: &Fields) -> bool {
     finish(candidate).is_cut()
 }
 

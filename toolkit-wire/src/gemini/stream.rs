@@ -5,16 +5,17 @@
 
 use super::Gemini;
 use super::call::{beside, function, read, says_something};
-use super::response::{block, failure, hosted, is_cut, no_content, reported_error};
+use super::response::{block, failure, finish, hosted, no_content, reported_error};
 use super::spelling::{get, key, list};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::fields::{Fields, camel, element, field, is_true, object, set, text};
 use crate::hosted::HostedPart;
+use crate::response::FinishReason;
 use crate::stream::assembly::{Assembly, StreamedMessage};
 use crate::stream::merge::overlay;
-use crate::stream::part::{Part, PartCodec};
+use crate::stream::part::{Key, Part, PartCodec};
 use crate::stream::parts::Parts;
 use crate::texts;
 use serde_json::{Value, json};
@@ -45,7 +46,9 @@ impl StreamCodec for Gemini {
 
     fn finish(&self, stream: &mut Assembly) -> Value {
         let mut body = std::mem::take(&mut stream.body);
-        let candidates: Vec<Value> = stream.messages.values_mut().map(finish_candidate).collect();
+        let is_broken = stream.is_broken;
+        let candidates = stream.messages.values_mut().map(|message| finish_candidate(message, is_broken));
+        let candidates: Vec<Value> = candidates.collect();
         if !candidates.is_empty() {
             set(&mut body, "candidates", candidates);
         }
@@ -99,7 +102,6 @@ fn push_candidate(
     if get(candidate, "finishReason").is_none() {
         return Ok(());
     }
-    parts.release(is_cut(candidate));
     let has_calls = parts.iter().any(|part| function(&part.json).is_some());
     match failure(candidate, !parts.is_empty(), has_calls) {
         Some(reason) => Err(no_content(&path(), Some(reason))),
@@ -144,10 +146,12 @@ fn push_call(parts: &mut Parts, call: &WireCall<'_>) {
     let pieces = fields.map_or(&[][..], |fields| list(fields, "partialArgs"));
     let goes_on = fields.and_then(|fields| get(fields, "willContinue")).is_some_and(|value| value == true);
     let is_whole = call.input.is_some() && pieces.is_empty() && !goes_on;
-    let number = match open_call(parts, call, is_whole) {
+    let number = match open_call(parts, call, is_whole).or_else(|| owner(parts, call, !pieces.is_empty())) {
         Some(number) => number,
         None => {
             let number = parts.begin(parts.next, spelled(call.json));
+            let id = call.id.as_deref().unwrap_or_default();
+            parts.learn(number, &Key { call: id, ..Key::default() });
             parts.announce(number);
             if pieces.is_empty() && !goes_on {
                 return parts.end(number);
@@ -172,7 +176,22 @@ fn push_call(parts: &mut Parts, call: &WireCall<'_>) {
     }
     if !goes_on {
         parts.open.retain(|open| *open != number);
-        parts.yield_call(number);
+        parts.end(number);
+    }
+}
+
+/// Returns the ended call to which the arguments of `call` belong. It has no arguments yet, and has the same id or is
+/// the only such call.
+fn owner(parts: &mut Parts, call: &WireCall<'_>, has_pieces: bool) -> Option<usize> {
+    if !has_pieces && call.has_no_arguments() {
+        return None;
+    }
+    let id = call.id.as_deref().unwrap_or_default();
+    let same = parts.by_call.get(id).copied().filter(|number| parts.is_blank(*number));
+    let is_same = same.is_some_and(|number| call.name.is_empty() || parts[number].name == call.name);
+    match same.filter(|_| is_same) {
+        None if call.name.is_empty() => parts.adopt(),
+        same => same.inspect(|number| parts.reopen(*number)),
     }
 }
 
@@ -216,15 +235,16 @@ fn value(piece: &Fields) -> Option<Value> {
     })
 }
 
-fn finish_candidate(message: &mut StreamedMessage) -> Value {
+fn finish_candidate(message: &mut StreamedMessage, is_broken: bool) -> Value {
     let mut candidate = std::mem::take(&mut message.around);
     let mut content = std::mem::take(&mut message.fields);
     // After a finish reason, no call is held back, unless the reason says that the candidate was cut.
-    let is_open = get(&candidate, "finishReason").is_none();
-    message.parts.release(is_open || is_cut(&candidate));
+    let reason = get(&candidate, "finishReason").map(|_| finish(&candidate)).filter(|_| !is_broken);
+    let is_cut = reason.as_ref().is_none_or(FinishReason::may_be_cut);
     // If the model stopped by itself, its calls are finished, even if the final part of a call is missing.
-    message.parts.close_all(get(&candidate, "finishReason").is_none_or(|reason| reason != "STOP"));
-    let parts = message.parts.take_json(is_cut(&candidate));
+    message.parts.close_all(reason.as_ref() != Some(&FinishReason::Stop));
+    message.parts.release(is_cut);
+    let parts = message.parts.take_json(reason.is_some() && is_cut);
     if !parts.is_empty() {
         content.entry("role").or_insert_with(|| "model".into());
         set(&mut content, "parts", parts);

@@ -34,20 +34,12 @@ impl ResponseCodec for GeminiInteractions {
             };
             said.push_str(&texts::of(step, name));
         }
-        response.finish = finish(text(reading.payload, "status"));
+        response.finish = FinishReason::parse(text(reading.payload, "status"));
         // The service does not count the tokens of thoughts as output tokens, and does not count the results of
         // its own tools as input tokens.
         let usage = &mut response.usage;
         usage.input_tokens = usage.input_tokens.saturating_add(usage.tool_tokens);
         usage.output_tokens = usage.output_tokens.saturating_add(usage.reasoning_tokens);
-    }
-}
-
-/// Returns the finish reason for the status of an interaction.
-pub(super) fn finish(status: &str) -> FinishReason {
-    match status {
-        "incomplete" => FinishReason::Length,
-        status => FinishReason::parse(status),
     }
 }
 
@@ -61,7 +53,9 @@ fn message(steps: &[Value], is_cut: bool) -> Message<'_> {
 fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
     let status = fields.get("status").and_then(Value::as_str);
     match (fields.get("steps"), reported_error(fields)) {
-        (Some(Value::Array(steps)), None) => Ok(message(steps, finish(status.unwrap_or_default()).is_cut())),
+        (Some(Value::Array(steps)), None) => {
+            Ok(message(steps, FinishReason::parse(status.unwrap_or_default()).is_cut()))
+        }
         // The interaction has no steps yet.
         (None | Some(Value::Null), None) if status.is_some() && fields.contains_key("id") => {
             Ok(message(&[], false))

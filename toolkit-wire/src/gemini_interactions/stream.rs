@@ -1,6 +1,5 @@
 //! Streamed interactions. Steps are found by their index.
 
-use super::response::finish;
 use super::{GeminiInteractions, call};
 use crate::WireError;
 use crate::call::{WireCall, is_blank};
@@ -24,9 +23,20 @@ impl StreamCodec for GeminiInteractions {
         let index = event.get("index").and_then(Value::as_u64);
         match fields.get("event_type").and_then(Value::as_str) {
             Some("interaction.created" | "interaction.completed") => {
-                let interaction = event.get("interaction").unwrap_or(&Value::Null);
+                let is_end = text(event, "event_type") == "interaction.completed";
+                if !is_end {
+                    // A later interaction has a status of its own.
+                    stream.body.shift_remove("status");
+                }
+                // Some servers write the fields of the interaction beside the type of the event.
+                let interaction = event.get("interaction").unwrap_or(event);
                 if let Value::Object(fields) = interaction {
-                    overlay(&mut stream.body, fields, |name, value| name != "steps" && !value.is_null());
+                    overlay(&mut stream.body, fields, |name, value| {
+                        !matches!(name, "steps" | "event_type" | "event_id") && !value.is_null()
+                    });
+                }
+                if is_end && finish_reason(stream).is_none() {
+                    set(&mut stream.body, "status", "completed");
                 }
                 // A server without streaming sends the complete steps.
                 if stream.parts().is_empty() {
@@ -35,13 +45,11 @@ impl StreamCodec for GeminiInteractions {
                         stream.parts().end(number);
                     }
                 }
-                stop(stream);
             }
             Some("interaction.status_update") => {
                 overlay(&mut stream.body, fields, |name, value| {
                     matches!(name, "status" | "usage" | "continuation_token") && !value.is_null()
                 });
-                stop(stream);
             }
             Some("step.start") => {
                 if let Some(step) = event.get("step").filter(|step| step.is_object()) {
@@ -146,10 +154,18 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
         "arguments_delta" => ("function_call", false),
         kind => (kind, false),
     };
-    let number = match find(parts, index).filter(|number| !parts[*number].is_done) {
+    let known = find(parts, index);
+    let is_call = step == "function_call";
+    let open = if is_call {
+        parts.receiver(known.filter(|number| text(&parts[*number].json, "type").ends_with("_call")))
+    } else {
+        known.filter(|number| !parts[*number].is_done)
+    };
+    let is_known = index.is_some_and(|index| parts.by_index.contains_key(&index));
+    let number = match open {
         Some(number) => number,
-        None if index.is_some_and(|index| parts.by_index.contains_key(&index)) => return,
-        None => begin(parts, index, &json!({"type": step})),
+        None if is_known && !is_call => return,
+        None => begin(parts, index.filter(|_| !is_known), &json!({"type": step})),
     };
     let part = &mut parts[number];
     let is_hosted = step.ends_with("_call") && text(&part.json, "type").ends_with("_call");
@@ -208,14 +224,8 @@ fn push(value: &mut Value, name: &str, more: &[Value]) {
     }
 }
 
-/// Yields the calls that were held back, if the final status has arrived.
-fn stop(stream: &mut Assembly) {
-    let reason = finish_reason(stream);
-    stream.stop(reason);
-}
-
 /// Returns the finish reason, if the interaction has ended.
 fn finish_reason(stream: &Assembly) -> Option<FinishReason> {
     let status = stream.body.get("status")?.as_str()?;
-    (!matches!(status, "in_progress" | "queued")).then(|| finish(status))
+    (!matches!(status, "in_progress" | "queued")).then(|| FinishReason::parse(status))
 }

@@ -5,7 +5,8 @@ use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::error::{failed, reported_error};
-use crate::fields::{list, object, set};
+use crate::fields::{list, object, set, set_at};
+use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::{join, overlay};
 use crate::stream::part::PartCodec;
@@ -29,9 +30,15 @@ impl StreamCodec for Ollama {
         let parts = &mut message.parts;
         parts.say(true, &texts::of(piece, "thinking"));
         parts.say(false, &texts::of(piece, "content"));
-        // Each call is complete.
-        for call in list(piece, "tool_calls") {
-            let number = parts.begin(parts.next, call.clone());
+        // Each call is complete, unless its arguments come without its name.
+        for json in list(piece, "tool_calls") {
+            let call = call::read(json);
+            let known = if call.name.is_empty() && !call.has_no_arguments() { parts.adopt() } else { None };
+            let number = known.unwrap_or_else(|| parts.begin(parts.next, json.clone()));
+            parts.announce(number);
+            if let (Some(_), Some(arguments)) = (known, call.input) {
+                set_at(&mut parts[number].json, &["function", "arguments"], arguments.clone());
+            }
             parts.close(number, false);
         }
         Ok(())
@@ -42,8 +49,12 @@ impl StreamCodec for Ollama {
     }
 
     fn finish(&self, stream: &mut Assembly) -> Value {
+        let reason = stream.body.get("done_reason").and_then(Value::as_str).map(FinishReason::parse);
+        let is_unclear = reason.is_some_and(|reason| reason.is_unknown());
+        let is_cut = stream.is_broken || is_unclear || !self.is_complete(stream);
         let mut body = std::mem::take(&mut stream.body);
         let message = stream.message(0);
+        message.parts.release(is_cut);
         let mut fields = std::mem::take(&mut message.fields);
         let calls = message.parts.take_json(false);
         if !calls.is_empty() {

@@ -54,11 +54,12 @@ impl StreamCodec for OpenAiChat {
 
     fn finish(&self, stream: &mut Assembly) -> Value {
         let mut response = std::mem::take(&mut stream.body);
-        let is_over = stream.is_over;
+        let (is_over, is_broken) = (stream.is_over, stream.is_broken);
         let choices = stream.messages.iter_mut().map(|(index, message)| {
             let reason = message.around.get("finish_reason").and_then(Value::as_str);
-            let is_cut = reason.map_or(!is_over, |reason| FinishReason::parse(reason).is_cut());
-            close(message, is_cut, true);
+            let is_cut = reason.map_or(!is_over, |reason| FinishReason::parse(reason).may_be_cut());
+            close(message, is_cut || is_broken, true);
+            message.parts.release(false);
             finish_choice(*index, message)
         });
         let choices: Vec<Value> = choices.collect();
@@ -125,7 +126,7 @@ fn push_choice(stream: &mut Assembly, json: &Value, at: usize) -> Result<(), Wir
     join(&mut message.around, fields, |name, _| name == "logprobs");
     let reason = text(json, "finish_reason");
     if !reason.is_empty() {
-        close(message, FinishReason::parse(reason).is_cut(), false);
+        close(message, FinishReason::parse(reason).may_be_cut(), false);
     }
     Ok(())
 }
@@ -149,7 +150,7 @@ fn push_message(
     Ok(())
 }
 
-/// Ends the calls of a message and adds them to the events. If `all` is `false`, calls with incomplete
+/// Ends the calls of a message and adds them to the events. If `all` is `false`, calls with incomplete or no
 /// arguments stay open.
 ///
 /// If generation stopped early (`is_cut`), the call with the latest piece and the call with the last index
@@ -166,7 +167,7 @@ fn close(message: &mut StreamedMessage, is_cut: bool, all: bool) {
         piece::push(parts, &legacy, true);
     }
     for number in 0..parts.len() {
-        if all || !parts[number].is_open() {
+        if all || !(parts[number].is_open() || parts.is_blank(number)) {
             let is_last = last.contains(&Some(number)) || number >= count;
             parts.close(number, is_cut && is_last);
         }

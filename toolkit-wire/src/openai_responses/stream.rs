@@ -8,19 +8,20 @@
 mod find;
 mod item;
 
-use super::call::{self, CUSTOM};
+use super::call::{self, CUSTOM, FUNCTION};
 use super::{OpenAiResponses, hosted};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::error::{Report, reported_error};
-use crate::fields::{Fields, kind, object, only, set, text};
+use crate::fields::{Fields, kind, list, object, only, set, text};
 use crate::hosted::HostedPart;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{Part, PartCodec};
 use crate::texts;
 use serde_json::Value;
+use std::collections::HashSet;
 
 impl StreamCodec for OpenAiResponses {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
@@ -56,20 +57,25 @@ impl StreamCodec for OpenAiResponses {
             }
             _ => push_text(stream, name, event),
         }
-        stream.parts().release_passed();
         Ok(())
     }
 
-    fn is_complete(&self, stream: &Assembly) -> bool {
-        // Some servers do not send the event that ends the response.
+    /// Some servers end the stream without the event that ends the response.
+    fn done(&self, stream: &mut Assembly) {
         let mut items = stream.messages.values().flat_map(|message| message.parts.iter()).peekable();
-        stream.is_over || (items.peek().is_some() && items.all(|item| item.is_done || item.has_pieces))
+        if !stream.is_over && items.peek().is_some() && items.all(|item| item.is_done) {
+            set(&mut stream.body, "status", "completed");
+            stream.is_over = true;
+        }
+    }
+
+    fn is_complete(&self, stream: &Assembly) -> bool {
+        stream.is_over
     }
 
     fn finish(&self, stream: &mut Assembly) -> Value {
         if !stream.is_over {
-            let status = if self.is_complete(stream) { "completed" } else { "incomplete" };
-            set(&mut stream.body, "status", status);
+            set(&mut stream.body, "status", "incomplete");
         }
         close_all(stream);
         let output = stream.parts().take_json(false);
@@ -116,8 +122,21 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     let field = if is_whole { place.text } else { "delta" };
     let Some(text) = event.get(field).filter(|text| !text.is_null()).map(texts::whole) else { return };
     let parts = stream.parts();
-    let number = find::find_or_begin(parts, &find::key_of_event(event, kind), false);
+    let key = find::key_of_event(event, kind);
+    let known = find::find(parts, &key, false);
+    if known.is_none() && kind == FUNCTION && text.is_empty() {
+        return;
+    }
+    let is_arguments = kind == FUNCTION && !text.is_empty();
+    let is_late = |number: &usize| is_arguments && parts[*number].is_done && parts.is_blank(*number);
+    let known = known.filter(|number| !is_late(number));
+    let adopted = if is_arguments && known.is_none() { parts.adopt() } else { None };
+    let number = adopted.unwrap_or_else(|| find::known_or_new(parts, known, &key));
     let known = parts[number].texts.entry(place).or_default();
+    // Some servers end a text without repeating it.
+    if is_whole && item::content(&text.into()) < item::content(&known.as_str().into()) {
+        return;
+    }
     let is_new = !is_whole || known.is_empty();
     // Pieces of the old text cannot be taken back.
     let is_other = is_whole && !text.starts_with(known.as_str());
@@ -163,12 +182,13 @@ fn end(stream: &mut Assembly, status: &str, event: &Fields) {
         set(&mut stream.body, "status", status);
     }
     stream.is_over = true;
-    let output = event.get("response").and_then(|response| response.get("output"));
+    let output = event.get("response").map_or(&[][..], |response| list(response, "output"));
+    let listed: HashSet<&str> = output.iter().map(|item| text(item, "call_id")).collect();
     let parts = stream.parts();
-    for (position, item) in output.and_then(Value::as_array).into_iter().flatten().enumerate() {
+    for (position, item) in output.iter().enumerate() {
         if item.is_object() {
-            let number = find::find_listed(parts, &find::key_of_item(item, None), position);
-            parts.place(number, position as u64);
+            let number = find::find_listed(parts, &find::key_of_item(item, None), position, item, &listed);
+            parts[number].position = position as u64;
             parts[number].is_listed = true;
             item::complete(parts, number, item);
         }
@@ -180,8 +200,9 @@ fn end(stream: &mut Assembly, status: &str, event: &Fields) {
 /// The items get the order of the final response. If the final response lists no items, they get the order of
 /// their indices. If an index is missing, they stay in the order of arrival.
 fn close_all(stream: &mut Assembly) {
-    let status = |status: &str| stream.body.get("status").is_some_and(|known| known == status);
-    let (is_complete, is_cut, is_over) = (status("completed"), status("incomplete"), stream.is_over);
+    let is_complete =
+        stream.body.get("status").is_some_and(|status| status == "completed") && !stream.is_broken;
+    let is_over = stream.is_over;
     let parts = stream.parts();
     let is_ordered = parts.iter().any(|item| item.is_listed);
     let is_indexed = parts.iter().all(|item| item.key.index.is_some());
@@ -194,9 +215,14 @@ fn close_all(stream: &mut Assembly) {
         }
     }
     // If the final response lists items, an item known only from fragments is listed there under another id.
-    // Such fragments are removed.
-    parts.arrange(|item| !is_ordered || !item.json.is_null());
-    let last = parts.latest().filter(|_| is_cut);
+    // Such fragments are removed. Those of a call may belong to a listed call without arguments.
+    parts.arrange(|item| !is_ordered || !item.json.is_null() || item.key.kind == FUNCTION);
+    for number in 0..parts.len() {
+        if parts[number].json.is_null() {
+            parts.seal(number, is_complete);
+        }
+    }
+    let last = parts.last().filter(|_| !is_complete);
     for number in 0..parts.len() {
         if Some(number) == last {
             match &mut parts[number] {
@@ -204,7 +230,7 @@ fn close_all(stream: &mut Assembly) {
                 // otherwise. An item that ended before the connection broke is complete.
                 item if text(&item.json, "type") == CUSTOM
                     && text(&item.json, "status") != "incomplete"
-                    && (item.is_yielded() || !is_over && item.is_done) =>
+                    && (item.is_yielded() || !is_over && (item.is_done || item.has_pieces)) =>
                 {
                     item.set("status", "completed");
                 }
@@ -214,6 +240,7 @@ fn close_all(stream: &mut Assembly) {
             }
         }
         parts.seal(number, is_complete);
-        parts.yield_call(number);
+        parts.close(number, false);
     }
+    parts.release(false);
 }

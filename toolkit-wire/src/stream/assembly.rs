@@ -21,6 +21,8 @@ pub(crate) struct Assembly {
     pub(crate) messages: BTreeMap<u64, StreamedMessage>,
     /// Whether the provider announced the end by an event rather than by fields of the body.
     pub(crate) is_over: bool,
+    /// Whether the provider reported an error in an event.
+    pub(crate) is_broken: bool,
     /// Whether events with the pieces of arguments are enabled.
     pub(super) has_argument_events: bool,
 }
@@ -42,6 +44,7 @@ impl Assembly {
             body: Fields::new(),
             messages: BTreeMap::new(),
             is_over: false,
+            is_broken: false,
             has_argument_events: false,
         }
     }
@@ -60,32 +63,28 @@ impl Assembly {
         &mut self.message(0).parts
     }
 
-    /// Yields the calls that were held back in the only message, if `reason` is known.
-    pub(crate) fn stop(&mut self, reason: Option<FinishReason>) {
-        if let Some(reason) = reason {
-            self.parts().release(reason.is_cut());
-        }
+    /// Returns whether a call that looks unfinished was cut off.
+    pub(crate) fn is_cut(&self, reason: Option<&FinishReason>) -> bool {
+        self.is_broken || reason.is_none_or(FinishReason::may_be_cut)
     }
 
     /// Ends the parts of the only message and returns their JSON. If `reason` is `None`, the connection
     /// broke, and what may be cut off counts as cut off.
     pub(crate) fn end(&mut self, reason: Option<FinishReason>) -> Vec<Value> {
-        let is_cut = reason.as_ref().is_some_and(FinishReason::is_cut);
+        let is_cut = self.is_cut(reason.as_ref());
         let parts = self.parts();
-        parts.release(is_cut || reason.is_none());
-        parts.close_all(is_cut || reason.is_none());
-        parts.take_json(is_cut)
+        parts.close_all(is_cut);
+        parts.release(is_cut);
+        parts.take_json(reason.is_some() && is_cut)
     }
 
     /// Returns a copy with the complete parts that earlier copies lack, up to the last complete call.
     pub(super) fn take_complete(&mut self) -> Self {
-        let Self { codec, body, is_over, has_argument_events, messages } = self;
-        let messages = messages.iter_mut().map(|(index, message)| {
+        let messages = self.messages.iter_mut().map(|(index, message)| {
             let (around, fields) = (message.around.clone(), message.fields.clone());
             (*index, StreamedMessage { around, fields, parts: message.parts.take_complete() })
         });
-        let (body, messages) = (body.clone(), messages.collect());
-        Self { codec: *codec, body, messages, is_over: *is_over, has_argument_events: *has_argument_events }
+        Self { messages: messages.collect(), body: self.body.clone(), ..*self }
     }
 
     pub(crate) fn take_events(&mut self) -> Vec<StreamEvent> {

@@ -85,6 +85,8 @@ pub(crate) struct Part {
     pub(crate) is_done: bool,
     /// Whether the final response contains the part.
     pub(crate) is_listed: bool,
+    /// Whether the part is a call that repeats another call or has no name. It is not in the response.
+    pub(super) is_dropped: bool,
     pub(crate) is_announced: bool,
     /// The id of an announced call. Empty for other parts.
     pub(super) id: String,
@@ -143,7 +145,7 @@ impl Part {
     }
 
     /// Returns the arguments received in pieces so far.
-    pub(super) fn arguments(&self) -> &str {
+    pub(crate) fn arguments(&self) -> &str {
         let place = self.texts.iter().find(|(place, _)| matches!(place.field, "arguments" | "input"));
         place.map_or(self.text.as_str(), |(_, text)| text)
     }

@@ -8,7 +8,7 @@ mod complete;
 
 use super::event::StreamEvent;
 use super::part::{Key, Part, PartCodec};
-use crate::call::WireCall;
+use crate::call::{Told, WireCall};
 use crate::fields::set_at;
 use crate::hosted::HostedCalls;
 use crate::ids::CallIds;
@@ -35,15 +35,17 @@ pub(crate) struct Parts {
     pub(crate) current: Option<usize>,
     /// The calls with incomplete arguments. Used in APIs in which most calls are complete from the start.
     pub(crate) open: Vec<usize>,
-    /// The ended calls that may have been cut off, because they have free text or no arguments. They are held back
-    /// until another part or the finish reason arrives.
+    /// The ended calls that look the same whether they are complete or not, because they have free text or no
+    /// arguments. They are held back until the message ends.
     held: Vec<usize>,
+    /// The call that received the last arguments without an owner.
+    adopter: Option<usize>,
+    /// The calls that were returned.
+    told: Told,
     /// The calls of hosted tools, each with the output that has arrived.
     hosted: HostedCalls,
     /// The complete parts that [`take_complete`](Self::take_complete) has not returned.
     complete: Vec<usize>,
-    /// The highest position of a part, and the number of the last part there.
-    highest: Option<(u64, usize)>,
     /// The events to return to the caller of the accumulator.
     pub(crate) events: Vec<StreamEvent>,
     has_argument_events: bool,
@@ -63,9 +65,10 @@ impl Parts {
             current: None,
             open: Vec::new(),
             held: Vec::new(),
+            adopter: None,
+            told: Told::default(),
             hosted: HostedCalls::default(),
             complete: Vec::new(),
-            highest: None,
             events: Vec::new(),
             has_argument_events,
         }
@@ -92,23 +95,11 @@ impl Parts {
         self.parts.len().checked_sub(1)
     }
 
-    /// Returns the number of the part with the highest position.
+    /// Returns the number of the part with the highest position, except parts that are not in the response.
     pub(crate) fn last(&self) -> Option<usize> {
-        self.highest.map(|(_, number)| number)
-    }
-
-    fn find_last(&mut self) {
-        let parts = self.parts.iter().enumerate();
-        self.highest = parts.map(|(number, part)| (part.position, number)).max();
-    }
-
-    /// Sets the position of a part.
-    pub(crate) fn place(&mut self, number: usize, position: u64) {
-        let before = std::mem::replace(&mut self.parts[number].position, position);
-        match self.last() == Some(number) && position < before {
-            true => self.find_last(),
-            false => self.highest = self.highest.max(Some((position, number))),
-        }
+        let parts =
+            self.parts.iter().enumerate().filter(|(_, part)| !part.is_dropped && !self.is_nameless(part));
+        parts.map(|(number, part)| (part.position, number)).max().map(|(_, number)| number)
     }
 
     /// Adds a part and returns its number.
@@ -116,11 +107,9 @@ impl Parts {
         self.parts.push(Part { position, json, ..Part::default() });
         self.next = self.next.max(position.saturating_add(1));
         let number = self.parts.len() - 1;
-        self.highest = self.highest.max(Some((position, number)));
         let call = self.codec.part_call(&self[number].json);
         let name = call.map(|call| call.name.to_owned());
         self[number].name = name.unwrap_or_default();
-        self.release_passed();
         number
     }
 
@@ -181,15 +170,17 @@ impl Parts {
     }
 
     /// Adds the event for the start of a call, with the final name and id of the call. Does nothing if the
-    /// call was announced before.
+    /// call was announced before or has no name. A call with the id of an earlier call may be the same call, so it is
+    /// announced when it has ended.
     pub(crate) fn announce(&mut self, number: usize) {
         let Self { codec, seed, ids, parts, events, .. } = self;
         let part = &mut parts[number];
-        if part.is_announced {
-            return;
-        }
         let Some(call) = codec.part_call(&part.json) else { return };
         let given = call.id;
+        let is_known = |id: &str| ids.contains(id) && !part.is_done;
+        if part.is_announced || part.name.is_empty() || given.as_deref().is_some_and(is_known) {
+            return;
+        }
         part.is_announced = true;
         let id = ids.settle(given.as_deref(), || json!([seed, part.name, part.json]));
         if given.is_none() {
@@ -200,16 +191,30 @@ impl Parts {
         self.say_arguments(number, false);
     }
 
-    /// Ends a part. If the part is a call, the call is returned, unless it may be cut off. Such a call is held back
-    /// until another part follows.
+    /// Ends a part. If the part is a call, the call is returned or held back.
     pub(crate) fn end(&mut self, number: usize) {
         self.seal(number, true);
         self.show_hosted(number);
-        match self.may_be_cut(number) && !self[number].is_yielded() {
-            true => self.held.push(number),
-            false => self.yield_call(number),
+        self.hold_or_yield(number);
+    }
+
+    fn hold_or_yield(&mut self, number: usize) {
+        if !self.is_blank(number) && !self.may_be_cut(number) {
+            if self.is_new(number) {
+                self.yield_call(number);
+            }
+        } else if !self.held.contains(&number) {
+            self.held.push(number);
         }
-        self.release_passed();
+    }
+
+    /// Returns whether a part is not a repeated call or a call without a name. These are dropped.
+    fn is_new(&mut self, number: usize) -> bool {
+        let Self { codec, parts, told, .. } = self;
+        let part = &mut parts[number];
+        let mut is_new = |call: WireCall<'_>| !call.name.is_empty() && told.add(&call);
+        part.is_dropped = !part.is_yielded() && codec.part_call(&part.json).is_some_and(|call| !is_new(call));
+        !part.is_dropped
     }
 
     /// Adds the event for a complete part that belongs to a hosted tool. The event has the call, together
@@ -223,8 +228,7 @@ impl Parts {
     }
 
     /// Adds the event for a complete call, unless the call was returned before.
-    pub(crate) fn yield_call(&mut self, number: usize) {
-        self.seal(number, true);
+    fn yield_call(&mut self, number: usize) {
         if self[number].is_yielded() {
             return;
         }
@@ -244,25 +248,22 @@ impl Parts {
         self.add_complete(number);
     }
 
-    /// Returns each call that was held back and is now followed by another part. The model has continued after such a
-    /// call, so the call is complete.
-    pub(crate) fn release_passed(&mut self) {
-        let last = if self.held.is_empty() { return } else { self.last() };
-        let (held, passed) =
-            std::mem::take(&mut self.held).into_iter().partition(|number| Some(*number) == last);
-        self.held = held;
-        for number in passed {
-            self.yield_call(number);
-        }
-    }
-
-    /// Returns all calls that were held back. If generation stopped early (`is_cut`), the last part is marked as cut
-    /// off.
+    /// Returns all calls that were held back, at the end of the message. If generation stopped early (`is_cut`), the
+    /// last part is marked as cut off. Calls without arguments are marked as well if there are arguments without an
+    /// owner.
     pub(crate) fn release(&mut self, is_cut: bool) {
+        let has_orphans = !self.held.is_empty() && self.parts.iter().any(|part| self.is_orphan(part));
+        let mut held = std::mem::take(&mut self.held);
+        // A call without arguments may repeat another one.
+        held.sort_by_key(|number| self.is_blank(*number));
+        held.retain(|number| self.is_new(*number));
         let last = self.last().filter(|_| is_cut);
-        for number in std::mem::take(&mut self.held) {
+        for number in held {
             if Some(number) == last {
                 self.cut(number);
+            }
+            if has_orphans && self.is_blank(number) {
+                self.set_arguments(number, "{");
             }
             self.yield_call(number);
         }
@@ -274,7 +275,7 @@ impl Parts {
         if self.seal(number, !is_cut) && is_cut {
             self.cut(number);
         }
-        self.yield_call(number);
+        self.hold_or_yield(number);
     }
 
     /// Ends all parts and returns their calls.
@@ -312,6 +313,62 @@ impl Parts {
         let part = &self[number];
         let may_be_cut = |call: WireCall<'_>| call.is_custom || call.is_blank();
         !part.has_pieces && self.codec.part_call(&part.json).is_some_and(may_be_cut)
+    }
+
+    /// Returns whether a part is a call that has a name, but no arguments so far.
+    pub(crate) fn is_blank(&self, number: usize) -> bool {
+        let part = &self[number];
+        !part.name.is_empty()
+            && !part.is_custom
+            && !part.is_yielded()
+            && part.paths.is_none()
+            && matches!(part.arguments().trim(), "" | "{}")
+            && self.codec.part_call(&part.json).is_some_and(|call| call.has_no_arguments())
+    }
+
+    /// Returns the call to which arguments belong that name no open call: the only call without arguments, or the call
+    /// that received the last such arguments. The call is open again. Returns `None` if this cannot be decided.
+    pub(crate) fn adopt(&mut self) -> Option<usize> {
+        let is_latest = |number: &usize| self.parts.iter().skip(number + 1).all(|part| part.name.is_empty());
+        let again = self.adopter.filter(|number| !self[*number].is_yielded() && is_latest(number));
+        let number = again.or_else(|| {
+            let mut blank = (0..self.len()).filter(|number| self.is_blank(*number));
+            blank.next().filter(|_| blank.next().is_none())
+        })?;
+        self.reopen(number);
+        self.adopter = Some(number);
+        Some(number)
+    }
+
+    /// Opens a call again that was held back, because further arguments have arrived.
+    pub(crate) fn reopen(&mut self, number: usize) {
+        self.held.retain(|held| *held != number);
+        self[number].is_done = false;
+    }
+
+    /// Returns the part to which arguments belong: the call `known`, if it is open, or else the call found by
+    /// [`adopt`](Self::adopt).
+    pub(crate) fn receiver(&mut self, known: Option<usize>) -> Option<usize> {
+        known.filter(|number| !self[*number].is_done).or_else(|| self.adopt())
+    }
+
+    /// Returns whether a part is a call without a name.
+    fn is_nameless(&self, part: &Part) -> bool {
+        part.name.is_empty() && self.codec.part_call(&part.json).is_some_and(|call| call.name.is_empty())
+    }
+
+    /// Returns whether a part consists of arguments for which no call was found. Arguments that a call in the final
+    /// response repeats are no such part.
+    fn is_orphan(&self, part: &Part) -> bool {
+        let call = self.codec.part_call(&part.json).filter(|_| self.is_nameless(part));
+        let written = call.filter(|call| !call.has_no_arguments()).map(|call| call.arguments().into_text());
+        let text = written.as_deref().unwrap_or_default();
+        let is_repeated = |known: &Part| {
+            let call =
+                self.codec.part_call(&known.json).filter(|call| known.is_listed && !call.name.is_empty());
+            call.is_some_and(|call| call.arguments().into_text().starts_with(text))
+        };
+        !text.is_empty() && !self.parts.iter().any(is_repeated)
     }
 
     fn set_arguments(&mut self, number: usize, text: &str) {

@@ -9,7 +9,7 @@ use serde_json::json;
 fn every_reason_of_every_provider_is_read() {
     use FinishReason::{Interrupted, Length, Refused, Stop, ToolCalls};
     let other = || FinishReason::Other(String::new());
-    let table: [(&str, &[&str], FinishReason); 29] = [
+    let table: [(&str, &[&str], FinishReason); 35] = [
         ("OpenAI Chat", &["stop"], Stop),
         ("OpenAI Chat", &["tool_calls", "function_call"], ToolCalls),
         ("OpenAI Chat", &["length"], Length),
@@ -22,12 +22,18 @@ fn every_reason_of_every_provider_is_read() {
         ("OpenAI Responses", &["max_output_tokens"], Length),
         ("OpenAI Responses", &["content_filter"], Refused),
         ("OpenAI Responses", &["failed", "cancelled"], Interrupted),
-        ("OpenAI Responses", &["in_progress", "queued", "incomplete", "max_messages", "steered"], other()),
+        ("OpenAI Responses", &["incomplete"], Length),
+        ("OpenAI Responses", &["in_progress", "queued", "max_messages", "steered"], other()),
+        ("Zhipu", &["sensitive"], Refused),
+        ("Zhipu", &["network_error"], Interrupted),
+        ("Together", &["eos"], Stop),
+        ("Hugging Face", &["eos_token"], Stop),
         ("Anthropic", &["end_turn", "stop_sequence"], Stop),
         ("Anthropic", &["tool_use"], ToolCalls),
         ("Anthropic", &["max_tokens", "model_context_window_exceeded"], Length),
         ("Anthropic", &["refusal"], Refused),
         ("Anthropic", &["pause_turn", "compaction"], other()),
+        ("Gemini Interactions", &["idle"], Stop),
         ("Gemini Interactions", &["requires_action"], ToolCalls),
         ("Gemini Interactions", &["requires_continuation", "budget_exceeded"], Length),
         ("Gemini", &["STOP"], Stop),

@@ -1,6 +1,7 @@
 //! Answers of every format, read from one body and from a stream.
 
 mod bodies;
+mod habits;
 
 use crate::{ApiFormat, Response, StreamEvent, WireError};
 use bodies::{Body, body};
@@ -111,16 +112,16 @@ fn answer() -> impl Strategy<Value = Answer> {
 
 /// The texts and calls in the events of a stream.
 #[derive(Debug, Default, PartialEq)]
-struct Heard {
+pub(super) struct Heard {
     text: String,
     reasoning: String,
     refusal: String,
-    calls: Vec<ToolCall>,
+    pub(super) calls: Vec<ToolCall>,
     /// The id, the name and the pieces of the arguments of each call that was announced.
     begun: Vec<(String, String, String)>,
 }
 
-fn hear(events: Vec<StreamEvent>) -> Heard {
+pub(super) fn hear(events: Vec<StreamEvent>) -> Heard {
     let mut heard = Heard::default();
     for event in events {
         match event {
@@ -202,7 +203,12 @@ fn check(format: ApiFormat, answer: &Answer, cuts: &[usize], is_parsed: bool) ->
             prop_assert_eq!(streamed, read, "{}", format);
             // Each part is taken once, with the calls that are complete.
             let native = native_parts(format, &read.native);
-            prop_assert!(native.starts_with(&taken), "{format}: {taken:?} of {native:?}");
+            let mut rest = native.clone();
+            for part in &taken {
+                let place = rest.iter().position(|other| other == part);
+                prop_assert!(place.is_some(), "{format}: {taken:?} of {native:?}");
+                rest.remove(place.unwrap_or_default());
+            }
             let calls = taken.iter().filter(|part| is_native_call(part)).count();
             prop_assert!(native.is_empty() || calls == yielded, "{format}: {taken:?}");
             let Response { text, reasoning, refusal, calls, .. } = read.clone();
@@ -211,6 +217,10 @@ fn check(format: ApiFormat, answer: &Answer, cuts: &[usize], is_parsed: bool) ->
             if answer.end == End::Blocked {
                 heard.refusal.clone_from(&refusal);
             }
+            // A call without arguments is returned last.
+            let place = |id: &str| calls.iter().position(|call| call.id == id);
+            heard.calls.sort_by_key(|call| place(call.id.as_str()));
+            heard.begun.sort_by_key(|(id, ..)| place(id));
             let begun = std::mem::take(&mut heard.begun);
             prop_assert_eq!(begun.len(), calls.len(), "{}", format);
             // Two APIs send the arguments of a call at once.

@@ -71,7 +71,7 @@ fn refused_content_is_made_acceptable() {
             {"type": "text", "text": ""},
             {"type": "text", "text": " \n"},
             call("a", "functions.add", json!("{\"a\": ")),
-            call("b", "", json!([1])),
+            call("b", "/", json!([1])),
             call("c", "f", json!("{\"a\": 1}")),
             call("d", "f", json!("")),
         ]),
@@ -103,9 +103,9 @@ fn a_message_without_content_is_dropped() {
 
 #[test]
 fn calls_and_results_get_the_same_legal_ids() {
-    let blocks = ["functions.add:0", "same", "same", "ok"]
-        .map(|id| json!({"type": "tool_use", "id": id, "name": "f", "input": {}}));
-    let payload = json!(blocks);
+    let ids = ["functions.add:0", "same", "same", "ok"].into_iter().enumerate();
+    let blocks = ids.map(|(at, id)| json!({"type": "tool_use", "id": id, "name": "f", "input": {"at": at}}));
+    let payload = Value::from_iter(blocks);
     let calls = Anthropic.parse_calls(&payload).unwrap();
     let results: Vec<ToolResult> =
         calls.iter().map(|call| ToolResult::of(call, Ok(ToolOutput::text("1")))).collect();

@@ -130,15 +130,14 @@ fn fields_beside_a_call_are_kept() {
 }
 
 #[test]
-fn damaged_calls_are_not_dropped() {
+fn a_call_without_a_name_is_no_call() {
     for broken in [json!(42), json!({}), json!({"name": 1}), json!([]), json!({"id": "x"})] {
         let mut parts: Vec<Value> = (0..10).map(|n| call(&format!("c{n}"), "add", json!({}))).collect();
         parts.insert(5, json!({"functionCall": broken}));
         parts.insert(5, Value::Null);
         for payload in [body(json!(parts)), json!(parts)] {
             let parsed = Gemini.parse_calls(&payload).unwrap();
-            assert_eq!(parsed.len(), 11, "{broken}");
-            assert_eq!(parsed[5].name, "", "{broken}");
+            assert!(parsed.len() == 10 && parsed.iter().all(|call| call.name == "add"), "{broken}");
         }
     }
 }
@@ -202,7 +201,7 @@ fn a_failed_candidate_gives_the_reason_of_the_service() {
     let despite = json!({"candidates": [
         {"content": {"parts": [call("a", "f", json!({}))]}, "finishReason": "MALFORMED_FUNCTION_CALL"},
     ]});
-    check(&despite, &[("a", "f", "{}")]);
+    check(&despite, &[("a", "f", "{")]);
 }
 
 /// A call that was cut off before its first argument is not a call without arguments.

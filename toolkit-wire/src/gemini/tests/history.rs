@@ -49,6 +49,7 @@ fn refused_content_is_made_acceptable() {
         &content(json!([
             {"functionCall": {"name": "a b", "args": "{\"x\": "}},
             {"functionCall": {"name": "1st", "args": [1]}},
+            {"functionCall": {"name": "/"}},
             {"functionCall": 5},
             {"text": ""}, {}, null, {"text": "hi"}, {"text": "", "thought": true},
         ])),

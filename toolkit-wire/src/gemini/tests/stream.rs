@@ -210,7 +210,7 @@ fn candidates_are_kept_apart() {
     let call = |n: u64| json!([{"functionCall": {"name": "f", "args": {"n": n}}}]);
     let (events, end) = run(&[
         json!({"candidates": [part(1, call(1)), part(0, json!([start("g")]))]}),
-        json!({"candidates": [part(0, json!([end()]))]}),
+        json!({"candidates": [part(0, json!([piece("$.a", "x", false), end()]))]}),
     ]);
     let yielded = calls(events.iter().flatten());
     assert_eq!(yielded.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["f", "g"]);
@@ -272,5 +272,5 @@ fn a_call_without_arguments_waits_until_it_is_known_whether_it_was_cut_off() {
     // The end of the call was announced, so it has no arguments.
     check(&[chunk(json!([start("f")])), chunk(json!([end()])), cut], &[("f", "{}")]);
     let (events, _) = run(&[call("f"), call("g")]);
-    assert_eq!((calls(&events[0]).len(), calls(&events[1]).len()), (0, 1));
+    assert_eq!((calls(&events[0]).len(), calls(&events[1]).len()), (0, 0), "arguments may follow");
 }

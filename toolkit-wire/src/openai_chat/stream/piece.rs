@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     let piece = call::read(json, false);
     let known = find(parts, &piece).filter(|number| !is_whole && !is_left_by(&parts[*number], &piece));
+    let is_repeated = || known.is_some_and(|number| is_said_again(&parts[number], &piece));
+    let has_owner = is_whole || !piece.name.is_empty() || text_of(&piece).is_empty() || is_repeated();
+    let known = if has_owner { known } else { parts.receiver(known) };
     if known.is_none() && !is_whole && call::is_empty(&piece) {
         return;
     }
@@ -20,6 +23,7 @@ pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     // Once the model continues with another call, no further arguments arrive for the earlier one.
     if let Some(earlier) = parts.current.replace(number).filter(|earlier| *earlier != number)
         && parts[earlier].is_complete()
+        && !parts.is_blank(earlier)
     {
         parts.close(earlier, false);
     }
@@ -84,7 +88,9 @@ fn is_left_by(part: &Part, piece: &WireCall<'_>) -> bool {
         _ if is_first_text(part, piece) => false,
         "" => has_new_id && part.is_complete() && text_of(piece).trim_start().starts_with('{'),
         name if has_new_id => !(part.is_open() && part.name == name),
-        _ if part.name.is_empty() || part.scan.is_blank() => false,
+        // Arguments came before any name, so they may belong to an earlier call.
+        _ if part.name.is_empty() => !part.scan.is_blank() && given.is_none(),
+        _ if part.scan.is_blank() => false,
         name => {
             let has_more = !text_of(piece).trim().is_empty() && !is_said_again(part, piece);
             part.name != name || (part.is_complete() && has_more)

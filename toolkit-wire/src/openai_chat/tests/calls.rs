@@ -130,7 +130,7 @@ fn an_index_is_kept() {
 }
 
 #[test]
-fn damaged_calls_are_not_dropped() {
+fn a_call_without_a_name_is_no_call() {
     let broken = [
         json!(null),
         json!(42),
@@ -146,8 +146,7 @@ fn damaged_calls_are_not_dropped() {
         calls.insert(5, item.clone());
         for payload in [message(json!(calls)), json!(calls)] {
             let parsed = OpenAiChat.parse_calls(&payload).unwrap();
-            assert_eq!(parsed.len(), 11, "{item}");
-            assert_eq!(parsed[5].name, "", "{item}");
+            assert!(parsed.len() == 10 && parsed.iter().all(|call| call.name == "add"), "{item}");
         }
     }
 }
@@ -160,9 +159,10 @@ fn one_valid_choice_is_enough_to_accept_damaged_choices() {
         let payload = json!({"choices": choices});
         let parsed = OpenAiChat.parse_calls(&payload).unwrap();
         let names: Vec<&str> = parsed.iter().map(|call| call.name.as_str()).collect();
-        assert!(names == ["add", ""] || names == ["", "add"], "{names:?}");
+        assert_eq!(names, ["add"]);
         let history = OpenAiChat.assistant_messages(&payload).unwrap();
-        assert!(history.iter().all(|message| message["tool_calls"][0]["function"]["arguments"] == "{}"));
+        let calls: Vec<&Value> = history.iter().filter_map(|message| message.get("tool_calls")).collect();
+        assert!(calls.len() == 1 && calls[0][0]["function"]["arguments"] == "{}");
     }
     let place = "choices[0].message.tool_calls";
     refuse(&json!({"choices": [broken, broken]}), place, "a list of calls");

@@ -11,7 +11,7 @@ fn free_text_that_was_cut_off_is_not_run() {
     let call = |index: u64, id: &str, input: &str| json!([{"index": index, "id": id, "type": "custom", "custom": {"name": "patch", "input": input}}]);
     let one = pieces(call(0, "a", "*** Begin"));
     let cut = r#"{"input":"*** Begin"#;
-    check(&[one.clone(), stop("length")], &[(1, "a", "patch", cut)]);
+    check(&[one.clone(), stop("length")], &[(2, "a", "patch", cut)]);
     check(std::slice::from_ref(&one), &[(1, "a", "patch", cut)]);
     check(&[one.clone(), json!("[DONE]")], &[(2, "a", "patch", r#"{"input":"*** Begin"}"#)]);
     let (_, end) = run(&[one.clone(), pieces(call(1, "b", "x")), stop("length")]);

@@ -53,7 +53,7 @@ fn refused_content_is_made_acceptable() {
         &one_call(&json!({"name": "functions_add", "arguments": "{\"invalid_arguments\":\"{\\\"a\\\": \"}"})),
     );
     check(
-        &one_call(&json!({"name": null, "arguments": [1]})),
+        &one_call(&json!({"name": "/", "arguments": [1]})),
         &one_call(&json!({"name": "_", "arguments": "{\"invalid_arguments\":\"[1]\"}"})),
     );
 }

@@ -89,8 +89,9 @@ fn ids_of_other_providers_get_nine_characters_in_calls_and_results() {
         answered.iter().map(|message| message["tool_call_id"].as_str().unwrap()).eq(sent.iter().copied())
     );
     // A received message gets the same ids. Without the setting, all ids stay unchanged.
-    let call = |id| json!({"id": id, "type": "function", "function": {"name": "add", "arguments": "{}"}});
-    let message = json!({"role": "assistant", "content": null, "tool_calls": ids.map(call)});
+    let call = |(at, id)| json!({"id": id, "type": "function", "function": {"name": "add", "arguments": at}});
+    let calls = Value::from_iter(["{}", "[]", "1", "2", "3"].into_iter().zip(ids).map(call));
+    let message = json!({"role": "assistant", "content": null, "tool_calls": calls});
     let written = history.assistant_messages(&message).unwrap();
     let received = written[0]["tool_calls"].as_array().unwrap();
     assert!(received.iter().map(|call| call["id"].as_str().unwrap()).eq(sent));

@@ -81,7 +81,7 @@ fn a_call_is_yielded_when_the_model_has_left_it() {
             pieces(json!([piece(1, "{}")])),
             stop("tool_calls"),
         ],
-        &[(4, "a", "add", "{\"x\": 1}"), (6, "b", "sub", "{}")],
+        &[(4, "a", "add", "{\"x\": 1}"), (7, "b", "sub", "{}")],
     );
 }
 
@@ -106,8 +106,8 @@ fn fragments_may_alternate() {
 
 #[test]
 fn a_whole_message_in_one_chunk() {
-    let two = json!([first(0, "a", "add", "{}"), first(1, "b", "sub", "{\"y\": 1}")]);
-    let expected = [(0, "a", "add", "{}"), (0, "b", "sub", "{\"y\": 1}")];
+    let two = json!([first(0, "a", "add", "{\"x\": 1}"), first(1, "b", "sub", "{\"y\": 1}")]);
+    let expected = [(0, "a", "add", "{\"x\": 1}"), (0, "b", "sub", "{\"y\": 1}")];
     check(
         &[json!({"choices": [{"delta": {"role": "assistant", "tool_calls": two}, "finish_reason": "stop"}]})],
         &expected,
@@ -116,7 +116,7 @@ fn a_whole_message_in_one_chunk() {
         {"message": {"role": "assistant", "content": "x", "tool_calls": two}, "finish_reason": "tool_calls"},
     ]});
     check(std::slice::from_ref(&whole), &expected);
-    check(&[pieces(two.clone()), whole], &[(0, "a", "add", "{}"), (1, "b", "sub", "{\"y\": 1}")]);
+    check(&[pieces(two.clone()), whole], &[(0, "a", "add", "{\"x\": 1}"), (1, "b", "sub", "{\"y\": 1}")]);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn all_calls_with_index_zero() {
     );
     check(
         &[pieces(json!([first(0, "a", "now", "")])), pieces(json!([first(0, "b", "now", "")])), stop("stop")],
-        &[(2, "a", "now", ""), (2, "b", "now", "")],
+        &[(3, "a", "now", ""), (3, "b", "now", "")],
     );
 }
 
@@ -146,7 +146,7 @@ fn without_an_index() {
             pieces(more("}")),
             stop("stop"),
         ],
-        &[(3, "a", "f", "{\"x\":1}"), (5, "b", "f", "{}")],
+        &[(3, "a", "f", "{\"x\":1}"), (6, "b", "f", "{}")],
     );
     let (events, _) = run(&[pieces(json!([
         {"function": {"name": "f", "arguments": {"x": 1}}}, {"function": {"name": "f", "arguments": {"x": 2}}},
@@ -179,7 +179,7 @@ fn ids_and_names_that_are_said_in_every_piece() {
             pieces(json!([{"index": 0, "function": {"name": "time"}}])),
             stop("tool_calls"),
         ],
-        &[(2, "a", "get_time", "")],
+        &[(3, "a", "get_time", "")],
     );
 }
 
@@ -229,12 +229,13 @@ fn what_was_cut_off_comes_at_the_end() {
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_not_run() {
     let begun = pieces(json!([first(0, "a", "f", "")]));
-    check(&[begun.clone(), stop("length")], &[(1, "a", "f", "{")]);
+    check(&[begun.clone(), stop("length")], &[(2, "a", "f", "{")]);
+    check(&[begun.clone(), stop("a word of next year")], &[(2, "a", "f", "{")]);
     check(std::slice::from_ref(&begun), &[(1, "a", "f", "{")]);
-    check(&[begun.clone(), stop("tool_calls")], &[(1, "a", "f", "")]);
+    check(&[begun.clone(), stop("tool_calls")], &[(2, "a", "f", "")]);
     check(&[begun.clone(), json!("[DONE]")], &[(2, "a", "f", "")]);
     let next = pieces(json!([first(1, "b", "g", "{}")]));
-    check(&[begun, next, stop("length")], &[(2, "a", "f", ""), (2, "b", "g", "{}")]);
+    check(&[begun, next, stop("length")], &[(3, "a", "f", ""), (3, "b", "g", "{}")]);
 }
 
 #[test]
@@ -263,7 +264,7 @@ fn free_text_is_complete_at_the_end() {
     let more = |input: &str| json!([{"index": 0, "custom": {"input": input}}]);
     check(
         &[pieces(custom("{}")), pieces(more(" *** ")), pieces(more("End")), stop("tool_calls")],
-        &[(3, "c", "patch", r#"{"input":"{} *** End"}"#)],
+        &[(4, "c", "patch", r#"{"input":"{} *** End"}"#)],
     );
 }
 
@@ -282,7 +283,7 @@ fn the_older_function_call() {
             delta(json!({"tool_calls": [call], "function_call": {"name": "add", "arguments": "{}"}})),
             stop("tool_calls"),
         ],
-        &[(1, "a", "add", "{}")],
+        &[(2, "a", "add", "{}")],
     );
 }
 

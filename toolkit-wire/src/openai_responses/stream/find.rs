@@ -1,9 +1,11 @@
 //! Finds the item of an event.
 
+use super::item;
 use crate::fields::text;
 use crate::stream::part::{Key, Part};
 use crate::stream::parts::Parts;
 use serde_json::Value;
+use std::collections::HashSet;
 
 pub(super) fn key_of_item<'a>(item: &'a Value, output_index: Option<&Value>) -> Key<&'a str> {
     let index = output_index.and_then(Value::as_u64);
@@ -28,7 +30,7 @@ pub(super) fn known_or_new(parts: &mut Parts, known: Option<usize>, key: &Key<&s
     parts.learn(number, key);
     let item = &parts[number];
     if let Some(index) = item.key.index.filter(|_| !item.is_listed) {
-        parts.place(number, index);
+        parts[number].position = index;
     }
     number
 }
@@ -40,21 +42,28 @@ pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usi
         let known = &parts[**number].key;
         known.is_same_call(key) || !known.is_elsewhere(key)
     });
-    let by_index = key.index.and_then(|index| parts.by_index.get(&index));
+    let by_any_index = parts.by_item.get(key.item).filter(|_| !is_begin);
+    // An id that belongs to another item outweighs the index.
+    let by_index = key
+        .index
+        .and_then(|index| parts.by_index.get(&index))
+        .filter(|number| by_any_index.is_none() || !parts[**number].key.is_other_item(key));
     // Two calls may have the same `call_id`. A new item with another item id is another call.
-    let by_call = parts.by_call.get(key.call).filter(|number| {
+    // Some servers name the item of an event by its `call_id`.
+    let by_call = parts.by_call.get(key.call).or_else(|| parts.by_call.get(key.item)).filter(|number| {
         let known = &parts[**number].key;
         !(known.is_elsewhere(key) || is_begin && known.is_other_item(key))
     });
     let fits = |number: &usize| {
         let item = &parts[*number];
-        !(item.key.contradicts(key) || is_begin && item.is_done)
+        let is_other = item.is_done || item.json.is_null() && item.key.is_other_item(key);
+        !(item.key.contradicts(key) || is_begin && is_other)
     };
     let latest = || {
         let is_open = |number: &usize| !parts[*number].is_done && fits(number);
         parts.latest().filter(|number| !is_begin && key.is_empty() && is_open(number))
     };
-    [by_item, by_index, by_call].into_iter().flatten().copied().find(fits).or_else(latest)
+    [by_item, by_index, by_call, by_any_index].into_iter().flatten().copied().find(fits).or_else(latest)
 }
 
 /// Returns the index in `parts` of the item at `position` in the final response, creating the item if
@@ -62,7 +71,16 @@ pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usi
 ///
 /// The item is found by its ids, or else by `position`. Items in `parts` that are already matched with
 /// another item of the final response are skipped.
-pub(super) fn find_listed(parts: &mut Parts, key: &Key<&str>, position: usize) -> usize {
+///
+/// Some servers give the calls new ids in the final response. A streamed call whose id is not `listed` is then found by
+/// its name and its arguments.
+pub(super) fn find_listed(
+    parts: &mut Parts,
+    key: &Key<&str>,
+    position: usize,
+    item: &Value,
+    listed: &HashSet<&str>,
+) -> usize {
     let fits = |number: &usize| {
         let fits = |item: &Part| !item.is_listed && !item.key.contradicts(key);
         parts.get(*number).is_some_and(fits)
@@ -71,6 +89,14 @@ pub(super) fn find_listed(parts: &mut Parts, key: &Key<&str>, position: usize) -
     let is_same_call = |number: &usize| parts.get(*number).is_some_and(|item| item.key.is_same_call(key));
     let same_call = at_place.into_iter().flatten().find(is_same_call);
     let by_id = [parts.by_item.get(key.item).copied(), parts.by_call.get(key.call).copied()];
-    let found = [same_call].into_iter().chain(by_id).chain(at_place).flatten().find(fits);
+    let is_renamed = |number: &usize| {
+        let fits = |known: &Part| {
+            !known.is_listed && !listed.contains(known.key.call.as_str()) && item::may_be_same(known, item)
+        };
+        parts.get(*number).is_some_and(fits)
+    };
+    let found = [same_call].into_iter().chain(by_id).flatten().find(fits);
+    let renamed = || at_place.into_iter().flatten().chain(0..parts.len()).find(is_renamed);
+    let found = found.or_else(renamed).or_else(|| at_place.into_iter().flatten().find(fits));
     known_or_new(parts, found, key)
 }

@@ -65,14 +65,35 @@ pub(super) fn end(parts: &mut Parts, key: &Key<&str>, item: &Value) {
     complete(parts, number, item);
 }
 
+/// Returns whether a streamed call and a call in the final response, under another id, may be the same call: the tool is
+/// the same, and the arguments are the same as far as they have arrived.
+pub(super) fn may_be_same(known: &Part, item: &Value) -> bool {
+    let (Some(streamed), Some(listed)) = (read(&known.json, false), read(item, false)) else { return false };
+    let written = streamed.arguments().into_text();
+    let written = if streamed.has_no_arguments() { known.arguments() } else { &written };
+    let json = |text: &str| serde_json::from_str::<Value>(text).ok();
+    let whole = listed.arguments().into_text();
+    streamed.name == listed.name
+        && streamed.is_custom == listed.is_custom
+        && (listed.has_no_arguments()
+            || whole.starts_with(written)
+            || written.trim() == "{}"
+            || json(written).is_some_and(|written| json(&whole) == Some(written)))
+}
+
 /// Replaces a streamed item by the final item that the service sent. If the call in the streamed item was already
 /// returned, a final item with a different call is ignored.
 pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {
     let part = &mut parts[number];
     let is_new = !part.is_done && part.texts.is_empty();
     let mut whole = part.json.as_object().cloned().unwrap_or_default();
-    // An announced id is kept if the final item has none.
-    let is_kept = |name: &str, value: &Value| name != "call_id" || shared::id(Some(value)).is_some();
+    let known = whole.get("arguments").map_or(0, content);
+    // An announced id is kept, and so are arguments that the final item lacks.
+    let is_kept = |name: &str, value: &Value| match name {
+        "call_id" => !part.is_announced && shared::id(Some(value)).is_some(),
+        "arguments" => content(value) >= known,
+        _ => true,
+    };
     overlay(&mut whole, item.as_object().unwrap_or(&Fields::new()), is_kept);
     if whole.get("status").is_some_and(|status| status == "in_progress") {
         set(&mut whole, "status", "completed");
@@ -115,7 +136,7 @@ pub(super) fn close(part: &mut Part, status: &str) {
 }
 
 fn set_item(part: &mut Part, item: Value) {
-    fields::text(&item, "name").clone_into(&mut part.name);
+    part.name = read(&item, false).map(|call| call.name.to_owned()).unwrap_or_default();
     part.json = item;
 }
 
@@ -135,18 +156,27 @@ fn fill(part: &Part, item: &mut Fields, is_final: bool) {
     for field in ["arguments", "input", "summary", "content"] {
         let texts = part.texts.iter().filter(|(place, _)| place.field == field);
         let values: Vec<Value> = texts.map(|(place, text)| block(*place, text)).collect();
-        let says_nothing = |value: &Value| match value {
-            Value::Null => true,
-            Value::String(text) => text.is_empty(),
-            Value::Array(list) => list.is_empty(),
-            _ => false,
-        };
-        if !values.is_empty() && item.get(field).is_none_or(says_nothing) {
+        let streamed = values.iter().map(content).max().unwrap_or_default();
+        if !values.is_empty() && item.get(field).is_none_or(|known| content(known) < streamed) {
             match values.as_slice() {
                 [text @ Value::String(_)] => set(item, field, text.clone()),
                 _ => set(item, field, values),
             }
         }
+    }
+}
+
+/// Returns how much a field of an item contains: nothing (0), an object without arguments (1), or more (2).
+pub(super) fn content(field: &Value) -> u8 {
+    match field {
+        Value::Null => 0,
+        Value::String(text) => match text.trim() {
+            "" => 0,
+            "{}" => 1,
+            _ => 2,
+        },
+        Value::Array(list) if list.is_empty() => 0,
+        _ => 2,
     }
 }
 

@@ -22,12 +22,12 @@ impl Parts {
         self.by_index.clear();
         self.by_call.clear();
         self.current = None;
+        self.adopter = None;
         for number in std::mem::take(&mut self.complete) {
             self.parts[number].is_counted = false;
         }
         self.parts.retain(is_kept);
         self.parts.sort_by_key(|part| part.position);
-        self.find_last();
         let is_complete = |number: &usize| is_complete(self.codec, &self[*number]);
         let complete: Vec<usize> = (0..self.len()).filter(is_complete).collect();
         complete.into_iter().for_each(|number| self.add_complete(number));
@@ -56,7 +56,7 @@ impl Parts {
     /// Returns the JSON of the parts, sorted by position. If generation stopped early (`is_cut`) and the last
     /// part is a complete call, its arguments are written as text. Otherwise, the call would look cut off.
     pub(crate) fn take_json(&mut self, is_cut: bool) -> Vec<Value> {
-        self.arrange(|_| true);
+        self.arrange(|part| !part.is_dropped);
         if let Some(last) = self.latest().filter(|_| is_cut) {
             let call = self.codec.part_call(&self[last].json).filter(|call| !call.is_custom);
             let text = call.and_then(|call| match call.arguments() {
