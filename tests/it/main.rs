@@ -43,6 +43,7 @@ mod middleware_context;
 mod middleware_limits;
 mod names;
 mod one_result;
+mod open_integers;
 mod output_schemas;
 mod outputs;
 mod panics;
