@@ -42,6 +42,7 @@ mod middleware_cache;
 mod middleware_context;
 mod middleware_limits;
 mod names;
+mod one_reading;
 mod one_result;
 mod open_integers;
 mod output_schemas;
