@@ -143,12 +143,14 @@ impl<'a> Names<'a, '_> {
                     self.path.truncate(here);
                 }
             }
-            Kind::Number if self.found.len() < MOST && value.is_other_integer() => {
-                if (self.rounds)(&self.parts(schemas, value)) {
-                    let got = value_in_words(value.text);
-                    let message = format!("expected integer of at most 64 bits, got {got}");
-                    self.found.push(Violation::new(self.path.as_str(), ViolationKind::Constraint, message));
-                }
+            Kind::Number
+                if self.found.len() < MOST
+                    && value.is_other_integer()
+                    && (self.rounds)(&self.parts(schemas, value)) =>
+            {
+                let got = value_in_words(value.text);
+                let message = format!("expected integer of at most 64 bits, got {got}");
+                self.found.push(Violation::new(self.path.as_str(), ViolationKind::Constraint, message));
             }
             _ => {}
         }
