@@ -97,9 +97,11 @@ fn dynamic() -> Arc<dyn Tool> {
     Arc::new(toolkit::DynamicTool::new("dynamic", "", schema, |it: Value| it.to_string()).unwrap())
 }
 
-/// The tools, each with the text around an integer in its arguments, and the path of the integer. The path is `None` if
-/// the type keeps every digit.
-fn cases() -> Vec<(Arc<dyn Tool>, &'static str, &'static str, Option<&'static str>)> {
+/// A tool, the text around an integer in its arguments, and the path of the integer. The path is `None` if the type keeps
+/// every digit.
+type Case = (Arc<dyn Tool>, &'static str, &'static str, Option<&'static str>);
+
+fn cases() -> Vec<Case> {
     vec![
         #[cfg(feature = "jsonschema")]
         (dynamic(), r#"{"it": "#, "}", Some("it")),
