@@ -225,7 +225,7 @@ impl ToolRegistry {
         definition: &'a ToolDefinition,
     ) -> impl Iterator<Item = (&'static str, BuildProblem)> + 'a {
         let state = self.state.as_deref();
-        let is_missing = move |need: &&StateNeed| !state.is_some_and(|state| state.has(need));
+        let is_missing = move |need: &&StateNeed| !need.is_met && !state.is_some_and(|state| state.has(need));
         definition.state_needs().iter().filter(is_missing).filter_map(move |need| {
             let within = state.and_then(|state| state.pointer_around(need)).or(need.within);
             let type_name = need.type_name();
