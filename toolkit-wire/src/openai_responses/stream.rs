@@ -134,7 +134,7 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     let number = adopted.unwrap_or_else(|| find::known_or_new(parts, known, &key));
     let known = parts[number].texts.entry(place).or_default();
     // Some servers end a text without repeating it.
-    if is_whole && item::content(&text.into()) < item::content(&known.as_str().into()) {
+    if is_whole && item::content(&(*text).into()) < item::content(&known.as_str().into()) {
         return;
     }
     let is_new = !is_whole || known.is_empty();
