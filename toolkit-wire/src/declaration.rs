@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolkit_core::name::{ToolName, WireNames};
 use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolSource};
-use toolkit_schema::{SchemaDialect, SchemaLoss};
+use toolkit_schema::{SchemaDialect, SchemaLoss, booleans_to_objects};
 
 /// Options for writing one definition: the spelling of names, strictness, the schema dialect, and the output
 /// schema.
@@ -39,8 +39,10 @@ impl<'a> Draft<'a> {
     }
 
     /// Returns the output schema, if the request includes output schemas.
-    pub(super) fn output(&self) -> Option<&'a Value> {
-        self.definition.output_schema().filter(|_| self.how.outputs)
+    pub(super) fn output(&self) -> Option<Value> {
+        let mut schema = self.definition.output_schema().filter(|_| self.how.outputs)?.clone();
+        booleans_to_objects(&mut schema);
+        Some(schema)
     }
 
     /// Converts the schema of the parameters to the provider's dialect and records the losses. Their paths begin with
