@@ -169,7 +169,7 @@ fn the_description_of_a_parameter_keeps_the_notes_on_its_values() {
     assert_eq!(parameters["properties"]["share"]["default"].to_string(), "0.1");
 }
 
-#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema, ToolParams)]
+#[derive(serde::Serialize, ToolParams)]
 struct Payload {
     data: Value,
     list: Vec<Value>,

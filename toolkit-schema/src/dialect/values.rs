@@ -250,7 +250,8 @@ impl<'a> Subset<'_, '_, 'a> {
             }
         }
         if self.rules.closed && !is_reported && !is_closed && is_empty && !is_root {
-            self.writer.losses.narrow(&node.path, "type", "the provider takes no objects of any members");
+            let reason = "the provider takes no objects of any members";
+            self.writer.losses.narrow(&node.path, "additionalProperties", reason);
         }
     }
 
@@ -286,7 +287,7 @@ impl<'a> Subset<'_, '_, 'a> {
             if items.is_none() {
                 node.set_value("maxItems", &path, json!(0));
             }
-        } else if most != Some(0) && !ends {
+        } else if most != Some(0) && !(ends && elements.is_empty()) {
             let reason = "the provider must know the type of items; strings are taken";
             self.writer.losses.narrow(&path, "items", reason);
         }
