@@ -12,7 +12,7 @@ fn encode(definition: &ToolDefinition, strict: bool) -> EncodedDefinition {
     let names = WireNames::new(FACTS.names, [definition.name.as_str()]);
     OpenAiResponses.encode_definition(
         definition,
-        &Spelling { names: &names, strict, outputs: true, dialect: SchemaDialect::OpenAi },
+        &Spelling { names: &names, strict, outputs: true, dialect: SchemaDialect::OpenAi, parameters: None },
     )
 }
 
