@@ -85,7 +85,7 @@ impl From<Map<String, Value>> for Written {
 }
 
 /// Adds a line to the description of a schema.
-fn add_line(schema: &mut Map<String, Value>, line: &str) {
+pub(super) fn add_line(schema: &mut Map<String, Value>, line: &str) {
     let description = join_lines(schema.get("description").and_then(Value::as_str), line);
     if !description.is_empty() {
         schema.insert("description".to_owned(), description.into());

@@ -5,7 +5,7 @@ use super::node::{Entry, Held, Node};
 use super::remarks::{of_value, quoted, sentence};
 use super::rules::{Literals, Nulls};
 use super::subset::Subset;
-use super::unions::Written;
+use super::unions::{Written, add_line};
 use crate::check::{Scope, check};
 use crate::json::Json;
 use crate::keyword::Keyword;
@@ -94,7 +94,7 @@ impl<'a> Subset<'_, '_, 'a> {
             let remark = of_value("enum", &values.into());
             return Some(self.typed(node.clone(), depth).map(|mut written| {
                 if let (Some(schema), Some(remark)) = (&mut written.schema, remark) {
-                    schema.insert("description".to_owned(), sentence(&[remark]).into());
+                    add_line(schema, &sentence(&[remark]));
                 }
                 written
             }));

@@ -77,6 +77,15 @@ fn gemini_gets_no_empty_values() {
 }
 
 #[test]
+fn a_described_list_of_values_keeps_the_bounds_beside_it() {
+    check(
+        &json!({"type": "integer", "enum": [2, 3, 4], "multipleOf": 2}),
+        &json!({"type": "integer", "description": "A multiple of 2.\nOne of 2, 4."}),
+        &["enum at /properties/p", "multipleOf at /properties/p"],
+    );
+}
+
+#[test]
 fn the_items_after_a_tuple_are_taken_like_the_listed_ones() {
     check(
         &json!({"type": "array", "items": [{"type": "number"}, {"type": "string"}]}),
