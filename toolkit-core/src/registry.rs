@@ -59,6 +59,8 @@ pub struct ToolRegistry {
     timeout: Option<Duration>,
     state: Option<Arc<State>>,
     call_reason: bool,
+    /// Whether a provider refuses the name of a parameter, and so gets another spelling.
+    respells: bool,
     search: Option<Arc<SearchOptions>>,
     /// Problems recorded by `+` and `+=`, such as duplicate names. Operators cannot return errors, so `check`
     /// reports the problems later.
