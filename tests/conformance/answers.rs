@@ -22,7 +22,6 @@ pub(crate) fn named(name: &str) -> Option<fn(&Case<'_>) -> bool> {
         "the id with a digest" => id_with_a_digest,
         "an id of its own" => id_of_its_own,
         "a call with an id of its own" => call_with_an_id_of_its_own,
-        "one call without a name" => one_call_without_a_name,
         "a function call of the same name and arguments" => function_call,
         "the arguments as they came" => arguments_as_they_came,
         "the result as JSON" => result_as_json,
@@ -231,12 +230,6 @@ fn call_with_an_id_of_its_own(case: &Case<'_>) -> bool {
     let function = &case.input["input"]["function"];
     let wanted = json!({"id": case.ours["id"], "name": function["name"], "arguments": function["arguments"]});
     is_own_id(&case.ours["id"]) && *case.ours == read_arguments(&wanted)
-}
-
-/// The arguments with which the stream begins, as a call of the empty name.
-fn one_call_without_a_name(case: &Case<'_>) -> bool {
-    let arguments = &case.input["stream"][0]["arguments_part"];
-    is_own_id(&case.ours[0][0]) && *case.ours == json!([[case.ours[0][0], "", arguments]])
 }
 
 fn function_call(case: &Case<'_>) -> bool {

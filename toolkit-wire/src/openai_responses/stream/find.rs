@@ -1,7 +1,7 @@
 //! Finds the item of an event.
 
-use super::item;
 use crate::fields::text;
+use crate::openai_responses::call::read;
 use crate::stream::part::{Key, Part};
 use crate::stream::parts::Parts;
 use serde_json::Value;
@@ -91,7 +91,7 @@ pub(super) fn find_listed(
     let by_id = [parts.by_item.get(key.item).copied(), parts.by_call.get(key.call).copied()];
     let is_renamed = |number: &usize| {
         let fits = |known: &Part| {
-            !known.is_listed && !listed.contains(known.key.call.as_str()) && item::may_be_same(known, item)
+            !known.is_listed && !listed.contains(known.key.call.as_str()) && may_be_same(known, item)
         };
         parts.get(*number).is_some_and(fits)
     };
@@ -99,4 +99,20 @@ pub(super) fn find_listed(
     let renamed = || at_place.into_iter().flatten().chain(0..parts.len()).find(is_renamed);
     let found = found.or_else(renamed).or_else(|| at_place.into_iter().flatten().find(fits));
     known_or_new(parts, found, key)
+}
+
+/// Returns whether a streamed call and a call in the final response, under another id, may be the same call: the tool is
+/// the same, and the arguments are the same as far as they have arrived.
+fn may_be_same(known: &Part, item: &Value) -> bool {
+    let (Some(streamed), Some(listed)) = (read(&known.json, false), read(item, false)) else { return false };
+    let written = streamed.arguments().into_text();
+    let written = if streamed.has_no_arguments() { known.arguments() } else { &written };
+    let json = |text: &str| serde_json::from_str::<Value>(text).ok();
+    let whole = listed.arguments().into_text();
+    streamed.name == listed.name
+        && streamed.is_custom == listed.is_custom
+        && (listed.has_no_arguments()
+            || whole.starts_with(written)
+            || written.trim() == "{}"
+            || json(written).is_some_and(|written| json(&whole) == Some(written)))
 }

@@ -65,22 +65,6 @@ pub(super) fn end(parts: &mut Parts, key: &Key<&str>, item: &Value) {
     complete(parts, number, item);
 }
 
-/// Returns whether a streamed call and a call in the final response, under another id, may be the same call: the tool is
-/// the same, and the arguments are the same as far as they have arrived.
-pub(super) fn may_be_same(known: &Part, item: &Value) -> bool {
-    let (Some(streamed), Some(listed)) = (read(&known.json, false), read(item, false)) else { return false };
-    let written = streamed.arguments().into_text();
-    let written = if streamed.has_no_arguments() { known.arguments() } else { &written };
-    let json = |text: &str| serde_json::from_str::<Value>(text).ok();
-    let whole = listed.arguments().into_text();
-    streamed.name == listed.name
-        && streamed.is_custom == listed.is_custom
-        && (listed.has_no_arguments()
-            || whole.starts_with(written)
-            || written.trim() == "{}"
-            || json(written).is_some_and(|written| json(&whole) == Some(written)))
-}
-
 /// Replaces a streamed item by the final item that the service sent. If the call in the streamed item was already
 /// returned, a final item with a different call is ignored.
 pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {

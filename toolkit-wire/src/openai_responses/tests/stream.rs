@@ -216,7 +216,6 @@ fn calls_without_an_id_get_one() {
     ];
     let (brought, end) = run(&events);
     let yielded = calls(&brought);
-    assert_eq!(yielded.len(), 2);
     assert_ne!(yielded[0].id, yielded[1].id);
     assert_eq!(OpenAiResponses.parse_calls(&end.body).unwrap(), yielded);
     assert_eq!(run(&events).0, brought);
@@ -309,10 +308,10 @@ fn items_are_kept_as_they_came() {
         json!({"type": "response.custom_tool_call_input.done", "item_id": "ctc_1", "output_index": 2, "input": "*** Begin"}),
         done(2, &custom),
     ];
-    let arguments = r#"{"input":"*** Begin"}"#;
+    let end = [completed(json!({"status": "completed", "output": []}))];
+    let expected = [("c", "p", r#"{"input":"*** Begin"}"#)];
     for count in [5, 6] {
-        let end = completed(json!({"status": "completed", "output": []}));
-        let response = check(&[&events[..count], &[end]].concat(), &[("c", "p", arguments)]);
+        let response = check(&[&events[..count], &end].concat(), &expected);
         assert_eq!(response["output"], json!([thought(), said("Let me see."), custom]));
     }
 }
