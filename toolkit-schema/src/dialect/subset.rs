@@ -15,9 +15,6 @@ use serde_json::{Map, Value, json};
 /// The keywords that apply to values of all types.
 const GENERAL: &[&str] = &["type", "enum", "const", "anyOf", "oneOf", "$ref"];
 
-/// The maximum number of union branches that are compared with each other.
-const COMPARED: usize = 64;
-
 /// Writes normalised schemas in the JSON Schema subset of a provider.
 pub(super) struct Subset<'s, 'w, 'a> {
     pub(super) rules: &'static Rules,
@@ -159,7 +156,7 @@ impl<'a> Subset<'_, '_, 'a> {
             let excerpts: Vec<SchemaRef<'_>> = excerpts.iter().map(SchemaRef::from).collect();
             !are_disjoint(&excerpts)
         };
-        if keyword == "oneOf" && (branches.len() > COMPARED || overlap()) {
+        if keyword == "oneOf" && overlap() {
             self.writer.losses.widen(&path, keyword, "a value may be valid against several of its schemas");
         }
         let mut written = Vec::new();

@@ -8,13 +8,13 @@ use super::SchemaChangeKind::{
 use crate::bounds::compare as compare_numbers;
 use crate::describe::describe_in;
 use crate::disjoint::are_disjoint;
-use crate::effective::{Keywords, allowed_values, effective, without};
+use crate::effective::{Keywords, allowed_values, canonical, effective, without};
 use crate::keyword::{Keyword, held, subschemas};
 use crate::reference::{SchemaRef, escape, target};
 use crate::types::{includes, names, types};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The keywords that set lower bounds (`LEAST`) and upper bounds (`MOST`). A greater lower bound accepts fewer values,
 /// and so does a smaller upper bound.
@@ -33,6 +33,12 @@ const LONG: [&str; 5] = ["properties", "required", "additionalProperties", "pref
 const CONDITIONS: [&str; 5] = ["contains", "minContains", "maxContains", "patternProperties", "not"];
 const IF: [&str; 3] = ["if", "then", "else"];
 
+/// The maximum number of nested schemas that are compared, those behind references included.
+const DEEPEST: usize = 128;
+
+/// The number of schemas that are compared in any case. One more is compared for each byte of the two schemas.
+const STEPS: usize = 10_000;
+
 /// One difference between two schemas.
 pub(super) struct Difference {
     pub(super) path: String,
@@ -43,8 +49,9 @@ pub(super) struct Difference {
 /// Returns all differences. Changed and removed properties come in the order of the older schema, and added properties
 /// come last.
 pub(super) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
-    let mut comparison =
-        Comparison { old, new, path: "#".to_owned(), seen: HashSet::new(), found: Vec::new() };
+    let left = STEPS + old.to_string().len() + new.to_string().len();
+    let (path, seen, found) = ("#".to_owned(), HashSet::new(), Vec::new());
+    let mut comparison = Comparison { old, new, path, seen, left, depth: 0, found };
     comparison.schemas(old, new);
     comparison.found
 }
@@ -58,6 +65,10 @@ struct Comparison<'a> {
     /// The pairs of schemas with references whose comparison has begun. Without this set, the comparison of recursive
     /// schemas would never end.
     seen: HashSet<(String, String)>,
+    /// The number of schemas that may still be compared.
+    left: usize,
+    /// The number of schemas around the current one.
+    depth: usize,
     found: Vec<Difference>,
 }
 
@@ -101,12 +112,21 @@ impl Comparison<'_> {
         if (refers(old) || refers(new)) && !self.seen.insert((old.to_string(), new.to_string())) {
             return;
         }
+        if self.left == 0 || self.depth == DEEPEST {
+            if old != new || !self.leads_to_the_same("items", old) {
+                self.add(Altered, "too many schemas are nested or compared to tell what changed");
+            }
+            return;
+        }
+        self.left -= 1;
+        self.depth += 1;
         match (effective(SchemaRef::new(self.old, old)), effective(SchemaRef::new(self.new, new))) {
             (Some(old), Some(new)) => self.keywords(&old, &new),
             (Some(_), None) => self.add(Narrowed, "no value is accepted any more"),
             (None, Some(_)) => self.add(Widened, "values are accepted now"),
             (None, None) => {}
         }
+        self.depth -= 1;
     }
 
     fn keywords(&mut self, old: &Keywords, new: &Keywords) {
@@ -195,14 +215,14 @@ impl Comparison<'_> {
     fn properties(&mut self, old: &Keywords, new: &Keywords) {
         let keys = |schema| members(schema).into_iter().flat_map(Map::keys);
         let property = |schema, name: &str| members(schema)?.get(name);
-        let is_required =
-            |schema: &Keywords, name: &str| names(schema.get("required")).any(|other| other == name);
+        let [required, newly_required]: [HashSet<&str>; 2] =
+            [old, new].map(|schema| names(schema.get("required")).collect());
         let added = keys(new).filter(|name| property(old, name).is_none());
         for name in keys(old).chain(added) {
             self.below(&["properties", name], |this| match (property(old, name), property(new, name)) {
                 (_, None) => this.add(Removed, "the property is gone"),
                 (Some(before), Some(after)) => {
-                    match (is_required(old, name), is_required(new, name)) {
+                    match (required.contains(&**name), newly_required.contains(&**name)) {
                         (false, true) => this.add(NewlyRequired, "the property must be there now"),
                         (true, false) => this.add(NoLongerRequired, "the property may be left out now"),
                         _ => {}
@@ -210,7 +230,7 @@ impl Comparison<'_> {
                     this.schemas(before, after);
                 }
                 (None, Some(after)) => {
-                    match is_required(new, name) {
+                    match newly_required.contains(&**name) {
                         true => this.add(AddedRequired, "a property was added that must be there"),
                         false => this.add(AddedOptional, "a property was added that may be left out"),
                     }
@@ -223,11 +243,11 @@ impl Comparison<'_> {
         }
         // Required names without a schema in either version.
         let is_bare = |name: &&str| property(old, name).is_none() && property(new, name).is_none();
-        for (one, other, kind, why) in [
-            (new, old, NewlyRequired, "must be there now"),
-            (old, new, NoLongerRequired, "may be left out now"),
+        for (one, others, kind, why) in [
+            (new, &required, NewlyRequired, "must be there now"),
+            (old, &newly_required, NoLongerRequired, "may be left out now"),
         ] {
-            for name in names(one.get("required")).filter(is_bare).filter(|name| !is_required(other, name)) {
+            for name in names(one.get("required")).filter(is_bare).filter(|name| !others.contains(name)) {
                 self.add(kind, format!("the property `{name}` {why}"));
             }
         }
@@ -296,15 +316,21 @@ impl Comparison<'_> {
     }
 
     fn paired_branches(&mut self, keyword: &str, before: &[Value], after: &[Value]) {
-        let mut rest: Vec<&Value> = after.iter().collect();
+        let mut equal: HashMap<String, Vec<usize>> = HashMap::new();
+        for (index, branch) in after.iter().enumerate().rev() {
+            equal.entry(canonical(branch)).or_default().push(index);
+        }
+        let mut rest: Vec<Option<&Value>> = after.iter().map(Some).collect();
         let mut lost = Vec::new();
         for (index, branch) in before.iter().enumerate() {
-            match rest.iter().position(|other| *other == branch) {
+            let at = equal.get_mut(&canonical(branch)).and_then(Vec::pop);
+            match at.and_then(|at| rest.get_mut(at)?.take()) {
                 // Equal branches may contain references to changed schemas.
-                Some(at) => self.branch(keyword, index, branch, rest.remove(at)),
+                Some(other) => self.branch(keyword, index, branch, other),
                 None => lost.push((index, branch)),
             }
         }
+        let rest: Vec<&Value> = rest.into_iter().flatten().collect();
         if let ([(index, before)], [after]) = (lost.as_slice(), rest.as_slice()) {
             self.branch(keyword, *index, before, after);
             return;
@@ -366,10 +392,12 @@ impl Comparison<'_> {
     }
 
     /// Returns whether each reference inside `value` has equal target schemas in both documents.
-    fn leads_to_the_same(&self, keyword: &str, value: &Value) -> bool {
+    fn leads_to_the_same(&mut self, keyword: &str, value: &Value) -> bool {
         let mut seen = HashSet::new();
         let mut open: Vec<&Value> = held(keyword, value).into_iter().map(|inside| inside.schema).collect();
         while let Some(schema) = open.pop() {
+            let Some(left) = self.left.checked_sub(1) else { return false };
+            self.left = left;
             if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
                 && seen.insert(reference)
             {
