@@ -6,15 +6,16 @@ use super::SchemaChangeKind::{
     TypeChanged, Widened,
 };
 use crate::bounds::compare as compare_numbers;
-use crate::describe::describe_in;
-use crate::disjoint::are_disjoint;
-use crate::effective::{Keywords, allowed_values, canonical, effective, without};
+use crate::effective::{Keywords, allowed_values, effective, without};
 use crate::keyword::{Keyword, held, subschemas};
 use crate::reference::{SchemaRef, escape, target};
 use crate::types::{includes, names, types};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+
+mod branches;
 
 /// The keywords that set lower bounds (`LEAST`) and upper bounds (`MOST`). A greater lower bound accepts fewer values,
 /// and so does a smaller upper bound.
@@ -36,8 +37,10 @@ const IF: [&str; 3] = ["if", "then", "else"];
 /// The maximum number of nested schemas that are compared, those behind references included.
 const DEEPEST: usize = 128;
 
-/// The number of schemas that are compared in any case. One more is compared for each byte of the two schemas.
-const STEPS: usize = 10_000;
+/// The work for any two schemas, in schemas to compare and bytes to copy. `STEPS_PER_BYTE` more are allowed for each byte
+/// of the two schemas.
+const STEPS: usize = 1_000_000;
+const STEPS_PER_BYTE: usize = 16;
 
 /// One difference between two schemas.
 pub(super) struct Difference {
@@ -49,7 +52,7 @@ pub(super) struct Difference {
 /// Returns all differences. Changed and removed properties come in the order of the older schema, and added properties
 /// come last.
 pub(super) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
-    let left = STEPS + old.to_string().len() + new.to_string().len();
+    let left = STEPS + STEPS_PER_BYTE * (old.to_string().len() + new.to_string().len());
     let (path, seen, found) = ("#".to_owned(), HashSet::new(), Vec::new());
     let mut comparison = Comparison { old, new, path, seen, left, depth: 0, found };
     comparison.schemas(old, new);
@@ -65,7 +68,7 @@ struct Comparison<'a> {
     /// The pairs of schemas with references whose comparison has begun. Without this set, the comparison of recursive
     /// schemas would never end.
     seen: HashSet<(String, String)>,
-    /// The number of schemas that may still be compared.
+    /// The work that may still be done.
     left: usize,
     /// The number of schemas around the current one.
     depth: usize,
@@ -120,7 +123,13 @@ impl Comparison<'_> {
         }
         self.left -= 1;
         self.depth += 1;
-        match (effective(SchemaRef::new(self.old, old)), effective(SchemaRef::new(self.new, new))) {
+        let (old, new) = (effective(SchemaRef::new(self.old, old)), effective(SchemaRef::new(self.new, new)));
+        for copied in [&old, &new].into_iter().flatten().filter(|keywords| matches!(keywords, Cow::Owned(_)))
+        {
+            let size = copied.iter().map(|(name, value)| name.len() + value.to_string().len());
+            self.left = self.left.saturating_sub(size.sum());
+        }
+        match (old, new) {
             (Some(old), Some(new)) => self.keywords(&old, &new),
             (Some(_), None) => self.add(Narrowed, "no value is accepted any more"),
             (None, Some(_)) => self.add(Widened, "values are accepted now"),
@@ -285,68 +294,6 @@ impl Comparison<'_> {
             let (old, new) = (old.unwrap_or(&anything), new.unwrap_or(&anything));
             self.below(&[keyword], |this| this.schemas(old, new));
         }
-    }
-
-    fn branches(&mut self, keyword: &str, old: &Keywords, new: &Keywords) {
-        let is_all_of = keyword == "allOf";
-        let came = |_| match is_all_of {
-            true => "more is demanded (`allOf`)".to_owned(),
-            false => format!("only some variants are accepted now (`{keyword}`)"),
-        };
-        let went = |_| match is_all_of {
-            true => "less is demanded (`allOf`)".to_owned(),
-            false => format!("the list of variants is gone (`{keyword}`)"),
-        };
-        let (old, new) = (old.get(keyword), new.get(keyword));
-        let list =
-            |branches: Option<&Value>| branches?.as_array().filter(|branches| !branches.is_empty()).cloned();
-        let Some((before, after)) = self.both(list(old), list(new), came, went) else { return };
-        let found = self.found.len();
-        self.paired_branches(keyword, &before, &after);
-        let are_disjoint = |root, branches: &[Value]| {
-            let branches: Vec<_> = branches.iter().map(|branch| SchemaRef::new(root, branch)).collect();
-            are_disjoint(&branches)
-        };
-        if keyword == "oneOf"
-            && self.has_changed_since(found)
-            && !(are_disjoint(self.old, &before) && are_disjoint(self.new, &after))
-        {
-            self.add(Altered, "a value may fit more than one variant (`oneOf`), or no longer");
-        }
-    }
-
-    fn paired_branches(&mut self, keyword: &str, before: &[Value], after: &[Value]) {
-        let mut equal: HashMap<String, Vec<usize>> = HashMap::new();
-        for (index, branch) in after.iter().enumerate().rev() {
-            equal.entry(canonical(branch)).or_default().push(index);
-        }
-        let mut rest: Vec<Option<&Value>> = after.iter().map(Some).collect();
-        let mut lost = Vec::new();
-        for (index, branch) in before.iter().enumerate() {
-            let at = equal.get_mut(&canonical(branch)).and_then(Vec::pop);
-            match at.and_then(|at| rest.get_mut(at)?.take()) {
-                // Equal branches may contain references to changed schemas.
-                Some(other) => self.branch(keyword, index, branch, other),
-                None => lost.push((index, branch)),
-            }
-        }
-        let rest: Vec<&Value> = rest.into_iter().flatten().collect();
-        if let ([(index, before)], [after]) = (lost.as_slice(), rest.as_slice()) {
-            self.branch(keyword, *index, before, after);
-            return;
-        }
-        let (fewer, more) = if keyword == "allOf" { (Widened, Narrowed) } else { (Narrowed, Widened) };
-        let words = |root, branch: &Value| describe_in(root, branch).unwrap_or_else(|| branch.to_string());
-        for (_, branch) in lost {
-            self.add(fewer, format!("gone from `{keyword}`: {}", words(self.old, branch)));
-        }
-        for branch in rest {
-            self.add(more, format!("new in `{keyword}`: {}", words(self.new, branch)));
-        }
-    }
-
-    fn branch(&mut self, keyword: &str, index: usize, old: &Value, new: &Value) {
-        self.below(&[keyword, &index.to_string()], |this| this.schemas(old, new));
     }
 
     /// Compares all keywords that no other method compares. It reports only whether a keyword was added, removed or
