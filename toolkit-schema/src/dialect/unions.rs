@@ -25,11 +25,13 @@ impl Written {
         let nullable = branches.iter().any(|branch| branch.nullable);
         let mut different: Vec<Map<String, Value>> = Vec::new();
         let mut seen = HashSet::new();
+        let mut values: HashSet<String> = HashSet::new();
         for schema in branches.into_iter().filter_map(|branch| branch.schema).flat_map(branches_of) {
             if seen.insert(schema.to_string())
                 && let Value::Object(schema) = schema
-                && !different.last_mut().is_some_and(|last| adopt_values(last, &schema))
+                && !different.last_mut().is_some_and(|last| adopt_values(last, &schema, &mut values))
             {
+                values = listed(&schema).unwrap_or_default().iter().map(Value::to_string).collect();
                 different.push(schema);
             }
         }
@@ -85,10 +87,15 @@ fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     }
 }
 
-/// Adds the values listed in `more` to the values listed in `list`. Returns whether this was possible.
+/// Adds the values listed in `more` to the values listed in `list`. Returns whether this was possible. `known` contains
+/// the texts of all values in `list`.
 ///
 /// The two schemas must have the same `type`, and no other keywords than `type`, `enum` and `const`.
-fn adopt_values(list: &mut Map<String, Value>, more: &Map<String, Value>) -> bool {
+fn adopt_values(
+    list: &mut Map<String, Value>,
+    more: &Map<String, Value>,
+    known: &mut HashSet<String>,
+) -> bool {
     let only_lists = |schema: &Map<String, Value>| {
         schema.keys().all(|keyword| matches!(keyword.as_str(), "type" | "enum" | "const"))
     };
@@ -103,7 +110,7 @@ fn adopt_values(list: &mut Map<String, Value>, more: &Map<String, Value>) -> boo
     };
     let Some(mut values) = own else { return false };
     for other in others {
-        if !values.contains(&other) {
+        if known.insert(other.to_string()) {
             values.push(other);
         }
     }

@@ -9,6 +9,7 @@ use super::unions::Written;
 use crate::keyword::Keyword;
 use crate::types::{includes, type_of};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// An unfinished schema for values of one JSON type.
@@ -76,10 +77,10 @@ impl<'a> Subset<'_, '_, 'a> {
         let (only, among) = (value_of(only), value_of(among));
         let among = among.as_ref().and_then(Value::as_array);
         let mut values = match only {
-            Some(only) => vec![only],
+            Some(only) if among.is_none_or(|among| among.contains(&only)) => vec![only],
+            Some(_) => Vec::new(),
             None => among.cloned().unwrap_or_default(),
         };
-        values.retain(|value| among.is_none_or(|among| among.contains(value)));
         if let Some(names) = node.types() {
             values.retain(|value| names.iter().any(|name| includes(name, type_of(value))));
         }
@@ -197,9 +198,10 @@ impl<'a> Subset<'_, '_, 'a> {
 
     fn object(&mut self, node: &Node<'a>, depth: usize, draft: &mut Draft) {
         let required = node.required();
+        let all_required: HashSet<&str> = required.iter().copied().collect();
         let mut properties = Map::new();
         for (name, property) in node.named("properties") {
-            let is_required = required.contains(name);
+            let is_required = all_required.contains(name);
             match self.schema(property, depth + 1, self.rules.all_required && !is_required) {
                 Some(property) => drop(properties.insert((*name).to_owned(), property)),
                 None if is_required => {
