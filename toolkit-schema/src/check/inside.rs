@@ -26,7 +26,11 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         if is_decoded {
             self.inspect_repeated(schema, members);
         }
+        self.left = self.left.saturating_sub(members.len());
         for (index, (name, value)) in members.iter().enumerate() {
+            if self.left == 0 || self.found.len() >= self.most {
+                break;
+            }
             let path = self.path.len();
             self.path.extend([if path == 0 { "" } else { "." }, name]);
             let start = aliases.partition_point(|(of, ..)| *of < index);
