@@ -23,8 +23,11 @@ fn name(index: usize) -> Value {
     format!("n{index}").into()
 }
 
+/// A name, and a schema by its start and its size.
+type Kind = (&'static str, fn(usize, usize) -> Value);
+
 /// Schemas with `size` of something, by what they have many of.
-fn schemas() -> Vec<(&'static str, fn(usize, usize) -> Value)> {
+fn schemas() -> Vec<Kind> {
     fn tagged(index: usize) -> Value {
         json!({"type": "object", "properties": {"kind": {"const": name(index)}}, "required": ["kind"]})
     }
@@ -67,7 +70,7 @@ fn schemas() -> Vec<(&'static str, fn(usize, usize) -> Value)> {
 }
 
 /// Schemas with `size` references, to one schema and to one another.
-fn references() -> Vec<(&'static str, fn(usize, usize) -> Value)> {
+fn references() -> Vec<Kind> {
     vec![
         ("references", |start, size| {
             let properties = named(start, size, |it| json!({"$ref": "#/$defs/A", "title": it.to_string()}));
