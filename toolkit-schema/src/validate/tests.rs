@@ -170,3 +170,12 @@ fn older_drafts_are_recognized_by_their_name() {
     });
     check(&schema, &json!(["x"]), &["[0]: expected integer, got string \"x\""]);
 }
+
+#[test]
+fn a_value_that_could_exhaust_the_stack_of_the_validator_is_not_valid() {
+    let schema = CompiledSchema::new(&json!({"items": {"$ref": "#"}})).unwrap();
+    let nested = |levels| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    assert!(schema.is_valid(&nested(127)));
+    assert!(!schema.is_valid(&nested(128)));
+    assert_eq!(schema.violations(&nested(128)).len(), 1);
+}
