@@ -97,11 +97,10 @@ impl CompiledSchema {
     /// This method is called if [`violations`](crate::violations) found nothing, because it does not check the violated
     /// keyword. If an explanation would take too long, the violation has a general message.
     fn found_by_validator(&self, value: &Value) -> Vec<Violation> {
-        // To explain recursive unions, the validator needs time exponential in the depth of the value.
+        // To explain recursive schemas, the validator may need time and memory exponential in the depth of the value.
         let text = self.schema.to_string();
         let is_recursive = text.contains("Ref\"") || text.contains("$ref\"");
-        let is_long = is_recursive && (text.contains("anyOf\"") || text.contains("oneOf\""));
-        let first = if is_long { None } else { self.validator.iter_errors(value).next() };
+        let first = if is_recursive { None } else { self.validator.iter_errors(value).next() };
         let Some(error) = first else {
             let message = "the value does not conform to the schema";
             return vec![Violation::new("", ViolationKind::Constraint, message)];
