@@ -131,7 +131,7 @@ fn formats(input: Input, schema: &Value, value: &Value) {
     for format in ApiFormat::ALL {
         on_small_stack(format.name(), input, || {
             let calls =
-                [ToolCall::new("1", "tool", text.clone()), ToolCall::new("2", "tool", "[".repeat(100_000))];
+                [ToolCall::new("1", "tool", text.clone()), ToolCall::new("2", "tool", "[".repeat(10_000))];
             let output = ToolOutput::json(value).map_err(ToolError::invalid_output);
             let results = calls.each_ref().map(|call| ToolResult::of(call, output.clone()));
             let mut history = format.encode_calls(&calls, &names);

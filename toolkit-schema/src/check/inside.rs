@@ -14,6 +14,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ptr;
 
+/// Looking up this number of members counts as applying one schema.
+const MEMBERS_PER_STEP: usize = 16;
+
 impl<'a, 'v> Search<'a, 'v, '_> {
     pub(super) fn inspect_members(
         &mut self,
@@ -26,7 +29,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         if is_decoded {
             self.inspect_repeated(schema, members);
         }
-        self.left = self.left.saturating_sub(members.len());
+        self.left = self.left.saturating_sub(members.len() / MEMBERS_PER_STEP);
         for (index, (name, value)) in members.iter().enumerate() {
             if self.left == 0 || self.found.len() >= self.most {
                 break;
