@@ -31,7 +31,7 @@ pub(crate) fn whole(format: ApiFormat, calls: &[Asked]) -> Value {
             json!({"id": "msg_1", "type": "message", "role": "assistant", "content": content,
                 "stop_reason": "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1}})
         }
-        ApiFormat::Gemini => google(calls),
+        ApiFormat::Gemini => google(calls, true),
         ApiFormat::Ollama => ollama(calls, true),
         ApiFormat::GeminiInteractions => {
             let step = |(at, call)| interaction_step(at, call, &call.arguments);
@@ -66,7 +66,10 @@ pub(crate) fn stream(format: ApiFormat, calls: &[Asked], chance: &mut Chance) ->
     let events = match format {
         ApiFormat::OpenAiResponses => responses_events(calls, chance),
         ApiFormat::Anthropic => anthropic_events(calls, chance),
-        ApiFormat::Gemini => calls.chunks(2).map(google).collect(),
+        ApiFormat::Gemini => {
+            let last = calls.len().div_ceil(2);
+            calls.chunks(2).enumerate().map(|(at, calls)| google(calls, at + 1 == last)).collect()
+        }
         ApiFormat::Cohere => cohere_events(calls, chance),
         ApiFormat::GeminiInteractions => interaction_events(calls, chance),
         ApiFormat::Ollama => {
@@ -100,12 +103,17 @@ fn chat_call(index: usize, call: &Asked) -> Value {
     json!({"id": id(index), "type": "function", "function": function})
 }
 
-fn google(calls: &[Asked]) -> Value {
+/// One event of a stream. The last one has the finish reason, as a whole response does.
+fn google(calls: &[Asked], is_last: bool) -> Value {
     let parts: Vec<Value> = calls
         .iter()
         .map(|call| json!({"functionCall": {"name": call.name, "args": call.arguments}, "thoughtSignature": "c2ln"}))
         .collect();
-    json!({"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}]})
+    let mut candidate = json!({"content": {"role": "model", "parts": parts}, "index": 0});
+    if is_last {
+        candidate["finishReason"] = "STOP".into();
+    }
+    json!({"candidates": [candidate]})
 }
 
 fn ollama(calls: &[Asked], is_done: bool) -> Value {

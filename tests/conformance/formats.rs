@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 use toolkit_core::ToolDefinition;
-use toolkit_core::name::WireNames;
+use toolkit_core::name::{NameRule, WireNames};
+use toolkit_core::tool::parameter_names;
 use toolkit_wire::{ApiFormat, DefinitionOptions, DefinitionReport};
 
 use crate::vectors::{self, entry, text};
@@ -16,7 +17,25 @@ pub(crate) fn format(provider: &str) -> Result<ApiFormat, String> {
 pub(crate) fn encoded(format: ApiFormat, definition: &ToolDefinition) -> (Value, DefinitionReport) {
     let names = WireNames::new(format.name_rule(), [definition.name.as_str()]);
     let tools = format.encode_definitions([definition], &names, &DefinitionOptions::default());
-    (tools.to_value()[0].clone(), tools.report().clone())
+    let mut tool = tools.to_value()[0].clone();
+    let (place, key) = places(format);
+    if let Some(schema) = tool.pointer_mut(place).and_then(|fields| fields.get_mut(key)) {
+        own_names(schema, &definition.parameters);
+    }
+    (tool, tools.report().clone())
+}
+
+/// Gives the parameters the names that they have in `own`. A provider refuses names such as `$ref`.
+fn own_names(schema: &mut Value, own: &Value) {
+    let names = NameRule::COMMON_PARAMETERS.map(|rule| parameter_names(rule, own));
+    let unspell =
+        |name: &str| names.iter().fold(name.to_owned(), |name, names| names.unspell(&name).to_owned());
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        *properties = std::mem::take(properties).into_iter().map(|(name, of)| (unspell(&name), of)).collect();
+    }
+    for name in schema.get_mut("required").and_then(Value::as_array_mut).into_iter().flatten() {
+        *name = unspell(name.as_str().unwrap_or_default()).into();
+    }
 }
 
 /// A row for each provider in the entry `by`, which holds an answer for each.

@@ -10,7 +10,7 @@ mod equal;
 mod lanes;
 mod made;
 mod names;
-mod random;
+pub(crate) mod random;
 mod reader;
 mod unions;
 mod values;

@@ -183,6 +183,18 @@ fn repeats_a_name(text: &str) -> bool {
     names.len() < members.len() || members.iter().any(|(_, member)| repeats_a_name(member.get()))
 }
 
+/// Whether a `Value` holds another integer than the text somewhere.
+fn rounds_an_integer(text: &str) -> bool {
+    if let Ok(items) = serde_json::from_str::<Vec<Box<RawValue>>>(text) {
+        return items.iter().any(|item| rounds_an_integer(item.get()));
+    }
+    if let Ok(Members(members)) = serde_json::from_str(text) {
+        return members.iter().any(|(_, member)| rounds_an_integer(member.get()));
+    }
+    let held = serde_json::from_str::<serde_json::Value>(text).ok().filter(|_| !text.starts_with('"'));
+    held.is_some_and(|held| integer(text).is_some_and(|exact| integer(&held.to_string()) != Some(exact)))
+}
+
 /// The types that ignore no member.
 const KEEP_EVERY_NAME: [&str; 4] = ["of_map", "of_keyed", "of_closed", "of_any"];
 
@@ -197,7 +209,8 @@ proptest! {
             let (decoded, repeats) = (decode(&text), repeats_a_name(&text));
             let strict = call(&strictly, &text);
             let ignores = repeats && !KEEP_EVERY_NAME.contains(&name) && strict.as_ref().ok() == decoded.as_ref();
-            let expected = decoded.filter(|_| !repeats || ignores);
+            let rounds = name == "of_any" && rounds_an_integer(&text);
+            let expected = decoded.filter(|_| (!repeats || ignores) && !rounds);
             prop_assert_eq!(strict.as_ref().ok(), expected.as_ref(), "{} {}: {:?}", name, text, strict);
             let lenient = call(&leniently, &text);
             if expected.is_some() {

@@ -324,3 +324,41 @@ async fn registries_with_different_state_share_no_output() {
         assert_eq!(texts(&results), [user.to_string()]);
     }
 }
+
+struct Runs(AtomicUsize);
+
+/// Returns the user, and how often it ran.
+#[tool]
+fn whose(#[state] user: &User, #[state] runs: &Runs) -> String {
+    format!("{} {}", user.0, runs.0.fetch_add(1, Ordering::Relaxed) + 1)
+}
+
+/// Returns how often it ran.
+#[tool]
+fn nobodys(#[state] runs: &Runs) -> usize {
+    runs.0.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+#[tokio::test]
+async fn a_call_of_a_run_is_answered_unless_its_tool_reads_other_state_of_the_run() {
+    let tools = || ToolRegistry::from_tools(tools![whose, nobodys]).unwrap();
+    let runs = || Runs(AtomicUsize::new(0));
+    let plain = tools().with_state(runs()).with_run_state::<User>();
+    // The state of a run also takes the place of the own state of merged tools.
+    let merged =
+        ToolRegistry::new().with_run_state::<User>() + tools().with_state(runs()).with_state(User(9));
+    for registry in [plain, merged] {
+        let cache = Cache::new(10).for_tool("*").unwrap();
+        let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(cache);
+        let of = |user| dispatcher.clone().with_run(RunContext::new().with_state(User(user)));
+        let (first, second) = (of(1), of(2));
+        let mut answers = Vec::new();
+        for (run, tool) in
+            [&first, &first, &second, &second].into_iter().zip(["whose", "whose", "whose", "nobodys"])
+        {
+            answers.extend(texts(&run.dispatch([ToolCall::new("1", tool, "{}")]).await));
+        }
+        answers.extend(texts(&first.dispatch([ToolCall::new("1", "nobodys", "{}")]).await));
+        assert_eq!(answers, ["1 1", "1 1", "2 2", "3", "3"]);
+    }
+}

@@ -1,8 +1,8 @@
 //! Definitions are converted to every format and back: every loss is in the report.
 
 use proptest::prelude::*;
-use toolkit::definition::ToolSource;
-use toolkit::name::WireNames;
+use toolkit::definition::{ToolSource, parameter_names};
+use toolkit::name::{NameRule, WireNames};
 use toolkit::serde_json::{Map, Value, json};
 use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolMetadata, ToolName};
 
@@ -66,6 +66,20 @@ fn definition() -> impl Strategy<Value = ToolDefinition> {
     )
 }
 
+/// Returns the parameters with the names that they have in `own`. A provider refuses the name `$ref`.
+fn own_names(mut parameters: Value, own: &Value) -> Value {
+    let names = NameRule::COMMON_PARAMETERS.map(|rule| parameter_names(rule, own));
+    let unspell =
+        |name: &str| names.iter().fold(name.to_owned(), |name, names| names.unspell(&name).to_owned());
+    if let Some(properties) = parameters["properties"].as_object_mut() {
+        *properties = std::mem::take(properties).into_iter().map(|(name, of)| (unspell(&name), of)).collect();
+    }
+    for name in parameters.get_mut("required").and_then(Value::as_array_mut).into_iter().flatten() {
+        *name = unspell(name.as_str().unwrap()).into();
+    }
+    parameters
+}
+
 proptest! {
     #[test]
     fn every_loss_is_in_the_report(definition in definition(), json_schema: bool) {
@@ -79,7 +93,8 @@ proptest! {
 
             prop_assert_eq!(names.unspell(back.name.as_str()), definition.name.as_str());
             prop_assert_eq!(&back.description, &definition.description);
-            prop_assert!(lost("/parameters") || back.parameters == definition.parameters, "{format}: {}", back.parameters);
+            let parameters = own_names(back.parameters.clone(), &definition.parameters);
+            prop_assert!(lost("/parameters") || parameters == definition.parameters, "{format}: {}", back.parameters);
             prop_assert!(lost("/metadata/owner~11") || back.metadata.meta == definition.metadata.meta, "{format}");
             prop_assert!(lost("/type") || back.metadata.source == definition.metadata.source, "{format}");
             prop_assert!(lost("/defer") || back.metadata.defer == definition.metadata.defer, "{format}");

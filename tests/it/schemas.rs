@@ -168,3 +168,27 @@ fn the_description_of_a_parameter_keeps_the_notes_on_its_values() {
     assert_eq!(parameters["properties"]["by"]["type"], json!(["integer", "null"]));
     assert_eq!(parameters["properties"]["share"]["default"].to_string(), "0.1");
 }
+
+#[derive(serde::Serialize, ToolParams)]
+struct Payload {
+    data: Value,
+    list: Vec<Value>,
+    map: BTreeMap<String, Value>,
+}
+
+/// Sends a payload.
+#[tool]
+fn send(payload: Payload, any: Value) -> Payload {
+    let _ = any;
+    payload
+}
+
+#[test]
+fn a_schema_of_any_value_is_an_empty_object() {
+    let tool = send::tool();
+    let parameters = &tool.definition().parameters;
+    let payload = json!({"data": {}, "list": {"type": "array", "items": {}}, "map": {"type": "object", "additionalProperties": true}});
+    assert_eq!(parameters["properties"]["payload"]["properties"], payload);
+    assert_eq!(parameters["properties"]["any"], json!({}));
+    assert_eq!(tool.definition().output_schema().unwrap()["properties"], payload);
+}

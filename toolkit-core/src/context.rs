@@ -17,6 +17,8 @@ pub(crate) use grants::Grants;
 use run::Redaction;
 pub use run::{Progress, RunContext};
 pub use session::{Session, SessionMap};
+#[cfg(feature = "cache")]
+pub(crate) use state::SeenState;
 pub use state::{State, StateNeed};
 
 use crate::call::CallId;

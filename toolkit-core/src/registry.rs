@@ -59,6 +59,8 @@ pub struct ToolRegistry {
     timeout: Option<Duration>,
     state: Option<Arc<State>>,
     call_reason: bool,
+    /// Whether a provider refuses the name of a parameter, and so gets another spelling.
+    respells: bool,
     search: Option<Arc<SearchOptions>>,
     /// Problems recorded by `+` and `+=`, such as duplicate names. Operators cannot return errors, so `check`
     /// reports the problems later.
@@ -225,7 +227,7 @@ impl ToolRegistry {
         definition: &'a ToolDefinition,
     ) -> impl Iterator<Item = (&'static str, BuildProblem)> + 'a {
         let state = self.state.as_deref();
-        let is_missing = move |need: &&StateNeed| !state.is_some_and(|state| state.has(need));
+        let is_missing = move |need: &&StateNeed| !need.is_met && !state.is_some_and(|state| state.has(need));
         definition.state_needs().iter().filter(is_missing).filter_map(move |need| {
             let within = state.and_then(|state| state.pointer_around(need)).or(need.within);
             let type_name = need.type_name();

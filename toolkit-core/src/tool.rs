@@ -20,6 +20,7 @@ mod metadata;
 mod provider;
 mod rewriting;
 mod run;
+mod spelled;
 mod toolset;
 
 pub use adapted::AdaptedTool;
@@ -39,6 +40,8 @@ pub use future::ToolFuture;
 pub use metadata::{Locality, ToolIcon, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
 pub(crate) use run::{Started, start};
+pub use spelled::parameter_names;
+pub(crate) use spelled::{has_refused_parameter, own_parameter_names};
 pub use toolset::{BlockTools, MoreTools, Toolset, ToolsetWithoutExtends};
 
 use crate::context::ToolContext;

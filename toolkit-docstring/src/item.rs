@@ -15,6 +15,8 @@ pub(crate) struct Item<'a> {
     pub(crate) text: &'a str,
     /// `true` if the line begins with a bullet.
     pub(crate) bulleted: bool,
+    /// The number of lines up to the end of the type.
+    pub(crate) height: usize,
 }
 
 impl<'a> Item<'a> {
@@ -30,7 +32,7 @@ impl<'a> Item<'a> {
         };
         let unseparated = || (bulleted && (last.marked || rest.is_empty())).then_some(rest);
         let text = strip_separator(rest, last.open).or_else(unseparated)?;
-        Some(Self { names, spec, text: text.trim(), bulleted })
+        Some(Self { names, spec, text: text.trim(), bulleted, height: 1 })
     }
 
     /// Returns `true` if a name begins with an uppercase letter. The line may then be a sentence instead of an entry.

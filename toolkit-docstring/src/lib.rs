@@ -3,6 +3,7 @@
 
 mod model;
 
+mod brackets;
 mod decoration;
 mod fence;
 mod lines;

@@ -1,5 +1,6 @@
 //! Splits a doc comment into numbered lines, and removes their common indentation.
 
+use crate::brackets::{Brackets, push_type_line};
 use crate::decoration::{self, indent_of};
 use crate::fence::{self, Fence};
 use std::mem;
@@ -19,11 +20,34 @@ pub(crate) struct Line {
     pub(crate) after_blank: bool,
     /// Whether the line belongs to a fenced code block.
     pub(crate) fence: Fence,
+    /// The text with that of the next lines, up to the line that closes the brackets open at the end of this line.
+    /// `None` if there is no such line in the paragraph.
+    pub(crate) joined: Option<Joined>,
+}
+
+/// The text of several lines, which is read as one line if a type in it goes over these lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Joined {
+    pub(crate) text: String,
+    /// The number of lines.
+    pub(crate) height: usize,
 }
 
 impl Line {
     pub(crate) fn is_blank(&self) -> bool {
         self.text.is_empty()
+    }
+
+    /// Reads the line alone, or joined with the next ones if `is_better` returns `true` for both readings. Also returns
+    /// the number of lines that were read.
+    pub(crate) fn read<'a, T>(
+        &'a self,
+        read: impl Fn(&'a str) -> T,
+        is_better: impl Fn(&T, &T) -> bool,
+    ) -> (T, usize) {
+        let alone = read(&self.text);
+        let joined = self.joined.as_ref().map(|joined| (read(&joined.text), joined.height));
+        joined.filter(|(joined, _)| is_better(&alone, joined)).unwrap_or((alone, 1))
     }
 
     /// Returns the text of the line with its indentation, as it appears in the description.
@@ -47,9 +71,35 @@ pub(crate) fn parse(text: &str) -> Vec<Line> {
         let text = row.trim().to_owned();
         let indent = if number == 0 || text.is_empty() { 0 } else { indent_of(row).saturating_sub(margin) };
         let after_blank = mem::replace(&mut after_blank, text.is_empty());
-        Line { number, indent, text, after_blank, fence }
+        Line { number, indent, text, after_blank, fence, joined: None }
     };
-    rows.iter().zip(fence::classify(texts)).enumerate().map(line).collect()
+    let mut lines: Vec<Line> = rows.iter().zip(fence::classify(texts)).enumerate().map(line).collect();
+    for number in 0..lines.len() {
+        let joined = lines.get(number..).and_then(join);
+        if let Some(line) = lines.get_mut(number) {
+            line.joined = joined;
+        }
+    }
+    lines
+}
+
+/// Joins the first line with the next ones, up to the line that closes its brackets.
+fn join(lines: &[Line]) -> Option<Joined> {
+    let mut brackets = Brackets::default();
+    let is_text = |line: &&Line| !line.is_blank() && line.fence == Fence::Outside;
+    let open = lines.iter().take_while(is_text).take_while(|line| {
+        brackets.push(&line.text);
+        brackets.is_open()
+    });
+    let height = open.count() + 1;
+    let [first, rest @ ..] =
+        lines.get(..height).filter(|lines| lines.len() > 1 && lines.iter().all(|line| is_text(&line)))?
+    else {
+        return None;
+    };
+    let mut text = first.text.clone();
+    rest.iter().for_each(|line| push_type_line(&mut text, &line.text));
+    Some(Joined { text, height })
 }
 
 /// Replaces each tab with spaces up to the next tab stop. There is a tab stop after every [`TAB`] columns.

@@ -15,7 +15,7 @@ pub(crate) fn item(line: &str) -> Option<Item<'_>> {
     let (names, last) = Name::list(line)?;
     let rest = last.rest.trim_start();
     let text = if rest.is_empty() { rest } else { strip_colon(rest)? };
-    Some(Item { names, spec: TypeSpec::default(), text: text.trim(), bulleted: false })
+    Some(Item { names, spec: TypeSpec::default(), text: text.trim(), bulleted: false, height: 1 })
 }
 
 /// Splits an entry into its type and its description.

@@ -42,8 +42,8 @@ impl<'a> Parser<'a> {
         self.hidden_level = None;
         if line.is_blank() || line.fence != Fence::Outside {
             self.description.keep(line);
-        } else if let Some(field) = Field::parse(&line.text) {
-            self.field(line, field);
+        } else if let Some((field, height)) = Field::of(line) {
+            self.field(line, field, height);
         } else if let Some(title) = title_at(line, self.ahead, self.section) {
             self.open(line, title);
         } else if let Some(section) = self.section.filter(|section| section.contains(line)) {
@@ -95,6 +95,7 @@ impl<'a> Parser<'a> {
         };
         let section = section.after_entry(item.bulleted);
         self.section = Some(section);
+        self.skip(item.height - 1);
         let belongs = |next: &Line, ahead: &[Line]| continues_entry(next, ahead, line, section);
         let (spec, description) = if section.style == Style::Numpy && !item.bulleted {
             numpy::split_type(item.text, self.body("", belongs))
@@ -109,12 +110,16 @@ impl<'a> Parser<'a> {
     fn returns(&mut self, line: &'a Line, section: Section) {
         self.section = Some(section.after_entry(false));
         let (ty, description) = if section.style == Style::Numpy {
+            let named_type = |text| split_colon(text).map_or(text, |(_, ty): (&str, &str)| ty.trim());
+            let (named_type, height) = line.read(named_type, |_, whole| looks_like_type(whole));
+            self.skip(height - 1);
             let body = self.body("", |next, _| is_deeper_prose(next, line));
-            let named_type = split_colon(&line.text).map_or(line.text.as_str(), |(_, ty)| ty.trim());
             let (spec, description) = numpy::split_type(named_type, body);
             (spec.ty, description)
         } else {
-            let (ty, text) = split_type(&line.text);
+            let ((ty, text), height) =
+                line.read(split_type, |(alone, _), (whole, _)| alone.is_none() && whole.is_some());
+            self.skip(height - 1);
             let belongs = |next: &Line, ahead: &[Line]| {
                 section.continues(next) && continues_text(next, ahead, line, section)
             };
@@ -138,10 +143,10 @@ impl<'a> Parser<'a> {
         self.builder.raises(ty, description, line.number);
     }
 
-    fn field(&mut self, line: &'a Line, field: Field<'a>) {
+    fn field(&mut self, line: &'a Line, field: Field<'a>, height: usize) {
         self.section = self.section.filter(|section| section.contains(line));
         match field {
-            Field::Known { tag, argument, text } => self.known_field(line, tag, argument, text),
+            Field::Known { tag, argument, text } => self.known_field(line, tag, argument, text, height),
             Field::Unclosed { keyword, after } => {
                 self.reject(line, format!("`:{keyword}` is missing the colon after its {after}"));
             }
@@ -149,7 +154,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn known_field(&mut self, line: &'a Line, tag: Tag, argument: &'a str, text: &'a str) {
+    /// Reads a field whose type ends `height` lines below the start of `line`.
+    fn known_field(&mut self, line: &'a Line, tag: Tag, argument: &'a str, text: &'a str, height: usize) {
         let named = sphinx::names(argument);
         if named.is_none() && matches!(tag, Tag::Param | Tag::ParamType) {
             return self.reject(
@@ -160,13 +166,16 @@ impl<'a> Parser<'a> {
                 },
             );
         }
+        self.skip(height - 1);
         let section = self.section;
         let text = self.body(text, |next, ahead| continues_field(next, ahead, line, section));
         let (names, spec) = named.unwrap_or_default();
         match tag {
             Tag::Param => {
                 for name in names {
-                    self.builder.param(name, &spec, &text, line.number);
+                    // A name behind its type is on the last line of the type.
+                    let below = if line.text.contains(name) { 0 } else { height - 1 };
+                    self.builder.param(name, &spec, &text, line.number + below);
                 }
             }
             Tag::ParamType => {
@@ -185,6 +194,11 @@ impl<'a> Parser<'a> {
     fn reject(&mut self, line: &'a Line, message: String) {
         self.builder.problem(line.number, message);
         self.description.keep(line);
+    }
+
+    /// Consumes the next `count` lines.
+    fn skip(&mut self, count: usize) {
+        self.ahead = self.ahead.get(count..).unwrap_or_default();
     }
 
     /// Consumes the following lines while `belongs` returns `true` for them, and returns the text of the entry.
@@ -236,9 +250,7 @@ fn title_at(line: &Line, ahead: &[Line], section: Option<Section>) -> Option<Tit
 /// Returns `true` if `line` is the start of a field such as `:param x:`, of a directive such as `.. note::`, or of a
 /// section.
 fn begins_block(line: &Line, ahead: &[Line], section: Option<Section>) -> bool {
-    Field::parse(&line.text).is_some()
-        || line.text.starts_with(".. ")
-        || title_at(line, ahead, section).is_some()
+    Field::of(line).is_some() || line.text.starts_with(".. ") || title_at(line, ahead, section).is_some()
 }
 
 fn continues_entry(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
@@ -281,7 +293,7 @@ fn is_deeper_prose(line: &Line, first: &Line) -> bool {
 }
 
 fn is_known_field(line: &Line) -> bool {
-    matches!(Field::parse(&line.text), Some(Field::Known { .. }))
+    matches!(Field::of(line), Some((Field::Known { .. }, _)))
 }
 
 /// Splits the documentation of an error, such as `ValueError: when it is empty`, into the error type and the text.

@@ -4,6 +4,7 @@ use crate::item::Item;
 use crate::lines::Line;
 use crate::numpy;
 use crate::title::{self, Kind, Style, Title};
+use crate::type_spec::looks_like_type;
 
 /// A section with the documentation of parameters, the return value or errors, while the parser reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,10 +73,16 @@ impl Section {
         if self.kind != Kind::Params || shallow && title::is_inline_section(&line.text, |_| true) {
             return None;
         }
-        let numpy = || (self.style == Style::Numpy).then(|| numpy::item(&line.text)).flatten();
-        numpy()
-            .or_else(|| Item::parse(&line.text))
-            .filter(|item| self.bulleted.is_none_or(|bulleted| bulleted == item.bulleted))
+        let numpy = |text| (self.style == Style::Numpy).then(|| numpy::item(text)).flatten();
+        // In this style, the text after the colon is the type.
+        let is_type = |item: &Option<Item<'_>>| item.as_ref().is_some_and(|item| looks_like_type(item.text));
+        let has_type = |item: &Option<Item<'_>>| item.as_ref().is_some_and(|item| item.spec.ty.is_some());
+        let (item, height) = match line.read(numpy, |_, joined| is_type(joined)) {
+            (None, _) => line.read(Item::parse, |alone, joined| has_type(joined) && !has_type(alone)),
+            numpy => numpy,
+        };
+        let item = Item { height, ..item? };
+        self.bulleted.is_none_or(|bulleted| bulleted == item.bulleted).then_some(item)
     }
 
     /// Returns `true` if a line that looks like a title is an entry of this section, such as a parameter called

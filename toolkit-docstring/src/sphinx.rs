@@ -1,5 +1,7 @@
 //! Sphinx and epytext fields: `:param int x: text`, `:returns: text`, `@param x: text`.
 
+use crate::brackets::Brackets;
+use crate::lines::Line;
 use crate::name::Name;
 use crate::prose::{is_colon, outside_brackets, split_colon, words};
 use crate::type_spec::TypeSpec;
@@ -47,6 +49,18 @@ pub(crate) enum Field<'a> {
 }
 
 impl<'a> Field<'a> {
+    /// Parses a field at the start of `line`. Also returns the number of lines up to the end of its type.
+    pub(crate) fn of(line: &'a Line) -> Option<(Self, usize)> {
+        let (field, height) = line.read(Self::parse, |alone, joined| match (alone, joined) {
+            (Some(Self::Known { tag, argument, .. }), Some(Self::Known { .. })) => {
+                matches!(tag, Tag::ParamType | Tag::ReturnType) || has_open_bracket(argument)
+            }
+            (Some(Self::Unclosed { .. }), Some(Self::Known { .. })) => true,
+            _ => false,
+        });
+        Some((field?, height))
+    }
+
     pub(crate) fn parse(line: &'a str) -> Option<Self> {
         match line.strip_prefix('@') {
             Some(field) => Self::epytext(field),
@@ -90,6 +104,12 @@ impl<'a> Field<'a> {
         let text = text.trim_start_matches(|c: char| is_colon(c) || c.is_whitespace());
         Some(Self::Known { tag, argument, text: text.trim_start_matches("- ") })
     }
+}
+
+fn has_open_bracket(text: &str) -> bool {
+    let mut brackets = Brackets::default();
+    brackets.push(text);
+    brackets.is_open()
 }
 
 fn split_keyword(field: &str) -> Option<(&str, &str)> {

@@ -422,3 +422,24 @@ fn paragraphs_around_a_removed_part_stay_separate() {
     check_description("Args:\n    x: X", "");
     check_description("S.\n\n# Returns\n\nR:\n\n```\n1\n\n2\n```\n\nMore.", "S.\n\n```\n1\n\n2\n```");
 }
+
+#[test]
+fn a_type_over_two_lines_is_one_type() {
+    for order in [
+        ["depth: How deep.", "kind (Literal[\"a\",\n        \"b\"]): The kind."],
+        ["kind (Literal[\"a\",\n        \"b\"]): The kind.", "depth: How deep."],
+    ] {
+        let docs = parse(&format!("Describe.\n\nArgs:\n    {}", order.join("\n    ")));
+        let found = |name| docs.param(name).map(|param| (param.ty.as_deref(), param.description.as_str()));
+        assert_eq!(found("kind"), Some((Some("Literal[\"a\", \"b\"]"), "The kind.")));
+        assert_eq!(found("depth"), Some((None, "How deep.")));
+        assert_eq!(docs.description, "Describe.");
+    }
+    // The name of this field is on its second line.
+    let docs = parse("S.\n\n:param dict[str,\n    int] x: d");
+    assert_eq!(docs.param("x").map(|x| (x.ty.as_deref(), x.line)), Some((Some("dict[str, int]"), 3)));
+    // Open brackets in a text are no type.
+    let docs = parse("S.\n\nSee (this\nor that): all.\n\nArgs:\n    x: See (this\n        or that): all.");
+    assert_eq!(docs.description, "S.\n\nSee (this\nor that): all.");
+    assert_eq!(docs.param("x").map(|x| x.description.as_str()), Some("See (this or that): all."));
+}

@@ -115,6 +115,15 @@ fn line_numbers(docs: &Docstring) -> impl Iterator<Item = usize> {
     params.chain(returns).chain(raises).chain(problems)
 }
 
+/// Doc comments in four styles. Each `¦` is a place inside the brackets of a type at which a line may end.
+const TYPED: &[&str] = &[
+    "S.\n\nArgs:\n    a (Literal[¦\"x\",¦ \"y\"¦], optional): First.\n        More.\n    b (dict[¦str,¦ list[¦int¦]¦]): Second.\n\nReturns:\n    tuple[¦int,¦ str¦]: The result.",
+    "S.\n\nArgs:\n    a: First.\n    b(¦str,¦ optional¦): Second (of two).\n    - c",
+    "S.\n\nParameters\n----------\na : {¦'x',¦ 'y'¦}, optional\n    First.\nb : dict[¦str,¦ list[¦int¦]¦]\n    Second.\n\nReturns\n-------\nr : tuple[¦int,¦ str¦]\n    The result.",
+    "S.\n\n:param Literal[¦\"x\",¦ \"y\"¦] a: First.\n:param b: Second.\n:type b: dict[¦str,¦ list[¦int¦]¦]\n:param c (tuple[¦int,¦ str¦]): Third.\n:rtype: tuple[¦int,¦ str¦]",
+    "S.\n\n# Arguments\n\n* `a` (Vec<¦(¦u8,¦ u16¦)¦>) - First.\n* `b: HashMap<¦String,¦ Vec<¦u8¦>¦>` - Second.\n\n# Returns\n\nHashMap<¦String,¦ u8¦>: The result.",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -176,5 +185,32 @@ proptest! {
     fn fenced_code_is_not_parsed(code in built_from_lines()) {
         let docs = parse(&format!("S.\n\n```\n{}```", code.replace('`', "")));
         prop_assert!(docs.params.is_empty() && docs.returns.is_none() && docs.raises.is_empty());
+    }
+
+    /// A type may go over any number of lines, and the next lines may have any indentation.
+    #[test]
+    fn a_type_may_be_broken_inside_its_brackets(
+        text in prop::sample::select(TYPED),
+        breaks in prop::collection::vec(prop::option::of(0_usize..9), 1..9),
+    ) {
+        let mut breaks = breaks.into_iter().cycle();
+        let mut broken = String::new();
+        for piece in text.split('¦') {
+            // A line that is broken does not end with a space.
+            match breaks.next().flatten().filter(|_| !broken.is_empty()) {
+                Some(indent) => broken.push_str(&format!("\n{:indent$}{}", "", piece.trim_start_matches(' '))),
+                None => broken.push_str(piece),
+            }
+        }
+        let unnumbered = |text: &str| {
+            let docs = parse(text);
+            let params = docs.params.into_iter().map(|param| (param.name, param.ty, param.description, param.optional));
+            let returns = docs.returns.map(|returns| (returns.ty, returns.description));
+            (params.collect::<Vec<_>>(), returns, docs.raises, docs.description, docs.problems)
+        };
+        let (params, returns, ..) = unnumbered(&text.replace('¦', ""));
+        prop_assert!(params.len() >= 2 && params[0].1.is_some() | params[1].1.is_some(), "{params:?}");
+        prop_assert!(returns.is_some() || !text.contains("eturns"));
+        prop_assert_eq!(unnumbered(&broken), unnumbered(&text.replace('¦', "")), "{}", broken);
     }
 }

@@ -30,7 +30,7 @@ mod variant;
 
 pub(crate) use branches::{candidates, distance};
 pub(crate) use decoded::check_decoded;
-pub use repeated::{repeated_names, repeated_names_in};
+pub use repeated::{repeated_names, repeated_names_in, roundings};
 pub use rounded::rounded;
 
 /// The maximum number of violations that one check collects.

@@ -51,7 +51,8 @@ pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
     }
     let text = value.to_string();
     let coerced = Json::parse(&text).ok().and_then(|value| coerced(schema.into(), &value));
-    let coerced = coerced.and_then(|text| serde_json::from_str(&text).ok());
+    let coerced =
+        coerced.and_then(|text| serde_json::from_str(&text).ok()).filter(|coerced| coerced != value);
     coerced.map(|coerced| *value = coerced).is_some()
 }
 
@@ -162,13 +163,18 @@ impl<'a> Coercion<'a> {
 
     fn coerced(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
         let target = resolve(self.root, schema).filter(|target| target.is_object())?;
+        self.deeper(|this| this.by_target(schema, target, value))
+    }
+
+    /// Calls `coerce` one level deeper. Every recursion passes through here, so `left` and `DEEPEST` limit it.
+    fn deeper<T>(&mut self, coerce: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         self.left = self.left.checked_sub(1)?;
         if self.depth >= DEEPEST {
             self.left = 0;
             return None;
         }
         self.depth += 1;
-        let coerced = self.by_target(schema, target, value);
+        let coerced = coerce(self);
         self.depth -= 1;
         coerced
     }
@@ -210,7 +216,7 @@ impl<'a> Coercion<'a> {
     fn again<T>(&mut self, text: &str, coerce: impl FnOnce(&mut Self, &Json<'_>) -> Option<T>) -> Option<T> {
         let value = Json::parse(text).ok()?;
         let known = std::mem::take(&mut self.known);
-        let coerced = coerce(self, &value);
+        let coerced = self.deeper(|this| coerce(this, &value));
         self.known = known;
         coerced
     }

@@ -16,12 +16,13 @@ mod values;
 mod writer;
 
 use crate::fault::{TOO_DEEP, is_too_deep};
+use crate::keyword::booleans_to_objects;
 use crate::types::types;
 use losses::Losses;
 use normal::{Keep, Tree};
 use refs::Refs;
 use root::object_root;
-use rules::{ANTHROPIC, GEMINI, OPENAI, Rules};
+use rules::{ANTHROPIC, GEMINI, Needed, OPENAI, OPENAI_NEEDED, Rules};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use subset::Subset;
@@ -72,12 +73,18 @@ impl SchemaDialect {
     /// of `default`, `enum`, `const` and `examples`, are never mistaken for keywords.
     ///
     /// A schema nested deeper than 128 levels, or with more than 32 references, unions or `allOf` in a row, becomes
-    /// `{"type": "object"}`, and a loss is reported. The tool registry refuses a tool with such a schema.
+    /// an object of any members, and a loss is reported. The tool registry refuses a tool with such a schema.
     ///
-    /// - [`JsonSchema`](Self::JsonSchema) changes only the `type` of the root, if it is not plainly `object`. If the
-    ///   root's type does not include `object`, the schema is converted as for [`Inlined`](Self::Inlined).
+    /// Boolean schemas become objects (`{}` and `{"not": {}}`), except in `additionalProperties` and
+    /// `unevaluatedProperties`, because some servers refuse them.
+    ///
+    /// - [`JsonSchema`](Self::JsonSchema) changes only boolean schemas, and the `type` of the root, if it is not plainly
+    ///   `object`. If the root's type does not include `object`, the schema is converted as for
+    ///   [`Inlined`](Self::Inlined).
     /// - [`OpenAi`](Self::OpenAi) and [`Anthropic`](Self::Anthropic) make only the changes described above. References
     ///   stay, and their targets are in `$defs`, so a type used ten times is sent only once.
+    /// - [`OpenAi`](Self::OpenAi) and [`Inlined`](Self::Inlined) also add `items` to arrays and `properties` to objects
+    ///   without them, which allow every value. OpenAI refuses a request in which they are missing.
     /// - All other dialects replace each reference by its target. A recursive reference stays if the provider accepts
     ///   recursion. Except in the Gemini dialect, all references stay if the schema would become too large without
     ///   them.
@@ -102,16 +109,15 @@ impl SchemaDialect {
     #[must_use]
     pub fn convert(self, schema: &Value) -> ConvertedSchema {
         if is_too_deep(schema) {
-            let schema = json!({"type": "object"});
-            return ConvertedSchema {
-                schema,
-                losses: vec![SchemaLoss::new("", "type", TOO_DEEP)],
-                narrowed: None,
-            };
+            let losses = vec![SchemaLoss::new("", "type", TOO_DEEP)];
+            return ConvertedSchema { losses, ..self.convert(&json!({"type": "object"})) };
         }
         if self == Self::JsonSchema {
             return match typed(schema) {
-                Some(schema) => ConvertedSchema { schema, losses: Vec::new(), narrowed: None },
+                Some(mut schema) => {
+                    booleans_to_objects(&mut schema);
+                    ConvertedSchema { schema, losses: Vec::new(), narrowed: None }
+                }
                 None => Self::Inlined.convert(schema),
             };
         }
@@ -142,7 +148,7 @@ impl SchemaDialect {
     ) -> (ConvertedSchema, Option<HashSet<usize>>) {
         let mut losses = Losses::default();
         let tree = Tree::new(refs, schema, keep, &mut losses);
-        let mut writer = Writer::new(&tree, refs, losses);
+        let mut writer = Writer::new(&tree, refs, losses, self.needed());
         let root = object_root(&mut writer);
         let schema = match self.rules() {
             None => writer.document(&root, true),
@@ -151,6 +157,12 @@ impl SchemaDialect {
         let (Losses { list: losses, narrowed, .. }, left) = (writer.losses, writer.left);
         let may_keep = if tree.is_complete { left == 0 } else { keep.recursive };
         (ConvertedSchema { schema, losses, narrowed }, Some(tree.recursive).filter(|_| may_keep))
+    }
+
+    /// Returns the keywords that a type needs in a dialect with all of JSON Schema. The dialect without references is
+    /// for servers with OpenAI's API.
+    fn needed(self) -> &'static [Needed] {
+        if matches!(self, Self::OpenAi | Self::Inlined) { OPENAI_NEEDED } else { &[] }
     }
 
     /// Returns the rules of a dialect that supports only a subset of JSON Schema. Returns `None` for other dialects.

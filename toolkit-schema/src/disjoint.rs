@@ -9,10 +9,18 @@ use serde_json::Value;
 /// The maximum nesting depth of properties to compare.
 const DEEPEST: usize = 4;
 
-/// Returns whether `schemas` are certainly disjoint, so no value matches two of them.
+/// The maximum number of schemas that are compared with each other.
+const COMPARED: usize = 256;
+
+/// Returns whether `schemas` are certainly disjoint, so no value matches two of them. The answer for more than 256
+/// schemas is `false`.
 pub(crate) fn are_disjoint(schemas: &[SchemaRef<'_>]) -> bool {
     let others = |index| schemas.iter().take(index);
-    schemas.iter().enumerate().all(|(index, one)| others(index).all(|other| are_apart(*one, *other, DEEPEST)))
+    schemas.len() <= COMPARED
+        && schemas
+            .iter()
+            .enumerate()
+            .all(|(index, one)| others(index).all(|other| are_apart(*one, *other, DEEPEST)))
 }
 
 fn are_apart(one: SchemaRef<'_>, other: SchemaRef<'_>, depth: usize) -> bool {

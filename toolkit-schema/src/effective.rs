@@ -1,10 +1,12 @@
 //! Merges the keywords of a schema with the keywords of the schemas that its `$ref` leads to.
 
 use crate::bounds::is_same;
+use crate::json::Json;
 use crate::keyword::Keyword;
 use crate::reference::{LONGEST_CHAIN, SchemaRef, target};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// The keywords of a schema and their values.
 pub(crate) type Keywords = Map<String, Value>;
@@ -75,5 +77,12 @@ pub(crate) fn allowed_values(schema: &Keywords) -> Option<Vec<&Value>> {
 
 /// Returns the items of `values` that `others` does not contain.
 pub(crate) fn without<'a>(values: &[&'a Value], others: &[&Value]) -> Vec<&'a Value> {
-    values.iter().copied().filter(|value| !others.iter().any(|other| is_same(value, other))).collect()
+    let others: HashSet<String> = others.iter().map(|other| canonical(other)).collect();
+    values.iter().copied().filter(|value| !others.contains(&canonical(value))).collect()
+}
+
+/// Returns a text that is equal for [equal](is_same) values.
+pub(crate) fn canonical(value: &Value) -> String {
+    let text = value.to_string();
+    Json::parse(&text).map(|value| value.canonical()).unwrap_or(text)
 }

@@ -210,7 +210,6 @@ fn height(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
     use serde_json::json;
 
     #[test]
@@ -250,84 +249,6 @@ mod tests {
             _ => inner,
         };
         Value::Object([(keyword.to_owned(), held)].into_iter().collect())
-    }
-
-    const NESTING: [&str; 12] = [
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "not",
-        "if",
-        "then",
-        "properties",
-        "items",
-        "prefixItems",
-        "contains",
-        "dependentSchemas",
-        "$defs",
-    ];
-
-    /// Calls every public function that has a schema as its argument.
-    fn use_everywhere(schema: &Value, value: &Value) {
-        let other = Value::Bool(true);
-        let _ = crate::violations(schema, value);
-        let _ = crate::coerce(schema, &mut value.clone());
-        let _ = crate::describe(schema);
-        let _ = crate::schema_hash(schema);
-        for (old, new) in [(schema, &other), (&other, schema), (schema, schema)] {
-            let _ = crate::SchemaDiff::of_arguments(old, new);
-        }
-        for dialect in [
-            crate::SchemaDialect::JsonSchema,
-            crate::SchemaDialect::Inlined,
-            crate::SchemaDialect::OpenAi,
-            crate::SchemaDialect::OpenAiStrict,
-            crate::SchemaDialect::Anthropic,
-            crate::SchemaDialect::AnthropicStrict,
-            crate::SchemaDialect::Gemini,
-        ] {
-            let _ = dialect.convert(schema);
-        }
-        let mut tidied = schema.clone();
-        crate::tidy(&mut tidied);
-        #[cfg(feature = "jsonschema")]
-        if let Ok(compiled) = crate::CompiledSchema::new(schema) {
-            let _ = compiled.violations(value);
-        }
-        let _ = fault(schema);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(60))]
-
-        /// Tests that every public function returns for schemas of any depth, even on the stack of a small thread.
-        #[test]
-        fn no_schema_is_too_deep_for_a_small_stack(
-            keywords in prop::collection::vec(0..NESTING.len(), 1..6),
-            depth in prop::sample::select(vec![3_usize, 20, 100, 500]),
-            links in prop::sample::select(vec![0_usize, 5, 40, 3000]),
-            levels in prop::sample::select(vec![0_usize, 3, 40, 120]),
-        ) {
-            let small = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
-                let mut keywords = keywords.iter().filter_map(|index| NESTING.get(*index)).cycle();
-                let leaf = Value::Object([("$ref".to_owned(), "#/$defs/0".into())].into_iter().collect());
-                let mut schema =
-                    (0..depth).fold(leaf, |inner, _| nested(keywords.next().copied().unwrap_or("allOf"), inner));
-                let link = |index: usize| json!({"allOf": [{"$ref": format!("#/$defs/{}", index + 1)}]});
-                let mut defs: serde_json::Map<String, Value> =
-                    (0..links).map(|index| (index.to_string(), link(index))).collect();
-                defs.insert(links.to_string(), json!({"type": "integer"}));
-                if let Value::Object(keywords) = &mut schema {
-                    keywords.insert("$defs".to_owned(), defs.into());
-                }
-                let value = (0..levels).fold(json!("1"), |inner, level| match level % 2 {
-                    0 => Value::Array(vec![inner]),
-                    _ => Value::Object([("a".to_owned(), inner)].into_iter().collect()),
-                });
-                use_everywhere(&schema, &value);
-            });
-            prop_assert!(small.expect("a thread").join().is_ok());
-        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The table of JSON Schema keywords, and functions to visit the schemas inside a schema.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 /// An entry in the table of JSON Schema keywords: the type of the keyword's value, its role, and the JSON types that it
@@ -237,25 +237,61 @@ pub fn each_subschema(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String,
 
 fn visit_within(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>), levels: usize) {
     let (Value::Object(keywords), Some(levels)) = (schema, levels.checked_sub(1)) else { return };
-    for (keyword, value) in keywords.iter_mut().filter(|(_, value)| value.is_object() || value.is_array()) {
+    each_inside(keywords, &mut |_, schema| visit_within(schema, visit, levels));
+    visit(keywords);
+}
+
+/// Calls `visit` for every schema directly inside a schema, with the keyword that holds it.
+fn each_inside(keywords: &mut Map<String, Value>, visit: &mut dyn FnMut(&str, &mut Value)) {
+    let may_hold = |value: &Value| value.is_object() || value.is_array() || value.is_boolean();
+    for (keyword, value) in keywords.iter_mut().filter(|(_, value)| may_hold(value)) {
         match (Keyword::find(keyword).map(|keyword| keyword.holds), value) {
             (Some(Holds::Schema | Holds::Schemas), Value::Array(list)) => {
-                list.iter_mut().for_each(|schema| visit_within(schema, visit, levels));
+                list.iter_mut().for_each(|schema| visit(keyword, schema));
             }
             (Some(Holds::NamedSchemas), Value::Object(named)) => {
-                named.values_mut().for_each(|schema| visit_within(schema, visit, levels));
+                named.values_mut().for_each(|schema| visit(keyword, schema));
             }
-            (Some(Holds::Schema), schema) => visit_within(schema, visit, levels),
+            (Some(Holds::Schema), schema) => visit(keyword, schema),
             _ => {}
         }
     }
-    visit(keywords);
+}
+
+/// Returns whether a boolean is the common form of a schema in this keyword.
+pub(crate) fn takes_boolean(keyword: &str) -> bool {
+    matches!(keyword, "additionalProperties" | "unevaluatedProperties")
+}
+
+/// Writes boolean schemas as objects: `true` becomes `{}`, and `false` becomes `{"not": {}}`.
+///
+/// Some providers and MCP clients refuse tools with boolean schemas. `additionalProperties` and
+/// `unevaluatedProperties` stay boolean, because this is their common form.
+///
+/// ```
+/// let mut schema = serde_json::json!({"items": true, "additionalProperties": true});
+/// toolkit_schema::booleans_to_objects(&mut schema);
+/// assert_eq!(schema, serde_json::json!({"items": {}, "additionalProperties": true}));
+/// ```
+pub fn booleans_to_objects(schema: &mut Value) {
+    let to_object = |schema: &mut Value| match schema {
+        Value::Bool(true) => *schema = json!({}),
+        Value::Bool(false) => *schema = json!({"not": {}}),
+        _ => {}
+    };
+    to_object(schema);
+    each_subschema(schema, &mut |keywords| {
+        each_inside(keywords, &mut |keyword, inside| {
+            if !takes_boolean(keyword) {
+                to_object(inside);
+            }
+        });
+    });
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     /// Returns a schema with every keyword that contains schemas, and the titles of these inner schemas. Each title is
     /// the name of the keyword.
@@ -315,6 +351,24 @@ mod tests {
             visited.extend(keywords.get("title").and_then(Value::as_str).map(str::to_owned));
         });
         assert_eq!(visited, expected);
+    }
+
+    #[test]
+    fn boolean_schemas_become_objects_except_for_members_without_a_name() {
+        let mut schema = json!({
+            "properties": {"a": true, "b": false, "c": {"items": true, "default": true}},
+            "prefixItems": [true], "items": [false], "anyOf": [true, {"not": true}],
+            "additionalProperties": false, "unevaluatedProperties": true,
+            "uniqueItems": true, "const": {"items": true},
+        });
+        booleans_to_objects(&mut schema);
+        let expected = json!({
+            "properties": {"a": {}, "b": {"not": {}}, "c": {"items": {}, "default": true}},
+            "prefixItems": [{}], "items": [{"not": {}}], "anyOf": [{}, {"not": {}}],
+            "additionalProperties": false, "unevaluatedProperties": true,
+            "uniqueItems": true, "const": {"items": true},
+        });
+        assert_eq!(schema, expected);
     }
 
     #[test]

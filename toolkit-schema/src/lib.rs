@@ -48,7 +48,7 @@ pub use diff::{Compatibility, SchemaChange, SchemaChangeKind, SchemaDiff};
 pub use generate::{output_schema_of, schema_of};
 pub use hash::schema_hash;
 pub use json::canonical_json;
-pub use keyword::{Subschema, each_subschema, subschemas};
+pub use keyword::{Subschema, booleans_to_objects, each_subschema, subschemas};
 pub use nearest::nearest;
 pub use reference::SchemaRef;
 pub use tidy::tidy;
@@ -60,7 +60,9 @@ pub use violation::{Violation, ViolationKind};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::bounds::has_constraints;
-    pub use crate::check::{Scope, TOO_COMPLEX, check, missing, repeated_names, repeated_names_in, rounded};
+    pub use crate::check::{
+        Scope, TOO_COMPLEX, check, missing, repeated_names, repeated_names_in, rounded, roundings,
+    };
     pub use crate::coerce::{check_decoded, coerced, coerced_except_words, coerced_with_words};
     pub use crate::default::{check_null_default, set_default, strip_faulty_default};
     pub use crate::fault::{Fault, fault, mark_unusable, strip_unusable};

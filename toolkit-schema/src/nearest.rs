@@ -13,10 +13,14 @@ const LONGEST: usize = 256;
 /// The minimum length in bytes of a name contained in another name. Shorter names do not make the two names similar.
 const SHORTEST_PART: usize = 3;
 
+/// The maximum number of known names that are compared letter by letter.
+const COMPARED: usize = 1_000;
+
 /// Returns up to three of the `known` names similar to `name`, best first.
 ///
 /// The comparison ignores letter case and separators. If a known name is equal in this comparison, only this name is
-/// returned. Returns no names if `name` is longer than 256 bytes.
+/// returned. Among more than 1,000 known names, only those are compared that contain the name or have the most first
+/// letters in common with it. Returns no names if `name` is longer than 256 bytes.
 ///
 /// ```
 /// let known = ["search_web", "read_file", "send_mail"];
@@ -27,27 +31,34 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
         return Vec::new();
     }
     let wanted = fold(name);
-    let mut scored: Vec<(f64, &str)> = known
-        .into_iter()
-        .map(|known| (similarity(&wanted, &fold(known)), known))
-        .filter(|(score, _)| *score >= SIMILAR)
-        .collect();
-    // Among equally similar names, prefer a name with the same first letters: mistakes at the start are rare.
-    let same_start =
-        |known: &str| wanted.chars().zip(fold(known).chars()).take_while(|(a, b)| a == b).count();
-    scored.sort_by(|(a, x), (b, y)| {
-        b.total_cmp(a).then_with(|| same_start(y).cmp(&same_start(x))).then_with(|| x.cmp(y))
+    // Mistakes at the start are rare: among equally similar names, one with the same first letters is preferred.
+    let same_start = |known: &str| wanted.chars().zip(known.chars()).take_while(|(a, b)| a == b).count();
+    let candidate = |known: &'a str| {
+        let folded = fold(known);
+        (contains(&folded, &wanted), same_start(&folded), folded, known)
+    };
+    let mut candidates: Vec<_> = known.into_iter().map(candidate).collect();
+    if candidates.len() > COMPARED {
+        candidates
+            .select_nth_unstable_by(COMPARED, |a, b| (b.0, b.1).cmp(&(a.0, a.1)).then_with(|| a.3.cmp(b.3)));
+        candidates.truncate(COMPARED);
+    }
+    let scored = candidates.into_iter().map(|(contains, start, folded, known)| {
+        let score = strsim::normalized_damerau_levenshtein(&wanted, &folded);
+        (score.max(if contains { PART } else { 0.0 }), start, known)
     });
+    let mut scored: Vec<(f64, usize, &str)> = scored.filter(|(score, ..)| *score >= SIMILAR).collect();
+    scored
+        .sort_by(|(a, start, x), (b, other, y)| b.total_cmp(a).then(other.cmp(start)).then_with(|| x.cmp(y)));
     // The name is correct except for letter case and separators, so it is the only suggestion.
-    let is_certain = scored.first().is_some_and(|(score, _)| *score >= 1.0);
+    let is_certain = scored.first().is_some_and(|(score, ..)| *score >= 1.0);
     scored.truncate(if is_certain { 1 } else { 3 });
-    scored.into_iter().map(|(_, known)| known).collect()
+    scored.into_iter().map(|(.., known)| known).collect()
 }
 
-fn similarity(a: &str, b: &str) -> f64 {
-    let shorter = a.len().min(b.len());
-    let part = shorter >= SHORTEST_PART && (a.contains(b) || b.contains(a));
-    strsim::normalized_damerau_levenshtein(a, b).max(if part { PART } else { 0.0 })
+/// Returns whether one name contains the other.
+fn contains(a: &str, b: &str) -> bool {
+    a.len().min(b.len()) >= SHORTEST_PART && (a.contains(b) || b.contains(a))
 }
 
 fn fold(name: &str) -> String {

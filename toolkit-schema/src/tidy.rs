@@ -2,7 +2,7 @@
 
 use crate::constraints::{ONE_OF, VARIANTS};
 use crate::default::check_null_default;
-use crate::keyword::each_subschema;
+use crate::keyword::{booleans_to_objects, each_subschema};
 use crate::optional::mark_optional;
 use crate::own::strip_marks;
 use crate::own::{NAMES, OF_TYPE, mark_rules, pack_aliases, range_of, unpack_aliases};
@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 
 /// Simplifies a generated schema, to make it easy to understand for models and providers.
 ///
+/// - A boolean schema becomes an object, except in `additionalProperties` and `unevaluatedProperties`, because some
+///   providers and clients refuse it.
 /// - A numeric `format` such as `uint32` or `double` is removed, because no validator knows it. Bounds replace it for
 ///   integers of less than 64 bits.
 /// - A choice between documented constants becomes one `enum`. The documentation of each value moves into the
@@ -31,6 +33,7 @@ use std::collections::BTreeSet;
 /// assert_eq!(schema, serde_json::json!({"type": "integer", "minimum": 0, "maximum": 255}));
 /// ```
 pub fn tidy(schema: &mut Value) {
+    booleans_to_objects(schema);
     each_subschema(schema, &mut |keywords| {
         tidy_keywords(keywords);
         unwrap_optional_properties(keywords);
@@ -50,6 +53,7 @@ pub fn tidy_arguments(schema: &mut Value) {
 
 /// Simplifies a tool's output schema. Optional properties still allow `null`, because a result may contain it.
 pub(crate) fn tidy_output(schema: &mut Value) {
+    booleans_to_objects(schema);
     each_subschema(schema, &mut |keywords| {
         tidy_keywords(keywords);
         strip_marks(keywords);

@@ -3,8 +3,8 @@
 //! Only the crate's validator decides whether a value is valid. The messages come from
 //! [`violations`](crate::violations), or from the validator if that function finds nothing.
 
-use crate::check::{Scope, check_text};
-use crate::fault::{TOO_DEEP, is_too_deep, malformed};
+use crate::check::{DEEPEST_VALUE, Scope, TOO_COMPLEX, check_text};
+use crate::fault::{TOO_DEEP, is_too_deep, malformed, nests_deeper};
 use crate::reference::escape;
 use crate::violation::{Violation, ViolationKind};
 use crate::words::shorten;
@@ -72,16 +72,20 @@ impl CompiledSchema {
             .map_err(|error| schema_errors(schema, &error))
     }
 
-    /// Returns whether the value is valid.
+    /// Returns whether the value is valid. A value nested deeper than 127 levels is not: the validator could exhaust the
+    /// stack.
     #[must_use]
     pub fn is_valid(&self, value: &Value) -> bool {
-        self.validator.is_valid(value)
+        !nests_deeper(value, DEEPEST_VALUE) && self.validator.is_valid(value)
     }
 
     /// Returns up to 64 violations of the schema by `value`. The list is empty if `value` is valid.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
-        if self.is_valid(value) {
+        if nests_deeper(value, DEEPEST_VALUE) {
+            return vec![Violation::new("", ViolationKind::Constraint, TOO_COMPLEX)];
+        }
+        if self.validator.is_valid(value) {
             return Vec::new();
         }
         let found = check_text((&self.schema).into(), &value.to_string(), Scope::Validator);
@@ -93,11 +97,10 @@ impl CompiledSchema {
     /// This method is called if [`violations`](crate::violations) found nothing, because it does not check the violated
     /// keyword. If an explanation would take too long, the violation has a general message.
     fn found_by_validator(&self, value: &Value) -> Vec<Violation> {
-        // To explain recursive unions, the validator needs time exponential in the depth of the value.
+        // To explain recursive schemas, the validator may need time and memory exponential in the depth of the value.
         let text = self.schema.to_string();
         let is_recursive = text.contains("Ref\"") || text.contains("$ref\"");
-        let is_long = is_recursive && (text.contains("anyOf\"") || text.contains("oneOf\""));
-        let first = if is_long { None } else { self.validator.iter_errors(value).next() };
+        let first = if is_recursive { None } else { self.validator.iter_errors(value).next() };
         let Some(error) = first else {
             let message = "the value does not conform to the schema";
             return vec![Violation::new("", ViolationKind::Constraint, message)];

@@ -105,7 +105,13 @@ pub(crate) trait DefinitionCodec: Api {
         let facts = self.facts();
         let strict = definition.metadata.strict == Some(true);
         let names = WireNames::default();
-        let how = Spelling { names: &names, strict, dialect: facts.dialect(strict, false), outputs: false };
+        let how = Spelling {
+            names: &names,
+            strict,
+            dialect: facts.dialect(strict, false),
+            outputs: false,
+            parameters: None,
+        };
         let plain = kept::without_parameters(definition);
         let written = self.write_definition(&mut Draft { definition: &plain, how: &how, losses: Vec::new() });
         let kept = written.as_object().map(|written| kept::of_definition(tool, written));

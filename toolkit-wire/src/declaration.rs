@@ -5,9 +5,9 @@ use crate::fields::{Fields, element, field, optional, text};
 use crate::{ApiFormat, WireError, kept, standard};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use toolkit_core::name::{ToolName, WireNames};
-use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolSource};
-use toolkit_schema::{SchemaDialect, SchemaLoss};
+use toolkit_core::name::{NameRule, ToolName, WireNames};
+use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolSource, parameter_names};
+use toolkit_schema::{SchemaDialect, SchemaLoss, booleans_to_objects};
 
 /// Options for writing one definition: the spelling of names, strictness, the schema dialect, and the output
 /// schema.
@@ -21,6 +21,8 @@ pub(crate) struct Spelling<'a> {
     pub(crate) dialect: SchemaDialect,
     /// Whether the output schema is written as well.
     pub(crate) outputs: bool,
+    /// The rule for the names of parameters, if the API has one.
+    pub(crate) parameters: Option<NameRule>,
 }
 
 /// A definition that is being written, together with the losses found so far.
@@ -39,19 +41,29 @@ impl<'a> Draft<'a> {
     }
 
     /// Returns the output schema, if the request includes output schemas.
-    pub(super) fn output(&self) -> Option<&'a Value> {
-        self.definition.output_schema().filter(|_| self.how.outputs)
+    pub(super) fn output(&self) -> Option<Value> {
+        let mut schema = self.definition.output_schema().filter(|_| self.how.outputs)?.clone();
+        booleans_to_objects(&mut schema);
+        Some(schema)
     }
 
     /// Converts the schema of the parameters to the provider's dialect and records the losses. Their paths begin with
-    /// `/parameters`.
+    /// `/parameters`. Names of parameters that the provider refuses get another spelling.
     pub(super) fn parameters(&mut self) -> Value {
-        let converted = self.how.dialect.convert(&self.definition.parameters);
+        let mut converted = self.how.dialect.convert(&self.definition.parameters);
         self.losses.extend(converted.losses.into_iter().map(|mut loss| {
             loss.path.insert_str(0, "/parameters");
             loss
         }));
+        if let Some(names) = self.parameter_names() {
+            respell(&mut converted.schema, &names);
+        }
         converted.schema
+    }
+
+    /// Returns the provider's spellings of the parameter names, if the API has a rule for them.
+    pub(super) fn parameter_names(&self) -> Option<WireNames> {
+        self.how.parameters.map(|rule| parameter_names(rule, &self.definition.parameters))
     }
 
     pub(super) fn lose(&mut self, path: impl Into<String>, keyword: &str, reason: impl Into<String>) {
@@ -74,6 +86,41 @@ impl<'a> Draft<'a> {
             }
         }
     }
+}
+
+/// Spells the names of parameters as the provider accepts them, in all schemas that apply to the arguments object.
+///
+/// Names inside of parameters stay, because the providers have no rule for them.
+fn respell(schema: &mut Value, names: &WireNames) {
+    let spell = |name: &mut Value| {
+        if let Value::String(name) = name {
+            *name = names.spell(name).to_owned();
+        }
+    };
+    for (keyword, value) in schema.as_object_mut().into_iter().flatten() {
+        match (keyword.as_str(), value) {
+            ("required" | "propertyOrdering", Value::Array(list)) => list.iter_mut().for_each(spell),
+            ("allOf" | "anyOf" | "oneOf", Value::Array(list)) => {
+                list.iter_mut().for_each(|schema| respell(schema, names));
+            }
+            ("not" | "if" | "then" | "else", schema) => respell(schema, names),
+            ("properties" | "dependentRequired" | "dependentSchemas", Value::Object(named)) => {
+                respell_members(named, names);
+                match keyword.as_str() {
+                    "properties" => {}
+                    "dependentSchemas" => named.values_mut().for_each(|schema| respell(schema, names)),
+                    _ => named.values_mut().filter_map(Value::as_array_mut).flatten().for_each(spell),
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Spells the names of the members of an object as the provider accepts them.
+pub(super) fn respell_members(members: &mut Fields, names: &WireNames) {
+    let spelled = std::mem::take(members).into_iter();
+    members.extend(spelled.map(|(name, value)| (names.spell(&name).to_owned(), value)));
 }
 
 /// Returns the losses for metadata that is not sent: the MCP source of the tool, fields received from another API, and

@@ -238,7 +238,9 @@ impl<'a> Renderer<'a> {
         let definition = self.definitions[index];
         let strict = self.plan.strict[index];
         let dialect = self.facts.dialect_for(strict, self.options);
-        let how = Spelling { names: self.names, strict, dialect, outputs: self.options.output_schemas };
+        let outputs = self.options.output_schemas;
+        let parameters = self.facts.parameters;
+        let how = Spelling { names: self.names, strict, dialect, outputs, parameters };
         let is_grouped = self.codec.namespace(definition, self.options).is_some();
         let own = (!self.options.standard_fields).then_some(self.facts.name);
         let is_sent = |key: &str| Some(key) == own || is_grouped && key == "namespace";

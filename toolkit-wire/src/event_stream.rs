@@ -1,10 +1,14 @@
-//! Decodes streamed bytes into events. The bytes are text, or the binary event stream of Amazon Web Services.
+//! Decodes streamed bytes into events. The bytes are text, a list in JSON, or the binary event stream of Amazon Web
+//! Services.
 
 use crate::sse::{SseDecoder, TooLong};
+use crate::stream::scan::ObjectScanner;
 use serde_json::Value;
 
-/// The maximum size of one binary message in bytes.
+/// The maximum size of one binary message, or of one event in a list, in bytes.
 const LONGEST: usize = 64 << 20;
+
+const TOO_LONG: &str = "an event of at most 64 MiB";
 
 /// The length of a message's prelude in bytes: two lengths and a checksum of four bytes each.
 const PRELUDE: usize = 12;
@@ -12,15 +16,16 @@ const PRELUDE: usize = 12;
 /// The length of a checksum in bytes.
 const CHECKSUM: usize = 4;
 
-/// Decodes the events in the bytes of a response. The encoding is recognised from the first byte.
+/// Decodes the events in the bytes of a response. The encoding is recognised from the first byte that is no white space.
 ///
 /// A binary event stream begins with the length of its first message, so its first byte is zero. Text never
-/// begins with a zero byte.
+/// begins with a zero byte. A list in JSON begins with `[`, and neither a server-sent event nor an object does.
 #[derive(Debug, Default)]
 pub(super) enum EventDecoder {
     #[default]
     Empty,
     Text(SseDecoder),
+    List(Elements),
     Binary(Messages),
 }
 
@@ -30,15 +35,18 @@ impl EventDecoder {
     /// # Errors
     /// A description of the expected value, if the bytes contain something else.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, &'static str> {
-        if let (Self::Empty, Some(first)) = (&self, bytes.first()) {
+        let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+        if let (Self::Empty, Some(first)) = (&self, first) {
             *self = match first {
                 0 => Self::Binary(Messages::default()),
+                b'[' => Self::List(Elements::default()),
                 _ => Self::Text(SseDecoder::default()),
             };
         }
         match self {
             Self::Empty => Ok(Vec::new()),
-            Self::Text(decoder) => decoder.push(bytes).map_err(|TooLong| "an event of at most 64 MiB"),
+            Self::Text(decoder) => decoder.push(bytes).map_err(|TooLong| TOO_LONG),
+            Self::List(elements) => elements.push(bytes),
             Self::Binary(messages) => messages.push(bytes),
         }
     }
@@ -48,8 +56,41 @@ impl EventDecoder {
     pub(super) fn finish(&mut self) -> Option<String> {
         match self {
             Self::Text(decoder) => decoder.finish(),
-            Self::Empty | Self::Binary(_) => None,
+            Self::Empty | Self::List(_) | Self::Binary(_) => None,
         }
+    }
+}
+
+/// Decodes a list of JSON objects, as Gemini sends its events without `alt=sse`. Each object is an event.
+#[derive(Debug, Default)]
+pub(super) struct Elements {
+    received: Vec<u8>,
+    scanner: ObjectScanner,
+    /// Whether a value other than an object has arrived. Nothing more is then decoded.
+    is_damaged: bool,
+}
+
+impl Elements {
+    fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, &'static str> {
+        let mut events = Vec::new();
+        for byte in bytes {
+            if self.is_damaged || self.scanner.is_blank() && matches!(byte, b'[' | b',' | b']') {
+                continue;
+            }
+            self.scanner.push_byte(*byte);
+            self.received.push(*byte);
+            if self.received.len() > LONGEST {
+                *self = Self { is_damaged: true, ..Self::default() };
+                return Err(TOO_LONG);
+            }
+            // What is no object is refused as an event.
+            if self.scanner.is_complete() || self.scanner == ObjectScanner::NoObject {
+                let is_damaged = !self.scanner.is_complete();
+                events.push(String::from_utf8_lossy(&self.received).into_owned());
+                *self = Self { is_damaged, ..Self::default() };
+            }
+        }
+        Ok(events)
     }
 }
 

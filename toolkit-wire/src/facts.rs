@@ -17,8 +17,8 @@ pub(crate) struct Facts {
     pub(crate) aliases: &'static [&'static str],
     /// The rule for tool names.
     pub(crate) names: NameRule,
-    /// The rule for the property names in a schema, if the API has one.
-    pub(crate) properties: Option<NameRule>,
+    /// The rule for the names of parameters, if the API has one. Names inside of parameters are not checked.
+    pub(crate) parameters: Option<NameRule>,
     /// The rule for call ids in requests. `None` if the API does not require ids.
     pub(crate) ids: Option<IdRule>,
     /// The maximum number of tools in a request. `None` if the reference does not state a maximum.
@@ -43,6 +43,8 @@ pub(crate) struct Facts {
     pub(crate) call_fields: [&'static [&'static str]; 2],
     /// JSON pointers to the token counts of a response: input, output, cached input and reasoning tokens.
     pub(crate) usage: [&'static str; 4],
+    /// The JSON pointer to the sum of all tokens. Empty if all servers of the API agree on what counts as output.
+    pub(crate) total: &'static str,
     /// The JSON pointer to the number of input tokens written into a cache. Empty if the API does not report
     /// it.
     pub(crate) cache_writes: &'static str,
@@ -100,7 +102,7 @@ impl Facts {
         aliases: &[],
         // `^[a-zA-Z0-9_-]{1,64}$`, from the reference of both APIs of OpenAI.
         names: NameRule::DASHES,
-        properties: None,
+        parameters: None,
         ids: None,
         most_tools: None,
         strictness: Strictness::None,
@@ -112,6 +114,7 @@ impl Facts {
         unsaid: &[],
         call_fields: [&["id"], &["function", "arguments"]],
         usage: [""; 4],
+        total: "",
         cache_writes: "",
         tool_tokens: "",
         media: &[],

@@ -30,7 +30,7 @@ pub(crate) const FACTS: Facts = Facts {
     // `_`.
     names: NameRule::DOTS,
     // `[a-zA-Z_][a-zA-Z0-9_]*`, at most 64, from the API reference.
-    properties: Some(NameRule { max_length: 64, punctuation: "_", letter_first: true }),
+    parameters: Some(NameRule::IDENTIFIERS),
     most_tools: Some(512),
     strictness: Strictness::AllOrNone(
         "Gemini holds to their schemas either all functions of a request (mode `VALIDATED`) or none",

@@ -41,6 +41,7 @@ mod stream;
 mod strict;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod tool_config;
 mod writer;
 

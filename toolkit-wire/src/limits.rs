@@ -33,8 +33,8 @@ impl fmt::Display for LimitExceeded {
     }
 }
 
-/// Checks the number of tools, and the names of tools and properties. The limits for strict tools are not
-/// checked here, because a tool that exceeds them is sent without enforcement.
+/// Checks the number of tools and their names. The limits for strict tools are not checked here, because a tool that
+/// exceeds them is sent without enforcement.
 pub(super) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &WireNames) -> Vec<LimitExceeded> {
     let mut broken = Vec::new();
     if let Some(limit) = facts.most_tools
@@ -61,14 +61,6 @@ pub(super) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &Wire
         add(format_args!("characters in the name"), length, rule.max_length);
         add(format_args!("refused characters in the name"), refused_characters(rule, spelling), 0);
         add(format_args!("refused characters at the start of the name"), usize::from(!starts), 0);
-        let Some(rule) = facts.properties else { continue };
-        for property in measure::property_names(&definition.parameters) {
-            let (length, refused) = (property.chars().count(), refused_characters(rule, property));
-            let starts = !rule.letter_first || !property.starts_with(|first: char| first.is_ascii_digit());
-            add(format_args!("characters in the property name `{property}`"), length, rule.max_length);
-            let refused = refused + usize::from(!starts);
-            add(format_args!("refused characters in the property name `{property}`"), refused, 0);
-        }
     }
     broken
 }
@@ -121,38 +113,5 @@ mod tests {
             &[tool("a", json!({})), tool("a", json!({}))],
             &["tool `a`: 2 tools of the name `a`, the provider takes 1"],
         );
-    }
-
-    #[test]
-    fn property_names_are_checked() {
-        let long = "p".repeat(65);
-        let parameters = json!({"type": "object", "properties": {
-            "max-results": {"type": "integer", "default": {"properties": {"no name!": 1}}},
-            "list": {"type": "array", "items": {"type": "object", "properties": {"名": {"type": "string"}}}},
-            long: {"type": "string"},
-        }});
-        let tools = [tool("t", parameters)];
-        check_tools(ApiFormat::OpenAiChat, &tools, &[]);
-        let anthropic = [
-            "tool `t`: 1 refused characters in the property name `名`, the provider takes 0".to_owned(),
-            format!(
-                "tool `t`: 65 characters in the property name `{}`, the provider takes 64",
-                "p".repeat(65)
-            ),
-        ];
-        let both = |texts: &[String]| {
-            let mut texts: Vec<String> = texts.to_vec();
-            texts.sort();
-            texts
-        };
-        let found = |format: ApiFormat| {
-            let tools: Vec<&ToolDefinition> = tools.iter().collect();
-            let broken = check(format.codec().facts(), &tools, &WireNames::default());
-            both(&broken.iter().map(ToString::to_string).collect::<Vec<_>>())
-        };
-        assert_eq!(found(ApiFormat::Anthropic), both(&anthropic));
-        let dash = "tool `t`: 1 refused characters in the property name `max-results`, the provider takes 0";
-        let [kanji, long] = anthropic;
-        assert_eq!(found(ApiFormat::Gemini), both(&[dash.to_owned(), kanji, long]));
     }
 }

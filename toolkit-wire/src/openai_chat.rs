@@ -41,6 +41,7 @@ pub(crate) const FACTS: Facts = Facts {
         "/usage/prompt_tokens_details/cached_tokens",
         "/usage/completion_tokens_details/reasoning_tokens",
     ],
+    total: "/usage/total_tokens",
     cache_writes: "/usage/prompt_tokens_details/cache_write_tokens",
     media: &[(0, results::MEDIA)],
     response_id: "/id",

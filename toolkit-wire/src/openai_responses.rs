@@ -36,6 +36,7 @@ pub(crate) const FACTS: Facts = Facts {
         "/usage/input_tokens_details/cached_tokens",
         "/usage/output_tokens_details/reasoning_tokens",
     ],
+    total: "/usage/total_tokens",
     cache_writes: "/usage/input_tokens_details/cache_write_tokens",
     media: &[(0, results::MEDIA)],
     response_id: "/id",

@@ -240,18 +240,25 @@ impl Usage {
     }
 
     /// Reads the token counts of a response. Their JSON pointers are in `facts`.
+    ///
+    /// Some servers do not count reasoning as output (xAI). The total then exceeds input and output by the reasoning.
     pub(crate) fn read(payload: &Value, facts: &Facts) -> Self {
         let read = |pointer: &str| payload.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
         let [input_tokens, output_tokens, cached_input_tokens, reasoning_tokens] = facts.usage.map(read);
-        let (cache_write_tokens, tool_tokens) = (read(facts.cache_writes), read(facts.tool_tokens));
-        Self {
+        let cache_write_tokens = read(facts.cache_writes);
+        let tool_tokens = read(facts.tool_tokens);
+        let mut usage = Self {
             input_tokens,
             output_tokens,
             cached_input_tokens,
             reasoning_tokens,
             cache_write_tokens,
             tool_tokens,
+        };
+        if usage.total().checked_add(reasoning_tokens) == Some(read(facts.total)) {
+            usage.output_tokens += reasoning_tokens;
         }
+        usage
     }
 
     /// Returns whether all counts are 0.

@@ -126,8 +126,8 @@ impl StreamAccumulator {
 
     /// Processes the next bytes of a response body. The bytes may be split anywhere, even within a character.
     ///
-    /// The body contains server-sent events, one JSON object per line, or the binary event stream of Amazon
-    /// Web Services. The encoding is recognised from the first byte.
+    /// The body contains server-sent events, one JSON object per line, a list of JSON objects, or the binary event
+    /// stream of Amazon Web Services. The encoding is recognised from the first byte.
     ///
     /// The returned errors are the errors of [`push`](Self::push), and errors for events with invalid JSON or
     /// too much data. The events before and after an error are returned as well.

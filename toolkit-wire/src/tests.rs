@@ -10,6 +10,7 @@ mod received;
 mod references;
 mod reports;
 mod streamed;
+mod texts;
 mod unknown;
 
 use crate::ApiFormat;

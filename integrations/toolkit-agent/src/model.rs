@@ -13,7 +13,7 @@ mod retry;
 mod settings;
 mod stream;
 
-pub(crate) use bill::{Account, Bill, Billing};
+pub(crate) use bill::{Account, Bill, Billing, Unreported};
 pub use boxed::BoxModel;
 pub(crate) use error::has_media;
 pub use error::{ModelError, ModelErrorKind};

@@ -193,6 +193,21 @@ async fn the_name_of_the_tool_is_free_and_other_types_are_wrapped() {
     assert_eq!(tool["properties"]["answer"]["type"], "array");
 }
 
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Filter {
+    #[serde(rename = "filter[name]")]
+    name: String,
+}
+
+#[tokio::test]
+async fn an_answer_may_spell_its_members_as_the_provider_got_them() {
+    let model = ScriptedModel::new().call("final_answer", r#"{"filter_name_": "Oslo"}"#);
+    let (agent, _) = agent(&model);
+    let (filter, _) = answer::<Filter>(&agent, Some(AnswerMode::Tool)).await;
+    assert_eq!(filter, Ok(Filter { name: "Oslo".to_owned() }));
+}
+
 #[tokio::test]
 async fn the_tool_choice_of_the_agent_leaves_room_for_the_answer() {
     let allowed = |names: &[&str]| ToolChoice::Allowed {

@@ -45,13 +45,28 @@ async fn steps(context: &ToolContext, #[state] caller: &Caller) -> &'static str 
     "stepped"
 }
 
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct Balance {
+    wei: u128,
+    debts: Vec<i128>,
+    ratio: f64,
+    mean: Option<f32>,
+}
+
+/// Pays, and returns the balance. No JSON value holds its numbers.
+#[tool]
+fn balance() -> Balance {
+    let wei = 123_456_789_012_345_678_901_234_567_890;
+    Balance { wei, debts: vec![1, -18_446_744_073_709_551_617], ratio: f64::NAN, mean: Some(f32::INFINITY) }
+}
+
 /// What a layer of the program found out about a request.
 #[derive(Clone)]
 struct Region(&'static str);
 
 /// Serves a live registry behind a layer and returns the URL.
 async fn serve() -> (String, LiveRegistry) {
-    let registry = ToolRegistry::from_tools(tools![tenant, delete, steps]).unwrap();
+    let registry = ToolRegistry::from_tools(tools![tenant, delete, steps, balance]).unwrap();
     let live = LiveRegistry::new(registry.with_run_state::<Caller>().with_run_state::<Tenant>()).unwrap();
     let permissions = Permissions::new()
         .rule(PermissionRule::ask("it deletes data").for_tool("delete").unwrap())
@@ -103,6 +118,17 @@ async fn headers_and_extensions_of_a_request_become_state_of_the_call() {
         let error = call(&anonymous, "tenant", RunContext::new()).await.unwrap_err();
         assert!(error.message().contains("the header `x-tenant` is missing"), "{error}");
         anonymous.close().await;
+    }
+}
+
+#[tokio::test]
+async fn numbers_that_no_value_holds_are_in_the_text_of_a_success() {
+    let (url, _live) = serve().await;
+    let expected = r#"{"wei":123456789012345678901234567890,"debts":[1,-18446744073709551617],"ratio":null,"mean":null}"#;
+    for protocol in PROTOCOLS {
+        let client = connect(builder(&url, protocol)).await;
+        assert_eq!(call(&client, "balance", RunContext::new()).await.unwrap(), expected);
+        client.close().await;
     }
 }
 

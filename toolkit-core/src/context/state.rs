@@ -4,6 +4,8 @@ use std::any::{Any, TypeId, type_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
+#[cfg(feature = "cache")]
+use std::sync::Weak;
 
 /// The program's state for its tools, such as a connection pool, with one value per type. Clones share the
 /// values.
@@ -125,7 +127,8 @@ impl State {
     /// run take precedence. Values of the calling registry are added if `needs` requires them and this state
     /// has none of the same type.
     pub(crate) fn in_call(self: &Arc<Self>, needs: &[StateNeed], of_call: &Self) -> Arc<Self> {
-        let is_needed = |id: &TypeId| needs.iter().any(|need| !need.is_optional && (need.id)() == *id);
+        let is_needed =
+            |id: &TypeId| needs.iter().any(|need| !need.is_optional && !need.is_met && (need.id)() == *id);
         let mut taken =
             of_call.values.iter().filter(|(id, value)| value.is_of_run || is_needed(id)).peekable();
         if taken.peek().is_none() {
@@ -136,10 +139,36 @@ impl State {
         Arc::new(Self { values, of_run: BTreeSet::new() })
     }
 
+    /// Returns the values that a tool with these needs may read: all values of its registry, and the needed values of
+    /// the run.
+    #[cfg(feature = "cache")]
+    pub(crate) fn seen_by(&self, needs: &[StateNeed]) -> SeenState {
+        let is_seen = |id: &TypeId| needs.iter().any(|need| (need.id)() == *id);
+        let seen = self.values.iter().filter(|(id, shared)| !shared.is_of_run || is_seen(id));
+        SeenState(seen.map(|(_, shared)| Arc::downgrade(&shared.value)).collect())
+    }
+
     /// Adds the run state declarations of `other`.
     pub(crate) fn with_run_states_of(mut self, other: &Self) -> Self {
         self.of_run.extend(&other.of_run);
         self
+    }
+}
+
+/// The values of the state that a tool may read, in the order of their types. Equal if they are the same values, not if
+/// they only compare equal.
+///
+/// The `Weak` pointers keep the addresses of the values from being reused.
+#[cfg(feature = "cache")]
+#[derive(Default)]
+pub(crate) struct SeenState(Vec<Weak<dyn Any + Send + Sync>>);
+
+#[cfg(feature = "cache")]
+impl PartialEq for SeenState {
+    fn eq(&self, other: &Self) -> bool {
+        let addresses =
+            |seen: &Self| seen.0.iter().map(|value| value.as_ptr().cast::<()>()).collect::<Vec<_>>();
+        addresses(self) == addresses(other)
     }
 }
 
@@ -160,6 +189,8 @@ pub struct StateNeed {
     pointers: [Pointer; 2],
     name: fn() -> &'static str,
     is_optional: bool,
+    /// Whether the state of a merged tool has the value. A value of the run takes its place.
+    pub(crate) is_met: bool,
     /// The name of the pointer type that contains the value in the state of a merged tool.
     pub(crate) within: Option<&'static str>,
 }
@@ -169,7 +200,14 @@ impl StateNeed {
     #[must_use]
     pub const fn of<T: ?Sized + 'static>() -> Self {
         let pointers: [Pointer; 2] = [("Arc", TypeId::of::<Arc<T>>), ("Box", TypeId::of::<Box<T>>)];
-        Self { id: TypeId::of::<T>, pointers, name: type_name::<T>, is_optional: false, within: None }
+        Self {
+            id: TypeId::of::<T>,
+            pointers,
+            name: type_name::<T>,
+            is_optional: false,
+            is_met: false,
+            within: None,
+        }
     }
 
     /// Creates the need of a tool that also works without a value of type `T`.

@@ -66,7 +66,7 @@ impl Preparation<'_> {
             if let Some(inner) = found.arguments {
                 arguments = inner.into();
             }
-            if let Some(split) = registry.split_call_reason(definition, arguments.as_str()) {
+            if let Some(split) = registry.own_arguments(definition, arguments.as_str()) {
                 arguments = split.arguments.into();
                 call_reason = split.call_reason;
             }

@@ -1,7 +1,7 @@
 //! A cache of outputs for identical calls.
 
 use super::{Middleware, Next, Outcome, SharedOutcome, ToolRequest, run_once};
-use crate::context::State;
+use crate::context::SeenState;
 use crate::error::BuildError;
 use crate::pattern::PerTool;
 use crate::tool::Tool;
@@ -14,10 +14,11 @@ use std::time::Duration;
 /// [arguments](ToolRequest::canonical_arguments), in any batch.
 ///
 /// Only [selected](Self::for_tool) tools are cached. Select tools whose output depends on nothing but their
-/// arguments and the state of the registry. The cache does not know if a tool reads the user, the session or
-/// the run from its context. Tools with [computed](crate::ArgumentTransform::computed) arguments are never
-/// cached, and registries with different state share no outputs. Errors are not cached. An output from the
-/// cache repeats neither the session changes nor the actions of the original call.
+/// arguments and the state. Registries with different state share no outputs, and neither do runs with different
+/// state if the tool [declares](crate::ToolDefinition::state_needs) its type, as a parameter with `#[state]` does.
+/// The cache does not know what else a tool reads from its context: the user, the session, the run and undeclared
+/// state of the run. Tools with [computed](crate::ArgumentTransform::computed) arguments are never cached. Errors are
+/// not cached. An output from the cache repeats neither the session changes nor the actions of the original call.
 ///
 /// If an identical call is already running, the call waits and shares its outcome, including errors. If the
 /// running call is cancelled, one of the waiting calls runs instead. Replacing a tool invalidates its
@@ -49,8 +50,7 @@ type Key = (Box<str>, Box<str>);
 
 struct Entry {
     tool: Weak<dyn Tool>,
-    /// The state used by the call. The `Weak` pointer keeps the address of the state from being reused.
-    state: Option<Weak<State>>,
+    state: SeenState,
     answer: SharedOutcome,
 }
 
@@ -94,16 +94,14 @@ impl Cache {
 
     /// Returns the cached outcome for calls with this `key`. If there is no valid outcome, adds and returns an empty
     /// outcome, to be set by the caller.
-    fn answer(&self, key: &Key, tool: &Arc<dyn Tool>, state: Option<&Arc<State>>) -> SharedOutcome {
+    fn answer(&self, key: &Key, tool: &Arc<dyn Tool>, state: SeenState) -> SharedOutcome {
         let mut entries = self.entries();
-        let state = state.map(Arc::downgrade);
-        let address = |state: &Option<Weak<State>>| state.as_ref().map(Weak::as_ptr);
         if let Some(entry) = entries.get(key) {
             let is_good = entry.answer.get().is_none_or(|shared| {
                 shared.outcome.is_ok() && self.time_to_live.is_none_or(|limit| shared.at.elapsed() < limit)
             });
             let is_same = std::ptr::addr_eq(entry.tool.as_ptr(), Arc::as_ptr(tool));
-            if is_good && is_same && address(&entry.state) == address(&state) {
+            if is_good && is_same && entry.state == state {
                 return entry.answer.clone();
             }
         }
@@ -131,7 +129,9 @@ impl Middleware for Cache {
         let Some(key) = self.key(&request) else {
             return next.run(request).await;
         };
-        let answer = self.answer(&key, request.tool(), request.context().all_state());
+        let needs = request.definition().state_needs();
+        let state = request.context().all_state().map(|state| state.seen_by(needs)).unwrap_or_default();
+        let answer = self.answer(&key, request.tool(), state);
         let (outcome, _) = run_once(&answer, request, next).await;
         if outcome.is_err() {
             self.forget(&key, &answer);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A provider's rule for tool names.
+/// A provider's rule for the names of tools or of their parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NameRule {
     /// The maximum length of a name, in characters.
@@ -28,6 +28,17 @@ impl NameRule {
     ///
     /// A registry finds a tool by its name and by the spelling of the name under any of these rules.
     pub const COMMON: [Self; 3] = [Self::DASHES, Self::LONG_DASHES, Self::DOTS];
+
+    /// Up to 64 characters of `A-Z a-z 0-9 _ . -`.
+    pub const SHORT_DOTS: Self = Self { max_length: 64, punctuation: "_.-", letter_first: false };
+
+    /// Up to 64 characters of `A-Z a-z 0-9 _`, beginning with a letter or `_`.
+    pub const IDENTIFIERS: Self = Self { max_length: 64, punctuation: "_", letter_first: true };
+
+    /// The rules of widely used provider APIs for the names of parameters.
+    ///
+    /// A registry finds a parameter by its name and by the spelling of the name under any of these rules.
+    pub const COMMON_PARAMETERS: [Self; 2] = [Self::SHORT_DOTS, Self::IDENTIFIERS];
 
     /// Returns whether the provider accepts a name.
     #[must_use]
@@ -67,7 +78,7 @@ impl NameRule {
     }
 }
 
-/// A reversible mapping from tool names to spellings accepted by a provider.
+/// A reversible mapping from names of tools or parameters to spellings accepted by a provider.
 ///
 /// Accepted names stay as they are. In other names, each refused character becomes `_`. If the result is too
 /// long or collides with another name, a digest of the full name is appended. The mapping depends only on the

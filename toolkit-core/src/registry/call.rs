@@ -40,7 +40,7 @@ impl ToolRegistry {
             None => self.resolve_otherwise(name, &arguments)?,
         };
         let definition = tool.definition();
-        let (arguments, call_reason) = match self.split_call_reason(definition, &arguments) {
+        let (arguments, call_reason) = match self.own_arguments(definition, &arguments) {
             Some(split) => (split.arguments.into(), split.call_reason),
             None => (arguments, None),
         };
@@ -84,7 +84,7 @@ impl ToolRegistry {
             None => self.resolve_otherwise(name, arguments)?,
         };
         let definition = tool.definition();
-        let split = self.split_call_reason(definition, &arguments);
+        let split = self.own_arguments(definition, &arguments);
         let arguments = split.map_or(arguments, |split| split.arguments.into());
         let context = ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), None);
         guarded(|| tool.validate(&arguments, &context))

@@ -4,7 +4,7 @@ use super::ToolRegistry;
 use crate::error::{BuildProblem, ToolFault};
 use crate::tool::{
     CALL_REASON, SplitArguments, ToolDefinition, asks_for_call_reason, has_call_reason_parameter,
-    split_call_reason,
+    own_parameter_names, split_call_reason,
 };
 
 impl ToolRegistry {
@@ -37,16 +37,20 @@ impl ToolRegistry {
         self
     }
 
-    /// Separates the call reason from the other arguments. Returns `None` if the arguments contain no call reason, or
-    /// if the registry requires no call reason for this tool.
+    /// Returns the arguments for the tool, under its own parameter names, and separated from the call reason.
+    ///
+    /// Returns `None` if the arguments stay as they are.
     #[inline]
-    pub(crate) fn split_call_reason(
+    pub(crate) fn own_arguments(
         &self,
         definition: &ToolDefinition,
         arguments: &str,
     ) -> Option<SplitArguments> {
+        let own = if self.respells { own_parameter_names(definition, arguments) } else { None };
         let asks = asks_for_call_reason(definition, self.call_reason);
-        if asks { split_call_reason(arguments, definition.metadata.coerce) } else { None }
+        let text = own.as_deref().unwrap_or(arguments);
+        let split = if asks { split_call_reason(text, definition.metadata.coerce) } else { None };
+        split.or_else(|| Some(SplitArguments { arguments: own?, call_reason: None }))
     }
 
     /// Returns a problem for each tool that declares a parameter `call_reason` although the registry asks the model for

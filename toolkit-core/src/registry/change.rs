@@ -4,7 +4,7 @@ use super::filter::ToolFilter;
 use super::{Entry, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::ToolName;
-use crate::tool::{AdaptedTool, Tool, ToolDefinition};
+use crate::tool::{AdaptedTool, Tool, ToolDefinition, has_refused_parameter};
 use std::sync::Arc;
 
 /// # Changing tools
@@ -125,6 +125,7 @@ impl ToolRegistry {
         let definition = tool.definition();
         let disabled = self.switches.reason(definition).cloned();
         let name = definition.name.as_str().into();
+        self.respells |= has_refused_parameter(definition);
         self.cache = self.cache.renewed();
         let entry = self.tools.entry(name).or_insert_with(|| Entry {
             tool: tool.clone(),

@@ -70,7 +70,7 @@ impl ToolRegistry {
     /// Searches all callable tools, deferred or not, and returns the `top_k` best matches, best first.
     ///
     /// If the query is the name of a tool, in any letter case and with any separators, only this tool is
-    /// found. Otherwise, the words of the query are looked up in names, descriptions, tags, parameters and
+    /// found. Otherwise, the first 64 words of the query are looked up in names, descriptions, tags, parameters and
     /// search hints (BM25F). This method works without tool search turned on.
     ///
     /// ```

@@ -5,7 +5,7 @@ use super::words::{each_word, word_key};
 use crate::schema::subschemas;
 use crate::tool::{Tool, ToolDefinition, ToolTag};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 const NAME: usize = 0;
@@ -13,6 +13,9 @@ const NAME: usize = 0;
 /// Term saturation (`k1`) and length normalisation (`b`): the usual values of BM25.
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
+
+/// The maximum number of different words of a query that are looked up.
+const MOST_WORDS: usize = 64;
 
 /// A word is common only if at least this number of tools contains the word. The ranking ignores common
 /// words.
@@ -124,13 +127,16 @@ impl Index {
 
     /// Returns the tools containing words of `query`, with the scores, best first.
     ///
-    /// A common word is ignored unless the name of a tool contains the word or the query matches no other
+    /// Only the first 64 words of the query count. A common word is ignored unless the name of a tool contains the word or the query matches no other
     /// word.
     fn rank(&self, query: &str, options: &SearchOptions) -> Vec<(f64, &Arc<dyn Tool>)> {
         let mut wanted = Vec::new();
-        each_word(query, &mut |word| wanted.push(word_key(word)));
-        wanted.sort_unstable();
-        wanted.dedup();
+        let mut seen = HashSet::new();
+        each_word(query, &mut |word| {
+            if wanted.len() < MOST_WORDS && seen.insert(word_key(word)) {
+                wanted.push(word_key(word));
+            }
+        });
         let mut query: Vec<Wanted> =
             wanted.into_iter().map(|word| Wanted { word, ..Wanted::default() }).collect();
         let mut hits: Vec<(usize, usize, &Term)> = Vec::new();

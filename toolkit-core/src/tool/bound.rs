@@ -17,10 +17,10 @@ impl BoundTool {
     /// Binds a tool to a state.
     pub(crate) fn new(tool: Arc<dyn Tool>, state: Arc<State>) -> Self {
         let mut definition = tool.definition().clone();
-        definition.state_needs.retain_mut(|need| {
+        for need in &mut definition.state_needs {
             need.within = state.pointer_around(need);
-            !state.has_value(need)
-        });
+            need.is_met |= state.has_value(need);
+        }
         Self { tool, definition, state }
     }
 

@@ -8,7 +8,9 @@ use crate::context::StateNeed;
 use crate::error::{BuildProblem, ToolError, ToolFault};
 use crate::name::{NameError, ToolName};
 use crate::output::SchemaFn;
-use crate::schema::__private::{Fault, aliases, fault, output_schema, strip_aliases, strip_unusable};
+use crate::schema::__private::{
+    Fault, Json, aliases, fault, output_schema, roundings, strip_aliases, strip_unusable,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -139,9 +141,15 @@ impl ToolDefinition {
     /// checked against the schema.
     ///
     /// # Errors
-    /// The arguments are not a JSON object.
+    /// The arguments are not a JSON object, or the value would hold another integer beyond 64 bits than the
+    /// arguments, where the schema does not accept any `number`.
     pub fn parse_arguments(&self, arguments: &str) -> Result<Value, ToolError> {
-        parse_value(&super::arguments_json(arguments, self, |_, coerce| coerce)?)
+        let object = super::arguments_json(arguments, self, |_, coerce| coerce)?;
+        let rounded = Json::parse(&object).map(|value| roundings((&self.parameters).into(), &value));
+        match rounded.unwrap_or_default() {
+            rounded if rounded.is_empty() => parse_value(&object),
+            rounded => Err(ToolError::invalid_arguments(rounded)),
+        }
     }
 
     /// Returns whether the program [computes](crate::ArgumentTransform::computed) an argument for each call.

@@ -1,17 +1,21 @@
 //! The check of the members of an object and the items of an array.
 
 use super::decoded::Alias;
-use super::{Scope, Search, check_text, expected, missing, no_such_property};
+use super::{Scope, Search, expected, missing, no_such_property};
 use crate::describe::describe_in;
 use crate::json::{Json, Kind, quoted};
 use crate::keyword::{Role, subschemas};
 use crate::properties::{item_schema, member_schemas, property};
-use crate::reference::{SchemaRef, resolve};
+use crate::reference::resolve;
 use crate::types::names;
 use crate::violation::ViolationKind;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ptr;
+
+/// Looking up this number of members counts as applying one schema.
+const MEMBERS_PER_STEP: usize = 16;
 
 impl<'a, 'v> Search<'a, 'v, '_> {
     pub(super) fn inspect_members(
@@ -25,7 +29,11 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         if is_decoded {
             self.inspect_repeated(schema, members);
         }
+        self.left = self.left.saturating_sub(members.len() / MEMBERS_PER_STEP);
         for (index, (name, value)) in members.iter().enumerate() {
+            if self.left == 0 || self.found.len() >= self.most {
+                break;
+            }
             let path = self.path.len();
             self.path.extend([if path == 0 { "" } else { "." }, name]);
             let start = aliases.partition_point(|(of, ..)| *of < index);
@@ -158,12 +166,13 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     ) {
         let Some(rest) = schema.get("unevaluatedProperties") else { return };
         let parent = self.path.len();
+        let evaluating = self.evaluating(schema, object);
         for (name, value) in members {
             let own = |schema: &Value| {
                 let (named, other) = member_schemas(schema, name);
                 !named.is_empty() || other.is_some()
             };
-            if !self.is_evaluated(schema, object, &own) {
+            if !evaluating.iter().any(|schema| own(schema)) {
                 self.at_member(name, |this| match rest {
                     Value::Bool(false) => {
                         let is_decoded = this.scope == Scope::Constraints;
@@ -178,30 +187,37 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns whether a member or item of `value` is evaluated by `schema`, or by an inner schema for the same value.
-    ///
-    /// `own` returns whether a single schema evaluates the member or item. An inner schema counts only if `value`
-    /// matches it.
-    fn is_evaluated(&mut self, schema: &'a Value, value: &Json<'v>, own: &dyn Fn(&Value) -> bool) -> bool {
-        self.left = self.left.saturating_sub(1);
-        let target = schema.get("$ref").and_then(|_| resolve(self.root, schema));
-        let mut inside: Vec<&'a Value> = target.into_iter().collect();
-        let condition = schema.get("if").is_none_or(|condition| self.fits(condition, value));
-        inside.extend(subschemas(schema).filter_map(|inside| match inside.keyword {
-            "not" => None,
-            "then" if !condition => None,
-            "if" | "else" if condition == (inside.keyword == "else") => None,
-            _ if inside.role == Role::InPlace => Some(inside.schema),
-            _ => None,
-        }));
-        own(schema)
-            || inside.into_iter().any(|inside| {
-                self.left > 0 && self.fits(inside, value) && self.is_evaluated(inside, value, own)
-            })
+    /// Returns the schemas that evaluate members or items of `value`: `schema`, and all inner schemas for the same value
+    /// that the value matches.
+    fn evaluating(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<&'a Value> {
+        let mut found = vec![schema];
+        let mut seen = HashSet::from([ptr::from_ref(schema)]);
+        let mut at = 0;
+        while let Some(schema) = found.get(at).copied() {
+            at += 1;
+            let target = schema.get("$ref").and_then(|_| resolve(self.root, schema));
+            let condition = schema.get("if").is_none_or(|condition| self.fits(condition, value));
+            let inside = subschemas(schema).filter_map(|inside| match inside.keyword {
+                "not" => None,
+                "then" if !condition => None,
+                "if" | "else" if condition == (inside.keyword == "else") => None,
+                _ if inside.role == Role::InPlace => Some(inside.schema),
+                _ => None,
+            });
+            let new = target.into_iter().chain(inside).filter(|inside| seen.insert(ptr::from_ref(*inside)));
+            found.extend(new.filter(|inside| self.left > 0 && self.fits(inside, value)).collect::<Vec<_>>());
+        }
+        found
     }
 
     fn inspect_name(&mut self, schema: &Value, name: &str) {
-        if !check_text(SchemaRef::new(self.root, schema), &quoted(name), self.scope).is_empty() {
+        let text = quoted(name);
+        let Ok(value) = Json::parse(&text) else { return };
+        let mut search = Search::new(self.root, &value, "", self.scope);
+        (search.left, search.depth) = (self.left, self.depth + self.open.len());
+        search.inspect(schema, &value);
+        self.left = search.left;
+        if self.left > 0 && !search.into_violations().is_empty() {
             let expected = expected(self.root, schema, "", None);
             let expected = expected.map(|expected| format!("; expected {expected}"));
             let message = format!("this name is not allowed{}", expected.unwrap_or_default());
@@ -215,9 +231,9 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             self.at_item(index, |this| this.inspect(schema, item));
         }
         if let Some(rest) = schema.get("unevaluatedItems") {
+            let evaluating = self.evaluating(schema, value);
             for (index, item) in items.iter().enumerate() {
-                let own = |schema: &Value| item_schema(schema, index).is_some();
-                let is_evaluated = self.is_evaluated(schema, value, &own)
+                let is_evaluated = evaluating.iter().any(|schema| item_schema(schema, index).is_some())
                     || schema.get("contains").is_some_and(|wanted| self.fits(wanted, item));
                 if !is_evaluated {
                     self.at_item(index, |this| this.inspect(rest, item));

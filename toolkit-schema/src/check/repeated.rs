@@ -1,4 +1,4 @@
-//! Repeated names in JSON objects.
+//! Repeated names in JSON objects, and integers that an untyped value cannot hold.
 
 use super::branches::candidates;
 use crate::discriminator::discriminator;
@@ -8,6 +8,7 @@ use crate::properties::{item_schema, member_schemas};
 use crate::reference::{SchemaRef, resolve};
 use crate::types::{fields, types};
 use crate::violation::{Violation, ViolationKind};
+use crate::words::value_in_words;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::ptr;
@@ -27,10 +28,11 @@ const MOST_ASKED: usize = 1 << 20;
 /// `at` is the path of the value. Repeated names are mistakes, because a map would silently keep only the last value.
 #[must_use]
 pub fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
-    repeated_names_in(SchemaRef::from(&Value::Bool(true)), value, at, None)
+    found(SchemaRef::from(&Value::Bool(true)), value, at, None, |_| false)
 }
 
-/// Returns a violation for each name that occurs more than once in an object, unless the Rust type ignores the name.
+/// Returns a violation for each name that occurs more than once in an object, unless the Rust type ignores the name. Also
+/// returns a violation for each integer that a [`Value`] would round, where the schema does not say the type.
 ///
 /// A Rust type may ignore a member that the schema does not list. Such a name may be repeated. But names inside its
 /// value are not always ignored, because the member may have an alias that is missing from the schema. In case of
@@ -45,9 +47,31 @@ pub fn repeated_names_in(
     at: &str,
     accepts: Option<&mut dyn FnMut(&str) -> bool>,
 ) -> Vec<Violation> {
+    found(schema, value, at, accepts, is_untyped)
+}
+
+/// Returns a violation for each integer that a [`Value`] would round, unless the schema accepts any `number` there.
+#[must_use]
+pub fn roundings(schema: SchemaRef<'_>, value: &Json<'_>) -> Vec<Violation> {
+    if value.is_exact() {
+        return Vec::new();
+    }
+    let mut found = found(schema, value, "", None, |parts| !parts.iter().any(|part| is_number(part)));
+    found.retain(|violation| violation.kind != ViolationKind::Duplicate);
+    found
+}
+
+fn found(
+    schema: SchemaRef<'_>,
+    value: &Json<'_>,
+    at: &str,
+    accepts: Option<&mut dyn FnMut(&str) -> bool>,
+    rounds: fn(&[&Value]) -> bool,
+) -> Vec<Violation> {
     let path = at.to_owned();
     let left = MOST_ASKED.max(4 * value.text.len());
-    let mut names = Names { root: schema.root, text: value.text, accepts, left, path, found: Vec::new() };
+    let mut names =
+        Names { root: schema.root, text: value.text, accepts, left, rounds, path, found: Vec::new() };
     names.collect(&[schema.schema], value);
     names.found
 }
@@ -59,6 +83,8 @@ struct Names<'a, 't> {
     accepts: Option<&'t mut dyn FnMut(&str) -> bool>,
     /// The number of bytes left to decode.
     left: usize,
+    /// Whether an integer that a [`Value`] would round is a violation, by all schemas of the integer.
+    rounds: fn(&[&Value]) -> bool,
     path: String,
     found: Vec<Violation>,
 }
@@ -94,7 +120,8 @@ impl<'a> Names<'a, '_> {
                         self.collect(&inside, member);
                     } else {
                         if self.found.len() < MOST {
-                            let repeated = repeated_names(member, &self.path);
+                            let open = SchemaRef::from(&Value::Bool(true));
+                            let repeated = found(open, member, &self.path, None, self.rounds);
                             if !repeated.is_empty() && !self.ignores(name, member) {
                                 self.found.extend(repeated);
                             }
@@ -115,6 +142,15 @@ impl<'a> Names<'a, '_> {
                     self.collect(&inside, item);
                     self.path.truncate(here);
                 }
+            }
+            Kind::Number
+                if self.found.len() < MOST
+                    && value.is_other_integer()
+                    && (self.rounds)(&self.parts(schemas, value)) =>
+            {
+                let got = value_in_words(value.text);
+                let message = format!("expected integer of at most 64 bits, got {got}");
+                self.found.push(Violation::new(self.path.as_str(), ViolationKind::Constraint, message));
             }
             _ => {}
         }
@@ -160,6 +196,18 @@ impl<'a> Names<'a, '_> {
         self.left = left;
         accepts(&format!(r#"{before}true,{}:"\u0001"{after}"#, quoted(name)))
     }
+}
+
+/// Returns whether a type such as [`Value`] may read a number. `parts` contains all schemas of the number. A type that
+/// accepts any `number` rounds it anyway.
+fn is_untyped(parts: &[&Value]) -> bool {
+    const SAY_TYPE: [&str; 6] = ["type", "enum", "const", "anyOf", "oneOf", "allOf"];
+    let is_open = |part: &Value| !SAY_TYPE.iter().any(|keyword| part.get(keyword).is_some());
+    (parts.is_empty() || parts.iter().any(|part| is_open(part))) && !parts.iter().any(|part| is_number(part))
+}
+
+fn is_number(part: &Value) -> bool {
+    types(part.get("type")).any(|name| name == "number")
 }
 
 /// Returns whether a Rust type reads every member of an object. `parts` contains all schemas of the object.

@@ -96,3 +96,11 @@ fn near_misses_at_every_depth_are_coerced_within_the_budget() {
     assert_eq!(coercion.coerced(&list, &value), None);
     assert!(coercion.left > budget(&value) / 4, "{} left", coercion.left);
 }
+
+#[test]
+fn a_number_that_becomes_a_string_and_again_a_number_stays() {
+    let schema = json!({"type": "integer", "anyOf": [{"type": "string"}]});
+    let mut value = json!(5);
+    assert!(!coerce(&schema, &mut value));
+    assert_eq!(value, json!(5));
+}

@@ -1,6 +1,7 @@
 //! Merging of two schemas into one schema with the constraints of both.
 
 use super::node::{Entry, Form, Held, Named, Node, join_lines};
+use crate::effective::canonical;
 use crate::keyword::Keyword;
 use crate::types::{includes, types};
 use serde_json::Value;
@@ -196,8 +197,8 @@ fn merge_values(keyword: &str, one: &Value, other: &Value) -> Option<Value> {
             Some(one.as_array()?.iter().chain(new).cloned().collect())
         }
         "enum" => {
-            let others = other.as_array()?;
-            any_of(one.as_array()?.iter().filter(|own| others.contains(own)).cloned().collect())
+            let others: HashSet<String> = other.as_array()?.iter().map(canonical).collect();
+            any_of(one.as_array()?.iter().filter(|own| others.contains(&canonical(own))).cloned().collect())
         }
         "type" => match common_types(one, other).as_slice() {
             [only] => Some((*only).into()),

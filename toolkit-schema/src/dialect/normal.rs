@@ -98,11 +98,13 @@ impl<'a> Reader<'_, 'a> {
         let path = at.path;
         let form = match schema {
             Value::Bool(false) => Form::False,
+            Value::Object(keywords) if is_never(keywords) => Form::False,
             Value::Object(_) => Form::Object,
             _ => Form::True,
         };
         match schema {
             Value::Bool(_) => {}
+            Value::Object(_) if form == Form::False => {}
             Value::Object(_) if self.left == 0 => {
                 self.losses.narrow(path, "type", "the schema is too large, and cut off here");
             }
@@ -256,6 +258,13 @@ impl<'a> Reader<'_, 'a> {
         node.note(&format!("Built like `{}`, inside which it stands.", target.name));
         Rc::new(node)
     }
+}
+
+/// Returns whether a schema is `{"not": {}}`, the form of `false` as an object.
+fn is_never(keywords: &Map<String, Value>) -> bool {
+    let is_any =
+        |schema: &Value| schema.as_bool() == Some(true) || schema.as_object().is_some_and(Map::is_empty);
+    keywords.len() == 1 && keywords.get("not").is_some_and(is_any)
 }
 
 /// Returns the bound that `keyword` sets in a draft 4 schema.

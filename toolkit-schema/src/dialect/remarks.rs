@@ -3,7 +3,7 @@
 use super::node::{Held, Node};
 use crate::describe::describe;
 use crate::words::{phrase, shorten_to};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The maximum number of characters quoted from a value or a schema.
 const QUOTED: usize = 200;
@@ -93,9 +93,8 @@ pub(super) fn of_schemas(keyword: &str, schemas: &[String]) -> Option<String> {
 /// Returns a short description of a schema, or its JSON text if there is no simple description.
 pub(super) fn in_words(schema: &Value) -> String {
     match schema {
-        Value::Bool(true) => "any value".to_owned(),
-        Value::Bool(false) => "nothing".to_owned(),
         Value::Object(keywords) if keywords.is_empty() => "any value".to_owned(),
+        never if *never == json!({"not": {}}) => "nothing".to_owned(),
         _ => {
             let words = describe(schema).filter(|words| words != "object");
             shorten_to(&words.unwrap_or_else(|| schema.to_string()), QUOTED)
@@ -110,7 +109,8 @@ pub(super) fn sentence(remarks: &[String]) -> String {
     letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
-fn quoted(value: &Value) -> String {
+/// Returns the beginning of the JSON text of a value.
+pub(super) fn quoted(value: &Value) -> String {
     shorten_to(&value.to_string(), QUOTED)
 }
 

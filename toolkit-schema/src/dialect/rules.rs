@@ -5,6 +5,14 @@
 
 use serde_json::Value;
 
+/// A type, and a keyword that the provider needs in each schema of this type. JSON Schema allows its absence.
+pub(super) type Needed = (&'static str, &'static str);
+
+/// OpenAI refuses a request with the error texts `array schema missing items` (at every depth, also beside
+/// `prefixItems`) and `object schema missing properties`: openai/openai-agents-python#449,
+/// digitalocean-labs/mcp-digitalocean#265, camel-ai/camel#393. An empty schema for either changes no meaning.
+pub(super) static OPENAI_NEEDED: &[Needed] = &[("array", "items"), ("object", "properties")];
+
 /// The rules of a provider for the JSON Schema subset that it supports.
 #[derive(Debug)]
 pub(super) struct Rules {

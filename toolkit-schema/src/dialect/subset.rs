@@ -15,9 +15,6 @@ use serde_json::{Map, Value, json};
 /// The keywords that apply to values of all types.
 const GENERAL: &[&str] = &["type", "enum", "const", "anyOf", "oneOf", "$ref"];
 
-/// The maximum number of union branches that are compared with each other.
-const COMPARED: usize = 64;
-
 /// Writes normalised schemas in the JSON Schema subset of a provider.
 pub(super) struct Subset<'s, 'w, 'a> {
     pub(super) rules: &'static Rules,
@@ -52,7 +49,9 @@ impl<'a> Subset<'_, '_, 'a> {
     /// If `nullable` is `true`, the written schema also allows `null`.
     pub(super) fn schema(&mut self, node: &Node<'a>, depth: usize, nullable: bool) -> Option<Value> {
         let mut written = self.write(node, depth)?;
-        written.nullable |= nullable;
+        if nullable {
+            written.null.get_or_insert_default();
+        }
         Some(written.complete(self.rules.nulls))
     }
 
@@ -103,12 +102,17 @@ impl<'a> Subset<'_, '_, 'a> {
         } else {
             self.typed(node, depth)?
         };
-        written.nullable |= is_nullable;
-        let mut schema = annotated(written.schema.unwrap_or_default(), title, description, &notes);
-        if let Some(Entry { held: Held::Value(value), .. }) = default {
-            schema.insert("default".to_owned(), value.into_owned());
+        if is_nullable {
+            written.null.get_or_insert_default();
         }
-        written.schema = Some(schema).filter(|schema| !schema.is_empty());
+        let (Written { schema: Some(annotated), .. } | Written { null: Some(annotated), .. }) = &mut written
+        else {
+            return Some(written);
+        };
+        annotate(annotated, title, description, &notes);
+        if let Some(Entry { held: Held::Value(value), .. }) = default {
+            annotated.insert("default".to_owned(), value.into_owned());
+        }
         Some(written)
     }
 
@@ -159,7 +163,7 @@ impl<'a> Subset<'_, '_, 'a> {
             let excerpts: Vec<SchemaRef<'_>> = excerpts.iter().map(SchemaRef::from).collect();
             !are_disjoint(&excerpts)
         };
-        if keyword == "oneOf" && (branches.len() > COMPARED || overlap()) {
+        if keyword == "oneOf" && overlap() {
             self.writer.losses.widen(&path, keyword, "a value may be valid against several of its schemas");
         }
         let mut written = Vec::new();
@@ -177,25 +181,25 @@ impl<'a> Subset<'_, '_, 'a> {
 }
 
 /// Adds the title, the description and the notes to a schema. They come after `type` and before all other keywords.
-fn annotated(
-    mut schema: Map<String, Value>,
+fn annotate(
+    schema: &mut Map<String, Value>,
     title: Option<Value>,
     description: Option<Value>,
     notes: &[String],
-) -> Map<String, Value> {
+) {
     let inner = schema.shift_remove("description");
     let [outer, inner] = [&description, &inner].map(|text| text.as_ref().and_then(Value::as_str));
     let description = join_lines(outer, inner.unwrap_or_default());
     let description = join_lines(Some(&description), &sentence(notes));
     if title.is_none() && description.is_empty() {
-        return schema;
+        return;
     }
     if schema.contains_key("$ref") {
         // The subset allows no other keyword next to `$ref`, so the reference moves into a union.
-        schema = Map::from_iter([("anyOf".to_owned(), json!([schema]))]);
+        *schema = Map::from_iter([("anyOf".to_owned(), json!([schema]))]);
     }
     let description = Some(Value::String(description)).filter(|text| text != "");
     let first = [("type", schema.shift_remove("type")), ("title", title), ("description", description)];
     let first = first.into_iter().filter_map(|(keyword, value)| Some((keyword.to_owned(), value?)));
-    first.chain(schema).collect()
+    *schema = first.chain(std::mem::take(schema)).collect();
 }

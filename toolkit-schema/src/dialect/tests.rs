@@ -3,6 +3,8 @@
 #[cfg(feature = "jsonschema")]
 mod agree;
 mod plain;
+#[cfg(feature = "jsonschema")]
+mod provider;
 mod strict;
 mod subset;
 

@@ -1,5 +1,6 @@
 //! Unions and nullable values in the JSON Schema subset of a provider.
 
+use super::node::join_lines;
 use super::rules::Nulls;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -9,12 +10,15 @@ use std::collections::HashSet;
 pub(super) struct Written {
     /// The schema for all values except `null`, or `None` if only `null` is valid.
     pub(super) schema: Option<Map<String, Value>>,
-    /// Whether `null` is valid.
-    pub(super) nullable: bool,
+    /// The title and the description of `null`, or `None` if `null` is not valid.
+    pub(super) null: Option<Map<String, Value>>,
 }
 
 impl Written {
-    pub(super) const NULL: Self = Self { schema: None, nullable: true };
+    /// Returns the schema that accepts only `null`.
+    pub(super) fn null() -> Self {
+        Self { schema: None, null: Some(Map::new()) }
+    }
 
     /// Combines schemas into a union, which accepts every value that one of them accepts. Returns `None` if `branches`
     /// is empty.
@@ -22,14 +26,19 @@ impl Written {
         if branches.len() < 2 {
             return branches.pop();
         }
-        let nullable = branches.iter().any(|branch| branch.nullable);
+        let null = branches.iter_mut().filter_map(|branch| branch.null.take()).reduce(|mut all, more| {
+            add_line(&mut all, more.get("description").and_then(Value::as_str).unwrap_or_default());
+            all
+        });
         let mut different: Vec<Map<String, Value>> = Vec::new();
         let mut seen = HashSet::new();
+        let mut values: HashSet<String> = HashSet::new();
         for schema in branches.into_iter().filter_map(|branch| branch.schema).flat_map(branches_of) {
             if seen.insert(schema.to_string())
                 && let Value::Object(schema) = schema
-                && !different.last_mut().is_some_and(|last| adopt_values(last, &schema))
+                && !different.last_mut().is_some_and(|last| adopt_values(last, &schema, &mut values))
             {
+                values = listed(&schema).unwrap_or_default().iter().map(Value::to_string).collect();
                 different.push(schema);
             }
         }
@@ -39,21 +48,22 @@ impl Written {
                 Some(Map::from_iter([("anyOf".to_owned(), different.into_iter().map(Value::from).collect())]))
             }
         };
-        Some(Self { schema, nullable })
+        Some(Self { schema, null })
     }
 
     /// Returns the finished schema. If `null` is valid, `nulls` determines how the schema allows it.
     pub(super) fn complete(self, nulls: Nulls) -> Value {
-        let Some(mut schema) = self.schema else { return json!({"type": "null"}) };
-        if !self.nullable {
-            return schema.into();
+        let Some(mut schema) = self.schema else {
+            let only = Map::from_iter([("type".to_owned(), json!("null"))]);
+            return only.into_iter().chain(self.null.unwrap_or_default()).collect();
+        };
+        let Some(null) = self.null else { return schema.into() };
+        if let Some(text) = null.get("description").and_then(Value::as_str) {
+            add_line(&mut schema, &format!("- `null`: {text}"));
         }
         let values = listed(&schema);
         let name = schema.get("type").and_then(Value::as_str);
-        let only_annotated =
-            || schema.keys().all(|keyword| matches!(keyword.as_str(), "title" | "description"));
         let (keyword, value) = match (nulls, name, values) {
-            (_, None, _) if only_annotated() => ("type", json!("null")),
             (Nulls::Flag, ..) => ("nullable", json!(true)),
             (Nulls::Union, _, Some(mut values)) => {
                 values.push(Value::Null);
@@ -72,7 +82,15 @@ impl Written {
 
 impl From<Map<String, Value>> for Written {
     fn from(schema: Map<String, Value>) -> Self {
-        Self { schema: Some(schema), nullable: false }
+        Self { schema: Some(schema), null: None }
+    }
+}
+
+/// Adds a line to the description of a schema.
+pub(super) fn add_line(schema: &mut Map<String, Value>, line: &str) {
+    let description = join_lines(schema.get("description").and_then(Value::as_str), line);
+    if !description.is_empty() {
+        schema.insert("description".to_owned(), description.into());
     }
 }
 
@@ -85,10 +103,15 @@ fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     }
 }
 
-/// Adds the values listed in `more` to the values listed in `list`. Returns whether this was possible.
+/// Adds the values listed in `more` to the values listed in `list`. Returns whether this was possible. `known` contains
+/// the texts of all values in `list`.
 ///
 /// The two schemas must have the same `type`, and no other keywords than `type`, `enum` and `const`.
-fn adopt_values(list: &mut Map<String, Value>, more: &Map<String, Value>) -> bool {
+fn adopt_values(
+    list: &mut Map<String, Value>,
+    more: &Map<String, Value>,
+    known: &mut HashSet<String>,
+) -> bool {
     let only_lists = |schema: &Map<String, Value>| {
         schema.keys().all(|keyword| matches!(keyword.as_str(), "type" | "enum" | "const"))
     };
@@ -103,7 +126,7 @@ fn adopt_values(list: &mut Map<String, Value>, more: &Map<String, Value>) -> boo
     };
     let Some(mut values) = own else { return false };
     for other in others {
-        if !values.contains(&other) {
+        if known.insert(other.to_string()) {
             values.push(other);
         }
     }

@@ -1,14 +1,18 @@
 //! Conversion of schemas without references and unions to a provider's subset of JSON Schema, one JSON type at a time.
 
 use super::merge::{ARRAY, OBJECT};
-use super::node::{Entry, Form, Held, Node};
-use super::remarks::{of_value, sentence};
+use super::node::{Entry, Held, Node};
+use super::remarks::{of_value, quoted, sentence};
 use super::rules::{Literals, Nulls};
 use super::subset::Subset;
-use super::unions::Written;
+use super::unions::{Written, add_line};
+use crate::check::{Scope, check};
+use crate::json::Json;
 use crate::keyword::Keyword;
-use crate::types::{includes, type_of};
+use crate::reference::SchemaRef;
+use crate::types::type_of;
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// An unfinished schema for values of one JSON type.
@@ -27,7 +31,7 @@ impl<'a> Subset<'_, '_, 'a> {
         let names: Vec<&str> = node.types().unwrap_or_else(|| self.guessed_types(&node));
         let is_covered = |name: &str| name == "integer" && names.contains(&"number");
         let written = names.iter().filter(|name| !is_covered(name)).map(|name| match *name {
-            "null" => Written::NULL,
+            "null" => Written::null(),
             name => self.of_type(name, node.clone(), depth).into(),
         });
         Written::any_of(written.collect())
@@ -44,8 +48,9 @@ impl<'a> Subset<'_, '_, 'a> {
             }
         }
         if let [(name, keyword)] = guessed.as_slice() {
-            let reason = format!("none is given; `{keyword}` is about type {name}");
-            self.writer.losses.widen(&node.path, "type", reason);
+            let reason =
+                format!("none is given; `{keyword}` is about type {name}, and only this type is taken");
+            self.writer.losses.narrow(&node.path, "type", reason);
             return vec![name];
         }
         let mut names = vec!["string", "number", "boolean"];
@@ -65,47 +70,39 @@ impl<'a> Subset<'_, '_, 'a> {
     ///
     /// Returns `None` if the schema has neither, and `Some(None)` if no value is valid.
     fn listed_values(&mut self, node: &mut Node<'a>, depth: usize) -> Option<Option<Written>> {
-        let only = node.take("const");
-        let among = node.take("enum");
-        let (keyword, path) =
-            only.as_ref().or(among.as_ref()).map(|entry| (entry.keyword, entry.path.clone()))?;
-        let value_of = |entry: Option<Entry<'a>>| match entry?.held {
-            Held::Value(value) => Some(value.into_owned()),
-            _ => None,
+        let Entry { keyword, path, held } = node.take("const").or_else(|| node.take("enum"))?;
+        let Held::Value(listed) = held else { return None };
+        let mut values = match listed.into_owned() {
+            Value::Array(values) if keyword == "enum" => values,
+            only => vec![only],
         };
-        let (only, among) = (value_of(only), value_of(among));
-        let among = among.as_ref().and_then(Value::as_array);
-        let mut values = match only {
-            Some(only) => vec![only],
-            None => among.cloned().unwrap_or_default(),
-        };
-        values.retain(|value| among.is_none_or(|among| among.contains(value)));
-        if let Some(names) = node.types() {
-            values.retain(|value| names.iter().any(|name| includes(name, type_of(value))));
-        }
+        // The other keywords decide which of the values are valid, and are not needed beside these values.
+        let others = self.writer.sketch(node);
+        values.retain(|value| is_valid(&others, value));
+        node.take("enum");
         let can_list = |value: &Value| match self.rules.literals {
-            Literals::Strings => value.is_string() || value.is_null(),
+            Literals::Strings => value.is_null() || value.as_str().is_some_and(|text| !text.is_empty()),
             Literals::Typed | Literals::Untyped => !value.is_object() && !value.is_array(),
         };
-        if !values.iter().all(can_list) {
+        if let Some(refused) = values.iter().find(|value| !can_list(value)).map(quoted) {
             if !node.has("type") {
                 let mut names: Vec<&str> = values.iter().map(type_of).collect();
                 names.dedup();
                 node.set_value("type", &path, json!(names));
             }
-            let reason = "the provider takes no such values there; the description lists them";
+            let reason = format!("the provider takes no `{refused}` there; the description lists the values");
             self.writer.losses.widen(&path, keyword, reason);
             let remark = of_value("enum", &values.into());
             return Some(self.typed(node.clone(), depth).map(|mut written| {
                 if let (Some(schema), Some(remark)) = (&mut written.schema, remark) {
-                    schema.insert("description".to_owned(), sentence(&[remark]).into());
+                    add_line(schema, &sentence(&[remark]));
                 }
                 written
             }));
         }
         let mut written = Vec::new();
         if values.iter().any(Value::is_null) {
-            written.push(Written::NULL);
+            written.push(Written::null());
         }
         let mut list = |name: Option<&str>, values: Vec<Value>| {
             if !values.is_empty() {
@@ -126,8 +123,7 @@ impl<'a> Subset<'_, '_, 'a> {
     /// Writes a schema that lists `values` in `const` or `enum`. `name` is the type of all values, if they have the
     /// same type.
     ///
-    /// The constraints of `node` other than `format` are left out, because the listed values should already satisfy
-    /// them.
+    /// The constraints of `node` other than `format` are left out, because the listed values satisfy them.
     fn list(
         &self,
         name: Option<&str>,
@@ -197,9 +193,10 @@ impl<'a> Subset<'_, '_, 'a> {
 
     fn object(&mut self, node: &Node<'a>, depth: usize, draft: &mut Draft) {
         let required = node.required();
+        let all_required: HashSet<&str> = required.iter().copied().collect();
         let mut properties = Map::new();
         for (name, property) in node.named("properties") {
-            let is_required = required.contains(name);
+            let is_required = all_required.contains(name);
             match self.schema(property, depth + 1, self.rules.all_required && !is_required) {
                 Some(property) => drop(properties.insert((*name).to_owned(), property)),
                 None if is_required => {
@@ -255,7 +252,8 @@ impl<'a> Subset<'_, '_, 'a> {
             }
         }
         if self.rules.closed && !is_reported && !is_closed && is_empty && !is_root {
-            self.writer.losses.narrow(&node.path, "type", "the provider takes no objects of any members");
+            let reason = "the provider takes no objects of any members";
+            self.writer.losses.narrow(&node.path, "additionalProperties", reason);
         }
     }
 
@@ -272,8 +270,13 @@ impl<'a> Subset<'_, '_, 'a> {
         if let (false, Some(entry)) = (prefix.is_empty(), node.get("prefixItems").cloned()) {
             self.move_to_notes(&entry, &mut draft.notes);
         }
-        let any = || (!prefix.is_empty()).then(|| Rc::new(Node::new(&path, Form::True)));
-        let rest = rest.or_else(any).filter(|_| !ends && !is_full);
+        let is_open = !prefix.is_empty() && rest.is_none() && !is_full;
+        if is_open {
+            let reason =
+                "the provider must know the type of items; further items are taken like the listed ones";
+            self.writer.losses.narrow(&path, "items", reason);
+        }
+        let rest = rest.filter(|_| !ends && !is_full);
         let elements: Vec<Rc<Node<'a>>> = prefix.into_iter().chain(rest).collect();
         let is_any = elements.iter().all(|element| Self::is_any(element));
         if is_any && !self.rules.needs_items {
@@ -286,12 +289,18 @@ impl<'a> Subset<'_, '_, 'a> {
             if items.is_none() {
                 node.set_value("maxItems", &path, json!(0));
             }
-        } else if most != Some(0) && !ends {
+        } else if most != Some(0) && !(ends && elements.is_empty()) {
             let reason = "the provider must know the type of items; strings are taken";
             self.writer.losses.narrow(&path, "items", reason);
         }
         draft.schema.insert("items".to_owned(), items.unwrap_or_else(|| json!({"type": "string"})));
     }
+}
+
+/// Returns whether a value is valid by the rules of JSON Schema, in which formats are not checked.
+fn is_valid(schema: &Value, value: &Value) -> bool {
+    let is_valid = |value: Json<'_>| check(SchemaRef::from(schema), &value, "", Scope::Validator).is_empty();
+    Json::parse(&value.to_string()).is_ok_and(is_valid)
 }
 
 /// Converts an exclusive bound of an integer to the equivalent inclusive bound. For instance, "more than 5"

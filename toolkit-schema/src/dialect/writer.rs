@@ -6,7 +6,10 @@ use super::node::{Entry, Form, Held, Node, Path};
 use super::normal::{Tree, budget};
 use super::refs::{DEEPEST, Refs};
 use super::remarks::{in_words, of_schemas, remarks};
+use super::rules::Needed;
+use crate::keyword::takes_boolean;
 use crate::reference::escape;
+use crate::types::types;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
@@ -20,13 +23,20 @@ pub(super) struct Writer<'w, 'a> {
     pub(super) losses: Losses,
     /// The remaining number of schemas to write or merge. At 0, the schema is too large.
     pub(super) left: usize,
+    /// The keywords that a type needs.
+    needed: &'static [Needed],
     /// The targets of references in the written schema, in the order of first use.
     used: Vec<usize>,
 }
 
 impl<'w, 'a> Writer<'w, 'a> {
-    pub(super) fn new(tree: &'w Tree<'a>, refs: &'w Refs<'a>, losses: Losses) -> Self {
-        Self { tree, refs, losses, left: budget(refs.size), used: Vec::new() }
+    pub(super) fn new(
+        tree: &'w Tree<'a>,
+        refs: &'w Refs<'a>,
+        losses: Losses,
+        needed: &'static [Needed],
+    ) -> Self {
+        Self { tree, refs, losses, left: budget(refs.size), needed, used: Vec::new() }
     }
 
     /// Writes a root schema, together with the definitions that its references need.
@@ -51,8 +61,8 @@ impl<'w, 'a> Writer<'w, 'a> {
     /// example.
     fn schema(&mut self, node: &Node<'a>, depth: usize, demands: bool) -> Value {
         match node.form {
-            Form::False => return Value::Bool(false),
-            Form::True => return Value::Bool(true),
+            Form::False => return json!({"not": {}}),
+            Form::True => return json!({}),
             Form::Object => {}
         }
         if self.left == 0 || depth > 2 * DEEPEST {
@@ -63,6 +73,11 @@ impl<'w, 'a> Writer<'w, 'a> {
         self.left -= 1;
         let mut schema = Map::new();
         for Entry { keyword, held, .. } in &node.entries {
+            if *keyword == "unevaluatedItems" && !self.needed.is_empty() && !node.has("items") {
+                let reason = "without effect beside `items`, which the provider needs";
+                self.losses.widen(&node.path, keyword, reason);
+                continue;
+            }
             let demands = demands
                 && !matches!(
                     *keyword,
@@ -75,6 +90,9 @@ impl<'w, 'a> Writer<'w, 'a> {
                     required
                 }
                 Held::Value(value) => value.clone().into_owned(),
+                Held::Schema(inside) if inside.form != Form::Object && takes_boolean(keyword) => {
+                    (inside.form == Form::True).into()
+                }
                 Held::Schema(inside) => write(inside),
                 Held::Schemas(list) => list.iter().map(|inside| write(inside)).collect(),
                 Held::Named(named) => named.iter().map(|(name, inside)| (*name, write(inside))).collect(),
@@ -82,16 +100,21 @@ impl<'w, 'a> Writer<'w, 'a> {
             };
             schema.insert((*keyword).to_owned(), value);
         }
+        for (name, keyword) in self.needed {
+            if types(schema.get("type")).any(|known| known == *name) {
+                schema.entry(*keyword).or_insert_with(|| json!({}));
+            }
+        }
         schema.into()
     }
 
     /// Returns the value of `required`, or `None` if the list would be empty. Older drafts forbid an empty list.
     ///
-    /// If `demands` is `true` and the schema has properties, names without a property are dropped. If the schema also
+    /// If `demands` is `true` and the schema has a property, names without a property are dropped. If the schema also
     /// has `$ref` or `allOf`, all names stay, because the schemas there may describe these properties.
     fn required(&mut self, node: &Node<'a>, demands: bool) -> Option<Value> {
         let mut required = node.required();
-        if demands && node.has("properties") && !node.has("$ref") && !node.has("allOf") {
+        if demands && !node.named("properties").is_empty() && !node.has("$ref") && !node.has("allOf") {
             let before = required.len();
             required.retain(|name| node.property(name).is_some());
             if required.len() < before {
@@ -131,7 +154,7 @@ impl<'w, 'a> Writer<'w, 'a> {
     }
 
     fn small(&self) -> Self {
-        Self { left: SKETCHED, ..Self::new(self.tree, self.refs, Losses::default()) }
+        Self { left: SKETCHED, ..Self::new(self.tree, self.refs, Losses::default(), &[]) }
     }
 
     /// Returns remarks for the description that state the constraint of a keyword.

@@ -6,15 +6,16 @@ use super::SchemaChangeKind::{
     TypeChanged, Widened,
 };
 use crate::bounds::compare as compare_numbers;
-use crate::describe::describe_in;
-use crate::disjoint::are_disjoint;
 use crate::effective::{Keywords, allowed_values, effective, without};
 use crate::keyword::{Keyword, held, subschemas};
 use crate::reference::{SchemaRef, escape, target};
 use crate::types::{includes, names, types};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashSet;
+
+mod branches;
 
 /// The keywords that set lower bounds (`LEAST`) and upper bounds (`MOST`). A greater lower bound accepts fewer values,
 /// and so does a smaller upper bound.
@@ -33,6 +34,14 @@ const LONG: [&str; 5] = ["properties", "required", "additionalProperties", "pref
 const CONDITIONS: [&str; 5] = ["contains", "minContains", "maxContains", "patternProperties", "not"];
 const IF: [&str; 3] = ["if", "then", "else"];
 
+/// The maximum number of nested schemas that are compared, those behind references included.
+const DEEPEST: usize = 128;
+
+/// The work for any two schemas, in schemas to compare and bytes to copy. `STEPS_PER_BYTE` more are allowed for each byte
+/// of the two schemas.
+const STEPS: usize = 1_000_000;
+const STEPS_PER_BYTE: usize = 16;
+
 /// One difference between two schemas.
 pub(super) struct Difference {
     pub(super) path: String,
@@ -43,8 +52,9 @@ pub(super) struct Difference {
 /// Returns all differences. Changed and removed properties come in the order of the older schema, and added properties
 /// come last.
 pub(super) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
-    let mut comparison =
-        Comparison { old, new, path: "#".to_owned(), seen: HashSet::new(), found: Vec::new() };
+    let left = STEPS + STEPS_PER_BYTE * (old.to_string().len() + new.to_string().len());
+    let (path, seen, found) = ("#".to_owned(), HashSet::new(), Vec::new());
+    let mut comparison = Comparison { old, new, path, seen, left, depth: 0, found };
     comparison.schemas(old, new);
     comparison.found
 }
@@ -58,6 +68,10 @@ struct Comparison<'a> {
     /// The pairs of schemas with references whose comparison has begun. Without this set, the comparison of recursive
     /// schemas would never end.
     seen: HashSet<(String, String)>,
+    /// The work that may still be done.
+    left: usize,
+    /// The number of schemas around the current one.
+    depth: usize,
     found: Vec<Difference>,
 }
 
@@ -101,12 +115,27 @@ impl Comparison<'_> {
         if (refers(old) || refers(new)) && !self.seen.insert((old.to_string(), new.to_string())) {
             return;
         }
-        match (effective(SchemaRef::new(self.old, old)), effective(SchemaRef::new(self.new, new))) {
+        if self.left == 0 || self.depth == DEEPEST {
+            if old != new || !self.leads_to_the_same("items", old) {
+                self.add(Altered, "too many schemas are nested or compared to tell what changed");
+            }
+            return;
+        }
+        self.left -= 1;
+        self.depth += 1;
+        let (old, new) = (effective(SchemaRef::new(self.old, old)), effective(SchemaRef::new(self.new, new)));
+        for copied in [&old, &new].into_iter().flatten().filter(|keywords| matches!(keywords, Cow::Owned(_)))
+        {
+            let size = copied.iter().map(|(name, value)| name.len() + value.to_string().len());
+            self.left = self.left.saturating_sub(size.sum());
+        }
+        match (old, new) {
             (Some(old), Some(new)) => self.keywords(&old, &new),
             (Some(_), None) => self.add(Narrowed, "no value is accepted any more"),
             (None, Some(_)) => self.add(Widened, "values are accepted now"),
             (None, None) => {}
         }
+        self.depth -= 1;
     }
 
     fn keywords(&mut self, old: &Keywords, new: &Keywords) {
@@ -195,14 +224,14 @@ impl Comparison<'_> {
     fn properties(&mut self, old: &Keywords, new: &Keywords) {
         let keys = |schema| members(schema).into_iter().flat_map(Map::keys);
         let property = |schema, name: &str| members(schema)?.get(name);
-        let is_required =
-            |schema: &Keywords, name: &str| names(schema.get("required")).any(|other| other == name);
+        let [required, newly_required]: [HashSet<&str>; 2] =
+            [old, new].map(|schema| names(schema.get("required")).collect());
         let added = keys(new).filter(|name| property(old, name).is_none());
         for name in keys(old).chain(added) {
             self.below(&["properties", name], |this| match (property(old, name), property(new, name)) {
                 (_, None) => this.add(Removed, "the property is gone"),
                 (Some(before), Some(after)) => {
-                    match (is_required(old, name), is_required(new, name)) {
+                    match (required.contains(&**name), newly_required.contains(&**name)) {
                         (false, true) => this.add(NewlyRequired, "the property must be there now"),
                         (true, false) => this.add(NoLongerRequired, "the property may be left out now"),
                         _ => {}
@@ -210,7 +239,7 @@ impl Comparison<'_> {
                     this.schemas(before, after);
                 }
                 (None, Some(after)) => {
-                    match is_required(new, name) {
+                    match newly_required.contains(&**name) {
                         true => this.add(AddedRequired, "a property was added that must be there"),
                         false => this.add(AddedOptional, "a property was added that may be left out"),
                     }
@@ -223,11 +252,11 @@ impl Comparison<'_> {
         }
         // Required names without a schema in either version.
         let is_bare = |name: &&str| property(old, name).is_none() && property(new, name).is_none();
-        for (one, other, kind, why) in [
-            (new, old, NewlyRequired, "must be there now"),
-            (old, new, NoLongerRequired, "may be left out now"),
+        for (one, others, kind, why) in [
+            (new, &required, NewlyRequired, "must be there now"),
+            (old, &newly_required, NoLongerRequired, "may be left out now"),
         ] {
-            for name in names(one.get("required")).filter(is_bare).filter(|name| !is_required(other, name)) {
+            for name in names(one.get("required")).filter(is_bare).filter(|name| !others.contains(name)) {
                 self.add(kind, format!("the property `{name}` {why}"));
             }
         }
@@ -265,62 +294,6 @@ impl Comparison<'_> {
             let (old, new) = (old.unwrap_or(&anything), new.unwrap_or(&anything));
             self.below(&[keyword], |this| this.schemas(old, new));
         }
-    }
-
-    fn branches(&mut self, keyword: &str, old: &Keywords, new: &Keywords) {
-        let is_all_of = keyword == "allOf";
-        let came = |_| match is_all_of {
-            true => "more is demanded (`allOf`)".to_owned(),
-            false => format!("only some variants are accepted now (`{keyword}`)"),
-        };
-        let went = |_| match is_all_of {
-            true => "less is demanded (`allOf`)".to_owned(),
-            false => format!("the list of variants is gone (`{keyword}`)"),
-        };
-        let (old, new) = (old.get(keyword), new.get(keyword));
-        let list =
-            |branches: Option<&Value>| branches?.as_array().filter(|branches| !branches.is_empty()).cloned();
-        let Some((before, after)) = self.both(list(old), list(new), came, went) else { return };
-        let found = self.found.len();
-        self.paired_branches(keyword, &before, &after);
-        let are_disjoint = |root, branches: &[Value]| {
-            let branches: Vec<_> = branches.iter().map(|branch| SchemaRef::new(root, branch)).collect();
-            are_disjoint(&branches)
-        };
-        if keyword == "oneOf"
-            && self.has_changed_since(found)
-            && !(are_disjoint(self.old, &before) && are_disjoint(self.new, &after))
-        {
-            self.add(Altered, "a value may fit more than one variant (`oneOf`), or no longer");
-        }
-    }
-
-    fn paired_branches(&mut self, keyword: &str, before: &[Value], after: &[Value]) {
-        let mut rest: Vec<&Value> = after.iter().collect();
-        let mut lost = Vec::new();
-        for (index, branch) in before.iter().enumerate() {
-            match rest.iter().position(|other| *other == branch) {
-                // Equal branches may contain references to changed schemas.
-                Some(at) => self.branch(keyword, index, branch, rest.remove(at)),
-                None => lost.push((index, branch)),
-            }
-        }
-        if let ([(index, before)], [after]) = (lost.as_slice(), rest.as_slice()) {
-            self.branch(keyword, *index, before, after);
-            return;
-        }
-        let (fewer, more) = if keyword == "allOf" { (Widened, Narrowed) } else { (Narrowed, Widened) };
-        let words = |root, branch: &Value| describe_in(root, branch).unwrap_or_else(|| branch.to_string());
-        for (_, branch) in lost {
-            self.add(fewer, format!("gone from `{keyword}`: {}", words(self.old, branch)));
-        }
-        for branch in rest {
-            self.add(more, format!("new in `{keyword}`: {}", words(self.new, branch)));
-        }
-    }
-
-    fn branch(&mut self, keyword: &str, index: usize, old: &Value, new: &Value) {
-        self.below(&[keyword, &index.to_string()], |this| this.schemas(old, new));
     }
 
     /// Compares all keywords that no other method compares. It reports only whether a keyword was added, removed or
@@ -366,10 +339,12 @@ impl Comparison<'_> {
     }
 
     /// Returns whether each reference inside `value` has equal target schemas in both documents.
-    fn leads_to_the_same(&self, keyword: &str, value: &Value) -> bool {
+    fn leads_to_the_same(&mut self, keyword: &str, value: &Value) -> bool {
         let mut seen = HashSet::new();
         let mut open: Vec<&Value> = held(keyword, value).into_iter().map(|inside| inside.schema).collect();
         while let Some(schema) = open.pop() {
+            let Some(left) = self.left.checked_sub(1) else { return false };
+            self.left = left;
             if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
                 && seen.insert(reference)
             {

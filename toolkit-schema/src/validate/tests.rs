@@ -170,3 +170,21 @@ fn older_drafts_are_recognized_by_their_name() {
     });
     check(&schema, &json!(["x"]), &["[0]: expected integer, got string \"x\""]);
 }
+
+#[test]
+fn a_value_that_could_exhaust_the_stack_of_the_validator_is_not_valid() {
+    let schema = CompiledSchema::new(&json!({"items": {"$ref": "#"}})).unwrap();
+    let nested = |levels| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    assert!(schema.is_valid(&nested(127)));
+    assert!(!schema.is_valid(&nested(128)));
+    assert_eq!(schema.violations(&nested(128)).len(), 1);
+}
+
+#[test]
+fn the_explanation_of_a_schema_that_refers_to_itself_twice_ends() {
+    let below = json!({"properties": {"a": {"$dynamicRef": "#"}}});
+    let schema = json!({"allOf": [below, below], "$comment": "#", "if": {"type": "null"}, "then": false});
+    let value = (0..100).fold(json!(null), |inner, _| json!({"a": inner}));
+    let found = CompiledSchema::new(&schema).unwrap().violations(&value);
+    assert_eq!(found[0].message, "the value does not conform to the schema");
+}

@@ -3,7 +3,7 @@
 use super::Anthropic;
 use crate::WireError;
 use crate::codec::DefinitionCodec;
-use crate::declaration::{Draft, parse_named};
+use crate::declaration::{Draft, parse_named, respell_members};
 use crate::fields::{Fields, element, field, flag, object, optional, set, text};
 use serde_json::Value;
 use toolkit_core::tool::ToolDefinition;
@@ -26,8 +26,11 @@ impl DefinitionCodec for Anthropic {
         let is_caller = |caller: &String| caller == "direct" || caller.starts_with("code_execution_");
         let example = |_: &Value| "the API takes objects only, so the example is left out".to_owned();
         let caller = |caller: &String| format!("the API knows no caller `{caller}`, so it is left out");
-        let (examples, callers) = (&metadata.input_examples, &metadata.allowed_callers);
-        put_accepted(&mut tool, "input_examples", examples, Value::is_object, example, draft);
+        let (mut examples, callers) = (metadata.input_examples.clone(), &metadata.allowed_callers);
+        if let Some(names) = draft.parameter_names() {
+            examples.iter_mut().filter_map(Value::as_object_mut).for_each(|it| respell_members(it, &names));
+        }
+        put_accepted(&mut tool, "input_examples", &examples, Value::is_object, example, draft);
         put_accepted(&mut tool, "allowed_callers", callers, is_caller, caller, draft);
         tool.into()
     }
@@ -122,7 +125,7 @@ mod tests {
     fn encode(definition: &ToolDefinition, names: &WireNames, strict: bool) -> EncodedDefinition {
         Anthropic.encode_definition(
             definition,
-            &Spelling { names, strict, outputs: true, dialect: SchemaDialect::Anthropic },
+            &Spelling { names, strict, outputs: true, dialect: SchemaDialect::Anthropic, parameters: None },
         )
     }
 

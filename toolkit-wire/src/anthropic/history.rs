@@ -6,6 +6,7 @@ use crate::call::{Arguments, Message, OutgoingCall};
 use crate::codec::HistoryCodec;
 use crate::fields::{set, text};
 use crate::results::is_blank;
+use crate::texts;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
@@ -24,6 +25,7 @@ impl HistoryCodec for Anthropic {
     /// Copies a received content block into the next request. Thinking blocks stay unchanged, because they
     /// are signed. Blank text blocks are dropped, because the service refuses them.
     fn write_part(&self, block: &Value) -> Option<Value> {
+        let block = &*texts::settled(block, &["text"]);
         let mut fields = block.as_object()?.clone();
         match text(block, "type") {
             "text" if is_blank(text(block, "text")) => return None,

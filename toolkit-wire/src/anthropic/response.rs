@@ -8,6 +8,7 @@ use crate::error::{check_role, failed, reported_error};
 use crate::fields::{Fields, element, field, text};
 use crate::hosted::{HostedCall, HostedPart};
 use crate::response::{FinishReason, Response};
+use crate::texts;
 use serde_json::Value;
 
 impl ResponseCodec for Anthropic {
@@ -29,8 +30,8 @@ impl ResponseCodec for Anthropic {
         response.text = text(reading.payload, "content").to_owned();
         for block in reading.other_parts() {
             match text(block, "type") {
-                "text" => response.text.push_str(text(block, "text")),
-                "thinking" => response.reasoning.push_str(text(block, "thinking")),
+                "text" => response.text.push_str(&texts::of(block, "text")),
+                "thinking" => response.reasoning.push_str(&texts::of(block, "thinking")),
                 _ => {}
             }
         }

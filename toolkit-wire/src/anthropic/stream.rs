@@ -14,6 +14,7 @@ use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{Key, Part, PartCodec};
 use crate::stream::parts::Parts;
+use crate::texts;
 use serde_json::{Value, json};
 
 impl StreamCodec for Anthropic {
@@ -153,7 +154,7 @@ fn begin(parts: &mut Parts, index: Option<u64>, block: Option<&Value>) -> Option
         "input" => parts.announce(number),
         "" => {}
         field => {
-            let begun = text(&part.json, field).to_owned();
+            let begun = texts::of(&part.json, field).into_owned();
             parts.say(field == "thinking", &begun);
             parts[number].text = begun;
         }
@@ -188,12 +189,12 @@ fn growing(kind: &str) -> &'static str {
 /// the delta belongs to another type of block.
 fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     let (block, field, piece) = match text(delta, "type") {
-        "text_delta" => ("text", "text", text(delta, "text")),
-        "thinking_delta" => ("thinking", "thinking", text(delta, "thinking")),
-        "input_json_delta" => ("tool_use", "input", text(delta, "partial_json")),
-        "citations_delta" => ("text", "citations", ""),
-        "signature_delta" => ("thinking", "signature", ""),
-        _ => ("", "", ""),
+        "text_delta" => ("text", "text", texts::of(delta, "text")),
+        "thinking_delta" => ("thinking", "thinking", texts::of(delta, "thinking")),
+        "input_json_delta" => ("tool_use", "input", texts::of(delta, "partial_json")),
+        "citations_delta" => ("text", "citations", "".into()),
+        "signature_delta" => ("thinking", "signature", "".into()),
+        _ => ("", "", "".into()),
     };
     let mut number = find(parts, index);
     if field == "input" {
@@ -210,10 +211,10 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
             fields.for_each(|(name, value)| part.set(name, value.clone()));
         }
         (growing, field) if growing == field => {
-            part.text.push_str(piece);
+            part.text.push_str(&piece);
             match number.filter(|_| field == "input") {
                 Some(number) => parts.say_arguments(number, false),
-                None => parts.say(field == "thinking", piece),
+                None => parts.say(field == "thinking", &piece),
             }
         }
         ("text", "citations") => {

@@ -16,7 +16,8 @@ use std::collections::{HashMap, HashSet};
 use toolkit_schema::SchemaLoss;
 
 /// Removes the calls of the service's own tools that have no result and cannot get one, and results whose call is
-/// missing. If a tool of the program was called by code that is missing, the call becomes a call of the model.
+/// missing. If a tool of the program was called by code that is missing, the call becomes a call of the model. Thinking
+/// that then ends a turn is removed.
 /// `has_container` states whether the request names the container of the turn.
 pub(super) fn remove(
     mut history: Vec<Value>,
@@ -28,7 +29,6 @@ pub(super) fn remove(
     for (index, message) in history.iter_mut().enumerate().filter(|(_, message)| is_of_model(message)) {
         let Some(Value::Array(blocks)) = message.get_mut("content") else { continue };
         let mut lose = |kind: &str, reason| losses.push(SchemaLoss::new(format!("/{index}"), kind, reason));
-        let before = blocks.len();
         blocks.retain_mut(|block| {
             let caller = caller(block);
             if !caller.is_empty() && !known.contains(caller) {
@@ -53,14 +53,30 @@ pub(super) fn remove(
             }
             is_kept
         });
-        while blocks.len() < before && ends_with_thinking(blocks) {
-            blocks.pop();
-        }
     }
+    remove_last_thinking(&mut history);
     let is_empty =
         |message: &Value| message.get("content").and_then(Value::as_array).is_some_and(Vec::is_empty);
     history.retain(|message| !(is_of_model(message) && is_empty(message)));
     history
+}
+
+/// Removes thinking at the end of the model's turns. The service refuses it: "The final block in an assistant message
+/// cannot be `thinking`." It reads adjacent messages of the model as one.
+fn remove_last_thinking(history: &mut [Value]) {
+    let mut is_continued = false;
+    for message in history.iter_mut().rev() {
+        let is_of_model = is_of_model(message);
+        match message.get_mut("content") {
+            Some(Value::Array(blocks)) if is_of_model && !is_continued => {
+                while ends_with_thinking(blocks) {
+                    blocks.pop();
+                }
+                is_continued = !blocks.is_empty();
+            }
+            _ => is_continued = is_of_model,
+        }
+    }
 }
 
 /// Returns the ids of the calls of the service's own tools that cannot be finished, each with the reason.

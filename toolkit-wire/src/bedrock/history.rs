@@ -8,6 +8,7 @@ use crate::fields::{list, set, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
 use crate::repair::{Replies, distinct_ids, repair};
 use crate::results::is_blank;
+use crate::texts;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
@@ -28,9 +29,10 @@ impl HistoryCodec for Bedrock {
     /// Copies a received content block into the next request. Reasoning stays unchanged, because it is
     /// signed. Blank texts are dropped, because the service refuses them.
     fn write_part(&self, block: &Value) -> Option<Value> {
+        let block = texts::settled(block, &["text"]);
         let is_blank = block.get("text").and_then(Value::as_str).is_some_and(is_blank);
         let has_content = block.as_object().is_some_and(|fields| !fields.is_empty());
-        (has_content && !is_blank).then(|| block.clone())
+        (has_content && !is_blank).then(|| block.into_owned())
     }
 
     /// Writes a message with the fields `role` and `content`. Reasoning at the end is dropped, because models

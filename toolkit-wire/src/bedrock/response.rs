@@ -7,6 +7,7 @@ use crate::codec::ResponseCodec;
 use crate::error::{Report, check_role, failed, reported_error};
 use crate::fields::{Fields, element, field, list, object, text};
 use crate::response::{FinishReason, Response};
+use crate::texts;
 use serde_json::Value;
 
 /// The kinds of content blocks in the service model.
@@ -53,11 +54,11 @@ impl ResponseCodec for Bedrock {
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         for block in reading.other_parts() {
-            response.text.push_str(text(block, "text"));
+            response.text.push_str(&texts::of(block, "text"));
             let cited = block.get("citationsContent").map_or(&[][..], |cited| list(cited, "content"));
-            cited.iter().for_each(|block| response.text.push_str(text(block, "text")));
-            let reasoning = block.pointer("/reasoningContent/reasoningText/text").and_then(Value::as_str);
-            response.reasoning.push_str(reasoning.unwrap_or_default());
+            cited.iter().for_each(|block| response.text.push_str(&texts::of(block, "text")));
+            let reasoning = block.pointer("/reasoningContent/reasoningText");
+            response.reasoning.push_str(&reasoning.map(|text| texts::of(text, "text")).unwrap_or_default());
         }
         response.finish = finish(reading.payload);
         // The service does not count tokens read from or written into the cache as input tokens.

@@ -6,12 +6,13 @@ use crate::WireError;
 use crate::call::{WireCall, is_blank};
 use crate::codec::StreamCodec;
 use crate::error::{Report, failed, reported_error};
-use crate::fields::{Fields, object, set, set_at, text};
+use crate::fields::{Fields, object, set, set_at};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{Key, Part, PartCodec};
 use crate::stream::parts::Parts;
+use crate::texts;
 use serde_json::{Value, json};
 
 const EVENTS: [&str; 6] =
@@ -162,14 +163,14 @@ fn begin(parts: &mut Parts, index: Option<u64>, block: Value) -> usize {
 fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
     let redacted = delta.get("redactedContent").and_then(Value::as_str);
     let (growing, piece) = match kind {
-        "text" => ("text", delta.as_str().unwrap_or_default()),
-        "citation" => ("text", ""),
-        "toolUse" => ("toolUse", text(delta, "input")),
+        "text" => ("text", texts::whole(delta)),
+        "citation" => ("text", "".into()),
+        "toolUse" => ("toolUse", texts::of(delta, "input")),
         "reasoningContent" => match redacted {
-            Some(redacted) => ("redacted", redacted),
-            None => ("reasoning", text(delta, "text")),
+            Some(redacted) => ("redacted", redacted.into()),
+            None => ("reasoning", texts::of(delta, "text")),
         },
-        _ => ("", ""),
+        _ => ("", "".into()),
     };
     let known = find(parts, index);
     let open = match kind {
@@ -205,10 +206,10 @@ fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
             if let Some(signature) = delta.get("signature") {
                 set_at(json, &["reasoningContent", "reasoningText", "signature"], signature.clone());
             }
-            part.text.push_str(piece);
+            part.text.push_str(&piece);
             match growing {
                 "toolUse" => parts.say_arguments(number, false),
-                "text" | "reasoning" => parts.say(growing == "reasoning", piece),
+                "text" | "reasoning" => parts.say(growing == "reasoning", &piece),
                 _ => {}
             }
         }

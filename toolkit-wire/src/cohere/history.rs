@@ -9,6 +9,7 @@ use crate::openai::function_call;
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
 use crate::repair::directly_after;
 use crate::results::unsendable;
+use crate::texts;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
@@ -38,6 +39,7 @@ impl HistoryCodec for Cohere {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
         set(&mut fields, "tool_calls", calls);
+        texts::settle(&mut fields, &["content", "tool_plan"]);
         fields.retain(|_, value| match value {
             Value::Null => false,
             Value::Array(list) => !list.is_empty(),

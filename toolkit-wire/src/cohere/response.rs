@@ -7,6 +7,7 @@ use crate::codec::ResponseCodec;
 use crate::error::{Report, check_role, failed, reported_error};
 use crate::fields::{Fields, element, field, optional, text};
 use crate::response::{FinishReason, Response};
+use crate::texts;
 use serde_json::Value;
 
 impl ResponseCodec for Cohere {
@@ -40,17 +41,11 @@ impl ResponseCodec for Cohere {
     /// reasoning, like content parts of the type `thinking`.
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
-            let plan = fields.get("tool_plan").and_then(Value::as_str).unwrap_or_default();
-            plan.clone_into(&mut response.reasoning);
-            match fields.get("content") {
-                Some(Value::String(text)) => text.clone_into(&mut response.text),
-                Some(Value::Array(parts)) => {
-                    for part in parts {
-                        response.text.push_str(text(part, "text"));
-                        response.reasoning.push_str(text(part, "thinking"));
-                    }
-                }
-                _ => {}
+            let of = |name, is_reasoning| fields.get(name).map(|value| texts::pieces(value, is_reasoning));
+            let pieces = [of("tool_plan", true), of("content", false)].into_iter().flatten().flatten();
+            for (is_reasoning, text) in pieces {
+                let said = if is_reasoning { &mut response.reasoning } else { &mut response.text };
+                said.push_str(&text);
             }
         }
         response.finish = FinishReason::parse(text(reading.payload, "finish_reason"));
@@ -71,7 +66,8 @@ fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<Message<'
     check_role(fields, "assistant", "messages")?;
     let content =
         optional(fields, path, "content", "the text or the content parts of a message", |content| {
-            content.as_array().map(Vec::as_slice).or_else(|| content.is_string().then_some(&[][..]))
+            let is_text = texts::is_text(content, path);
+            content.as_array().map(Vec::as_slice).or_else(|| is_text.then_some(&[][..]))
         })?;
     let is_part = |part: &Value| matches!(text(part, "type"), "text" | "thinking");
     // A message of another API may have calls among its parts. These calls would be lost.

@@ -11,6 +11,7 @@ use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{Key, Part, PartCodec};
 use crate::stream::parts::Parts;
+use crate::texts;
 use serde_json::{Value, json};
 
 /// The fields of a message whose content is spread over several events.
@@ -34,9 +35,9 @@ impl StreamCodec for Cohere {
                 if let Value::Object(fields) = message {
                     overlay(&mut stream.message(0).fields, fields, |name, _| !GROWING.contains(&name));
                 }
-                plan(stream, text(message, "tool_plan"));
+                plan(stream, &texts::of(message, "tool_plan"));
             }
-            Some("tool-plan-delta") => plan(stream, text(message, "tool_plan")),
+            Some("tool-plan-delta") => plan(stream, &texts::of(message, "tool_plan")),
             Some("content-start" | "content-delta") => {
                 extend(stream.parts(), &content, one(message.get("content")));
             }
@@ -164,14 +165,14 @@ fn extend(parts: &mut Parts, key: &str, piece: Option<&Value>) {
     }
     let from =
         if part.growing == "arguments" { piece.get("function").unwrap_or(&Value::Null) } else { piece };
-    let said = text(from, part.growing);
-    part.text.push_str(said);
+    let said = texts::of(from, part.growing);
+    part.text.push_str(&said);
     match part.growing {
         "arguments" => {
             parts.announce(number);
             parts.say_arguments(number, false);
         }
-        growing => parts.say(growing == "thinking", said),
+        growing => parts.say(growing == "thinking", &said),
     }
 }
 

@@ -93,6 +93,7 @@ impl ApiFormat {
     ///   history ends with it, or with the results of the calls beside it.
     /// - If the history lacks the code that made a call, the call becomes an ordinary call of the model: its
     ///   field `caller` is removed.
+    /// - OpenAI's Responses API and Anthropic refuse reasoning at the end of a turn. Such reasoning is removed.
     ///
     /// Providers refuse a history with an unanswered call. Calls stay unanswered after a cancelled turn or a
     /// crash, or if messages were removed from the history.

@@ -69,7 +69,7 @@ impl DefinitionCodec for Gemini {
             set(&mut declaration, parameters_key, parameters);
         }
         if let Some(output) = draft.output() {
-            let (schema, lost) = output_schema(draft.how.dialect, output);
+            let (schema, lost) = output_schema(draft.how.dialect, &output);
             draft.losses.extend(lost);
             if json_schema || is_typed(&schema) {
                 set(&mut declaration, output_key, schema);

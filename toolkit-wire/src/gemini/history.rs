@@ -5,6 +5,7 @@ use super::{FACTS, Gemini, call, results};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::HistoryCodec;
 use crate::fields::{Fields, camel, set};
+use crate::texts;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
@@ -28,7 +29,8 @@ impl HistoryCodec for Gemini {
     }
 
     fn write_part(&self, part: &Value) -> Option<Value> {
-        let part = call::without_result(part.as_object().cloned().unwrap_or_default());
+        let mut part = call::without_result(part.as_object().cloned().unwrap_or_default());
+        texts::settle(&mut part, &["text"]);
         call::says_something(&part).then(|| part.into())
     }
 

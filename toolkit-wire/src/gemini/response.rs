@@ -11,6 +11,7 @@ use crate::error::{Report, check_role, failed};
 use crate::fields::{Fields, element, field, is_true, optional, text};
 use crate::hosted::{HostedCall, HostedPart};
 use crate::response::{FinishReason, Response};
+use crate::texts;
 use serde_json::Value;
 
 impl ResponseCodec for Gemini {
@@ -35,7 +36,7 @@ impl ResponseCodec for Gemini {
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         for part in reading.other_parts() {
             let said = if is_true(part, "thought") { &mut response.reasoning } else { &mut response.text };
-            said.push_str(text(part, "text"));
+            said.push_str(&texts::of(part, "text"));
         }
         let candidate = reading.payload.pointer("/candidates/0").unwrap_or(reading.payload).as_object();
         // The service may block the prompt after the first parts of the answer.

@@ -17,6 +17,7 @@ use crate::stream::assembly::{Assembly, StreamedMessage};
 use crate::stream::merge::overlay;
 use crate::stream::part::{Key, Part, PartCodec};
 use crate::stream::parts::Parts;
+use crate::texts;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -112,7 +113,8 @@ fn push_part(parts: &mut Parts, part: &Value) {
     if let Some(call) = read(part, false) {
         return push_call(parts, &call);
     }
-    parts.say(is_true(part, "thought"), text(part, "text"));
+    let part = &*texts::settled(part, &["text"]);
+    parts.say(is_true(part, "thought"), &texts::of(part, "text"));
     let latest = parts.latest().map(|latest| &mut parts[latest].json);
     let is_continued = latest.is_some_and(|latest| append(latest, part));
     if !is_continued && part.as_object().is_some_and(says_something) {

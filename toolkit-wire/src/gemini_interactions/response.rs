@@ -6,8 +6,9 @@ use crate::WireError;
 use crate::call::{Message, Reading};
 use crate::codec::ResponseCodec;
 use crate::error::{failed, reported_error};
-use crate::fields::{Fields, list, text};
+use crate::fields::{Fields, text};
 use crate::response::{FinishReason, Response};
+use crate::texts;
 use serde_json::Value;
 
 impl ResponseCodec for GeminiInteractions {
@@ -31,7 +32,7 @@ impl ResponseCodec for GeminiInteractions {
                 "thought" => (&mut response.reasoning, "summary"),
                 _ => continue,
             };
-            list(step, name).iter().for_each(|block| said.push_str(text(block, "text")));
+            said.push_str(&texts::of(step, name));
         }
         response.finish = FinishReason::parse(text(reading.payload, "status"));
         // The service does not count the tokens of thoughts as output tokens, and does not count the results of

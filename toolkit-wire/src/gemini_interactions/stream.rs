@@ -11,6 +11,7 @@ use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{Key, Part, PartCodec};
 use crate::stream::parts::Parts;
+use crate::texts;
 use serde_json::{Value, json};
 
 impl StreamCodec for GeminiInteractions {
@@ -131,8 +132,10 @@ fn begin(parts: &mut Parts, index: Option<u64>, step: &Value) -> usize {
     let index = index.unwrap_or(parts.next);
     let number = parts.begin(if known.is_some() { parts.next } else { index }, step.clone());
     parts.learn(number, &Key { index: Some(index), ..Key::default() });
-    for (name, is_thought) in [("content", false), ("summary", true)] {
-        list(step, name).iter().for_each(|block| parts.say(is_thought, text(block, "text")));
+    match text(step, "type") {
+        "model_output" => parts.say(false, &texts::of(step, "content")),
+        "thought" => parts.say(true, &texts::of(step, "summary")),
+        _ => {}
     }
     if call::is_call(step) {
         parts.announce(number);
@@ -191,13 +194,14 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     parts.say_arguments(number, false);
     let piece = if is_thought { delta.get("content").unwrap_or(&Value::Null) } else { delta };
     if matches!(step, "model_output" | "thought") {
-        parts.say(is_thought, text(piece, "text"));
+        parts.say(is_thought, &texts::of(piece, "text"));
     }
 }
 
 /// Appends a block to the list in the field `name`. If the block and the last block of the list are texts,
 /// they are joined.
 fn join(step: &mut Value, name: &str, block: &Value) {
+    let block = &*texts::settled(block, &["text"]);
     let is_text = text(block, "type") == "text";
     let open = last(step, name).filter(|last| is_text && text(last, "type") == "text");
     match open.and_then(|last| last.get_mut("text")) {

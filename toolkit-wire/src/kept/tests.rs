@@ -289,7 +289,9 @@ fn settings_of_gemini_come_back_unchanged() {
 
 #[test]
 fn hosted_tools_inside_a_namespace_are_read_and_written() {
-    let own = json!({"type": "function", "name": "a", "description": "b", "parameters": {"type": "object"}, "strict": false});
+    let own = json!({
+        "type": "function", "name": "a", "description": "b", "parameters": {"type": "object", "properties": {}}, "strict": false,
+    });
     let mcp = json!({"type": "mcp", "server_label": "docs", "server_url": "https://a.example"});
     let namespace =
         json!({"type": "namespace", "name": "crm", "description": "Customers.", "tools": [own, mcp]});

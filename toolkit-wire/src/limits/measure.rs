@@ -61,18 +61,6 @@ fn characters(value: &Value) -> usize {
     value.as_str().map_or_else(|| value.to_string().len(), |text| text.chars().count())
 }
 
-/// Returns all property names of a schema without duplicates, in order of appearance.
-pub(crate) fn property_names(schema: &Value) -> Vec<&str> {
-    let mut names = Vec::new();
-    let mut known = std::collections::HashSet::new();
-    each_schema(schema, &mut |schema, _| {
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let new = properties.into_iter().flatten().map(|(name, _)| name.as_str());
-        names.extend(new.filter(|name| known.insert(*name)));
-    });
-    names
-}
-
 /// Calls `visit` for every schema in `schema`. The second argument of `visit` is the nesting depth: the
 /// number of objects around the visited schema, plus one if the schema itself describes an object.
 fn each_schema<'a>(schema: &'a Value, visit: &mut dyn FnMut(&'a Value, usize)) {

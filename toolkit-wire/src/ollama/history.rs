@@ -9,6 +9,7 @@ use crate::openai::function_call;
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
 use crate::repair::directly_after;
 use crate::results::unsendable;
+use crate::texts;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
@@ -41,9 +42,8 @@ impl HistoryCodec for Ollama {
     fn write_message(&self, message: &Message<'_>, calls: Vec<Value>) -> Vec<Value> {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
-        if !fields.get("content").is_some_and(Value::is_string) {
-            set(&mut fields, "content", "");
-        }
+        let content = fields.get("content").map(texts::whole).unwrap_or_default().into_owned();
+        set(&mut fields, "content", content);
         fields.shift_remove("tool_calls");
         if !calls.is_empty() {
             set(&mut fields, "tool_calls", calls);

@@ -7,6 +7,7 @@ use crate::codec::ResponseCodec;
 use crate::error::{check_role, failed, reported_error};
 use crate::fields::{Fields, field, optional, text};
 use crate::response::{FinishReason, Response};
+use crate::texts;
 use serde_json::Value;
 
 impl ResponseCodec for Ollama {
@@ -33,7 +34,7 @@ impl ResponseCodec for Ollama {
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
-            let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let text = |name: &str| fields.get(name).map(texts::whole).unwrap_or_default().into_owned();
             (response.text, response.reasoning) = (text("content"), text("thinking"));
         }
         response.finish = FinishReason::parse(text(reading.payload, "done_reason"));
@@ -55,7 +56,9 @@ fn is_message(fields: &Fields) -> bool {
 /// if the model was cut off.
 fn message<'a>(fields: &'a Fields, path: &str) -> Result<Message<'a>, WireError> {
     check_role(fields, "assistant", "messages")?;
-    optional(fields, path, "content", "the text of a message", Value::as_str)?;
+    optional(fields, path, "content", "the text of a message", |content| {
+        texts::is_text(content, path).then_some(())
+    })?;
     let calls = optional(fields, path, "tool_calls", "a list of calls", Value::as_array)?;
     if calls.is_none() && !fields.contains_key("content") {
         return Err(WireError::new(field(path, "content"), "the text of a message"));

@@ -5,11 +5,12 @@ use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::error::{failed, reported_error};
-use crate::fields::{list, object, set, set_at, text};
+use crate::fields::{list, object, set, set_at};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::{join, overlay};
 use crate::stream::part::PartCodec;
+use crate::texts;
 use serde_json::Value;
 
 impl StreamCodec for Ollama {
@@ -24,10 +25,11 @@ impl StreamCodec for Ollama {
             return if is_end { Ok(()) } else { Err(WireError::new("message", "a piece of a message")) };
         };
         let message = stream.message(0);
+        let piece = &*texts::settled(piece, &["content", "thinking"]);
         join(&mut message.fields, object(piece, "message", "an object")?, |name, _| name != "tool_calls");
         let parts = &mut message.parts;
-        parts.say(true, text(piece, "thinking"));
-        parts.say(false, text(piece, "content"));
+        parts.say(true, &texts::of(piece, "thinking"));
+        parts.say(false, &texts::of(piece, "content"));
         // Each call is complete, unless its arguments come without its name.
         for json in list(piece, "tool_calls") {
             let call = call::read(json);

@@ -52,7 +52,13 @@ mod tests {
         OpenAiChat
             .encode_definition(
                 definition,
-                &Spelling { names, strict: false, outputs: true, dialect: SchemaDialect::OpenAi },
+                &Spelling {
+                    names,
+                    strict: false,
+                    outputs: true,
+                    dialect: SchemaDialect::OpenAi,
+                    parameters: None,
+                },
             )
             .json
     }
@@ -100,7 +106,13 @@ mod tests {
     #[track_caller]
     fn both_ways(definition: &ToolDefinition, strict: bool, wire: &Value) {
         let names = WireNames::default();
-        let how = Spelling { names: &names, strict, outputs: true, dialect: SchemaDialect::OpenAi };
+        let how = Spelling {
+            names: &names,
+            strict,
+            outputs: true,
+            dialect: SchemaDialect::OpenAi,
+            parameters: None,
+        };
         let encoded = OpenAiChat.encode_definition(definition, &how);
         assert_eq!((&encoded.json, encoded.losses.as_slice()), (wire, &[][..]));
         assert_eq!(OpenAiChat.parse_definitions(wire).unwrap(), std::slice::from_ref(definition));
@@ -148,7 +160,13 @@ mod tests {
         let definition = OpenAiChat.parse_definitions(&weather()).unwrap().remove(0);
         let definition = definition.with_metadata(metadata).with_output_schema(json!({"type": "string"}));
         let names = WireNames::default();
-        let how = Spelling { names: &names, strict: false, outputs: true, dialect: SchemaDialect::OpenAi };
+        let how = Spelling {
+            names: &names,
+            strict: false,
+            outputs: true,
+            dialect: SchemaDialect::OpenAi,
+            parameters: None,
+        };
         let encoded = OpenAiChat.encode_definition(&definition, &how);
         assert_eq!(encoded.json, weather());
         let paths: Vec<&str> = encoded.losses.iter().map(|loss| loss.path.as_str()).collect();

@@ -1,10 +1,12 @@
 //! Writes messages for the next request.
 
+use super::response::TEXTS;
 use super::results::OPENAI;
 use super::{FACTS, OpenAiChat, call};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::HistoryCodec;
 use crate::fields::{Fields, set, text};
+use crate::texts;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 
@@ -38,6 +40,7 @@ impl HistoryCodec for OpenAiChat {
     fn write_message(&self, message: &Message<'_>, calls: Vec<Value>) -> Vec<Value> {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
+        texts::settle(&mut fields, &TEXTS);
         // The call in `function_call` was moved to `tool_calls`. Some servers also write `null` here, but
         // services refuse `null` in requests.
         fields.shift_remove("function_call");

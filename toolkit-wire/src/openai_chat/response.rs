@@ -7,7 +7,9 @@ use crate::codec::ResponseCodec;
 use crate::error::{Report, check_role, failed};
 use crate::fields::{Fields, element, field, optional, text};
 use crate::response::{FinishReason, Response, Usage};
+use crate::texts;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 impl ResponseCodec for OpenAiChat {
     /// Finds the messages in `payload`. The payload is a response body with choices, one choice, one message,
@@ -31,26 +33,27 @@ impl ResponseCodec for OpenAiChat {
         if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
             for (is_reasoning, text) in text_pieces(fields) {
                 let said = if is_reasoning { &mut response.reasoning } else { &mut response.text };
-                said.push_str(text);
+                said.push_str(&text);
             }
-            let refusal = fields.get("refusal").and_then(Value::as_str);
-            response.refusal = refusal.unwrap_or_default().to_owned();
+            response.refusal = fields.get("refusal").map(texts::whole).unwrap_or_default().into_owned();
         }
         let choice = reading.payload.pointer("/choices/0").unwrap_or(reading.payload);
         response.finish = FinishReason::parse(text(choice, "finish_reason"));
         // In streams, Moonshot reports the counts in the last choice, and Groq in a field of its own.
         let places = ["/usage", "/choices/0/usage", "/x_groq/usage"];
-        let counts =
-            places.iter().find_map(|at| reading.payload.pointer(at).filter(|counts| counts.is_object()));
-        if response.usage.is_empty() {
-            response.usage =
-                counts.map(|counts| Usage::read(&json!({"usage": counts}), &FACTS)).unwrap_or_default();
-        }
+        let counts = places.iter().filter_map(|at| reading.payload.pointer(at));
+        let mut read = counts.map(|counts| (counts, Usage::read(&json!({"usage": counts}), &FACTS)));
+        let Some((counts, usage)) = read.find(|(_, usage)| !usage.is_empty()) else { return };
+        response.usage = usage;
+        let count = |name: &str| counts.get(name).and_then(Value::as_u64).unwrap_or_default();
         // DeepSeek and Moonshot report cached tokens in their own fields.
-        let own = ["prompt_cache_hit_tokens", "cached_tokens"];
-        let own = own.iter().find_map(|name| counts?.get(name)?.as_u64());
         let cached = &mut response.usage.cached_input_tokens;
-        *cached = (*cached).max(own.unwrap_or_default());
+        *cached = (*cached).max(count("prompt_cache_hit_tokens")).max(count("cached_tokens"));
+        // Mistral counts the tokens of audio only in the total.
+        if count("prompt_audio_seconds") > 0 {
+            let input = count("total_tokens").saturating_sub(usage.output_tokens);
+            response.usage.input_tokens = input.max(usage.input_tokens);
+        }
     }
 }
 
@@ -148,33 +151,32 @@ pub(super) fn reported_error(fields: &Fields) -> Option<Report> {
     crate::error::reported_error(fields).or_else(|| in_choice().map(Report::of))
 }
 
+/// The fields of a message that contain texts.
+pub(super) const TEXTS: [&str; 4] = ["content", "refusal", "reasoning_content", "reasoning"];
+
 /// Returns the texts of a message or a delta, each with `true` for reasoning.
 ///
 /// Servers use two field names for reasoning. If a message has both fields, their text is the same and is returned
 /// once.
-pub(super) fn text_pieces(message: &Fields) -> Vec<(bool, &str)> {
-    let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let reasoning = text("reasoning_content").or_else(|| text("reasoning"));
-    let mut pieces: Vec<_> = reasoning.map(|text| (true, text)).into_iter().collect();
-    match message.get("content") {
-        Some(Value::String(text)) if !text.is_empty() => pieces.push((false, text)),
-        Some(Value::Array(parts)) => parts.iter().for_each(|part| part_pieces(part, &mut pieces)),
+pub(super) fn text_pieces(message: &Fields) -> Vec<(bool, Cow<'_, str>)> {
+    let of = |name: &str, is_reasoning| {
+        message.get(name).map(|value| texts::pieces(value, is_reasoning)).unwrap_or_default()
+    };
+    let mut pieces = of("reasoning_content", true);
+    if pieces.is_empty() {
+        pieces = of("reasoning", true);
+    }
+    if content_is_empty(message) {
         // A spoken answer has its text in the transcript.
-        _ => {
-            let transcript = message.get("audio").and_then(|audio| audio.get("transcript")?.as_str());
-            pieces.extend(transcript.filter(|text| !text.is_empty()).map(|text| (false, text)));
-        }
+        let transcript = message.get("audio").and_then(|audio| audio.get("transcript"));
+        pieces.extend(transcript.map(|text| texts::pieces(text, false)).unwrap_or_default());
+    } else {
+        pieces.extend(of("content", false));
     }
     pieces
 }
 
-/// Appends the texts in one element of a content list to `pieces`. The element is `{type: text, text}`, or
-/// Mistral's `{type: thinking, thinking: [{type: text, text}]}`.
-fn part_pieces<'a>(part: &'a Value, pieces: &mut Vec<(bool, &'a str)>) {
-    let text = |part: &'a Value, name: &str| part.get(name).and_then(Value::as_str);
-    if let Some(Value::Array(thoughts)) = part.get("thinking") {
-        return pieces.extend(thoughts.iter().filter_map(|thought| Some((true, text(thought, "text")?))));
-    }
-    let thought = || Some((true, text(part, "thinking")?));
-    pieces.extend(text(part, "text").map(|text| (false, text)).or_else(thought));
+/// Returns whether a message or a delta has no text as content.
+pub(super) fn content_is_empty(fields: &Fields) -> bool {
+    fields.get("content").is_none_or(|content| content.is_null() || content == "")
 }

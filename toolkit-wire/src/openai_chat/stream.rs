@@ -2,7 +2,7 @@
 
 mod piece;
 
-use super::response::{reported_error, text_pieces};
+use super::response::{TEXTS, content_is_empty, reported_error, text_pieces};
 use super::{OpenAiChat, call};
 use crate::WireError;
 use crate::call::WireCall;
@@ -14,6 +14,7 @@ use crate::stream::StreamEvent;
 use crate::stream::assembly::{Assembly, StreamedMessage};
 use crate::stream::merge::{join, overlay};
 use crate::stream::part::{Part, PartCodec};
+use crate::texts;
 use serde_json::Value;
 
 impl StreamCodec for OpenAiChat {
@@ -101,13 +102,14 @@ fn push_choice(stream: &mut Assembly, json: &Value, at: usize) -> Result<(), Wir
     let whole = || fields.get("message").filter(|whole| is_new && whole.is_object());
     if let Some(received) = delta.or_else(whole) {
         let path = field(&path, if delta.is_some() { "delta" } else { "message" });
-        let received = object(received, &path, "an object")?;
+        let received = texts::settled(received, &TEXTS);
+        let received = object(&received, &path, "an object")?;
         // As in a complete message, a transcript is the text only if there is no content.
         let is_spoken = content_is_empty(&message.fields);
         push_message(message, received, &path, delta.is_none())?;
         for (is_reasoning, text) in text_pieces(received).into_iter().filter(|_| is_first) {
             if is_spoken || is_reasoning || !content_is_empty(received) {
-                message.parts.say(is_reasoning, text);
+                message.parts.say(is_reasoning, &text);
             }
         }
         if is_first {
@@ -169,15 +171,6 @@ fn close(message: &mut StreamedMessage, is_cut: bool, all: bool) {
             let is_last = last.contains(&Some(number)) || number >= count;
             parts.close(number, is_cut && is_last);
         }
-    }
-}
-
-/// Returns whether a message or a delta has no text as content.
-fn content_is_empty(fields: &Fields) -> bool {
-    match fields.get("content") {
-        None | Some(Value::Null) => true,
-        Some(Value::String(text)) => text.is_empty(),
-        Some(_) => false,
     }
 }
 

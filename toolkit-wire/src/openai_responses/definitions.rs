@@ -7,8 +7,8 @@ use crate::declaration::{Draft, take_named};
 use crate::fields::{Fields, element, field, flag, kind, list, object, only, optional, set, text};
 use crate::openai::{Form, is_hosted};
 use crate::{DefinitionOptions, WireError};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use toolkit_core::tool::{ToolDefinition, ToolKind};
 use toolkit_schema::SchemaLoss;
 
@@ -34,9 +34,9 @@ impl DefinitionCodec for OpenAiResponses {
             set(&mut tool, "defer_loading", true);
         }
         if let Some(schema) = draft.output() {
-            match unsaid_output(draft.definition, schema) {
+            match unsaid_output(draft.definition, &schema) {
                 Some(reason) => draft.lose("/output_schema", "output_schema", reason),
-                None => set(&mut tool, "output_schema", schema.clone()),
+                None => set(&mut tool, "output_schema", schema),
             }
         }
         let callers = draft.definition.metadata.allowed_callers.iter().map(String::as_str);
@@ -155,8 +155,8 @@ impl DefinitionCodec for OpenAiResponses {
 fn unsaid_output(definition: &ToolDefinition, schema: &Value) -> Option<&'static str> {
     if matches!(definition.kind, ToolKind::Custom(_)) {
         Some("the API describes the output of functions only")
-    } else if !schema.is_object() {
-        Some("the API takes objects only")
+    } else if *schema == json!({}) {
+        Some("the schema allows any value")
     } else if is_plain_text(schema) {
         // The schema describes JSON in the text of a result, so it is useless for a tool that returns a plain
         // string.

@@ -16,7 +16,8 @@ use toolkit_schema::SchemaLoss;
 
 impl RepairCodec for OpenAiResponses {
     /// Removes results without a call, and adds missing results. A missing result is added after all calls of
-    /// the turn, so that parallel calls stay together. All other items stay at their positions.
+    /// the turn, so that parallel calls stay together. Reasoning that nothing of the model follows is removed. All other
+    /// items stay at their positions.
     ///
     /// An `item_reference` refers to an item that the service stores. The item may be a call, so a history with such a
     /// reference keeps all results.
@@ -98,7 +99,31 @@ fn repair(mut history: Vec<Value>, is_part: bool) -> Vec<Value> {
         repaired.push(item);
     }
     repaired.append(&mut due);
-    repaired
+    without_lone_reasoning(repaired)
+}
+
+/// Removes each reasoning item that no further item of the model follows. The service refuses such an item: "Item 'rs_1'
+/// of type 'reasoning' was provided without its required following item."
+fn without_lone_reasoning(mut history: Vec<Value>) -> Vec<Value> {
+    let mut is_followed = false;
+    let is_kept: Vec<bool> = history
+        .iter()
+        .rev()
+        .map(|item| {
+            let is_reasoning = text(item, "type") == "reasoning";
+            is_followed = if is_reasoning { is_followed } else { is_of_model(item) };
+            is_followed || !is_reasoning
+        })
+        .collect();
+    let mut is_kept = is_kept.into_iter().rev();
+    history.retain(|_| is_kept.next().unwrap_or(true));
+    history
+}
+
+/// Returns whether the model wrote an item. A reference may stand for such an item.
+fn is_of_model(item: &Value) -> bool {
+    let is_answer = is_result(item) || text(item, "type") == "mcp_approval_response";
+    !is_answer && matches!(text(item, "role"), "" | "assistant")
 }
 
 /// Returns the ids of all calls in the history.

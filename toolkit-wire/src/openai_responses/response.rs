@@ -8,6 +8,7 @@ use crate::codec::ResponseCodec;
 use crate::error::{check_role, failed, reported_error};
 use crate::fields::{Fields, kind, list, set, text};
 use crate::response::{FinishReason, Response};
+use crate::texts;
 use serde_json::Value;
 
 impl ResponseCodec for OpenAiResponses {
@@ -29,16 +30,16 @@ impl ResponseCodec for OpenAiResponses {
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         for item in reading.other_parts() {
-            response.text.push_str(text(item, "content"));
-            for part in list(item, "summary").iter().chain(list(item, "content")) {
-                let said = match text(item, "type") {
-                    "reasoning" => &mut response.reasoning,
-                    "message" | "" => &mut response.text,
-                    _ => continue,
-                };
-                said.push_str(text(part, "text"));
-                response.refusal.push_str(text(part, "refusal"));
-            }
+            let said = match text(item, "type") {
+                "reasoning" => &mut response.reasoning,
+                "message" | "" => &mut response.text,
+                _ => continue,
+            };
+            said.push_str(&texts::of(item, "summary"));
+            said.push_str(&texts::of(item, "content"));
+            list(item, "content")
+                .iter()
+                .for_each(|part| response.refusal.push_str(&texts::of(part, "refusal")));
         }
         let status = match text(reading.payload, "status") {
             status @ "incomplete" => {
@@ -109,6 +110,7 @@ pub(super) fn strip_refused(item: &mut Fields) {
     }
     let blocks = item.get_mut("content").and_then(Value::as_array_mut);
     for block in blocks.into_iter().flatten().filter_map(Value::as_object_mut) {
+        texts::settle(block, &["text"]);
         block.retain(|name, value| name != "parsed" && !(name == "logprobs" && value.is_null()));
     }
 }

@@ -17,7 +17,9 @@ use crate::error::{Report, reported_error};
 use crate::fields::{Fields, kind, list, object, only, set, text};
 use crate::hosted::HostedPart;
 use crate::stream::assembly::Assembly;
+use crate::stream::merge::overlay;
 use crate::stream::part::{Part, PartCodec};
+use crate::texts;
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -118,7 +120,7 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     };
     let Some((kind, place)) = item::place(name, event) else { return };
     let field = if is_whole { place.text } else { "delta" };
-    let Some(text) = event.get(field).and_then(Value::as_str) else { return };
+    let Some(text) = event.get(field).filter(|text| !text.is_null()).map(texts::whole) else { return };
     let parts = stream.parts();
     let key = find::key_of_event(event, kind);
     let known = find::find(parts, &key, false);
@@ -132,7 +134,7 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     let number = adopted.unwrap_or_else(|| find::known_or_new(parts, known, &key));
     let known = parts[number].texts.entry(place).or_default();
     // Some servers end a text without repeating it.
-    if is_whole && item::content(&text.into()) < item::content(&known.as_str().into()) {
+    if is_whole && item::content(&(*text).into()) < item::content(&known.as_str().into()) {
         return;
     }
     let is_new = !is_whole || known.is_empty();
@@ -141,20 +143,20 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     if is_whole {
         known.clear();
     }
-    known.push_str(text);
+    known.push_str(&text);
     parts[number].has_pieces |= is_whole && kind == CUSTOM;
     match is_other {
         true => parts.stop_arguments(number),
         false => parts.say_arguments(number, false),
     }
     if is_new {
-        item::say(parts, place.block, text);
+        item::say(parts, place.block, &text);
     }
 }
 
 fn set_response(stream: &mut Assembly, event: &Fields) {
     if let Some(response) = event.get("response").and_then(Value::as_object) {
-        stream.body = only(response, |name, _| name != "output");
+        overlay(&mut stream.body, response, |name, _| name != "output");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of responses in every format, complete and streamed.
 
 mod cut;
+mod usage;
 
 use super::*;
 use crate::ApiFormat;
@@ -329,56 +330,6 @@ fn a_stream_that_breaks_off_is_interrupted() {
     stream.push(&json!({"choices": [{"delta": {"content": "Hel"}}]})).unwrap();
     let response = stream.finish().response.unwrap();
     assert_eq!((response.text.as_str(), response.finish), ("Hel", FinishReason::Interrupted));
-}
-
-#[test]
-fn all_token_counts_are_read() {
-    let chat = |usage: Value| json!({"id": "r1", "choices": [{"message": {"role": "assistant", "content": "hi"}}], "usage": usage});
-    let item = json!({"type": "message", "role": "assistant", "content": []});
-    for (format, body, usage) in [
-        (
-            ApiFormat::OpenAiChat,
-            chat(json!({"prompt_tokens": 9, "completion_tokens": 5,
-                "prompt_tokens_details": {"cached_tokens": 3, "cache_write_tokens": 2}})),
-            Usage::new(9, 5).with_cached_input(3).with_cache_write(2),
-        ),
-        // DeepSeek and Moonshot.
-        (
-            ApiFormat::OpenAiChat,
-            chat(json!({"prompt_tokens": 9, "completion_tokens": 5, "prompt_cache_hit_tokens": 3})),
-            Usage::new(9, 5).with_cached_input(3),
-        ),
-        (
-            ApiFormat::OpenAiChat,
-            chat(json!({"prompt_tokens": 9, "completion_tokens": 5, "cached_tokens": 3})),
-            Usage::new(9, 5).with_cached_input(3),
-        ),
-        (
-            ApiFormat::OpenAiResponses,
-            json!({"id": "r1", "status": "completed", "output": [item], "usage": {"input_tokens": 9, "output_tokens": 5,
-                "input_tokens_details": {"cached_tokens": 3, "cache_write_tokens": 2}}}),
-            Usage::new(9, 5).with_cached_input(3).with_cache_write(2),
-        ),
-        (
-            ApiFormat::Anthropic,
-            json!({"id": "r1", "type": "message", "role": "assistant", "content": [],
-                "usage": {"input_tokens": 4, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 2, "output_tokens": 5}}),
-            Usage::new(9, 5).with_cached_input(3).with_cache_write(2),
-        ),
-        (
-            ApiFormat::Gemini,
-            json!({"responseId": "r1", "candidates": [{"content": {"role": "model", "parts": [{"text": "hi"}]}}],
-                "usageMetadata": {"promptTokenCount": 7, "toolUsePromptTokenCount": 2, "candidatesTokenCount": 4,
-                    "thoughtsTokenCount": 1, "cachedContentTokenCount": 3, "totalTokenCount": 14}}),
-            Usage::new(9, 5).with_cached_input(3).with_reasoning(1).with_tool(2),
-        ),
-    ] {
-        let response = parse(format, &body);
-        assert_eq!((response.usage, response.id.as_str()), (usage, "r1"), "{format}");
-        assert_eq!(usage.total(), 14);
-        let read: Usage = serde_json::from_value(json!(usage)).unwrap();
-        assert_eq!(read, usage);
-    }
 }
 
 #[test]

@@ -26,10 +26,12 @@ const GROWING: [&str; 10] = [
 ];
 
 /// Copies the fields of `piece` that `is_kept` accepts into `fields`. Objects are merged, and `null` changes
-/// nothing.
+/// nothing. Neither does the number 0, because some servers send real token counts first and zeros at the end.
 pub(crate) fn overlay(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
     merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, |_, old, value, _| {
-        *old = value.clone();
+        if !(old.is_number() && value.as_f64() == Some(0.0)) {
+            *old = value.clone();
+        }
     });
 }
 

@@ -29,14 +29,16 @@ impl ObjectScanner {
     /// Scans the next piece byte by byte. This is safe, because no byte of a character beyond ASCII equals a
     /// bracket or a quote.
     pub(crate) fn push(&mut self, piece: &str) {
-        for byte in piece.bytes() {
-            *self = match (*self, byte) {
-                (Self::Open { depth, text }, _) => Self::inside(depth, text, byte),
-                (Self::Blank | Self::Complete, b' ' | b'\t' | b'\n' | b'\r') => *self,
-                (Self::Blank, b'{') => Self::Open { depth: 1, text: Text::Outside },
-                _ => Self::NoObject,
-            };
-        }
+        piece.bytes().for_each(|byte| self.push_byte(byte));
+    }
+
+    pub(crate) fn push_byte(&mut self, byte: u8) {
+        *self = match (*self, byte) {
+            (Self::Open { depth, text }, _) => Self::inside(depth, text, byte),
+            (Self::Blank | Self::Complete, b' ' | b'\t' | b'\n' | b'\r') => *self,
+            (Self::Blank, b'{') => Self::Open { depth: 1, text: Text::Outside },
+            _ => Self::NoObject,
+        };
     }
 
     fn inside(depth: usize, text: Text, byte: u8) -> Self {

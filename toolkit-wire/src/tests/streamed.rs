@@ -7,7 +7,7 @@ use crate::{ApiFormat, Response, StreamEvent, WireError};
 use bodies::{Body, body};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
-use proptest::sample::select;
+use proptest::sample::{Index, select};
 use serde_json::Value;
 use toolkit_core::call::ToolCall;
 
@@ -91,7 +91,8 @@ impl Answer {
 }
 
 fn part() -> impl Strategy<Value = Part> {
-    let text = || "[ab \n\"\\\\{é€😀]{0,9}";
+    // Some pieces of these texts are JSON.
+    let text = || prop_oneof![4 => "[ab1 \n\"\\\\{é€😀]{0,9}", 1 => select(vec!["true", "[1]", "{\"a\":1}"]).prop_map(str::to_owned)];
     let value = prop_oneof![any::<i32>().prop_map(Value::from), text().prop_map(Value::from)];
     let arguments = btree_map("[a-cé]{1,2}", value, 0..3)
         .prop_map(|members| Value::Object(members.into_iter().collect()));
@@ -158,8 +159,33 @@ fn is_native_call(part: &Value) -> bool {
     part.get("toolUse").is_some() || matches!(part["type"].as_str(), Some("tool_use" | "function_call"))
 }
 
-fn check(format: ApiFormat, answer: &Answer, cuts: &[usize]) -> Result<(), TestCaseError> {
-    let Body { whole, events } = body(format, answer, cuts);
+/// Writes the streamed pieces of texts as JSON, as a server does that parses each of them: `"1"` becomes `1`.
+fn parse_pieces(event: &mut Value) {
+    const PIECES: [&str; 7] =
+        ["content", "text", "thinking", "reasoning_content", "refusal", "tool_plan", "delta"];
+    const OTHERS: [&str; 5] = ["item", "response", "tool_calls", "toolUse", "functionCall"];
+    match event {
+        Value::Array(list) => list.iter_mut().for_each(parse_pieces),
+        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| match value {
+            Value::String(text) if PIECES.contains(&name.as_str()) => {
+                let parsed = serde_json::from_str::<Value>(text).unwrap_or_default();
+                let written = parsed.to_string();
+                if !parsed.is_null() && !parsed.is_string() && written == *text {
+                    *value = parsed;
+                }
+            }
+            value if !OTHERS.contains(&name.as_str()) => parse_pieces(value),
+            _ => {}
+        }),
+        _ => {}
+    }
+}
+
+fn check(format: ApiFormat, answer: &Answer, cuts: &[usize], is_parsed: bool) -> Result<(), TestCaseError> {
+    let Body { whole, mut events } = body(format, answer, cuts);
+    if is_parsed {
+        events.iter_mut().for_each(parse_pieces);
+    }
     let mut stream = format.accumulator().with_argument_events();
     let (mut brought, mut taken) = (Vec::new(), Vec::new());
     let pushed: Result<(), WireError> = events.iter().try_for_each(|event| {
@@ -223,9 +249,49 @@ fn check(format: ApiFormat, answer: &Answer, cuts: &[usize]) -> Result<(), TestC
 proptest! {
     /// The events of a stream have the texts and calls of the response, and the response is the same as in one body.
     #[test]
-    fn a_stream_says_what_one_body_says(answer in answer(), cuts in vec(0..16_usize, 0..4)) {
+    fn a_stream_says_what_one_body_says(answer in answer(), cuts in vec(0..16_usize, 0..4), is_parsed in any::<bool>()) {
         for format in ApiFormat::ALL {
-            check(format, &answer, &cuts)?;
+            check(format, &answer, &cuts, is_parsed)?;
         }
+    }
+
+    /// Without `alt=sse`, Gemini sends a list of events. It is read while it arrives. If it breaks off, the response is
+    /// not complete.
+    #[test]
+    fn a_list_of_events_is_a_stream(answer in answer(), cuts in vec(1..40_usize, 1..9), end in any::<Index>()) {
+        let events = body(ApiFormat::Gemini, &answer, &[3]).events;
+        let list = serde_json::to_vec_pretty(&events).expect("JSON");
+        let mut pushed = ApiFormat::Gemini.accumulator();
+        let expected: Vec<_> = events.iter().flat_map(|event| match pushed.push(event) {
+            Ok(events) => events.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        }).collect();
+        let mut rest = &list[..];
+        let mut stream = ApiFormat::Gemini.accumulator();
+        let mut read = Vec::new();
+        for size in cuts.iter().cycle() {
+            let (piece, after) = rest.split_at(rest.len().min(*size));
+            read.extend(stream.push_bytes(piece));
+            rest = after;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        prop_assert_eq!(&read, &expected);
+        prop_assert_eq!(stream.finish(), pushed.finish());
+        let mut broken = ApiFormat::Gemini.accumulator();
+        // The last two bytes are the line break and the bracket that end the list.
+        let read = broken.push_bytes(&list[..end.index(list.len() - 2)]);
+        prop_assert_eq!(&read, &expected[..read.len()]);
+        prop_assert!(!broken.finish().is_complete);
+    }
+}
+
+#[test]
+fn a_list_with_other_values_is_refused() {
+    for list in ["[1]", "[null, {}]", "[\"a\"]"] {
+        let mut stream = ApiFormat::Gemini.accumulator();
+        let read = stream.push_bytes(list.as_bytes());
+        assert!(matches!(&read[..], [Err(_), ..]), "{list}: {read:?}");
     }
 }

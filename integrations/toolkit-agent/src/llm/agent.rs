@@ -17,7 +17,7 @@ use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::limits::Limits;
 use crate::message::{Message, UserMessage};
-use crate::model::{Billing as _, ModelErrorKind, ModelResponse, Usage};
+use crate::model::{Billing as _, ModelErrorKind, ModelResponse};
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
 use std::collections::VecDeque;
@@ -162,7 +162,6 @@ impl LlmAgent {
                 hold_pieces: self.settings.hold_text() && guards.checks_responses,
                 broken: None,
                 has_begun: false,
-                reported: Usage::default(),
             };
             // Not reused after a restarted turn, because the dispatcher contains the approvals of this turn.
             last = restart.is_none().then(|| dispatcher.clone());
@@ -177,7 +176,6 @@ impl LlmAgent {
                             false => Ok(Ok(ask.await)),
                         }
                     };
-                    self.count_stopped(&calls);
                     match asked.unwrap_or_else(|error| Ok(Err(error))) {
                         Ok(Ok(mut response)) => {
                             self.receive_calls(&mut response, &mut calls).await.map(|()| response)

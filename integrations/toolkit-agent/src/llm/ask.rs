@@ -10,7 +10,7 @@ use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::model::{
     Billing as _, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
-    ModelStream, Usage,
+    ModelStream, Unreported,
 };
 use crate::span::{ModelCall, ModelSpan, TracedContents};
 use futures_core::Stream;
@@ -34,6 +34,8 @@ impl LlmAgent {
         let (run, Settings { name, model, retry, .. }) = (calls.run, &self.settings);
         calls.one_call = request.tool_use.parallel == Some(false);
         request.bill_to(calls.caller);
+        // Counted when dropped, however the run or a time limit around it stops the attempt.
+        let mut reported = Unreported::new(request.account.clone());
         if request.options.background {
             request.watch();
         }
@@ -43,22 +45,21 @@ impl LlmAgent {
                 model: model.name().to_owned(),
                 within: run.within(),
             });
-            let error = match self.attempt(request, calls).await {
+            let error = match self.attempt(request, calls, &mut reported).await {
                 Ok(response) => {
-                    calls.reported = Usage::default();
+                    reported.take();
                     return Ok(response);
                 }
                 // Started calls cannot be undone. The model therefore continues from their results and does
                 // not answer again.
                 Err(AgentError::Model(error)) if calls.started > 0 => {
-                    let mut error = error.reporting(take(&mut calls.reported));
+                    let mut error = error.reporting(reported.take().usage);
                     calls.meter.is_exceeded |= error.kind == ModelErrorKind::ContextTooLong;
                     let partial = error.partial.take();
                     calls.broken = Some(error);
                     return Ok(interrupted(partial, calls.conversation.turn()));
                 }
-                Err(AgentError::Model(error)) => error.reporting(take(&mut calls.reported)),
-                // The caller counts the tokens that were reported before the run stopped the attempt.
+                Err(AgentError::Model(error)) => error.reporting(reported.take().usage),
                 Err(error) => return Err(error),
             };
             calls.caller.add(error.billed());
@@ -83,13 +84,6 @@ impl LlmAgent {
             self.begin_turn(calls.conversation);
         }
         Err(AgentError::Cancelled)
-    }
-
-    /// Counts the tokens that were reported before the run stopped the model call.
-    pub(super) fn count_stopped(&self, calls: &TurnCalls<'_>) {
-        if !calls.reported.is_empty() {
-            calls.caller.add(calls.reported.into());
-        }
     }
 
     /// Begins a turn of this agent in the conversation.
@@ -166,6 +160,7 @@ impl LlmAgent {
         &self,
         request: &ModelRequest,
         calls: &mut TurnCalls<'_>,
+        reported: &mut Unreported,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, .. }) = (calls.run, &self.settings);
         let (provider, conversation) = (model.provider(), calls.conversation.id());
@@ -176,7 +171,7 @@ impl LlmAgent {
         let contents = TracedContents { request: is_passed, response: is_passed && !calls.hold_text };
         let span = ModelSpan::new(&call, request, contents);
         // Pinned here, because each function that takes a future by value makes the future of the run larger.
-        let mut response = pin!(self.receive(request, calls, &span));
+        let mut response = pin!(self.receive(request, calls, reported, &span));
         let response = match run.0.budget.limits.model_timeout {
             None => run.until_stopped(response.as_mut()).await,
             Some(limit) => run.until_stopped(timeout(limit, response.as_mut())).await.map(|response| {
@@ -195,6 +190,7 @@ impl LlmAgent {
         &self,
         request: &ModelRequest,
         calls: &mut TurnCalls<'_>,
+        reported: &mut Unreported,
         span: &ModelSpan,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, callbacks, streaming, .. }) = (calls.run, &self.settings);
@@ -268,7 +264,7 @@ impl LlmAgent {
                         within: run.within(),
                     });
                 }
-                ModelDelta::Usage(usage) => calls.reported = usage,
+                ModelDelta::Usage(usage) => reported.bill = usage.into(),
                 ModelDelta::Native(_) if calls.is_unchecked => {}
                 ModelDelta::Native(native) => calls.conversation.turn().push_native(native),
                 ModelDelta::Call(call) if !callbacks.may_change_calls() && !calls.is_unchecked => {

@@ -13,7 +13,7 @@ use crate::conversation::{Conversation, is_final, with_account};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::message::AssistantMessage;
-use crate::model::{FinishReason, ModelError, ModelResponse, Usage};
+use crate::model::{FinishReason, ModelError, ModelResponse};
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -63,8 +63,6 @@ pub(super) struct TurnCalls<'a> {
     pub(super) broken: Option<ModelError>,
     /// Whether a piece of the answer has arrived in the latest attempt.
     pub(super) has_begun: bool,
-    /// The token counts that the provider has reported in the latest attempt, until the attempt ends.
-    pub(super) reported: Usage,
 }
 
 impl<'a> TurnCalls<'a> {

@@ -177,18 +177,18 @@ impl ModelRequest {
 }
 
 /// Tokens that a response or an error will contain later. If this is dropped before, the account counts them.
-pub(super) struct Unreported {
+pub(crate) struct Unreported {
     account: Option<Account>,
-    pub(super) bill: Bill,
+    pub(crate) bill: Bill,
 }
 
 impl Unreported {
-    pub(super) fn new(account: Option<Account>) -> Self {
+    pub(crate) fn new(account: Option<Account>) -> Self {
         Self { account, bill: Bill::default() }
     }
 
     /// Returns the tokens, which the caller reports now.
-    pub(super) fn take(&mut self) -> Bill {
+    pub(crate) fn take(&mut self) -> Bill {
         take(&mut self.bill)
     }
 

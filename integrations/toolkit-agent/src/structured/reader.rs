@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use toolkit_core::error::{Violation, ViolationKind};
 use toolkit_core::schemars::{self, JsonSchema};
-use toolkit_core::{BuildError, ClosureTool, Tool, ToolContext, ToolError, ToolParams};
+use toolkit_core::{BuildError, ClosureTool, Tool, ToolError, ToolParams, ToolRegistry};
 
 /// The name of three things: the field of the wrapper object, the internal tool that decodes answers, and the
 /// format of a wrapped value.
@@ -21,9 +21,9 @@ pub(super) const ANSWER: &str = "answer";
 /// An answer is decoded like the arguments of a tool: near misses are coerced, and all violations are
 /// reported at once.
 pub(super) struct Reader<T> {
-    tool: ClosureTool,
-    context: ToolContext,
-    /// The value that the last call of `tool` has decoded.
+    /// The registry of the internal tool. It knows the names of members as providers spell them.
+    tools: ToolRegistry,
+    /// The value that the last call of the tool has decoded.
     value: Arc<Mutex<Option<T>>>,
     /// Whether the schema wraps the value in an object with the field `answer`. Providers require an object
     /// at the root of a schema.
@@ -59,8 +59,7 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
         if let (Some(description), Value::Object(schema)) = (description, &mut format.schema) {
             schema.insert("description".to_owned(), description);
         }
-        let context = ToolContext::new(definition.name.clone());
-        Ok(Self { context, tool, value, is_wrapped, format })
+        Ok(Self { tools: ToolRegistry::from_tools([tool])?, value, is_wrapped, format })
     }
 
     /// Returns the format of the final answer, which all agents of a run share.
@@ -120,11 +119,11 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
     }
 
     fn check(&self, arguments: &str) -> Result<(), ToolError> {
-        self.tool.validate(arguments, &self.context)
+        self.tools.validate(ANSWER, arguments)
     }
 
     async fn call(&self, arguments: &str) -> Result<T, ToolError> {
-        self.tool.call(arguments, &self.context).await?;
+        self.tools.call(ANSWER, arguments).await?;
         let value = lock(&self.value).take();
         value.ok_or_else(|| ToolError::failed("nothing was read"))
     }

@@ -37,6 +37,10 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
             let deltas = calls.chain([ModelDelta::Done(Box::new(response))]).map(Ok).collect();
             Step::Deltas(deltas, pause)
         }),
+        // A slow stream that reports its tokens before anything else.
+        2 => (usage(), prop::collection::vec(delta(), 0..4)).prop_map(|(usage, deltas)| {
+            Step::Deltas(std::iter::once(Ok(usage)).chain(deltas).collect(), 40)
+        }),
         1 => Just(Step::Hang),
     ]
 }
@@ -110,8 +114,12 @@ fn delta() -> impl Strategy<Value = Result<ModelDelta, ModelError>> {
         4 => call().prop_map(|call| Ok(ModelDelta::Call(call))),
         1 => response().prop_map(|response| Ok(ModelDelta::Done(Box::new(response)))),
         1 => error().prop_map(Err),
-        1 => (0..20_u64, 0..9_u64).prop_map(|(input, output)| Ok(ModelDelta::Usage(Usage::new(input, output)))),
+        1 => usage().prop_map(Ok),
     ]
+}
+
+fn usage() -> impl Strategy<Value = ModelDelta> {
+    (0..20_u64, 0..9_u64).prop_map(|(input, output)| ModelDelta::Usage(Usage::new(input, output)))
 }
 
 /// A model with a script.

@@ -9,9 +9,10 @@ use toolkit_agent::guardrail::{Guardrail, Verdict};
 use toolkit_agent::model::{BoxModel, Fallback, Retrying};
 use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limits, ModelError, ModelErrorKind, ModelRetry,
-    Price, RunOptions, Usage, UserMessage,
+    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, ModelError, ModelErrorKind,
+    ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel, Usage, UserMessage,
 };
+use toolkit_core::{ToolCall, ToolRegistry};
 use toolkit_wire::ApiFormat;
 
 /// A server that reports tokens, begins an answer, and then sends nothing more.
@@ -92,6 +93,22 @@ async fn tokens_reported_before_the_run_stops_count() {
             assert!((cost - 1.0).abs() < 1e-9, "{cost}");
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tokens_reported_before_a_called_agent_is_out_of_time_count_for_the_limits() {
+    let expert = agent(hanging().boxed()).name("expert").build().unwrap();
+    let expert = expert.to_tool().unwrap().with_timeout(Duration::from_secs(1));
+    let asking = ScriptedModel::new().fallback(|request| {
+        let arguments = json!({"request": request.messages.len().to_string()});
+        Ok(ModelResponse::calls([ToolCall::new("1", "expert", arguments.to_string())]))
+    });
+    let asking = agent(asking.boxed()).tools(ToolRegistry::from_tools([expert]).unwrap()).build().unwrap();
+    let options = RunOptions::new().with_limits(Limits::default().with_max_cost(4.5));
+    let (error, usage, cost) = spent(asking, options).await;
+    assert!(matches!(error, AgentError::Limit(Limit::Cost(_))), "{error}");
+    assert_eq!(usage, Usage::new(4_500, 5).with_cached_input(1_500));
+    assert!((cost - 5.0).abs() < 1e-9, "{cost}");
 }
 
 #[tokio::test(start_paused = true)]

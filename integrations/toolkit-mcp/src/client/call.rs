@@ -9,6 +9,7 @@ use super::settings::Settings;
 use super::wire::{ProgressReports, ProgressSink};
 use crate::TraceContext;
 use crate::invisible::clean;
+use crate::numbers::fits_except_numbers;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, ErrorData, InputRequest,
     InputRequiredResult, InputResponses, ProgressNotificationParam, RequestMetaObject, ServerResult,
@@ -86,17 +87,24 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Checks structured content against the output schema of the tool. The error contains the text of the refused
-    /// result, because the tool has already run.
+    /// Checks structured content against the output schema of the tool. Content with a number that a JSON value cannot
+    /// hold is left out, and may be missing: the text of the result has the number. The error contains the text of the
+    /// refused result, because the tool has already run.
     fn checked(&self, output: ToolOutput) -> Result<ToolOutput, ToolError> {
         let Some(schema) = self.tool.definition.output_schema().filter(|_| self.settings().check_results)
         else {
             return Ok(output);
         };
         let fault = match output.structured() {
-            None => "structured content is missing".to_owned(),
+            None => match serde_json::from_str(&output.to_text()) {
+                Ok(value) if fits_except_numbers(schema, &value) => return Ok(output),
+                _ => "structured content is missing".to_owned(),
+            },
             Some(structured) => match &violations(schema, structured)[..] {
                 [] => return Ok(output),
+                _ if fits_except_numbers(schema, structured) => {
+                    return Ok(ToolOutput::new(output.into_content()));
+                }
                 [first, ..] => first.to_string(),
             },
         };

@@ -42,6 +42,8 @@ fn finish(
     structured: Option<Value>,
     is_error: bool,
 ) -> Result<ToolOutput, ToolError> {
+    // Some servers write `null` for a value that is absent.
+    let structured = structured.filter(|structured| !structured.is_null());
     if let Some(structured) = &structured
         && content.is_empty()
     {

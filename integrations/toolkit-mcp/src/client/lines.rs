@@ -11,7 +11,7 @@ use rmcp::model::{
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -105,10 +105,36 @@ impl Line {
 /// Parses one message. The SDK would buffer every line, and would try each kind of message in turn. To avoid both, a
 /// call result in its usual form is parsed directly. The SDK parses every other line.
 fn read(line: &[u8]) -> Result<RxJsonRpcMessage<RoleClient>, serde_json::Error> {
-    match serde_json::from_slice::<ResultLine>(line) {
-        Ok(line) => Ok(line.into_message()),
-        Err(_) => serde_json::from_slice(line),
+    if let Ok(line) = serde_json::from_slice::<ResultLine>(line) {
+        return Ok(line.into_message());
     }
+    if let Ok(mut message) = serde_json::from_slice(line)
+        && correct(&mut message)
+    {
+        return serde_json::from_value(message);
+    }
+    serde_json::from_slice(line)
+}
+
+/// Corrects two frequent mistakes in a response: `"error": null` beside the result, and `[]`, which PHP writes for an
+/// empty object, among the capabilities. Returns whether the message has changed.
+fn correct(message: &mut Value) -> bool {
+    let Some(members) = message.as_object_mut().filter(|members| members.contains_key("result")) else {
+        return false;
+    };
+    let mut is_changed = members.get("error").is_some_and(Value::is_null);
+    members.retain(|name, member| name != "error" || !member.is_null());
+    let mut to_object = |value: &mut Value| {
+        if value.as_array().is_some_and(Vec::is_empty) {
+            *value = Value::Object(Map::new());
+            is_changed = true;
+        }
+    };
+    if let Some(capabilities) = message.pointer_mut("/result/capabilities") {
+        to_object(capabilities);
+        capabilities.as_object_mut().into_iter().flat_map(Map::values_mut).for_each(to_object);
+    }
+    is_changed
 }
 
 /// A line with the result of a call.
@@ -271,6 +297,30 @@ mod tests {
             "{messages:?}"
         );
         assert_eq!(errors.len(), 1);
+    }
+
+    #[test]
+    fn frequent_mistakes_of_servers_are_corrected() {
+        let server = r#""protocolVersion":"2024-11-05","serverInfo":{"name":"s","version":"1"}"#;
+        let initialized = |capabilities: &str| {
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"capabilities":{capabilities},{server}}}}}"#)
+        };
+        for (line, correct) in [
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]},"error":null}"#.to_owned(),
+                r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#.to_owned(),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","error":null,"id":1,"result":{"content":[]}}"#.to_owned(),
+                r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#.to_owned(),
+            ),
+            (initialized(r#"{"tools":{},"logging":[]}"#), initialized(r#"{"tools":{},"logging":{}}"#)),
+            (initialized(r#"{"tools":[],"prompts":[]}"#), initialized(r#"{"tools":{},"prompts":{}}"#)),
+            (initialized("[]"), initialized("{}")),
+        ] {
+            let [line, correct] = [line, correct].map(|line| read(line.as_bytes()).expect(&line));
+            assert_eq!(format!("{line:?}"), format!("{correct:?}"));
+        }
     }
 
     #[test]

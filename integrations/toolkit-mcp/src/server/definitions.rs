@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use toolkit_core::format::ToolFormat;
 use toolkit_core::name::{NameRule, WireNames};
+use toolkit_core::schema::booleans_to_objects;
 use toolkit_core::tool::ToolIcon;
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 
@@ -81,7 +82,7 @@ fn render(definition: &ToolDefinition, name: &str) -> Tool {
     let metadata = &definition.metadata;
     let mut tool = Tool::new(name.to_owned(), definition.description.clone(), input_schema(definition));
     tool.title.clone_from(&metadata.title);
-    tool.output_schema = definition.output_schema().and_then(Value::as_object).cloned().map(Arc::new);
+    tool.output_schema = definition.output_schema().and_then(published).map(Arc::new);
     tool.annotations = annotations(metadata);
     tool.icons =
         Some(metadata.icons.iter().map(icon).collect()).filter(|icons: &Vec<Icon>| !icons.is_empty());
@@ -91,9 +92,16 @@ fn render(definition: &ToolDefinition, name: &str) -> Tool {
 
 /// Returns the schema of the arguments. The protocol demands `"type": "object"` at the root.
 fn input_schema(definition: &ToolDefinition) -> JsonObject {
-    let mut schema = definition.parameters.as_object().cloned().unwrap_or_default();
+    let mut schema = published(&definition.parameters).unwrap_or_default();
     schema.entry("type").or_insert_with(|| "object".into());
     schema
+}
+
+/// Returns an object schema without boolean schemas inside. Some clients drop all tools of a server for one of them.
+fn published(schema: &Value) -> Option<JsonObject> {
+    let mut schema = Value::Object(schema.as_object()?.clone());
+    booleans_to_objects(&mut schema);
+    if let Value::Object(schema) = schema { Some(schema) } else { None }
 }
 
 fn annotations(metadata: &ToolMetadata) -> Option<ToolAnnotations> {
@@ -125,4 +133,25 @@ fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
     let prefixed = meta.iter().filter(|(key, _)| key.contains('/'));
     let published: Map<String, Value> = prefixed.map(|(key, value)| (key.clone(), value.clone())).collect();
     (!published.is_empty()).then_some(MetaObject(published))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use toolkit_core::name::ToolName;
+
+    #[test]
+    fn published_schemas_have_no_boolean_schemas() {
+        let schema = |any: Value| json!({"type": "object", "properties": {"a": any, "l": {"items": any}}});
+        let name = ToolName::new("f").unwrap();
+        let definition =
+            ToolDefinition::new(name, "", schema(json!(true))).with_output_schema(schema(json!(true)));
+        let tool = render(&definition, "f");
+        assert_eq!(Value::Object((*tool.input_schema).clone()), schema(json!({})));
+        assert_eq!(
+            tool.output_schema.map(|output| Value::Object((*output).clone())),
+            Some(schema(json!({})))
+        );
+    }
 }

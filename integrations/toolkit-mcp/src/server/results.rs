@@ -1,5 +1,6 @@
 //! Results of calls in the form of the protocol.
 
+use crate::numbers::fits_except_numbers;
 use data_encoding::BASE64;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
@@ -10,7 +11,8 @@ use toolkit_core::{Content, Media, ToolDefinition, ToolError, ToolOutput};
 /// Returns the result of a successful call.
 ///
 /// The structured content of the result is the structured value of the output. Without such a value, a tool with an
-/// output schema gets the JSON output as structured content, or `full_json` if the JSON output was truncated.
+/// output schema gets the JSON output as structured content, or `full_json` if the JSON output was truncated. If a number
+/// of the output cannot be in a JSON value, the result has no structured content.
 ///
 /// # Errors
 /// The structured content does not fit the output schema.
@@ -20,7 +22,7 @@ pub(super) fn success(
     full_json: impl FnOnce() -> Option<Value>,
 ) -> Result<CallToolResult, ToolError> {
     let schema = definition.output_schema();
-    let structured = match (output.structured(), output.content()) {
+    let mut structured = match (output.structured(), output.content()) {
         (Some(value), _) => Some(value.clone()),
         (None, [Content::Json(json)]) if schema.is_some() => Some(json.to_value()),
         (None, _) if schema.is_some() => full_json(),
@@ -29,9 +31,12 @@ pub(super) fn success(
     if let (Some(schema), Some(value)) = (schema, &structured)
         && let [first, ..] = &violations(schema, value)[..]
     {
-        let name = &definition.name;
-        let text = format!("the output of tool `{name}` does not fit its output schema: {first}");
-        return Err(ToolError::failed(text).with_details(value.to_string()));
+        if !fits_except_numbers(schema, value) {
+            let name = &definition.name;
+            let text = format!("the output of tool `{name}` does not fit its output schema: {first}");
+            return Err(ToolError::failed(text).with_details(value.to_string()));
+        }
+        structured = None;
     }
     let message = Some(output.message()).filter(|message| !message.is_empty());
     let message = message.map(|message| ContentBlock::text(message.to_owned()));

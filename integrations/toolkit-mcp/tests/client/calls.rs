@@ -46,7 +46,10 @@ async fn arguments_are_coerced_and_checked_before_the_call() {
     assert_eq!(call(&client, "add", fenced).await.unwrap().to_text(), "5");
     let error = call(&client, "add", r#"{"a": "two", "c": 1}"#).await.unwrap_err();
     assert_eq!((error.kind(), error.violations().len()), (ErrorKind::InvalidArguments, 3));
-    assert_eq!(server.metas.lock().unwrap().len(), 1, "the second call was never sent");
+    let error = call(&client, "add", r#"{"a": 2, "b": 18446744073709551617}"#).await.unwrap_err();
+    let expected = "`b`: expected integer of at most 64 bits, got number 18446744073709551617";
+    assert_eq!(error.violations()[0].to_string(), expected);
+    assert_eq!(server.metas.lock().unwrap().len(), 1, "the other calls were never sent");
     let tool = client.tools().into_iter().find(|tool| tool.name.as_str() == "add").unwrap();
     let checked = registry(&client).validate(tool.name.as_str(), "{}");
     assert_eq!(checked.unwrap_err().kind(), ErrorKind::InvalidArguments);

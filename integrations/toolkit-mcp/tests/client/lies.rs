@@ -61,7 +61,7 @@ async fn a_result_that_breaks_the_output_schema_is_an_error_with_its_text() {
     for (more, fault) in [
         (json!({"structuredContent": {"rows": "five"}}), "`rows`: expected integer, got string \"five\""),
         (json!({"structuredContent": {}}), "`rows`: required, but missing; expected integer"),
-        (json!({"structuredContent": null}), "expected object, got null"),
+        (json!({"structuredContent": null}), "structured content is missing"),
         (json!({}), "structured content is missing"),
     ] {
         let error = call(&client, "count", &result(more)).await.unwrap_err();
@@ -71,6 +71,15 @@ async fn a_result_that_breaks_the_output_schema_is_an_error_with_its_text() {
         );
         assert_eq!((error.message(), error.is_retryable()), (expected.as_str(), false));
     }
+    // No JSON value holds an integer beyond 64 bits, or NaN. The text of the result may have them.
+    for rows in [json!(1.234_567_890_123_456_8e29), json!(-1.8e19)] {
+        let output =
+            call(&client, "count", &result(json!({"structuredContent": {"rows": rows}}))).await.unwrap();
+        assert_eq!((output.to_text().as_ref(), output.structured()), ("5 rows", None));
+    }
+    let text = json!({"content": [{"type": "text", "text": "{\"rows\": 18446744073709551617}"}]}).to_string();
+    let output = call(&client, "count", &text).await.unwrap();
+    assert_eq!((output.to_text().as_ref(), output.structured()), ("{\"rows\": 18446744073709551617}", None));
     // An error has no structured content.
     let failed = call(&client, "count", &result(json!({"isError": true}))).await.unwrap_err();
     assert_eq!(failed.message(), "Error running tool: 5 rows");

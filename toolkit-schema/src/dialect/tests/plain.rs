@@ -8,9 +8,14 @@ use serde_json::{Value, json};
 fn check(schema: &Value, expected: &Value, lost: &[&str]) {
     for dialect in [Inlined, OpenAi, Anthropic] {
         let converted = dialect.convert(schema);
-        assert_eq!(converted.schema, *expected);
+        let mut expected = expected.clone();
+        if dialect != Anthropic {
+            // OpenAI refuses parameters without `properties`.
+            expected.as_object_mut().unwrap().entry("properties").or_insert(json!({}));
+        }
+        assert_eq!(converted.schema, expected);
         assert_eq!(losses(&converted.losses), lost);
-        assert_eq!(dialect.convert(&converted.schema).schema, *expected, "a second time");
+        assert_eq!(dialect.convert(&converted.schema).schema, expected, "a second time");
     }
 }
 
@@ -26,8 +31,8 @@ fn plain_dialects_keep_every_keyword() {
         "properties": {
             "a": {"type": ["string", "null"], "minLength": 1, "default": null, "x-order": 1},
             "b": {"oneOf": [{"type": "string", "const": "x"}, {"not": {"type": "string"}}]},
-            "c": {"type": "array", "prefixItems": [{"type": "number"}], "items": false},
-            "d": {"type": "object", "patternProperties": {"^x": {"type": "string"}}},
+            "c": {"type": "array", "prefixItems": [{"type": "number"}], "items": {"not": {}}},
+            "d": {"type": "object", "properties": {}, "patternProperties": {"^x": {"type": "string"}}},
             "e": {"if": {"minimum": 1}, "then": {"maximum": 3}},
         },
         "required": ["a"],
@@ -231,7 +236,7 @@ fn older_drafts_are_converted_to_the_newest() {
             "open": {"type": "number", "minimum": 1, "exclusiveMinimum": true, "maximum": 2, "exclusiveMaximum": false},
         }}),
         &json!({"type": "object", "properties": {
-            "tuple": {"type": "array", "prefixItems": [{"type": "string"}], "items": false},
+            "tuple": {"type": "array", "prefixItems": [{"type": "string"}], "items": {"not": {}}},
             "open": {"type": "number", "exclusiveMinimum": 1, "maximum": 2},
         }}),
         &[],
@@ -258,7 +263,7 @@ fn invalid_schemas_and_keywords_are_reported() {
         &json!({"type": "object", "properties": {
             "a": {"type": "float", "description": "D."}, "b": {"minLength": -1, "required": true}, "c": "string",
         }, "required": ["a", "ghost"]}),
-        &json!({"type": "object", "properties": {"a": {"description": "D."}, "b": {}, "c": true}, "required": ["a"]}),
+        &json!({"type": "object", "properties": {"a": {"description": "D."}, "b": {}, "c": {}}, "required": ["a"]}),
         &[
             "type at /properties/a",
             "minLength at /properties/b",
@@ -301,6 +306,69 @@ fn the_root_becomes_an_object() {
 }
 
 #[test]
+fn openai_gets_items_of_every_array_and_properties_of_every_object() {
+    let schema = json!({"type": "object", "properties": {
+        "list": {"type": "array", "items": {"type": ["array", "null"]}},
+        "tuple": {"type": "array", "prefixItems": [{"type": "object"}], "maxItems": 1},
+        "either": {"anyOf": [{"type": "array"}, {"type": "string"}]},
+        "map": {"type": "object", "additionalProperties": {"$ref": "#/$defs/A"}},
+        "any": {"minItems": 1},
+    }, "$defs": {"A": {"type": "array", "unevaluatedItems": false}}});
+    let written = |a: Value, definitions: Value| {
+        let mut written = json!({"type": "object", "properties": {
+            "list": {"type": "array", "items": {"type": ["array", "null"], "items": {}}},
+            "tuple": {"type": "array", "prefixItems": [{"type": "object", "properties": {}}], "items": {}, "maxItems": 1},
+            "either": {"anyOf": [{"type": "array", "items": {}}, {"type": "string"}]},
+            "map": {"type": "object", "properties": {}, "additionalProperties": a},
+            "any": {"minItems": 1},
+        }});
+        if let Value::Object(_) = definitions {
+            written["$defs"] = definitions;
+        }
+        written
+    };
+    let list = json!({"type": "array", "items": {}});
+    let expected = [
+        (OpenAi, written(json!({"$ref": "#/$defs/A"}), json!({"A": list}))),
+        (Inlined, written(list, Value::Null)),
+    ];
+    for (dialect, expected) in expected {
+        let converted = dialect.convert(&schema);
+        assert_eq!(converted.schema, expected, "{dialect:?}");
+        assert_eq!(converted.losses.len(), 1, "{dialect:?}");
+        assert_eq!(converted.losses[0].keyword, "unevaluatedItems");
+    }
+    let mut deep = json!({});
+    for _ in 0..200 {
+        deep = json!({"items": deep});
+    }
+    assert_eq!(OpenAi.convert(&deep).schema, json!({"type": "object", "properties": {}}));
+}
+
+#[test]
+fn only_members_without_a_name_have_boolean_schemas() {
+    let schema = json!({"type": "object", "properties": {
+        "any": true, "none": false,
+        "list": {"type": "array", "prefixItems": [true], "items": false, "contains": true},
+        "map": {"type": "object", "properties": {}, "additionalProperties": true},
+        "not": {"not": true}, "either": {"anyOf": [{"type": "string"}, true]},
+    }, "additionalProperties": false});
+    let written = json!({"type": "object", "properties": {
+        "any": {}, "none": {"not": {}},
+        "list": {"type": "array", "prefixItems": [{}], "items": {"not": {}}, "contains": {}},
+        "map": {"type": "object", "properties": {}, "additionalProperties": true},
+        "not": {"not": {}}, "either": {"anyOf": [{"type": "string"}, {}]},
+    }, "additionalProperties": false});
+    check(&schema, &written, &[]);
+    assert_eq!(JsonSchema.convert(&schema).schema, written);
+    // Strict providers see no property that no value is valid for, in either form.
+    for schema in [&schema, &written] {
+        let converted = OpenAiStrict.convert(schema).schema;
+        assert_eq!((converted["properties"].get("none"), converted["properties"].get("not")), (None, None));
+    }
+}
+
+#[test]
 fn the_json_schema_dialect_changes_only_the_type_of_the_root() {
     let recursive =
         json!({"$ref": "#/$defs/A", "$defs": {"A": {"oneOf": [{"required": ["a"]}, {"$ref": "#"}]}}});
@@ -314,6 +382,7 @@ fn the_json_schema_dialect_changes_only_the_type_of_the_root() {
     let nullable = json!({"type": ["null", "object"], "minProperties": 1});
     assert_eq!(JsonSchema.convert(&nullable).schema, json!({"type": "object", "minProperties": 1}));
     let array = JsonSchema.convert(&json!({"type": "array", "items": {"type": "number"}}));
-    assert_eq!(array.schema, json!({"type": "object", "description": "Meant as array of number."}));
+    let meant = json!({"type": "object", "properties": {}, "description": "Meant as array of number."});
+    assert_eq!(array.schema, meant);
     assert_eq!(array.losses[0].keyword, "type");
 }

@@ -1,7 +1,7 @@
 //! Tests of the strict dialects.
 
 use super::{losses, property, with};
-use crate::SchemaDialect::{self, AnthropicStrict, OpenAiStrict};
+use crate::SchemaDialect::{self, AnthropicStrict, Gemini, OpenAiStrict};
 use serde_json::{Value, json};
 
 #[track_caller]
@@ -126,6 +126,60 @@ fn strict_unions_are_any_of() {
         &json!({"anyOf": [{"type": "string"}, {"type": "integer", "description": "At least 1."}]}),
         &["minimum at /properties/p"],
     );
+}
+
+#[test]
+fn a_described_null_stays_null() {
+    let described = json!({"type": "null", "description": "None."});
+    check(OpenAiStrict, &described, &described, &[]);
+    check(
+        OpenAiStrict,
+        &json!({"anyOf": [{"type": "string"}, described], "description": "D."}),
+        &json!({"type": ["string", "null"], "description": "D.\n- `null`: None."}),
+        &[],
+    );
+    check(
+        AnthropicStrict,
+        &json!({"anyOf": [{"const": "a"}, {"const": null, "title": "N", "description": "None."}]}),
+        &json!({"enum": ["a", null], "description": "- `null`: None."}),
+        &[],
+    );
+    check(
+        Gemini,
+        &json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, described, {"type": "null"}]}),
+        &json!({"type": "array", "items": {"type": "string"}, "description": "- `null`: None.", "nullable": true}),
+        &[],
+    );
+}
+
+#[test]
+fn values_outside_of_the_bounds_beside_them_are_not_listed() {
+    let mixed = json!({"enum": [1, 5, "ab", "abc", null], "minimum": 3, "maxLength": 2});
+    check(AnthropicStrict, &mixed, &json!({"enum": [5, "ab", null]}), &[]);
+    check(
+        OpenAiStrict,
+        &mixed,
+        &json!({"anyOf": [
+            {"type": "string", "enum": ["ab"]}, {"type": "integer", "enum": [5]}, {"type": "null"},
+        ]}),
+        &[],
+    );
+    check(Gemini, &json!({"const": "a", "enum": ["a", "b"]}), &json!({"type": "string", "enum": ["a"]}), &[]);
+    let converted = OpenAiStrict.convert(&with(&json!({"const": "a", "minLength": 2})));
+    assert_eq!(converted.schema["properties"], json!({}));
+    check(
+        AnthropicStrict,
+        &json!({"type": "integer", "enum": [1.0, 2], "minimum": 2}),
+        &json!({"enum": [2]}),
+        &[],
+    );
+}
+
+#[test]
+fn a_guessed_type_is_reported() {
+    let both = [OpenAiStrict, AnthropicStrict];
+    forbids(&json!({"minLength": 2}), &both);
+    forbids(&json!({"type": "string", "minLength": 2}), &[]);
 }
 
 #[test]

@@ -58,6 +58,47 @@ fn gemini_schemas_use_geminis_keywords() {
 }
 
 #[test]
+fn gemini_gets_no_empty_values() {
+    let text = |description: &str| json!({"type": "string", "description": description});
+    check(
+        &json!({"type": "string", "enum": ["", "a"]}),
+        &text("One of \"\", \"a\"."),
+        &["enum at /properties/p"],
+    );
+    check(&json!({"const": ""}), &text("One of \"\"."), &["const at /properties/p"]);
+    check(
+        &json!({"anyOf": [{"const": "a"}, {"enum": [""]}]}),
+        &json!({"anyOf": [{"type": "string", "enum": ["a"]}, text("One of \"\".")]}),
+        &["enum at /properties/p/anyOf/1"],
+    );
+    let converted = Gemini.convert(&super::with(&json!({"enum": ["a", ""]})));
+    let reason = "the provider takes no `\"\"` there; the description lists the values";
+    assert_eq!(converted.losses[0].reason, reason);
+}
+
+#[test]
+fn a_described_list_of_values_keeps_the_bounds_beside_it() {
+    check(
+        &json!({"type": "integer", "enum": [2, 3, 4], "multipleOf": 2}),
+        &json!({"type": "integer", "description": "A multiple of 2.\nOne of 2, 4."}),
+        &["enum at /properties/p", "multipleOf at /properties/p"],
+    );
+}
+
+#[test]
+fn the_items_after_a_tuple_are_taken_like_the_listed_ones() {
+    check(
+        &json!({"type": "array", "items": [{"type": "number"}, {"type": "string"}]}),
+        &json!({
+            "type": "array",
+            "description": "The items are, in this order: number, string.",
+            "items": {"anyOf": [{"type": "number"}, {"type": "string"}]},
+        }),
+        &["prefixItems at /properties/p", "items at /properties/p"],
+    );
+}
+
+#[test]
 fn gemini_gets_no_closed_objects() {
     let converted =
         Gemini.convert(&json!({"type": "object", "properties": {}, "additionalProperties": false}));

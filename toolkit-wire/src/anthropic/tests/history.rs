@@ -161,6 +161,20 @@ fn repair(history: Value, repaired: Value) {
 }
 
 #[test]
+fn thinking_at_the_end_of_a_turn_is_removed() {
+    let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
+    let redacted = json!({"type": "redacted_thinking", "data": "d"});
+    let text = json!({"type": "text", "text": "x"});
+    let go = json!({"role": "user", "content": "go"});
+    repair(json!([go, message(json!([thinking])), go]), json!([go, go]));
+    repair(json!([go, message(json!([text, thinking, redacted]))]), json!([go, message(json!([text]))]));
+    // The service reads adjacent messages of the model as one.
+    let whole = json!([go, message(json!([thinking])), message(json!([text])), go]);
+    repair(whole.clone(), whole);
+    repair(json!([go, message(json!([thinking])), message(json!([thinking])), go]), json!([go, go]));
+}
+
+#[test]
 fn a_valid_history_is_unchanged() {
     let text = json!({"type": "text", "text": "and?"});
     let history = json!([

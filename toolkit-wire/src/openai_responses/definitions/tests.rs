@@ -12,7 +12,7 @@ fn encode(definition: &ToolDefinition, strict: bool) -> EncodedDefinition {
     let names = WireNames::new(FACTS.names, [definition.name.as_str()]);
     OpenAiResponses.encode_definition(
         definition,
-        &Spelling { names: &names, strict, outputs: true, dialect: SchemaDialect::OpenAi },
+        &Spelling { names: &names, strict, outputs: true, dialect: SchemaDialect::OpenAi, parameters: None },
     )
 }
 
@@ -67,8 +67,8 @@ fn refuse(payload: &Value, path: &str, expected: &str) {
 fn definitions_round_trip() {
     check(&weather());
     check(&json!({
-        "type": "function", "name": "now", "description": "d", "parameters": {"type": "object"}, "strict": true,
-        "defer_loading": true, "output_schema": {"type": "object"}, "allowed_callers": ["direct", "programmatic"],
+        "type": "function", "name": "now", "description": "d", "strict": true,
+        "parameters": {"type": "object", "properties": {}}, "defer_loading": true, "output_schema": {"type": "object"}, "allowed_callers": ["direct", "programmatic"],
     }));
     let custom = |format: Value| json!({"type": "custom", "name": "p", "description": "d", "format": format});
     check(&custom(json!({"type": "grammar", "syntax": "lark", "definition": "start: x"})));

@@ -9,6 +9,7 @@ use crate::stream::StreamEvent;
 use crate::stream::merge::overlay;
 use crate::stream::part::{Key, Part, Place};
 use crate::stream::parts::Parts;
+use crate::texts;
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 
@@ -90,7 +91,7 @@ pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {
     if is_new {
         for block in list(item, "summary").iter().chain(list(item, "content")) {
             let kind = fields::text(block, "type");
-            say(parts, kind, fields::text(block, if kind == "refusal" { "refusal" } else { "text" }));
+            say(parts, kind, &texts::of(block, if kind == "refusal" { "refusal" } else { "text" }));
         }
     }
     parts.end(number);

@@ -186,6 +186,30 @@ fn calls_without_a_result_get_an_error_result() {
 }
 
 #[test]
+fn reasoning_that_nothing_of_the_model_follows_is_removed() {
+    let user = json!({"role": "user", "content": "q"});
+    let reference = json!({"type": "item_reference", "id": "msg_1"});
+    let search = json!({"type": "web_search_call", "id": "ws_1", "status": "completed"});
+    check_repair(json!([user, thought(), user]), json!([user, user]));
+    check_repair(json!([user, thought(), thought(), user, thought()]), json!([user, user]));
+    check_repair(
+        json!([call("a", "f", "{}"), thought(), answer("a", "1")]),
+        json!([call("a", "f", "{}"), answer("a", "1")]),
+    );
+    for next in [said("x"), reference, search, json!({"role": "assistant", "content": "x"})] {
+        let whole = json!([user, thought(), thought(), next, user]);
+        check_repair(whole.clone(), whole);
+    }
+    let input = json!([user, thought(), user]);
+    for state in [None, Some("previous_response_id")] {
+        let mut body = Fields::from_iter([("input".to_owned(), input.clone())]);
+        body.extend(state.map(|name| (name.to_owned(), json!("resp_1"))));
+        OpenAiResponses.repair_request(&mut body);
+        assert_eq!(body["input"], json!([user, user]));
+    }
+}
+
+#[test]
 fn results_without_a_call_are_removed() {
     let user = json!({"type": "message", "role": "user", "content": "x"});
     let a = call("a", "f", "{}");

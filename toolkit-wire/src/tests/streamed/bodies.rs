@@ -47,7 +47,8 @@ fn anthropic(answer: &Answer, cuts: &[usize]) -> Body {
     let details = (answer.end == End::Blocked).then(|| json!({"type": "refusal", "explanation": "Policy."}));
     let [input, output, cached, reasoning] = answer.tokens;
     let (mut blocks, mut events): (Vec<Value>, _) = (Vec::new(), Vec::new());
-    let begun = json!({"input_tokens": input, "cache_read_input_tokens": cached, "output_tokens": 1});
+    let begun =
+        json!({"input_tokens": input, "cache_read_input_tokens": cached, "output_tokens": output.min(1)});
     let message = json!({"id": "r", "type": "message", "role": "assistant", "content": [], "usage": begun});
     events.push(json!({"type": "message_start", "message": message}));
     for (at, part) in answer.parts.iter().enumerate() {

@@ -1,0 +1,193 @@
+//! No public function needs more than 2 MiB of stack, whatever schema, value, text or history it gets.
+//!
+//! An overflow ends the process. Its message names the thread: the function and its input.
+
+use super::agreement::random::Random;
+use inputs::{Input, inputs};
+use proptest::prelude::*;
+use std::sync::Arc;
+use std::thread::Builder;
+use toolkit::call::ToolConfig;
+use toolkit::name::WireNames;
+use toolkit::prelude::*;
+use toolkit::schema::{self, SchemaDialect, SchemaDiff, SchemaRef};
+use toolkit::serde_json::{Value, json};
+use toolkit::wire::realtime::RealtimeApi;
+use toolkit::{AdaptedTool, ArgumentTransform, LiveRegistry, ToolDefinition, ToolFuture, ToolName, testing};
+
+mod inputs;
+
+/// The stack of a thread that a program starts without a setting of its own.
+const SMALL: usize = 2 << 20;
+
+/// The stack on which inputs are made and dropped.
+const LARGE: usize = 64 << 20;
+
+/// The maximum depth of values that a JSON parser accepts, less those that the tests put around them.
+const PARSED: usize = 120;
+
+/// Calls `run` on a thread with a small stack. The thread's name is in the message of an overflow.
+fn on_small_stack(name: &str, input: Input, run: impl FnOnce() + Send) {
+    std::thread::scope(|scope| {
+        let thread = Builder::new().name(format!("{name} {input:?}")).stack_size(SMALL);
+        thread.spawn_scoped(scope, run).expect("a thread").join().expect("no panic");
+    });
+}
+
+/// Calls every function of the schemas' crate.
+fn schemas(input: Input, schema: &Value, value: &Value) {
+    let run = |name: &str, run: &(dyn Fn() + Sync)| on_small_stack(name, input, run);
+    run("violations", &|| drop(schema::violations(schema, value)));
+    run("coerce", &|| _ = schema::coerce(schema, &mut value.clone()));
+    run("describe", &|| drop(schema::describe(schema)));
+    run("schema_hash", &|| drop(schema::schema_hash(schema)));
+    run("canonical_json", &|| drop(schema::canonical_json(&json!(value.to_string()).to_string())));
+    run("tidy", &|| schema::tidy(&mut schema.clone()));
+    run("each_subschema", &|| schema::each_subschema(&mut schema.clone(), &mut |keywords| keywords.clear()));
+    let defined = schema.pointer("/$defs/0").unwrap_or(schema);
+    run("inner schemas", &|| {
+        let inner = SchemaRef::new(schema, defined);
+        drop((schema::violations(inner, value), schema::describe(inner)));
+        let _ = schema::coerce(inner, &mut value.clone());
+    });
+    let mut other = schema.clone();
+    if let Some(Value::Object(definitions)) = other.get_mut("$defs") {
+        definitions.insert(input.definitions.to_string(), json!({"type": "string"}));
+    }
+    let any = Value::Bool(true);
+    for (old, new) in [(schema, &any), (&any, schema), (schema, &other)] {
+        run("SchemaDiff", &|| drop(SchemaDiff::of_arguments(old, new).to_string()));
+        run("SchemaDiff", &|| drop(SchemaDiff::of_results(old, new)));
+    }
+    use SchemaDialect::{Anthropic, AnthropicStrict, Gemini, Inlined, JsonSchema, OpenAi, OpenAiStrict};
+    for dialect in [JsonSchema, Inlined, OpenAi, OpenAiStrict, Anthropic, AnthropicStrict, Gemini] {
+        run(&format!("{dialect:?}"), &|| drop(dialect.convert(schema)));
+    }
+    #[cfg(feature = "jsonschema")]
+    run("CompiledSchema", &|| {
+        if let Ok(compiled) = schema::CompiledSchema::new(schema) {
+            let _ = compiled.is_valid(value);
+            drop(compiled.violations(value));
+        }
+    });
+}
+
+/// A tool with any schema.
+struct AnyTool(ToolDefinition);
+
+impl Tool for AnyTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+        ToolFuture::ready(self.0.parse_arguments(arguments).map(|value| ToolOutput::text(value.to_string())))
+    }
+}
+
+/// Publishes, compares, calls and records tools with the schema.
+fn tools(input: Input, schema: &Value, value: &Value) {
+    let name = || ToolName::new("tool").expect("a legal name");
+    let definition = ToolDefinition::new(name(), "", schema.clone()).with_output_schema(schema.clone());
+    let plain = ToolDefinition::new(name(), "", json!({"type": "object"}));
+    let text = json!({"a": value}).to_string();
+    let use_all = |tool: Arc<dyn Tool>| {
+        let mut registry = ToolRegistry::new();
+        if registry.register(AdaptedTool::of(tool)).is_err() {
+            return;
+        }
+        let _ = registry.check();
+        drop(registry.search("a tool of words", 3));
+        drop(testing::changes(&testing::record(&registry), &registry));
+        ApiFormat::ALL.into_iter().for_each(|format| drop(registry.definitions(format)));
+        let _ = registry.validate("tool", &text);
+        let live = LiveRegistry::new(registry).expect("a checked registry");
+        let _ = live.change(|registry| registry.replace(AnyTool(plain.clone())));
+        let _ = live.change(|registry| registry.replace(AnyTool(definition.clone())));
+        let dispatcher = Dispatcher::new(live).expect("a checked registry");
+        let dispatcher = dispatcher.with_middleware(toolkit::middleware::Deduplicate::new());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(dispatcher.dispatch([ToolCall::new("1", "tool", text.clone())]));
+    };
+    on_small_stack("tools", input, || use_all(Arc::new(AnyTool(definition.clone()))));
+    on_small_stack("adapted tools", input, || {
+        let renamed = ArgumentTransform::of("a").with_name("b").with_default(value.clone());
+        let adapted = AdaptedTool::new(AnyTool(definition.clone())).with_arguments([renamed]);
+        adapted.into_iter().for_each(|tool| use_all(Arc::new(tool)));
+    });
+    #[cfg(feature = "jsonschema")]
+    on_small_stack("dynamic tools", input, || {
+        let tool = toolkit::DynamicTool::new("tool", "", schema.clone(), |value: Value| value.to_string());
+        tool.into_iter().for_each(|tool| use_all(Arc::new(tool.with_coerce(true))));
+    });
+}
+
+/// Calls every function of each API's format.
+fn formats(input: Input, schema: &Value, value: &Value) {
+    let mut random = Random(input.seed);
+    let payload = input.payload(&mut random, input.levels.min(PARSED / 2));
+    let names = WireNames::default();
+    let text = json!({"a": value}).to_string();
+    for format in ApiFormat::ALL {
+        on_small_stack(format.name(), input, || {
+            let calls =
+                [ToolCall::new("1", "tool", text.clone()), ToolCall::new("2", "tool", "[".repeat(10_000))];
+            let output = ToolOutput::json(value).map_err(ToolError::invalid_output);
+            let results = calls.each_ref().map(|call| ToolResult::of(call, output.clone()));
+            let mut history = format.encode_calls(&calls, &names);
+            history.extend(format.encode_results(&results));
+            history.push(payload.clone());
+            let tools = json!([{"type": "function", "name": "a", "parameters": schema, "input_schema": schema,
+                "function": {"name": "a", "parameters": schema}}, payload]);
+            for payload in history.iter().chain([&payload, &tools]) {
+                drop((format.parse_definitions(payload), format.hosted_tools(payload)));
+                drop((format.parse_calls(payload), format.parse_usage(payload)));
+                drop((format.parse_response(payload), format.assistant_messages(payload)));
+                let request = payload.as_object().cloned().unwrap_or_default();
+                drop((format.parse_results(payload), format.parse_tool_config(&request, &names)));
+                let mut stream = format.accumulator().with_argument_events();
+                drop(stream.push(payload));
+                drop(stream.push_bytes(format!("data: {payload}\n\n{payload}\n").as_bytes()));
+                drop((stream.native(), stream.usage(), stream.finish()));
+            }
+            drop(format.history(&names).separate_results(history.clone()));
+            let repaired = format.repair_history(history);
+            let fields =
+                ["messages", "contents", "input"].map(|field| (field.to_owned(), repaired.clone().into()));
+            drop(format.repair_request(&mut fields.into_iter().collect()));
+            let _ = format.encode_tool_config(&ToolConfig::default(), &names);
+        });
+    }
+    for api in [RealtimeApi::OpenAi, RealtimeApi::GeminiLive] {
+        on_small_stack("realtime", input, || drop(api.calls().push(&payload)));
+    }
+    let neutral = json!({"name": "a", "parameters": schema, "input_schema": schema});
+    on_small_stack("neutral", input, || {
+        drop(toolkit::wire::interop::definition_from_neutral(&neutral));
+    });
+}
+
+/// Calls `run` with random inputs on a thread with a large stack. Of the usual number of cases, one in `share` is tried.
+fn with_inputs(share: u32, run: fn(Input, &Value)) {
+    let default = ProptestConfig::default();
+    let config = ProptestConfig { cases: default.cases.div_ceil(share), ..default };
+    proptest!(config, |(input in inputs())| {
+        let large = Builder::new().stack_size(LARGE).spawn(move || run(input, &input.schema()));
+        prop_assert!(large.expect("a thread").join().is_ok());
+    });
+}
+
+#[test]
+fn functions_of_schemas_need_at_most_two_mebibytes_of_stack() {
+    with_inputs(1, |input, schema| schemas(input, schema, &input.value(usize::MAX)));
+}
+
+#[test]
+fn tools_with_any_schema_need_at_most_two_mebibytes_of_stack() {
+    with_inputs(4, |input, schema| tools(input, schema, &input.value(PARSED)));
+}
+
+#[test]
+fn formats_need_at_most_two_mebibytes_of_stack() {
+    with_inputs(16, |input, schema| formats(input, schema, &input.value(PARSED)));
+}

@@ -1,0 +1,70 @@
+//! Spellings of parameter names for providers that refuse some names.
+
+use super::ToolDefinition;
+use super::call_reason::CALL_REASON;
+use super::rewriting::Rewriting;
+use crate::args::with_object;
+use crate::name::{NameRule, WireNames};
+use serde_json::{Map, Value};
+use toolkit_schema::subschemas;
+
+/// Returns the spellings of a tool's parameter names that a provider accepts.
+///
+/// The mapping also contains the names of inner properties, because `allOf` and other keywords may make them names of
+/// parameters.
+///
+/// ```
+/// use toolkit::name::NameRule;
+/// use toolkit::definition::parameter_names;
+///
+/// let schema = serde_json::json!({"properties": {"filter[name]": {"type": "string"}}});
+/// let names = parameter_names(NameRule::SHORT_DOTS, &schema);
+/// assert_eq!(names.spell("filter[name]"), "filter_name_");
+/// assert_eq!(names.unspell("filter_name_"), "filter[name]");
+/// ```
+#[must_use]
+pub fn parameter_names(rule: NameRule, parameters: &Value) -> WireNames {
+    let mut names = vec![CALL_REASON];
+    each_name(parameters, &mut |name| names.push(name));
+    WireNames::new(rule, names)
+}
+
+/// Returns whether a widely used provider refuses the name of a parameter.
+pub(crate) fn has_refused_parameter(definition: &ToolDefinition) -> bool {
+    let mut is_refused = false;
+    each_name(&definition.parameters, &mut |name| {
+        is_refused |= NameRule::COMMON_PARAMETERS.iter().any(|rule| !rule.accepts(name));
+    });
+    is_refused
+}
+
+fn each_name<'a>(parameters: &'a Value, visit: &mut dyn FnMut(&'a str)) {
+    let mut open = vec![parameters];
+    while let Some(schema) = open.pop() {
+        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+        properties.for_each(|name| visit(name));
+        open.extend(subschemas(schema).map(|inside| inside.schema));
+    }
+}
+
+/// Returns the arguments under the tool's own parameter names. All else stays as the model wrote it.
+///
+/// Returns `None` if no member has a provider's spelling. Arguments that are [wrapped](crate::args::with_object) stay
+/// wrapped, in a string, so the tool reports the coercion.
+pub(crate) fn own_parameter_names(definition: &ToolDefinition, text: &str) -> Option<String> {
+    let spellings = NameRule::COMMON_PARAMETERS.map(|rule| parameter_names(rule, &definition.parameters));
+    let own = |name: &str| spellings.iter().find_map(|names| names.original(name));
+    let rewritten = with_object(text, |object, members| {
+        let is_wrapped = object != text.trim();
+        if is_wrapped && !definition.metadata.coerce || members.iter().all(|(name, _)| own(name).is_none()) {
+            return None;
+        }
+        let mut rewriting = Rewriting::new(object);
+        for (name, value) in members {
+            rewriting.keep(value.get(), own(name).as_deref());
+        }
+        let arguments = rewriting.finish();
+        Some(if is_wrapped { Value::from(arguments).to_string() } else { arguments })
+    });
+    rewritten.ok().flatten()
+}
