@@ -102,7 +102,8 @@ impl<'w, 'a> Writer<'w, 'a> {
         }
         for (name, keyword) in self.needed {
             if types(schema.get("type")).any(|known| known == *name) {
-                schema.entry(*keyword).or_insert_with(|| json!({}));
+                let named = if *keyword == "properties" { required_only(&schema) } else { json!({}) };
+                schema.entry(*keyword).or_insert(named);
             }
         }
         schema.into()
@@ -183,4 +184,15 @@ impl<'w, 'a> Writer<'w, 'a> {
         self.losses.widen(path, "allOf", "its schemas do not merge; the description states the rest");
         (merged, of_schemas("allOf", &apart))
     }
+}
+
+/// Returns properties for the names that an object without `properties` requires: a list that names no property is
+/// refused. They take any value, so they are added only if the schema says nothing of other members.
+fn required_only(schema: &Map<String, Value>) -> Value {
+    let is_open = ["additionalProperties", "unevaluatedProperties"]
+        .iter()
+        .all(|keyword| schema.get(*keyword).is_none_or(|others| others == true));
+    let required = schema.get("required").and_then(Value::as_array).filter(|_| is_open);
+    let names = required.into_iter().flatten().filter_map(Value::as_str);
+    names.map(|name| (name.to_owned(), json!({}))).collect::<Map<_, _>>().into()
 }

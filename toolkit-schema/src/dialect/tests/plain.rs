@@ -280,8 +280,8 @@ fn the_root_becomes_an_object() {
     check(&json!(true), &json!({"type": "object"}), &[]);
     check(&json!({"type": ["object", "null"]}), &json!({"type": "object"}), &[]);
     check(
-        &json!({"anyOf": [{"type": "null"}, {"type": "object", "required": ["a"]}]}),
-        &json!({"type": "object", "required": ["a"]}),
+        &json!({"anyOf": [{"type": "null"}, {"type": "object", "properties": {"a": {}}, "required": ["a"]}]}),
+        &json!({"type": "object", "properties": {"a": {}}, "required": ["a"]}),
         &[],
     );
     check(

@@ -169,3 +169,13 @@ pub(super) fn as_json_schema(dialect: SchemaDialect, schema: &Value) -> Value {
     });
     written
 }
+
+#[test]
+fn a_required_name_of_an_object_without_properties_gets_a_property() {
+    let schema = json!({"type": "object", "required": ["a"]});
+    let converted = OpenAi.convert(&schema);
+    assert_eq!(converted.schema["properties"], json!({"a": {}}));
+    assert_eq!(converted.schema["required"], json!(["a"]));
+    let closed = json!({"type": "object", "required": ["a"], "additionalProperties": {"type": "integer"}});
+    assert_eq!(OpenAi.convert(&closed).schema["properties"], json!({}));
+}
