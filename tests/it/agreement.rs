@@ -1,81 +1,158 @@
-//! Schema and decoder agree, over random types and values: what the schema allows, the decoder accepts, and
-//! what the schema forbids, the decoder refuses.
+//! One contract, over random types and values: a tool takes what its schema publishes, a rule reads what the function
+//! gets, and a rule changes nothing.
 
+use std::sync::Arc;
+use tokio::runtime::Builder;
 use toolkit::prelude::*;
-use toolkit::serde_json::{Map, Value, json};
+use toolkit::serde_json::{self, Map, Value, json};
 use toolkit::{ClosureTool, FunctionTool};
 
-mod beyond;
 mod equal;
 mod lanes;
 mod made;
-mod names;
+mod oracle;
 pub(crate) mod random;
 mod reader;
-mod unions;
 mod values;
 
-use beyond::{disagreement, other_value, validator};
+use made::Decode;
+use oracle::validator;
+use reader::Reader;
 use values::Values;
 
-/// How many calls each tool gets.
-const CALLS: u64 = 200;
+/// How many calls each tool gets. `TOOLKIT_CALLS` sets another number.
+fn calls() -> u64 {
+    std::env::var("TOOLKIT_CALLS").ok().and_then(|calls| calls.parse().ok()).unwrap_or(100)
+}
+
+/// A tool, and what serde decodes for its type.
+type Made = (Arc<dyn Tool>, Option<Decode>);
 
 #[track_caller]
-fn check<T: Tool>(tools: &[T]) {
-    let mut found = Vec::new();
-    let mut fitting = 0;
-    for (seed, tool) in (0_u64..).zip(tools) {
+fn check(tools: impl IntoIterator<Item = Made>) {
+    let runtime = Builder::new_current_thread().build().expect("a runtime");
+    let (mut found, mut fitting, mut excused, mut all) = (Vec::new(), 0, 0, 0);
+    for (seed, (tool, decode)) in (0_u64..).zip(tools) {
         let schema = &tool.definition().parameters;
-        let validator = validator(schema);
+        let oracle = validator(schema);
+        let reader = Reader::new(tool.clone(), &runtime);
         let mut values = Values::new(schema, seed);
-        let of_tool = (0..CALLS).find_map(|call| {
+        let mut wrong = None;
+        for call in 0..calls() {
             let mut arguments = values.fitting(schema, 4);
             (0..call % 4).for_each(|_| values.spoil(&mut arguments));
             if !arguments.is_object() {
-                return None;
+                continue;
             }
-            fitting += u64::from(validator.is_valid(&arguments));
-            let wrong = disagreement(tool, &validator, &arguments)?;
-            Some(format!("{wrong}\n  {arguments}\n  {}: {schema}", tool.definition().name))
-        });
-        found.extend(of_tool);
+            all += 1;
+            let is_allowed = oracle.is_valid(&arguments);
+            fitting += u64::from(is_allowed);
+            let text = arguments.to_string();
+            let Err(fault) = agreement(&reader, &oracle, decode, is_allowed, &text) else { continue };
+            // A value of an untagged enum must satisfy the constraints of the variant that serde decodes.
+            if fault.is_of_union && schema.to_string().contains("anyOf") {
+                excused += 1;
+            } else {
+                wrong = wrong.or(Some(format!(
+                    "{}\n  {text}\n  {}: {schema}",
+                    fault.message,
+                    tool.definition().name
+                )));
+            }
+        }
+        found.extend(wrong);
     }
     assert!(found.is_empty(), "{} disagreements\n{}", found.len(), found.join("\n"));
-    let calls = CALLS * tools.len() as u64;
-    assert!(fitting > calls / 4 && fitting < calls * 3 / 4, "{fitting} of {calls} fit: too few of a kind");
+    assert!(fitting > all / 8 && fitting < all * 7 / 8, "{fitting} of {all} fit: too few of a kind");
+    assert!(excused <= all / 20, "{excused} of {all} calls are excused");
 }
 
-#[test]
-fn functions_agree_with_their_schemas() {
-    check::<FunctionTool>(&made::functions());
+/// A disagreement about a call.
+struct Fault {
+    message: String,
+    /// Whether a constraint of a branch may explain it.
+    is_of_union: bool,
 }
 
-#[test]
-fn closures_agree_with_their_schemas() {
-    let (tools, _): (Vec<ClosureTool>, Vec<_>) = made::types().into_iter().unzip();
-    check(&tools);
-}
-
-#[test]
-fn closures_get_the_values_that_serde_decodes() {
-    let mut found = Vec::new();
-    let mut decoded = 0;
-    for (seed, (tool, decode)) in (0_u64..).zip(made::types()) {
-        let schema = &tool.definition().parameters;
-        let mut values = Values::new(schema, seed);
-        for call in 0..CALLS {
-            let mut arguments = values.fitting(schema, 4);
-            (0..call % 3).for_each(|_| values.spoil(&mut arguments));
-            let text = arguments.to_string();
-            decoded += u64::from(decode(&text).is_some());
-            found.extend(
-                other_value(&tool, decode, &text).map(|wrong| format!("{wrong}\n  {text}\n  {schema}")),
-            );
-        }
+fn agreement(
+    reader: &Reader<'_>,
+    oracle: &jsonschema::Validator,
+    decode: Option<Decode>,
+    is_allowed: bool,
+    text: &str,
+) -> Result<(), Fault> {
+    let fault = |message: String| Err(Fault { message, is_of_union: false });
+    let alone = reader.decoded(text);
+    let (seen, ruled) = reader.ruled(text);
+    // The values of a hash set have no order.
+    let text_of = |output: &String| if decode.is_some() { output.clone() } else { String::new() };
+    let plain =
+        |outcome: &Result<String, ToolError>| outcome.as_ref().map(text_of).map_err(ToString::to_string);
+    // A rule cannot read a list that the type may decode as a struct.
+    let is_unclear = |error: &ToolError| error.to_string().contains("may also be read as an object");
+    if alone.is_ok() && ruled.as_ref().is_err_and(is_unclear) {
+        return if text.contains('[') { Ok(()) } else { fault(format!("no list: {ruled:?}")) };
     }
-    assert!(found.is_empty(), "{} differences\n{}", found.len(), found.join("\n"));
-    assert!(decoded > CALLS * 10, "{decoded} texts are decoded");
+    if plain(&alone) != plain(&ruled) {
+        return fault(format!("alone {alone:?}, with a rule {ruled:?}"));
+    }
+    match (alone, seen) {
+        (Ok(output), Some(seen)) => {
+            // Below an untagged enum, `null` stays where the type takes it for an absent member.
+            let value: Value = serde_json::from_str(&seen).expect("JSON");
+            if !oracle.is_valid(&value) && !oracle.is_valid(&without_nulls(value)) {
+                return fault(format!("the schema refuses what the rule has read: {seen}"));
+            }
+            match decode.map(|decode| decode(&seen)) {
+                Some(Some((value, _))) if value != output => {
+                    fault(format!("the rule read {seen}, which is {value}"))
+                }
+                Some(None) => fault(format!("the type refuses what the rule has read: {seen}")),
+                _ => Ok(()),
+            }
+        }
+        (Ok(_), None) => fault("the rule could not read the arguments".to_owned()),
+        (Err(error), _) if error.violations().is_empty() => fault(format!("no violation: {error}")),
+        (Err(error), _) if is_allowed => Err(Fault {
+            message: format!("refused, though the schema allows it: {error}"),
+            is_of_union: true,
+        }),
+        (Err(_), _) => Ok(()),
+    }
+}
+
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let members = members.into_iter().filter(|(_, member)| !member.is_null());
+            members.map(|(name, member)| (name, without_nulls(member))).collect::<Map<_, _>>().into()
+        }
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
+        value => value,
+    }
+}
+
+#[test]
+fn functions_keep_their_contract() {
+    check(made::functions().into_iter().map(|tool| (Arc::new(tool) as Arc<dyn Tool>, None)));
+}
+
+#[test]
+fn closures_keep_their_contract() {
+    let of_type = |(tool, decode): (ClosureTool, Decode)| {
+        // The values of a hash set have no order.
+        let has_order = !tool.definition().parameters.to_string().contains("uniqueItems");
+        (Arc::new(tool) as Arc<dyn Tool>, has_order.then_some(decode))
+    };
+    check(made::types().into_iter().map(of_type));
+}
+
+#[test]
+fn untagged_enums_keep_their_contract() {
+    let untagged =
+        made::untagged().into_iter().map(|(tool, decode)| (Arc::new(tool) as Arc<dyn Tool>, Some(decode)));
+    let choices = made::choices().into_iter().map(|tool| (Arc::new(tool) as Arc<dyn Tool>, None));
+    check(untagged.chain(choices));
 }
 
 /// Returns the output of a tool that decodes its arguments.
@@ -114,7 +191,7 @@ fn a_published_default_fits_its_schema_at_every_depth() {
         with_default(&root, &mut schemas);
         checked += schemas.len();
         for schema in schemas {
-            assert!(beyond::fits(&root, schema, &schema["default"]), "{schema}\n{root}");
+            assert!(oracle::fits(&root, schema, &schema["default"]), "{schema}\n{root}");
         }
     }
     assert!(checked > 100, "{checked} defaults");

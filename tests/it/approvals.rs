@@ -406,7 +406,8 @@ fn a_search_tool_refuses_in_its_check_what_it_refuses_in_a_call() {
             r#"{"_target_tool": "deferred-by_hand"}"#,
             r#"{"_target_tool": "deferred-by_hand", "amount": 7}"#,
         ] {
-            let called = runtime.block_on(tool.call(text, &context)).map(drop);
+            let registry = ToolRegistry::from_tools([tool.clone()]).unwrap();
+            let called = runtime.block_on(registry.call(name, text)).map(drop);
             assert_eq!(tool.validate(text, &context), called, "{name} {text}");
         }
     }

@@ -51,13 +51,12 @@ fn constraints_hold_in_untagged_variants() {
     for (object, fits) in [
         (r#"{"a": 5}"#, true),
         (r#"{"a": 6}"#, false),
-        (r#"{"x": 5}"#, true),
-        (r#"{"x": 6}"#, false),
+        // No schema publishes the name.
+        (r#"{"x": 5}"#, false),
         (r#"{"b": 5}"#, true),
         (r#"{"b": 1000000}"#, false),
-        (r#"{"bb": 5}"#, true),
-        (r#"{"bb": 6}"#, false),
-        (r#"{"b": 5, "other": 1000000}"#, true),
+        (r#"{"bb": 5}"#, false),
+        (r#"{"b": 5, "other": 1000000}"#, false),
         ("[5]", true),
         ("[6]", false),
     ] {
@@ -105,19 +104,13 @@ fn flattened(it: Flattened) -> &'static str {
 }
 
 #[test]
-fn an_unknown_member_is_no_other_name_of_a_property() {
+fn constraints_hold_beside_a_map_of_any_names() {
     for (members, fits) in [
         (r#""k": "Circle", "r": 5"#, true),
-        (r#""k": "c", "r": 5"#, true),
-        (r#""k": 0, "r": 5"#, true),
-        (r#""k": 1, "r": 15"#, true),
-        (r#""k": 0, "r": 15"#, false),
-        (r#""k": "c", "r": 5, "other": 100"#, true),
+        (r#""k": "c", "r": 5"#, false),
+        (r#""k": 0, "r": 5"#, false),
         (r#""k": "Circle", "r": 5, "other": 100"#, true),
         (r#""k": "Circle", "r": 11"#, false),
-        (r#""k": "c", "r": 11"#, false),
-        (r#""k": "Dot", "r": 11, "nn": 3"#, true),
-        (r#""k": "Dot", "r": 11, "nn": 4"#, false),
         (r#""k": "Dot", "r": 11, "n": 4"#, false),
         (r#""k": "Dot", "r": 11, "n": null"#, true),
         (r#""k": "Dot", "r": 11, "other": {"n": 100}"#, true),
@@ -210,10 +203,10 @@ fn a_schema_that_says_more_than_its_type_is_checked() {
         (r#""encoded": "aGk=""#, true),
         (r#""encoded": "%%""#, false),
         (r#""required": {"a": 1}"#, true),
-        (r#""required": {"a": 1, "bb": 2}"#, true),
+        (r#""required": {"a": 1, "bb": 2}"#, false),
         (r#""required": {"b": 1}"#, false),
         (r#""closed": {"a": 1}"#, true),
-        (r#""closed": {"aa": 1}"#, true),
+        (r#""closed": {"aa": 1}"#, false),
         (r#""closed": {"zz": 1}"#, false),
         (r#""list": [{"a": 1}, {}]"#, true),
         (r#""list": [{"a": 1}, {"zz": 1}]"#, false),
@@ -251,34 +244,18 @@ struct Nowhere {
     n: Option<i64>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[allow(dead_code)]
-struct Wide {
-    w: Option<i128>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[allow(dead_code)]
-struct WideInside {
-    #[serde(flatten)]
-    wide: Wide,
-}
-
 #[test]
 fn a_schema_that_cannot_be_checked_is_a_build_error() {
     let tools = [
         (ClosureTool::new("it", "", |_: TextBound| ()), "minimum"),
         (ClosureTool::new("it", "", |_: NoStep| ()), "multipleOf"),
         (ClosureTool::new("it", "", |_: Nowhere| ()), "$ref"),
-        (ClosureTool::new("it", "", |_: WideInside| ()), "i128 is not supported"),
     ];
     for (tool, named) in tools {
         let built = ToolRegistry::from_tools([tool.expect("a tool")]);
         let error = built.expect_err(named).to_string();
         assert!(error.contains("`it`") && error.contains(named), "{error}");
     }
-    let built = ToolRegistry::from_tools([ClosureTool::new("it", "", |_: Wide| ()).expect("a tool")]);
-    built.expect("wide integers are decoded outside of flattened structs");
 }
 
 #[derive(Debug, ToolParams)]
@@ -286,42 +263,6 @@ enum Step {
     #[serde(alias = "big step")]
     Small,
     BigStep,
-}
-
-/// No schema and no derive declares the alias.
-#[derive(Debug, Deserialize, JsonSchema)]
-enum PlainStep {
-    #[serde(alias = "big step")]
-    Small,
-    BigStep,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[allow(dead_code)]
-enum StepOrNumber {
-    Step { step: PlainStep },
-    Number { number: u8 },
-}
-
-/// Takes steps.
-#[tool(namespace = "forms")]
-fn plain_step(step: Option<PlainStep>, then: Option<Vec<StepOrNumber>>) -> String {
-    format!("{step:?} {then:?}")
-}
-
-#[test]
-fn a_name_that_the_type_knows_is_not_coerced_to_another() {
-    for (arguments, expected) in [
-        (r#"{"step": "BIG-STEP"}"#, Some("Some(BigStep) None")),
-        (r#"{"step": "big step"}"#, None),
-        (r#"{"then": [{"step": "BIG-STEP"}]}"#, Some("None Some([Step { step: BigStep }])")),
-        (r#"{"then": [{"step": "big step"}]}"#, None),
-        (r#"{"then": [{"step": "BIG-STEP"}, {"step": "big step"}]}"#, None),
-        (r#"{"then": [{"number": "5"}]}"#, Some("None Some([Number { number: 5 }])")),
-    ] {
-        check(&plain_step::tool(), arguments, expected);
-    }
 }
 
 /// Takes another name that is like an own one.
@@ -457,8 +398,7 @@ fn a_refusal_says_what_is_wanted() {
         (r#"{"time": "5s"}"#, r#"`time`: expected object, as in {"secs": 5, "nanos": 0}, got string "5s""#),
         (
             r#"{"inner": {"n": 9223372036854775808}}"#,
-            "`inner.n`: invalid value: integer `9223372036854775808`, expected integer from \
-             -9223372036854775808 to 9223372036854775807",
+            "`inner.n`: invalid value: integer `9223372036854775808`, expected i64",
         ),
         (r#"{"figure": {"big_circle": {"r": 1}, "other": 1}}"#, "`figure.other`: there is no such property"),
     ] {
@@ -558,7 +498,10 @@ fn a_number_beyond_its_type_is_named_wherever_it_stands() {
             };
             let error = call(tool, &of(place, &members)).expect_err("beyond the type");
             let dot = if place.is_empty() { "" } else { "." };
-            assert!(error.contains(&format!("`{place}{dot}{name}`: ")), "{place} {members}: {error}");
+            // Serde buffers the members of a flattened or tagged type, and does not say which one it refuses.
+            let is_buffered = error.contains("floating point") && error.contains("expected u64");
+            let named = format!("`{place}{dot}{name}`: ");
+            assert!(error.contains(&named) || is_buffered && place != "plain", "{place} {members}: {error}");
         }
         for members in [
             r#""single": 3.4e38"#,

@@ -220,6 +220,7 @@ fn extended_whole(#[param(flatten)] it: Extended) -> &'static str {
 #[test]
 fn every_published_keyword_is_checked() {
     let closure = ClosureTool::new("extended", "", |it: Extended| extended(it)).expect("a tool");
+    let closure = closure.with_metadata(|metadata| metadata.with_coerce(false));
     // A valid and an invalid value for each keyword.
     for (valid, invalid) in [
         (r#""not": "user""#, r#""not": "root""#),
@@ -227,7 +228,7 @@ fn every_published_keyword_is_checked() {
         (r#""listed": "a""#, r#""listed": "c""#),
         (r#""numbers": 2"#, r#""numbers": 3"#),
         (r#""different": [1, 2]"#, r#""different": [1, 1]"#),
-        (r#""set": [1, 1]"#, r#""different": [2, 2]"#),
+        (r#""set": [1, 2]"#, r#""set": [1, 1]"#),
         (r#""lucky": [1, 7]"#, r#""lucky": [1]"#),
         (r#""lucky": [7, 7]"#, r#""lucky": [7, 7, 7]"#),
         (r#""short_names": {"ab": 1}"#, r#""short_names": {"abc": 1}"#),
@@ -315,30 +316,27 @@ fn named_whole(#[param(flatten)] it: Named) -> String {
 }
 
 #[test]
-fn constraints_hold_under_every_name_that_the_type_knows() {
+fn only_published_and_declared_names_are_read() {
     for (members, fits) in [
         (r#""number": 9"#, true),
-        (r#""n": 9"#, true),
+        // Only `#[derive(ToolParams)]` declares aliases.
+        (r#""n": 9"#, false),
         (r#""number": 10"#, false),
-        (r#""n": 10"#, false),
-        (r#""other": 10"#, true),
+        (r#""other": 10"#, false),
         (r#""unit": "Celsius""#, true),
         (r#""unit": "C""#, true),
         (r#""plain": "Celsius""#, true),
-        // Only `#[derive(ToolParams)]` declares the aliases of variants.
         (r#""plain": "C""#, false),
         (r#""unit": "K""#, false),
         (r#""distance": {"Kilometers": 100}"#, true),
         (r#""distance": {"Kilometers": 101}"#, false),
-        (r#""distance": {"km": 101}"#, false),
-        (r#""distance": {"km": 50}"#, true),
-        (r#""distance": {"mi": 61}"#, false),
+        (r#""distance": {"km": 50}"#, false),
         (r#""kind": "Circle", "radius": 10"#, true),
         (r#""kind": "Circle", "radius": 11"#, false),
-        (r#""kind": "Circle", "r": 11"#, false),
-        (r#""kind": "c", "radius": 11"#, false),
-        (r#""kind": 0, "radius": 11"#, false),
-        (r#""kind": 1, "side": 21"#, false),
+        (r#""kind": "Circle", "r": 10"#, false),
+        (r#""kind": "c", "radius": 10"#, false),
+        (r#""kind": 0, "radius": 10"#, false),
+        (r#""kind": "Square", "side": 21"#, false),
     ] {
         let members = match members.contains("kind") {
             true => members.to_owned(),

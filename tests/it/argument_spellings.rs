@@ -168,8 +168,8 @@ fn names_of_maps_are_matched_like_other_words() {
     check(&maps::tool(), r#"{"modes": {"FAST MODE": 1, "fast-mode": 2}}"#, None);
     check(&maps::tool(), r#"{"modes": {"other": 1}}"#, None);
     for text in [r#"{"numbers": {"x": 1}}"#, r#"{"numbers": {"1x": 1}}"#] {
-        let message = "Error validating JSON arguments: `numbers`: the name of each member must be an integer, as in \"1\"";
-        assert_eq!(call(&maps::tool(), text).unwrap_err(), message, "{text}");
+        let message = call(&maps::tool(), text).unwrap_err();
+        assert!(message.ends_with("this name is not allowed; it must match `^-?\\d+$`"), "{text}: {message}");
     }
 }
 
@@ -183,8 +183,8 @@ fn answers(counts: BTreeMap<bool, u8>) -> String {
 fn names_of_maps_of_booleans_are_true_and_false() {
     assert_eq!(call(&answers::tool(), r#"{"counts": {"true": 1}}"#).as_deref(), Ok("{true: 1}"));
     for text in [r#"{"counts": {"True": 1}}"#, r#"{"counts": {"false": 1, "maybe": 2}}"#] {
-        let message = "Error validating JSON arguments: `counts`: the name of each member must be \"true\" or \"false\"";
-        assert_eq!(call(&answers::tool(), text).unwrap_err(), message, "{text}");
+        let message = call(&answers::tool(), text).unwrap_err();
+        assert!(message.contains("`counts`") && message.contains("expected a boolean"), "{text}: {message}");
     }
 }
 

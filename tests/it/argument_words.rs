@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::sync::Arc;
 use toolkit::ClosureTool;
+use toolkit::definition::UnknownArguments;
 use toolkit::prelude::*;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -135,7 +136,8 @@ fn a_part_that_is_too_deep_to_be_read_hides_no_violation() {
         for (depth, is_deep) in [(100, false), (200, true), (100_000, true)] {
             let deep = nested("[", "", "]", depth);
             let arguments = format!(r#"{{"it": {{"number": 1, "bounded": {bounded}, "other": {deep}}}}}"#);
-            let outcome = call(&open::tool(), &arguments);
+            let tool = open::tool().with_metadata(|it| it.with_unknown(UnknownArguments::Ignore));
+            let outcome = call(&tool, &arguments);
             assert_eq!(outcome.is_ok(), fits && !is_deep, "{bounded} {depth}: {outcome:?}");
         }
     }
@@ -302,7 +304,7 @@ async fn coercions_are_reported_by_every_kind_of_tool() {
         (r#"{"mode": "FAST MODE", "text": 5}"#, serde_json::json!(["mode", "text"])),
         (r#"{"by_speed": {"Very Fast": 5}}"#, serde_json::json!(["by_speed"])),
         (r#"{"by_speed": {"very_fast": 5.0}}"#, serde_json::json!(["by_speed"])),
-        (r#"{"by_speed": {"very_fast": 5, "lazy": 1}, "n": 5}"#, serde_json::Value::Null),
+        (r#"{"by_speed": {"very_fast": 5, "snail": 1}, "n": 5}"#, serde_json::Value::Null),
     ] {
         assert_eq!(reported_coercions(Arc::new(closure()), arguments).await, coerced, "{arguments}");
         assert_eq!(reported_coercions(Arc::new(flattened::tool()), arguments).await, coerced, "{arguments}");
@@ -374,12 +376,13 @@ fn names_of_documented_variants_are_coerced_as_keys_of_maps() {
     ] {
         check(&tool, arguments, Some(expected));
     }
-    check(&tool, r#"{"prices": {"lazy": {"by_speed": {}}}}"#, Some("{Snail: Prices { by_speed: {} }} None"));
+    // The schema of a map has no place for the aliases of its names.
+    check(&tool, r#"{"prices": {"lazy": {"by_speed": {}}}}"#, None);
     let strict = set_prices::tool().with_metadata(|metadata| metadata.with_coerce(false));
     check(&strict, r#"{"prices": {"SLOW": {"by_speed": {}}}}"#, None);
     let repeated = r#"{"prices": {"slow": {"by_speed": {"slow": 1, "slow": 2}}}}"#;
     let error = call(&tool, repeated).expect_err("a repeated name");
     assert!(error.contains("`prices.slow.by_speed.slow`: given twice"), "{error}");
     let error = call(&tool, r#"{"prices": {"fast": {"by_speed": {}}}}"#).expect_err("no such variant");
-    assert!(error.contains("`prices`: unknown variant `fast`") && error.contains("`very_fast`"), "{error}");
+    assert!(error.contains("`prices.fast`: there is no such property"), "{error}");
 }

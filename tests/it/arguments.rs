@@ -63,14 +63,14 @@ async fn every_violation_is_in_one_message() {
          - `filters[1].max`: expected integer from 0 to 4294967295, got number -1\n\
          - `order`: expected one of \"ascending\", \"descending\", got string \"upwards\"\n\
          - `limit`: expected integer from 0 to 255, got number 300\n\
-         - `limit`: given twice; give it once\n\
          - `weights.a`: expected number, got string \"heavy\"\n\
-         - `table`: required, but missing; expected string"
+         - `table`: required, but missing; expected string\n\
+         - `limit`: given twice; give it once"
     );
     assert_eq!(error.brief(), "Invalid arguments");
     let kinds: Vec<ViolationKind> = error.violations().iter().map(|violation| violation.kind).collect();
     assert_eq!(kinds[0], ViolationKind::Unknown);
-    assert_eq!(kinds[8], ViolationKind::Missing);
+    assert_eq!(kinds[7..], [ViolationKind::Missing, ViolationKind::Duplicate]);
 }
 
 #[tokio::test]
@@ -166,7 +166,7 @@ async fn messages_are_bounded_for_any_arguments() {
     let arguments = format!(r#"{{{many} "{long}": 1, "table": ["{long}"], "filters": []}}"#);
     let error = call("find_rows", &arguments).await.expect_err("the arguments are wrong");
     assert!(error.message().chars().count() < 4_000, "{} characters", error.message().chars().count());
-    assert!(error.message().contains("5002 problems"), "{}", error.message());
+    assert!(error.message().contains("64 problems"), "{}", error.message());
     let nested = format!(r#"{{"table": "t", "filters": {}}}"#, "[".repeat(100_000));
     assert_eq!(call("find_rows", &nested).await.expect_err("it is cut off").kind(), ErrorKind::InvalidJson);
     let nested = format!(r#"{{"table": "t", "filters": {}{}}}"#, "[".repeat(10_000), "]".repeat(10_000));

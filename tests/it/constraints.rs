@@ -144,12 +144,10 @@ async fn constraints_apply_under_every_alias() {
     registry.register(by_closure).expect("another tool");
     for (given, violation) in [
         (json!({"term": "abcd"}), "term"),
-        (json!({"q": "abcd"}), "q"),
-        (json!({"text": ""}), "text"),
-        (json!({"q": "a", "then": {"text": "abcd"}}), "then.text"),
-        (json!({"q": "a", "next": {"q": "a", "next": {"q": ""}}}), "next.next.q"),
-        // serde takes a list of values for a structure.
-        (json!({"q": "a", "next": ["a", 10, null]}), "next[1]"),
+        (json!({"q": "abcd"}), "term"),
+        (json!({"text": ""}), "term"),
+        (json!({"q": "a", "then": {"text": "abcd"}}), "then.term"),
+        (json!({"q": "a", "next": {"q": "a", "next": {"q": ""}}}), "then.then.term"),
     ] {
         for (tool, prefix, arguments) in [
             ("constraints-search", "query.", json!({"query": given})),
@@ -186,7 +184,7 @@ fn exact(
 }
 
 #[tokio::test]
-async fn numbers_are_compared_exactly_and_repeated_items_of_sets_are_accepted() {
+async fn numbers_are_compared_exactly_and_the_items_of_sets_differ() {
     let registry = ToolRegistry::from_tools(tools![exact]).expect("one tool");
     for (arguments, fits) in [
         (r#"{"large": 9007199254740993}"#, true),
@@ -196,7 +194,8 @@ async fn numbers_are_compared_exactly_and_repeated_items_of_sets_are_accepted() 
         (r#"{"share": 1}"#, true),
         (r#"{"share": 1.0}"#, true),
         (r#"{"share": 2}"#, false),
-        (r#"{"set": [1, 2, 2]}"#, true),
+        (r#"{"set": [1, 2]}"#, true),
+        (r#"{"set": [1, 2, 2]}"#, false),
         (r#"{"set": [2, 2]}"#, false),
     ] {
         let outcome = registry.call("constraints-exact", arguments).await;

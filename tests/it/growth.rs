@@ -85,18 +85,18 @@ fn objects_of_many_members_are_read_in_linear_time() {
             Box::new(move |size| wide(r#""number": "1""#, size, of(r#""bounded": null"#))),
             false,
         ),
-        ("promises-open", Box::new(move |size| in_open(wide(r#""number": 1"#, size, numbered))), true),
+        ("promises-open", Box::new(move |size| in_open(wide(r#""number": 1"#, size, numbered))), false),
         ("promises-open", Box::new(move |size| in_open(wide(r#""number": "x""#, size, numbered))), false),
         (
             "promises-open",
             Box::new(move |size| in_open(wide(r#""number": 1, "bounded": 6"#, size, numbered))),
             false,
         ),
-        ("promises-open", Box::new(move |size| in_open(wide(r#""number": "1""#, size, numbered))), true),
+        ("promises-open", Box::new(move |size| in_open(wide(r#""number": "1""#, size, numbered))), false),
         (
             "promises-open",
             Box::new(move |size| format!("[{}]", in_open(wide(r#""number": 1"#, size, numbered)))),
-            true,
+            false,
         ),
         ("promises-open", Box::new(move |size| format!("[{}]", vec!["{}"; size].join(","))), false),
         (

@@ -5,16 +5,10 @@
 mod agreement;
 mod always;
 mod approvals;
-mod argument_aliases;
 mod argument_forms;
-mod argument_lists;
-mod argument_names;
-mod argument_optional;
 mod argument_promises;
-mod argument_rules;
 mod argument_spellings;
 mod argument_types;
-mod argument_unions;
 mod argument_views;
 mod argument_words;
 mod arguments;

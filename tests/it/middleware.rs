@@ -319,8 +319,8 @@ fn identical_calls_of_a_batch_run_once() {
                     Err(error) => error.message().ends_with(Deduplicate::WARNING),
                 })
                 .collect();
-            assert_eq!(warned[..5], [false, true, false, false, false]);
-            assert!(warned[5] != warned[6], "one of the two ran");
+            // Refused calls are not compared.
+            assert_eq!(warned, [false, true, false, false, false, false, false]);
             let log = script.taken();
             assert_eq!(
                 log.iter().filter(|line| *line == "begin a").count(),
@@ -368,7 +368,7 @@ async fn null_is_another_call_than_absence_if_the_schema_takes_null() {
         ("patch", [r#"{"count": null}"#, "{}"], 2),
         ("patch", [r#"{"note": null}"#, r#"{ "note":null }"#], 1),
         ("optional", ["{}", r#"{"a": null}"#], 1),
-        ("optional_any", ["{}", r#"{"a": null}"#], 1),
+        ("optional_any", ["{}", r#"{"a": null}"#], 2),
     ] {
         let calls = arguments.map(|arguments| ToolCall::new(arguments, tool, arguments));
         let results = dispatcher.dispatch(calls).await;

@@ -9,7 +9,7 @@ struct Named(ToolDefinition);
 impl Named {
     fn new(name: &str) -> Self {
         let name = ToolName::new(name).expect("a legal name");
-        Self(ToolDefinition::new(name, "", Value::Null))
+        Self(ToolDefinition::new(name, "", json!({"type": "object"})))
     }
 }
 

@@ -235,10 +235,7 @@ async fn conditions_read_own_names_in_every_spelling() {
                 json!({"one": "```json\n{\"p\":\"/etc\"}\n```"}),
             ],
         ),
-        (
-            json!({"one": {"path": "/etc", "times": 5}}),
-            vec![json!({"one": ["/etc", 5]}), json!({"one": {"p": "/etc", "times": "5"}})],
-        ),
+        (json!({"one": {"path": "/etc", "times": 5}}), vec![json!({"one": {"p": "/etc", "times": "5"}})]),
         (
             json!({"list": [{"path": "/etc"}]}),
             vec![
@@ -315,10 +312,8 @@ async fn conditions_read_own_names_in_a_tool_without_constraints() {
     for (tool, arguments, is_denied) in [
         ("mode", json!({"mode": "Read"}), false),
         ("mode", json!({"mode": "rm"}), true),
-        ("mode", json!({"mode": {"rm": null}}), true),
-        ("mode", json!({"mode": {"Remove": null}}), true),
         ("limit", json!({"limits": {"Read": "5"}}), false),
-        ("limit", json!({"limits": {"rm": "5"}}), true),
+        ("limit", json!({"limits": {"Remove": "5"}}), true),
     ] {
         let call = ToolCall::new("1", tool, arguments.to_string());
         let result = dispatcher.dispatch([call]).await.remove(0);

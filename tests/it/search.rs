@@ -209,21 +209,18 @@ struct Nothing {}
 #[tokio::test]
 async fn invalid_queries_fail_with_advice() {
     let dispatcher = dispatcher(registry());
-    let empty = "Error validating JSON arguments: `query`: must not be empty; give words of what you need, as in `web search`";
     let cases = [
-        (r#"{"query": ""}"#, empty),
-        (r#"{"query": " \n"}"#, empty),
+        (r#"{"query": ""}"#, r"`query`: expected string of at least 1 character matching `\S`, got string"),
         (
-            r#"{"query": "a", "top_k": 0}"#,
-            "Error validating JSON arguments: `top_k`: must be at least 1, got 0",
+            r#"{"query": " \n"}"#,
+            r"`query`: expected string of at least 1 character matching `\S`, got string",
         ),
-        (
-            r#"{"query": "a", "top_k": -1}"#,
-            "Error validating JSON arguments: `top_k`: must be at least 1, got -1",
-        ),
+        (r#"{"query": "a", "top_k": 0}"#, "`top_k`: expected integer of at least 1, got number 0"),
+        (r#"{"query": "a", "top_k": -1}"#, "`top_k`: expected integer of at least 1, got number -1"),
     ];
     for (arguments, text) in cases {
-        assert_eq!(one(&dispatcher, "discover_tools", arguments).await.to_text(), text);
+        let result = one(&dispatcher, "discover_tools", arguments).await;
+        assert!(result.to_text().contains(text), "{arguments}: {}", result.to_text());
     }
     for (arguments, named) in
         [("{}", "`query`"), (r#"{"query": "a", "limit": 1}"#, "`limit`"), ("{", "parsing")]

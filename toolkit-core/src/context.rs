@@ -61,9 +61,6 @@ pub(crate) struct RareParts {
     /// Set to `true` once the arguments are decoded, if the call is only a check. `None` for a call that runs
     /// the tool.
     pub(crate) check: Option<Arc<AtomicBool>>,
-    /// Whether near misses among the arguments, such as `"5"` for an integer, are refused, regardless of the tool's
-    /// metadata.
-    pub(crate) is_exact: bool,
 }
 
 impl ToolContext {
@@ -122,19 +119,6 @@ impl ToolContext {
         rare.emitter = None;
         rare.check = Some(decoded);
         context
-    }
-
-    /// Returns a context for checking whether a tool accepts arguments without coercion.
-    pub(crate) fn of_exact_check(tool_name: ToolName) -> Self {
-        let mut context = Self::new(tool_name);
-        context.rare_mut().is_exact = true;
-        context
-    }
-
-    /// Returns whether near misses among the arguments, such as `"5"` for an integer, may be coerced.
-    #[inline]
-    pub(crate) fn may_coerce(&self) -> bool {
-        !self.rare.as_ref().is_some_and(|rare| rare.is_exact)
     }
 
     /// Ends the call with an error if the call is only a check. Must be called after the arguments are

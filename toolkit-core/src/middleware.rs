@@ -82,6 +82,15 @@ pub trait Middleware: Send + Sync + 'static {
         next: Next,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
+    /// Judges a call again, because middleware after this one has changed its arguments. The default accepts the call.
+    ///
+    /// # Errors
+    /// The error for the model if the call may not run.
+    fn judge(&self, request: &mut ToolRequest) -> impl Future<Output = Result<(), ToolError>> + Send {
+        let _ = request;
+        std::future::ready(Ok(()))
+    }
+
     /// Returns whether the middleware retries failed calls, up to the tool's number of
     /// [`retries`](crate::ToolMetadata::retries). If no middleware does, the dispatcher itself retries calls. The
     /// default is `false`.
@@ -135,6 +144,10 @@ impl Middleware for BoxMiddleware {
         self.0.handle_boxed(request, next)
     }
 
+    async fn judge(&self, request: &mut ToolRequest) -> Result<(), ToolError> {
+        self.0.judge_boxed(request).await
+    }
+
     fn retries(&self) -> bool {
         self.0.retries_calls()
     }
@@ -148,8 +161,12 @@ impl Middleware for BoxMiddleware {
     }
 }
 
+type Judgement<'a> = Pin<Box<dyn Future<Output = Result<(), ToolError>> + Send + 'a>>;
+
 trait DynMiddleware: Send + Sync {
     fn handle_boxed(&self, request: ToolRequest, next: Next) -> OutcomeFuture<'_>;
+
+    fn judge_boxed<'a>(&'a self, request: &'a mut ToolRequest) -> Judgement<'a>;
 
     fn retries_calls(&self) -> bool;
 
@@ -159,6 +176,10 @@ trait DynMiddleware: Send + Sync {
 impl<M: Middleware> DynMiddleware for M {
     fn handle_boxed(&self, request: ToolRequest, next: Next) -> OutcomeFuture<'_> {
         Box::pin(self.handle(request, next))
+    }
+
+    fn judge_boxed<'a>(&'a self, request: &'a mut ToolRequest) -> Judgement<'a> {
+        Box::pin(self.judge(request))
     }
 
     fn retries_calls(&self) -> bool {
@@ -178,22 +199,47 @@ pub struct Next {
     at: usize,
     /// The middleware that runs the tool, called after all middleware in `stack`.
     tool: BoxMiddleware,
+    /// The arguments that the middleware before this one was called with. `None` before the first middleware.
+    judged: Option<Arc<CallArguments>>,
 }
 
 impl Next {
     /// Creates a `Next` that calls all middleware of the `stack` and then the `tool`.
     pub(crate) fn new(stack: Arc<Vec<BoxMiddleware>>, tool: Arc<impl Middleware>) -> Self {
-        Self { stack, at: 0, tool: BoxMiddleware(tool) }
+        Self { stack, at: 0, tool: BoxMiddleware(tool), judged: None }
     }
 
-    /// Calls the next middleware, or runs the tool.
+    /// Calls the next middleware, or runs the tool. If the middleware that calls this method has changed the arguments,
+    /// all middleware before it [judges](Middleware::judge) the call again.
     ///
     /// # Errors
     /// The error for the model in place of an output.
-    pub async fn run(mut self, request: ToolRequest) -> Result<ToolOutput, ToolError> {
+    pub async fn run(mut self, mut request: ToolRequest) -> Result<ToolOutput, ToolError> {
+        if let Some(judged) = &self.judged
+            && !Arc::ptr_eq(judged, request.call_arguments())
+        {
+            self.judge_again(&mut request).await?;
+        }
         let next = self.stack.get(self.at).unwrap_or(&self.tool).clone();
         self.at += 1;
+        self.judged = Some(request.call_arguments().clone());
         next.0.handle_boxed(request, self).await
+    }
+
+    /// Lets the middleware before the one that has changed the arguments judge the call, until none of it changes them.
+    async fn judge_again(&self, request: &mut ToolRequest) -> Result<(), ToolError> {
+        let before = self.stack.get(..self.at.saturating_sub(1)).unwrap_or_default();
+        for _ in 0..=before.len() {
+            let arguments = request.call_arguments().clone();
+            for middleware in before {
+                middleware.0.judge_boxed(request).await?;
+            }
+            if Arc::ptr_eq(&arguments, request.call_arguments()) {
+                return Ok(());
+            }
+        }
+        let name = request.context().known_name();
+        Err(ToolError::denied(name, "its arguments were changed again after each decision"))
     }
 }
 
@@ -205,19 +251,6 @@ struct Shared {
     outcome: Outcome,
     #[cfg_attr(not(feature = "cache"), expect(dead_code, reason = "only cached outcomes expire"))]
     at: Instant,
-    arguments: Arc<CallArguments>,
-}
-
-impl Shared {
-    /// Returns whether the shared outcome is wrong for `request`. This is the case if the tool refused the arguments in
-    /// another spelling, but accepts the spelling in `request`. For instance, a tool without coercion refuses `5.0` but
-    /// accepts `5`.
-    fn wrongs(&self, request: &ToolRequest) -> bool {
-        let kind = self.outcome.as_ref().err().map(ToolError::kind);
-        matches!(kind, Some(ErrorKind::InvalidArguments | ErrorKind::InvalidJson))
-            && self.arguments.as_str() != request.arguments()
-            && request.validate().is_ok()
-    }
 }
 
 /// Runs the call, unless an identical call has run or is running, and returns the shared outcome. The `bool` is `true`
@@ -229,15 +262,13 @@ async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (
     let mut waiting = Some((request, next));
     let run = async {
         let (request, next) = waiting.take().ok_or_else(|| ToolError::cancelled(&name))?;
-        let arguments = request.call_arguments().clone();
         match next.run(request).await {
             Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Pending) => Err(error),
-            outcome => Ok(Shared { outcome, at: Instant::now(), arguments }),
+            outcome => Ok(Shared { outcome, at: Instant::now() }),
         }
     };
     let shared = shared.get_or_try_init(|| run).await;
     match (shared, waiting) {
-        (Ok(shared), Some((request, next))) if shared.wrongs(&request) => (next.run(request).await, true),
         (Ok(shared), waiting) => (shared.outcome.clone(), waiting.is_none()),
         (Err(cancelled), waiting) => (Err(cancelled), waiting.is_none()),
     }

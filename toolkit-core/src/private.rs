@@ -5,8 +5,8 @@
 
 pub use crate::args::constraints::{Items, has_items, is_countable, is_number, is_parameter, is_text};
 pub use crate::args::{
-    DefaultJson, Fill, ObjectInfo, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainVariants,
-    ToolParams, default_value, set_default, struct_args,
+    DefaultJson, Fill, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainVariants, ToolParams,
+    default_value, set_default, struct_args,
 };
 pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;

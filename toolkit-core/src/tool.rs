@@ -7,7 +7,6 @@ mod argument;
 mod arguments;
 mod bound;
 mod call_reason;
-mod canonical;
 mod closure;
 mod definition;
 #[cfg(feature = "jsonschema")]
@@ -29,8 +28,6 @@ pub(crate) use bound::BoundTool;
 pub(crate) use call_reason::{
     CALL_REASON, SplitArguments, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
 };
-use canonical::check_arguments;
-pub(crate) use canonical::{arguments_json, canonical_arguments, repeated_arguments, takes};
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
 #[cfg(feature = "jsonschema")]
@@ -39,7 +36,7 @@ pub use function::{CallFn, Function, FunctionTool, Invocation, ToolCell};
 pub use future::ToolFuture;
 pub use metadata::{Locality, ToolIcon, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
-pub(crate) use run::{Started, start};
+pub(crate) use run::{Started, begin, check, start};
 pub use spelled::parameter_names;
 pub(crate) use spelled::{has_refused_parameter, own_parameter_names};
 pub use toolset::{BlockTools, MoreTools, Toolset, ToolsetWithoutExtends};
@@ -128,7 +125,11 @@ pub trait Tool: Send + Sync {
     /// Returns the definition of the tool.
     fn definition(&self) -> &ToolDefinition;
 
-    /// Starts one call with `arguments`, the unchecked JSON text written by the model.
+    /// Starts one call with `arguments`, a JSON text.
+    ///
+    /// Before, the library has checked the arguments against the published [parameters](ToolDefinition::parameters),
+    /// under the names of the parameters and with near misses [coerced](ToolMetadata::coerce). A tool with Rust types
+    /// checks them itself, while it decodes them.
     ///
     /// A timeout or a cancellation drops the returned future.
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a>;
@@ -137,14 +138,13 @@ pub trait Tool: Send + Sync {
     ///
     /// Tools of this library decode the arguments and return the same error as a call with these arguments.
     /// The default implementation checks the arguments against the published
-    /// [parameters](ToolDefinition::parameters), after [coercion](ToolMetadata::coerce). Implement this method for a
-    /// tool that accepts other arguments than its schema, because [`Permissions`](crate::middleware::Permissions)
-    /// refuse calls that this method refuses. A wrapper around another tool must forward it.
+    /// [parameters](ToolDefinition::parameters), after [coercion](ToolMetadata::coerce), as every call does. Implement
+    /// this method for a tool that refuses more. A wrapper around another tool must forward it.
     ///
     /// # Errors
     /// The error that the call would return.
     fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
-        check_arguments(arguments, self.definition(), context.may_coerce())
+        self.definition().normal_arguments(arguments, Some(context)).map(drop)
     }
 }
 

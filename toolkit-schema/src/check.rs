@@ -5,33 +5,27 @@
 use crate::bounds::{broken, is_equal};
 use crate::fault::nests_deeper;
 use crate::json::{Json, Kind, budget};
+use crate::marks::{Placed, is_range_of_type};
 use crate::nearest::nearest;
-use crate::own::{is_declared_alias, is_of_author, is_of_type, is_outside_of_type};
-use crate::properties::is_exact;
 use crate::reference::{SchemaRef, resolve};
 use crate::types::types;
 use crate::violation::{Violation, ViolationKind};
 use crate::words::shorten;
-use decoded::{Coerce, Reading};
-use found::{Found, Message, expected, remove_names};
+use found::{Found, Message, expected};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ptr;
 
 mod branches;
-mod decoded;
 mod found;
 mod inside;
-mod named;
-mod repeated;
+mod parts;
+mod plain;
 mod rounded;
-mod variant;
 
-pub(crate) use branches::{candidates, distance};
-pub(crate) use decoded::check_decoded;
-pub use repeated::{repeated_names, repeated_names_in, roundings};
-pub use rounded::rounded;
+pub(crate) use branches::candidates;
+pub(crate) use plain::{repeated_names, rounded_integers};
 
 /// The maximum number of violations that one check collects.
 const MOST: usize = 64;
@@ -47,7 +41,7 @@ pub(crate) const DEEPEST_VALUE: usize = 127;
 const SEVERAL: &str = "several";
 
 /// The message for a value too complex to be checked completely.
-pub const TOO_COMPLEX: &str = "too complex to explain; write it as the schema says, or simpler";
+pub(crate) const TOO_COMPLEX: &str = "too complex to explain; write it as the schema says, or simpler";
 
 /// Checks `value` against `schema`. Returns up to 64 violations, in the order of their positions in `value`.
 ///
@@ -63,73 +57,81 @@ pub fn violations<'a>(schema: impl Into<SchemaRef<'a>>, value: &Value) -> Vec<Vi
     if nests_deeper(value, DEEPEST_VALUE) {
         return vec![Violation::new("", ViolationKind::Constraint, TOO_COMPLEX)];
     }
-    check_text(schema.into(), &value.to_string(), Scope::All)
+    let SchemaRef { root, schema } = schema.into();
+    Checks::foreign(root).violations_in_text(schema, &value.to_string())
 }
 
-/// Parses `text` as JSON and returns the violations of `schema` by the parsed value.
-pub(crate) fn check_text(schema: SchemaRef<'_>, text: &str, scope: Scope) -> Vec<Violation> {
-    match Json::parse(text) {
-        Ok(value) => check(schema, &value, "", scope),
-        Err(_) => vec![Violation::new("", ViolationKind::Constraint, TOO_COMPLEX)],
+/// Where a schema comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Origin {
+    /// A Rust type. Its deserialization follows the check, so `5.0` is no integer, unpublished members are refused,
+    /// `null` for an optional member is an absent member, and a value belongs to the first branch of a union whose
+    /// structure it has.
+    RustType,
+    /// Anything else: the rules of JSON Schema apply.
+    #[default]
+    Foreign,
+}
+
+/// A schema with everything that a check of values needs.
+#[derive(Debug)]
+pub(crate) struct Checks<'a> {
+    pub(crate) root: &'a Value,
+    pub(crate) origin: Origin,
+    /// The notes about parts of the schema, by their addresses.
+    pub(crate) placed: Placed<'a>,
+    /// Whether members that the schema does not publish are violations.
+    pub(crate) refuses_unpublished: bool,
+    /// Whether a list is a violation that a Rust type may decode as a struct.
+    pub(crate) refuses_unclear: bool,
+}
+
+impl<'a> Checks<'a> {
+    pub(crate) fn foreign(root: &'a Value) -> Self {
+        Self {
+            root,
+            origin: Origin::Foreign,
+            placed: Placed::new(),
+            refuses_unpublished: false,
+            refuses_unclear: false,
+        }
+    }
+
+    /// Returns the violations of `schema`, a part of the root, by `value`. `at` is the path of the value, and every
+    /// returned path begins with it.
+    pub(crate) fn violations(&self, schema: &'a Value, value: &Json<'_>, at: &str) -> Vec<Violation> {
+        let mut search = Search::new(self, budget(value), at);
+        search.inspect_whole(schema, value);
+        search.into_violations()
+    }
+
+    /// Returns the violations of `schema` by the JSON value in `text`.
+    pub(crate) fn violations_in_text(&self, schema: &'a Value, text: &str) -> Vec<Violation> {
+        match Json::parse(text) {
+            Ok(value) => self.violations(schema, &value, ""),
+            Err(_) => vec![Violation::new("", ViolationKind::Constraint, TOO_COMPLEX)],
+        }
+    }
+
+    /// Returns whether a value conforms to a schema.
+    ///
+    /// `left` is the number of schemas that may still be applied, and this function decreases it. If `left` reaches 0,
+    /// the result is `false`. `depth` is the number of enclosing schemas already applied.
+    pub(crate) fn fits(&self, schema: &'a Value, value: &Json<'_>, left: &mut usize, depth: usize) -> bool {
+        let mut search = Search { depth, ..Search::new(self, *left, "") };
+        let fits = search.fits(schema, value);
+        *left = search.left;
+        fits && search.left > 0
     }
 }
 
-/// The kinds of violations returned by [`check`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// All violations.
-    All,
-    /// Only violated constraints such as `maxLength`, for a value that its Rust type has already decoded.
-    ///
-    /// All other differences from the schema were accepted by the Rust type, such as a list in place of a struct.
-    Constraints,
-    /// All violations except those about member names.
-    ///
-    /// Unknown members are not reported. If an object has an unknown member, its missing members are not reported
-    /// either, because the unknown name may be an alias of a missing member.
-    ExceptNames,
-    /// All violations by the rules of a JSON Schema validator: 5.0 is an integer, and formats are not checked.
-    Validator,
-}
+/// The key of a cached check: the schema, the value, and whether only one violation is collected.
+type Applied<'v> = (*const Value, *const Json<'v>, bool);
 
-/// Checks a value against a schema and returns the violations of the kinds selected by `scope`.
-///
-/// `at` is the path of the value, and every returned path begins with it.
-#[must_use]
-pub fn check(schema: SchemaRef<'_>, value: &Json<'_>, at: &str, scope: Scope) -> Vec<Violation> {
-    Search::new(schema.root, value, at, scope).violations(schema, value)
-}
-
-/// Returns whether a value conforms to a schema.
-///
-/// `left` is the number of schemas that may still be applied, and this function decreases it. If `left` reaches 0, the
-/// result is `false`. `depth` is the number of enclosing schemas already applied.
-pub(crate) fn fits(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, depth: usize) -> bool {
-    let mut search = Search::new(schema.root, value, "", Scope::All);
-    (search.left, search.depth) = (*left, depth);
-    let fits = search.fits(schema.schema, value);
-    *left = search.left;
-    fits && search.left > 0
-}
-
-/// The key of a cached check: the schema, the value, whether only one violation is collected, whether the schema is
-/// stricter than its Rust type, and the accepted differences between schema and value.
-type Applied<'v> = (*const Value, *const Json<'v>, bool, bool, Reading);
-
-struct Search<'a, 'v, 't> {
+struct Search<'a, 'v, 'c> {
+    checks: &'c Checks<'a>,
     root: &'a Value,
-    scope: Scope,
-    /// Whether a member or a variant may have a declared alias in the value.
-    has_alias: bool,
-    /// The differences from the schema that are accepted in a decoded value, such as other names.
-    reading: Reading,
-    /// The JSON text of the whole checked value.
-    text: &'v str,
-    /// Returns whether the Rust type can decode a JSON text. `None` if no decoder is available.
-    accepts: Option<&'t mut dyn FnMut(&str) -> bool>,
-    coerce: Coerce,
-    /// The numbers checked against a schema of type `number`. They are collected only for [`Scope::Validator`].
-    numbers: HashSet<*const Json<'v>>,
+    origin: Origin,
     /// The path to the value being inspected.
     path: String,
     /// The number of schemas that may still be applied before the check stops.
@@ -138,8 +140,6 @@ struct Search<'a, 'v, 't> {
     depth: usize,
     /// The number of violations to collect. It is 1 if only the existence of a violation matters.
     most: usize,
-    /// Whether the current schema is stricter than its Rust type. Every violation is then reported, even a wrong type.
-    exact: bool,
     /// The violations already found, so that a recursive union does not take exponential time.
     known: HashMap<Applied<'v>, Vec<Found<'a, 'v>>>,
     /// The pairs of schema and value that are currently being inspected.
@@ -150,46 +150,25 @@ struct Search<'a, 'v, 't> {
     found: Vec<Found<'a, 'v>>,
 }
 
-impl<'a, 'v> Search<'a, 'v, '_> {
-    fn new(root: &'a Value, value: &Json<'v>, at: &str, scope: Scope) -> Self {
+impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
+    fn new(checks: &'c Checks<'a>, left: usize, at: &str) -> Self {
         Self {
-            root,
-            scope,
-            has_alias: false,
-            reading: Reading::Forms,
-            text: value.text,
-            accepts: None,
-            coerce: |_, _, _, _| None,
-            numbers: HashSet::new(),
+            checks,
+            root: checks.root,
+            origin: checks.origin,
             path: at.to_owned(),
-            left: budget(value),
+            left,
             depth: 0,
             most: MOST,
-            exact: false,
             known: HashMap::new(),
             open: Vec::new(),
             found: Vec::new(),
         }
     }
 
-    /// Inspects `value`, and returns the violations of the kinds selected by `self.scope`.
-    fn violations(mut self, schema: SchemaRef<'a>, value: &Json<'v>) -> Vec<Violation> {
-        let at = self.path.clone();
-        self.inspect(schema.schema, value);
-        let named = if self.has_alias { self.of_own_names(schema, value, &at) } else { None };
-        named.unwrap_or_else(|| self.into_violations())
-    }
-
-    fn into_violations(mut self) -> Vec<Violation> {
+    fn into_violations(self) -> Vec<Violation> {
         if self.left == 0 {
             return vec![Violation::new(self.path, ViolationKind::Constraint, TOO_COMPLEX)];
-        }
-        match self.scope {
-            Scope::All | Scope::Validator => {}
-            Scope::Constraints => {
-                self.found.retain(|found| found.exact || found.kind == ViolationKind::Constraint);
-            }
-            Scope::ExceptNames => remove_names(&mut self.found),
         }
         let mut violations: Vec<Violation> = Vec::with_capacity(self.found.len());
         for found in self.found {
@@ -199,6 +178,17 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             }
         }
         violations
+    }
+
+    /// Inspects a value that is no part of an outer schema for the same value.
+    fn inspect_whole(&mut self, schema: &'a Value, value: &Json<'v>) {
+        self.inspect(schema, value);
+        if self.origin == Origin::RustType && !value.is_exact() {
+            self.inspect_integers(schema, value);
+        }
+        if self.checks.refuses_unpublished {
+            self.inspect_published(schema, value);
+        }
     }
 
     fn inspect(&mut self, schema: &'a Value, value: &Json<'v>) {
@@ -215,15 +205,12 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             return;
         }
         self.open.push((schema, value));
-        let outside = self.exact;
-        self.exact |= is_exact(schema);
         if schema.get("$ref").is_some()
             && let Some(target) = resolve(self.root, schema)
         {
             self.inspect_target(target, value);
         }
         self.inspect_keywords(schema, value);
-        self.exact = outside;
         self.open.pop();
     }
 
@@ -231,8 +218,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     ///
     /// The violations are cached for each pair of target and value, and reused if the pair occurs again.
     fn inspect_target(&mut self, target: &'a Value, value: &Json<'v>) {
-        let (target_at, value_at) = (ptr::from_ref(target), ptr::from_ref(value));
-        let key = (target_at, value_at, self.most == 1, self.exact, self.reading);
+        let key = (ptr::from_ref(target), ptr::from_ref(value), self.most == 1);
         if let Some(known) = self.known.get(&key) {
             return self.found.extend(known.iter().cloned());
         }
@@ -259,7 +245,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     /// Inspects all keywords of a schema. Most work is done in other functions, to keep the stack frame of this
     /// recursive function small.
     fn inspect_keywords(&mut self, schema: &'a Value, value: &Json<'v>) {
-        if self.inspect_as_struct(schema, value) || !self.inspect_type(schema, value) {
+        if !self.inspect_type(schema, value) {
             return;
         }
         self.inspect_own(schema, value);
@@ -287,49 +273,36 @@ impl<'a, 'v> Search<'a, 'v, '_> {
 
     /// Checks `value` against the keyword `type`. Returns whether the other keywords still need to be inspected.
     fn inspect_type(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
-        let is_validator = self.scope == Scope::Validator;
-        if is_validator && types(schema.get("type")).any(|name| name == "number") {
-            self.numbers.insert(value);
-        }
-        let is_integer = |name: &str| is_validator && name == "integer" && value.type_name() == name;
+        let is_integer =
+            |name: &str| self.origin == Origin::Foreign && name == "integer" && value.type_name() == name;
         let mut names = types(schema.get("type")).peekable();
         if names.peek().is_none() || names.any(|name| value.is_of_type(name) || is_integer(name)) {
             return true;
         }
-        match self.scope {
-            Scope::Constraints if self.reading == Reading::Forms => self.inspect_coerced(schema, value),
-            _ => self.add_mismatch(ViolationKind::WrongType, schema, "type", value),
-        }
+        self.add_mismatch(ViolationKind::WrongType, schema, "type", value);
         false
     }
 
     /// Checks `value` against the keywords that contain no schemas, such as `enum` and `maximum`.
     fn inspect_own(&mut self, schema: &'a Value, value: &Json<'v>) {
+        let note = self.checks.placed.get(&ptr::from_ref(schema));
         let listed = schema.get("enum").and_then(Value::as_array);
         let wrong = if listed.is_some_and(|values| !values.iter().any(|allowed| is_equal(allowed, value))) {
             Some("enum")
         } else if schema.get("const").is_some_and(|only| !is_equal(only, value)) {
             Some("const")
         } else {
-            broken(schema, value, self.scope == Scope::Validator)
+            broken(schema, value, note.is_some_and(|note| note.is_single))
         };
         let Some(keyword) = wrong else { return };
-        let is_of_type = self.scope == Scope::Constraints && is_of_type(schema);
-        let is_shape = match keyword {
-            "enum" | "const" if is_of_author(schema) => false,
-            "enum" | "const" if self.reading == Reading::Literal => true,
-            "enum" | "const" if is_declared_alias(schema, value) => {
-                self.has_alias = true;
-                return;
-            }
-            // Another variant accepts any such value. The value may still be of the variant with this list.
-            "enum" | "const" => is_of_type && self.accepts.is_some(),
-            // The Rust type refuses a number outside of its range, so the value was decoded as another variant.
-            "minimum" | "maximum" => self.scope == Scope::Constraints && is_outside_of_type(schema, value),
+        let is_of_type = match keyword {
+            "enum" | "const" => true,
+            "minimum" | "maximum" => schema.as_object().is_some_and(is_range_of_type),
             _ => false,
         };
-        let kind = if is_shape { ViolationKind::WrongType } else { ViolationKind::Constraint };
-        self.add_mismatch(kind, schema, keyword, value);
+        let is_structure = is_of_type && !note.is_some_and(|note| note.is_authored);
+        let message = Message::Mismatch { schema: Cow::Borrowed(schema), keyword, text: value.text };
+        self.add_found(ViolationKind::Constraint, message, is_structure);
     }
 
     fn at_member(&mut self, name: &str, inspect: impl FnOnce(&mut Self)) {
@@ -353,37 +326,53 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         keyword: &'static str,
         value: &Json<'v>,
     ) {
-        let schema = Cow::Borrowed(schema);
-        self.add_found(self.path.len(), kind, Message::Mismatch { schema, keyword, text: value.text });
+        let message = Message::Mismatch { schema: Cow::Borrowed(schema), keyword, text: value.text };
+        self.add_found(kind, message, kind != ViolationKind::Constraint);
     }
 
     fn add(&mut self, kind: ViolationKind, message: String) {
-        self.add_named(self.path.len(), kind, message);
+        self.add_found(kind, Message::Text(message), kind != ViolationKind::Constraint);
     }
 
-    fn add_named(&mut self, parent: usize, kind: ViolationKind, message: String) {
-        self.add_found(parent, kind, Message::Text(message));
+    fn add_found(&mut self, kind: ViolationKind, message: Message<'a, 'v>, is_structure: bool) {
+        self.push(Found { path: self.path.clone(), kind, is_structure, message });
     }
 
-    fn add_found(&mut self, parent: usize, kind: ViolationKind, message: Message<'a, 'v>) {
-        let new = Found { parent, path: self.path.clone(), kind, exact: self.exact, message };
+    fn push(&mut self, new: Found<'a, 'v>) {
         if self.found.len() < self.most && !self.found.iter().any(|known| known.is_same(&new)) {
             self.found.push(new);
         }
     }
 }
 
-/// Returns the message for a member not declared in the schema.
-pub(crate) fn no_such_property(name: &str, properties: Option<&Map<String, Value>>) -> String {
-    let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
+/// Returns the message for a member that `schema` refuses.
+pub(crate) fn refused_name(schema: &Value, name: &str) -> String {
+    let patterns =
+        schema.get("patternProperties").and_then(Value::as_object).filter(|named| !named.is_empty());
+    match patterns {
+        Some(patterns) if property_names(schema).next().is_none() => {
+            let patterns = patterns.keys().map(|pattern| format!("`{}`", shorten(pattern)));
+            format!("this name is not allowed; it must match {}", patterns.collect::<Vec<_>>().join(" or "))
+        }
+        _ => no_such_property(name, property_names(schema)),
+    }
+}
+
+/// Returns the message for a member not declared in the schema. `known` are the declared names.
+pub(crate) fn no_such_property<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let near = nearest(name, known.filter(|known| *known != name));
     let near = near.first().map(|near| format!("; did you mean `{}`?", shorten(near)));
     format!("there is no such property{}", near.unwrap_or_default())
 }
 
+/// Returns the names of the properties that a schema lists.
+pub(crate) fn property_names(schema: &Value) -> impl Iterator<Item = &str> {
+    schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).map(String::as_str)
+}
+
 /// Returns the message for a missing required value.
 #[must_use]
-pub fn missing(expected: Option<String>) -> String {
+pub(crate) fn missing(expected: Option<String>) -> String {
     expected.map_or("required, but missing".to_owned(), |expected| {
         format!("required, but missing; expected {expected}")
     })

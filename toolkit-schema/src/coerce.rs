@@ -1,25 +1,22 @@
 //! Coercion of near misses: invalid values with an obvious correction.
 
-use crate::check::{self, DEEPEST, DEEPEST_VALUE, candidates, fits};
+use crate::check::{Checks, DEEPEST, DEEPEST_VALUE, candidates};
 use crate::discriminator::{discriminator, may_be};
 use crate::fault::nests_deeper;
-use crate::json::{Json, Kind, budget, quoted};
+use crate::json::{Json, Kind, budget, canonical_json, quoted};
 use crate::mend::mend;
 use crate::number::Decimal;
-use crate::properties::{item_schema, member_schemas, property};
+use crate::properties::{item_schema, member_schemas};
 use crate::reference::{SchemaRef, resolve};
+use crate::rename::rename;
 use crate::types::{names, types};
-use crate::violation::Violation;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::ptr;
-use words::folded;
+use words::{folded, only_alike};
 
 mod words;
-
-/// The maximum number of strings that [`coerced_with_words`] tries to leave uncorrected.
-const MOST_WORDS: usize = 16;
 
 /// Coerces near misses inside `value`. Returns whether anything changed.
 ///
@@ -34,6 +31,7 @@ const MOST_WORDS: usize = 16;
 /// - The keys of a map are corrected in the same way if an enum is the key type of the map.
 /// - A code fence around the JSON value in a string is ignored, and so are unescaped control characters.
 /// - An optional member with the value `null` is removed if its schema does not accept `null`.
+/// - A repeated item is removed if the items of the array must differ.
 ///
 /// A value nested deeper than 127 levels stays unchanged.
 ///
@@ -50,7 +48,8 @@ pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
         return false;
     }
     let text = value.to_string();
-    let coerced = Json::parse(&text).ok().and_then(|value| coerced(schema.into(), &value));
+    let SchemaRef { root, schema } = schema.into();
+    let coerced = Json::parse(&text).ok().and_then(|value| coerced(&Checks::foreign(root), schema, &value));
     let coerced =
         coerced.and_then(|text| serde_json::from_str(&text).ok()).filter(|coerced| coerced != value);
     coerced.map(|coerced| *value = coerced).is_some()
@@ -60,77 +59,12 @@ pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
 /// value with an obvious correction.
 ///
 /// Everything else keeps its original text. Numbers keep all digits, and objects keep repeated members.
-#[must_use]
-pub fn coerced(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
-    Coercion::new(schema.root, budget(value), Some(&[])).coerced(schema.schema, value)
+pub(crate) fn coerced<'a>(checks: &Checks<'a>, schema: &'a Value, value: &Json<'_>) -> Option<String> {
+    Coercion::new(checks, value).coerced(schema, value)
 }
 
-/// Coerces near misses like [`coerced`], but never replaces a string by a similar allowed string.
-///
-/// The Rust type may accept the string as an alias of an allowed string.
-#[must_use]
-pub fn coerced_except_words(schema: SchemaRef<'_>, value: &Json<'_>) -> Option<String> {
-    Coercion::new(schema.root, budget(value), None).coerced(schema.schema, value)
-}
-
-/// Returns the coerced JSON text of `value` like [`coerced`], except for strings that the type knows.
-///
-/// `takes` returns whether a JSON text in place of `value` fits the schema, and `None` if the type refuses the
-/// text. Up to 16 of the corrected strings are tried one by one. A string stays uncorrected if the text with it
-/// fits, or if the type accepts it but no arbitrary word: the string is the name of a variant that the schema does
-/// not list, and may mean something else.
-pub fn coerced_with_words(
-    schema: SchemaRef<'_>,
-    value: &Json<'_>,
-    takes: &mut dyn FnMut(&str) -> Option<bool>,
-) -> Option<String> {
-    let coerce = |kept: &[String], unknown: Option<&str>| {
-        let mut coercion = Coercion { unknown, ..Coercion::new(schema.root, budget(value), Some(kept)) };
-        let coerced = coercion.coerced(schema.schema, value);
-        (coerced.unwrap_or_else(|| value.text.to_owned()), coercion.changed)
-    };
-    let (mut coerced, changed) = coerce(&[], None);
-    let mut kept = Vec::new();
-    for word in changed.into_iter().take(MOST_WORDS) {
-        kept.push(word.clone());
-        let text = coerce(&kept, None).0;
-        let fits = takes(&text);
-        kept.pop();
-        if fits.is_some_and(|fits| fits || takes(&coerce(&kept, Some(&word)).0).is_none()) {
-            kept.push(word);
-            coerced = text;
-        }
-    }
-    Some(coerced).filter(|coerced| coerced != value.text)
-}
-
-/// Returns the violated constraints of a value that its Rust type has already decoded. `at` is the path of the value.
-///
-/// A Rust type may accept aliases that are missing from its schema. To resolve such a name, the check changes the JSON
-/// text of the value and passes it to `accepts`, which returns whether the Rust type can decode the text. Pass `None`
-/// if no decoder is available.
-#[must_use]
-pub fn check_decoded(
-    schema: SchemaRef<'_>,
-    value: &Json<'_>,
-    at: &str,
-    accepts: Option<&mut dyn FnMut(&str) -> bool>,
-) -> Vec<Violation> {
-    check::check_decoded(schema, value, at, coerced_part, accepts)
-}
-
-/// Coerces a value that is part of a larger checked value.
-///
-/// This function decreases `left`, the number of schemas that may still be applied. `depth` is the number of enclosing
-/// schemas already applied.
-fn coerced_part(schema: SchemaRef<'_>, value: &Json<'_>, left: &mut usize, depth: usize) -> Option<String> {
-    let mut coercion = Coercion { depth, ..Coercion::new(schema.root, *left, Some(&[])) };
-    let coerced = coercion.coerced(schema.schema, value);
-    *left = coercion.left;
-    coerced
-}
-
-struct Coercion<'a> {
+struct Coercion<'a, 'c> {
+    checks: &'c Checks<'a>,
     root: &'a Value,
     /// The cached results for referenced schemas. The key is the schema and the position of the value in the text.
     known: HashMap<(*const Value, *const u8), Option<String>>,
@@ -138,13 +72,6 @@ struct Coercion<'a> {
     left: usize,
     /// The number of schemas that enclose the current schema.
     depth: usize,
-    /// The strings that stay unchanged. Every other string is replaced by an allowed string that differs only by letter
-    /// case and separators. If `None`, no string is replaced.
-    kept: Option<&'a [String]>,
-    /// A string to replace by a word that no enum knows.
-    unknown: Option<&'a str>,
-    /// The strings corrected to allowed strings, as they were before the correction and without repetitions.
-    changed: BTreeSet<String>,
 }
 
 /// A part of a schema that is applied to a value separately from the other parts.
@@ -156,9 +83,9 @@ enum Part<'a> {
     Plain(&'a Value),
 }
 
-impl<'a> Coercion<'a> {
-    fn new(root: &'a Value, left: usize, kept: Option<&'a [String]>) -> Self {
-        Self { root, known: HashMap::new(), left, depth: 0, kept, unknown: None, changed: BTreeSet::new() }
+impl<'a, 'c> Coercion<'a, 'c> {
+    fn new(checks: &'c Checks<'a>, value: &Json<'_>) -> Self {
+        Self { checks, root: checks.root, known: HashMap::new(), left: budget(value), depth: 0 }
     }
 
     fn coerced(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
@@ -231,8 +158,8 @@ impl<'a> Coercion<'a> {
         }
     }
 
-    fn fits(&mut self, schema: &Value, value: &Json<'_>) -> bool {
-        fits(SchemaRef::new(self.root, schema), value, &mut self.left, self.depth)
+    fn fits(&mut self, schema: &'a Value, value: &Json<'_>) -> bool {
+        self.checks.fits(schema, value, &mut self.left, self.depth)
     }
 
     /// Coerces a value to the first branch of a union for which the coerced value is valid. Returns `None` if the value
@@ -284,23 +211,31 @@ impl<'a> Coercion<'a> {
 
     /// Returns whether a value fits one of `branches`, the branches of the union `schema`. Returns `false` if a branch
     /// refers to `schema` itself.
-    fn fits_any(&mut self, schema: &Value, branches: &[&Value], value: &Json<'_>) -> bool {
+    fn fits_any(&mut self, schema: &Value, branches: &[&'a Value], value: &Json<'_>) -> bool {
         let root = self.root;
         let is_itself = |branch: &&Value| resolve(root, branch).is_some_and(|it| ptr::eq(it, schema));
         !branches.iter().any(is_itself) && branches.iter().any(|branch| self.fits(branch, value))
     }
 
-    fn text_fits(&mut self, schema: &Value, text: &str) -> bool {
+    fn text_fits(&mut self, schema: &'a Value, text: &str) -> bool {
         Json::parse(text).is_ok_and(|value| self.fits(schema, &value))
     }
 
     fn items(&mut self, schema: &'a Value, items: &[Json<'_>]) -> Option<String> {
-        let item = |(index, item)| item_schema(schema, index).and_then(|schema| self.coerced(schema, item));
-        let coerced: Vec<Option<String>> = items.iter().enumerate().map(item).collect();
-        coerced.iter().any(Option::is_some).then(|| {
-            let items = coerced.iter().zip(items).map(|(text, item)| text.as_deref().unwrap_or(item.text));
-            format!("[{}]", items.collect::<Vec<_>>().join(","))
-        })
+        let is_set = schema.get("uniqueItems") == Some(&Value::Bool(true));
+        let (mut changed, mut given) = (false, HashSet::new());
+        let mut written = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let coerced = item_schema(schema, index).and_then(|schema| self.coerced(schema, item));
+            changed |= coerced.is_some();
+            let text = coerced.map_or(Cow::Borrowed(item.text), Cow::Owned);
+            if is_set && !given.insert(canonical_json(&text).ok()) {
+                changed = true;
+                continue;
+            }
+            written.push(text);
+        }
+        changed.then(|| format!("[{}]", written.join(",")))
     }
 
     /// Coerces the members of an object.
@@ -308,7 +243,11 @@ impl<'a> Coercion<'a> {
     /// An optional member with the value `null` is removed if its schema refuses `null`. Some providers force the model
     /// to send every member, and the model then sends `null` for an omitted member.
     fn members(&mut self, schema: &'a Value, members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
-        let renamed = self.with_names_of_map(schema, members);
+        // The names of arguments are never taken for those of a map.
+        let renamed = match ptr::eq(schema, self.root) {
+            true => vec![None; members.len()],
+            false => self.with_names_of_map(schema, members),
+        };
         let mut changed = renamed.iter().any(Option::is_some);
         let mut written = Vec::with_capacity(members.len());
         for ((name, member), renamed) in members.iter().zip(renamed) {
@@ -331,6 +270,13 @@ impl<'a> Coercion<'a> {
         changed.then(|| format!("{{{}}}", written.join(",")))
     }
 
+    /// Returns the JSON value in the text of a string with own names in place of aliases.
+    fn renamed(&self, schema: &'a Value, text: &str) -> Option<String> {
+        let mut value = Json::parse(text).ok().filter(|_| !self.checks.placed.is_empty())?;
+        rename(self.checks, schema, &mut value);
+        Some(value.compact())
+    }
+
     fn scalar(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
         let listed = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
         let listed = listed.or_else(|| schema.get("const").map(std::slice::from_ref));
@@ -346,11 +292,13 @@ impl<'a> Coercion<'a> {
             Kind::Number if takes("string") => Some(quoted(value.text)),
             Kind::String(text) if takes("string") => {
                 let words = words.filter(|words| !words.contains(&&**text))?;
-                self.only_alike(text, words.into_iter()).map(quoted)
+                only_alike(text, words.into_iter()).map(quoted)
             }
             Kind::String(text) if !names.is_empty() => {
                 let mended = if Json::parse(text).is_err() { mend(text) } else { None };
                 let text = mended.as_deref().unwrap_or(text).trim();
+                let renamed = self.renamed(schema, text);
+                let text = renamed.as_deref().unwrap_or(text);
                 let is_taken = |value: &Json<'_>| names.iter().any(|name| value.is_of_type(name));
                 let inner = self.again(text, |this, inner| {
                     let coerced = this.by_parts(schema, inner);
@@ -373,10 +321,7 @@ impl<'a> Coercion<'a> {
 /// Returns whether an object lacks a member that the branch requires. Coercion never adds a missing member.
 fn lacks_required(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
     let (Some(own), Some(members)) = (resolve(root, branch), value.members()) else { return false };
-    let properties = own.get("properties").and_then(Value::as_object);
-    let own_name = |name| property(properties?, name).map(|(own, _)| own.as_str());
-    let is_given =
-        |wanted: &str| members.iter().any(|(name, _)| name == wanted || own_name(name) == Some(wanted));
+    let is_given = |wanted: &str| members.iter().any(|(name, _)| name == wanted);
     names(own.get("required")).any(|required| !is_given(required))
 }
 

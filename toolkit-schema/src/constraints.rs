@@ -1,21 +1,10 @@
 //! Adds constraints to schemas.
 
+use crate::marks::AUTHORED;
 use crate::number::Decimal;
 use crate::types::types;
 use schemars::Schema;
 use serde_json::{Map, Value};
-
-/// A temporary keyword that marks an `enum` added as a constraint. It distinguishes this `enum` from the variants of a
-/// Rust enum.
-///
-/// `tidy` removes this keyword.
-pub(crate) const ONE_OF: &str = "x-one-of";
-
-/// A temporary keyword that marks the `enum` of a Rust enum. Deserialization into the Rust enum refuses all other
-/// values.
-///
-/// `tidy` removes this keyword.
-pub(crate) const VARIANTS: &str = "x-toolkit-variants";
 
 /// A number usable as a bound in a schema: any primitive integer or float, or a JSON value.
 ///
@@ -131,7 +120,7 @@ impl<'a> Constraints<'a> {
     /// Sets the allowed values.
     pub fn one_of<T: Into<Value>>(&mut self, values: impl IntoIterator<Item = T>) {
         self.set("enum", values.into_iter().map(Into::into).collect::<Vec<Value>>());
-        self.set(ONE_OF, true);
+        self.set(AUTHORED, true);
     }
 
     /// Sets examples of valid values.

@@ -1,40 +1,32 @@
 //! The defaults in generated schemas: each must be a valid argument.
 
-use crate::check::{Scope, check_text};
-use crate::coerce::coerce;
+use crate::check::{Checks, Origin};
+use crate::coerce::coerced;
 use crate::fault::Fault;
-use crate::keyword::{each_subschema, subschemas};
-use crate::properties::mark_exact;
-use crate::reference::{SchemaRef, escape};
+use crate::json::Json;
+use crate::marks::{Notes, mark_faulty};
 use serde_json::{Map, Value};
-
-/// The internal keyword for a default that cannot be published. The value of the keyword is the reason.
-const FAULTY: &str = "x-toolkit-default";
 
 /// The reason for a default of `null` that a number refuses. Serde writes `null` for such numbers.
 const NOT_A_NUMBER: &str = "it is `null` in JSON, which the type does not accept; NaN and infinity cannot be \
     published, and the schema of an `Option` is `#[schemars(with = \"Option<…>\")]`";
 
 /// Sets the default in a schema. Without a default in `Ok`, nothing is published; the message in `Err` makes
-/// the schema [faulty](strip_faulty_default).
+/// the schema faulty.
 pub fn set_default(keywords: &mut Map<String, Value>, default: Result<Option<Value>, String>) {
     match default {
         Ok(Some(default)) => drop(keywords.insert("default".to_owned(), default)),
         Ok(None) => {}
-        Err(reason) => {
-            keywords.shift_remove("default");
-            keywords.insert(FAULTY.to_owned(), reason.into());
-        }
+        Err(reason) => mark_faulty(keywords, reason),
     }
 }
 
-/// Removes a default of `null` that the schema does not accept. A number then makes the schema
-/// [faulty](strip_faulty_default). For other types, the default is `None` of an `Option` with the schema of another
+/// Removes a default of `null` that the schema does not accept. A number then makes the schema faulty. For other types, the default is `None` of an `Option` with the schema of another
 /// type, and means the same as no default.
 pub fn check_null_default(keywords: &mut Map<String, Value>) {
     if keywords.get("default") == Some(&Value::Null) {
         let schema = Value::Object(keywords.clone());
-        if !check_text(SchemaRef::from(&schema), "null", Scope::Validator).is_empty() {
+        if !Checks::foreign(&schema).violations_in_text(&schema, "null").is_empty() {
             let is_number = matches!(schema["type"].as_str(), Some("number" | "integer"));
             keywords.shift_remove("default");
             set_default(keywords, if is_number { Err(NOT_A_NUMBER.to_owned()) } else { Ok(None) });
@@ -42,57 +34,56 @@ pub fn check_null_default(keywords: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the first default in a generated schema that is no valid argument, and removes all marks of such
-/// defaults. If there is none, also removes members inside of the defaults that are `null`, if their schema refuses
-/// `null` and they may be left out.
+/// Returns the first default in a schema that is no valid argument. `places` are the places of all defaults in `root`.
 ///
-/// A default of `null` is valid here: [`check_null_default`] is called before optional properties lose their
-/// `null`.
-pub fn strip_faulty_default(root: &mut Value) -> Option<Fault> {
+/// Also removes members inside of the defaults that are `null`, if their schema refuses `null` and they may be left out.
+pub(crate) fn check_defaults(root: &mut Value, notes: &Notes, places: &[String]) -> Option<Fault> {
     let mut plain = Vec::new();
-    let found = faulty(root, root, "#", &mut plain);
-    each_subschema(root, &mut |keywords| drop(keywords.shift_remove(FAULTY)));
-    for (path, default) in plain {
-        if let Some(published) = root.pointer_mut(path.trim_start_matches('#')) {
+    let mut found = None;
+    {
+        let checks = Checks { origin: Origin::RustType, placed: notes.place(root), ..Checks::foreign(root) };
+        let given = places.iter().filter_map(|place| Some((place, root.pointer(place)?)));
+        for (place, schema) in given {
+            let Some(default) = schema.get("default") else { continue };
+            let text = default.to_string();
+            let violations = checks.violations_in_text(schema, &text);
+            let reasons = violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            if !violations.is_empty() && found.is_none() {
+                found = Some((
+                    format!("#{place}/default"),
+                    format!("the default is no valid argument: {reasons}"),
+                ));
+            }
+            if text.contains("null")
+                && let Ok(value) = Json::parse(&text)
+                && let Some(coerced) = coerced(&checks, schema, &value)
+            {
+                plain.push((format!("{place}/default"), coerced));
+            }
+        }
+    }
+    for (place, default) in plain {
+        if let (Some(published), Ok(default)) = (root.pointer_mut(&place), serde_json::from_str(&default)) {
             *published = default;
         }
     }
     found
 }
 
-/// Returns the first faulty default. Adds each default that must lose members to `plain`, with its path.
-fn faulty(root: &Value, schema: &Value, path: &str, plain: &mut Vec<(String, Value)>) -> Option<Fault> {
-    let marked = schema.get(FAULTY).and_then(Value::as_str).map(str::to_owned);
-    let reason = marked.or_else(|| {
-        let default = schema.get("default").filter(|default| !default.is_null())?;
-        let text = default.to_string();
-        let mut schema = schema.clone();
-        mark_exact(&mut schema);
-        // In this scope, `null` for an optional member means the same as leaving it out.
-        let found = check_text(SchemaRef::new(root, &schema), &text, Scope::Constraints);
-        let mut default = default.clone();
-        if text.contains("null") && coerce(SchemaRef::new(root, &schema), &mut default) {
-            plain.push((format!("{path}/default"), default));
-        }
-        (!found.is_empty()).then(|| found.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
-    });
-    let fault = |reason| (format!("{path}/default"), format!("the default is no valid argument: {reason}"));
-    reason.map(fault).or_else(|| {
-        subschemas(schema).find_map(|inside| {
-            let key = inside.key.map_or_else(String::new, |key| format!("/{}", escape(&key)));
-            faulty(root, inside.schema, &format!("{path}/{}{key}", inside.keyword), plain)
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::marks::take_notes;
     use serde_json::json;
 
     /// Returns the path and the message of the first faulty default.
     fn fault_of(mut schema: Value) -> Option<Fault> {
-        strip_faulty_default(&mut schema)
+        taken(&mut schema)
+    }
+
+    fn taken(schema: &mut Value) -> Option<Fault> {
+        let found = take_notes(schema);
+        found.fault.or_else(|| check_defaults(schema, &found.notes, &found.defaults))
     }
 
     #[test]
@@ -146,7 +137,7 @@ mod tests {
             json!({"properties": {"a/b": of_type, "list": in_list}, "$defs": {"A": inner}})
         };
         let mut schema = with(&given);
-        assert_eq!(strip_faulty_default(&mut schema), None);
+        assert_eq!(taken(&mut schema), None);
         assert_eq!(schema, with(&plain));
     }
 
@@ -154,7 +145,7 @@ mod tests {
     fn a_reason_in_place_of_a_default_is_a_fault_and_is_never_published() {
         let mut schema = json!({"type": "integer", "default": 1});
         set_default(schema.as_object_mut().unwrap(), Err("too odd".to_owned()));
-        let fault = strip_faulty_default(&mut schema);
+        let fault = taken(&mut schema);
         assert_eq!(fault, Some(("#/default".into(), "the default is no valid argument: too odd".into())));
         assert_eq!(schema, json!({"type": "integer"}));
     }
@@ -172,7 +163,7 @@ mod tests {
             check_null_default(checked.as_object_mut().unwrap());
             let is_published = checked.get("default").is_some();
             assert_eq!(is_published, is_valid && schema["type"] != "string", "{schema}");
-            assert_eq!(strip_faulty_default(&mut checked).is_none(), is_valid, "{schema}");
+            assert_eq!(taken(&mut checked).is_none(), is_valid, "{schema}");
         }
     }
 }

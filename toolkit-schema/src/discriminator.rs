@@ -3,7 +3,6 @@
 
 use crate::bounds::is_equal;
 use crate::json::Json;
-use crate::properties::property;
 use crate::reference::resolve;
 use crate::types::{names, types};
 use serde_json::Value;
@@ -77,13 +76,10 @@ pub(crate) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a 
     }
 }
 
-/// Returns whether `value` has the [only member](only_member()) of a branch, by its name or an alias. Returns `true` if
-/// the branch has no such member.
+/// Returns whether `value` has the [only member](only_member()) of a branch. Returns `true` if the branch has no such
+/// member.
 pub(crate) fn has_only_member(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
-    let Some(name) = only_member(root, branch).filter(|name| value.get(name).is_none()) else { return true };
-    let properties = resolve(root, branch).and_then(|own| own.get("properties")?.as_object());
-    let own_name = |given: &str| property(properties?, given).map(|(own, _)| own);
-    value.members().into_iter().flatten().any(|(given, _)| own_name(given).is_some_and(|own| own == name))
+    only_member(root, branch).is_none_or(|name| value.get(name).is_some())
 }
 
 /// Returns whether the tag of `branch` has another value in `value`, or is missing although required.

@@ -21,50 +21,27 @@ const LONGEST: usize = 32;
 /// The message for a schema that is nested too deep or has too long a chain of schemas for the same value.
 pub(crate) const TOO_DEEP: &str = "the schema is nested too deep; use at most 128 levels, and at most 32 of `allOf`, `anyOf` or `$ref` in a row";
 
-/// The internal keyword to mark a schema as unusable. The value of the keyword is the path of the fault inside
-/// of the schema, and the message.
-const UNUSABLE: &str = "x-toolkit-unusable";
-
 /// A mistake in a schema: the position, such as `#/properties/city/type`, and a description.
 pub type Fault = (String, String);
 
 /// Returns the first fault of a schema, such as an invalid regular expression.
 ///
-/// With such a fault, values cannot be [checked](crate::check::check) completely.
+/// With such a fault, values cannot be checked completely. In a foreign schema, its owner checks what only validators of
+/// other languages know: patterns with look-around, and references by anchors.
 #[must_use]
-pub fn fault(schema: &Value) -> Option<Fault> {
+pub(crate) fn fault(schema: &Value, is_foreign: bool) -> Option<Fault> {
     if is_too_deep(schema) {
         return Some(("#".to_owned(), TOO_DEEP.to_owned()));
     }
     let mut found = Vec::new();
     malformed(schema, "#", &|keyword, value| is_constraint(keyword, value), &mut found);
-    found.into_iter().next().or_else(|| unchecked(schema, schema, "#"))
+    found.into_iter().next().or_else(|| unchecked(schema, schema, "#", is_foreign))
 }
 
-/// Marks a schema as unusable, because of a fault. The path of the fault begins with `#`, the schema itself.
-pub fn mark_unusable(schema: &mut Value, (path, message): Fault) {
-    if let Value::Object(keywords) = schema {
-        keywords.insert(UNUSABLE.to_owned(), vec![path, message].into());
-    }
-}
-
-/// Removes the marks that [`mark_unusable`] added to an object schema and its properties. Returns the first mark as a
-/// fault.
-pub fn strip_unusable(schema: &mut Value) -> Option<Fault> {
-    let mut found = strip_mark(schema, "#");
-    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
-    for (name, property) in properties.into_iter().flatten() {
-        let mark = strip_mark(property, &format!("#/properties/{}", escape(name)));
-        found = found.or(mark);
-    }
-    found
-}
-
-/// Removes the mark of one schema, which is at `path`, and returns it as a fault.
-fn strip_mark(schema: &mut Value, path: &str) -> Option<Fault> {
-    let mark = schema.as_object_mut()?.shift_remove(UNUSABLE)?;
-    let [inside, message] = mark.as_array()?.as_slice() else { return None };
-    Some((format!("{path}{}", inside.as_str()?.strip_prefix('#')?), message.as_str()?.to_owned()))
+/// Returns whether a pattern has parts that only the validators of other languages know. The owner of a foreign schema
+/// checks such a pattern.
+fn needs_validator(pattern: &str) -> bool {
+    ["(?=", "(?!", "(?<", "\\p{", "\\P{", "\\u", "\\c"].iter().any(|part| pattern.contains(part))
 }
 
 fn is_constraint(keyword: Keyword, value: &Value) -> bool {
@@ -109,11 +86,12 @@ pub(crate) fn malformed(
 
 /// Returns a fault for the first reference without a usable target, or the first pattern that cannot be
 /// compiled.
-fn unchecked(root: &Value, schema: &Value, path: &str) -> Option<Fault> {
+fn unchecked(root: &Value, schema: &Value, path: &str, is_foreign: bool) -> Option<Fault> {
     let at = |keyword: &str| format!("{path}/{keyword}");
     if let Some(reference) = schema.get("$ref") {
         let reference = reference.as_str().unwrap_or_default();
-        if resolve(root, schema).is_none() {
+        let is_anchor = is_foreign && reference.strip_prefix('#').is_some_and(|rest| !rest.starts_with('/'));
+        if !is_anchor && resolve(root, schema).is_none() {
             let message = match target(root, reference) {
                 Some(_) => "more references in a row than can be followed".to_owned(),
                 None => format!("there is no `{}`", shorten(reference)),
@@ -124,7 +102,8 @@ fn unchecked(root: &Value, schema: &Value, path: &str) -> Option<Fault> {
     let named = schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
     let names = named.map(|(pattern, _)| ("patternProperties", pattern.as_str()));
     let own = schema.get("pattern").and_then(Value::as_str).map(|pattern| ("pattern", pattern));
-    if let Some((keyword, pattern)) = own.into_iter().chain(names).find(|(_, pattern)| !compiles(pattern)) {
+    let is_wrong = |pattern: &str| !(compiles(pattern) || is_foreign && needs_validator(pattern));
+    if let Some((keyword, pattern)) = own.into_iter().chain(names).find(|(_, pattern)| is_wrong(pattern)) {
         let message = format!(
             "arguments cannot be checked against the pattern `{pattern}`; write it shorter and without look-around \
              and classes of Unicode, or turn on the feature `jsonschema`"
@@ -133,7 +112,7 @@ fn unchecked(root: &Value, schema: &Value, path: &str) -> Option<Fault> {
     }
     subschemas(schema).find_map(|inside| {
         let key = inside.key.map_or_else(String::new, |key| format!("/{}", escape(&key)));
-        unchecked(root, inside.schema, &format!("{path}/{}{key}", inside.keyword))
+        unchecked(root, inside.schema, &format!("{path}/{}{key}", inside.keyword), is_foreign)
     })
 }
 
@@ -227,7 +206,7 @@ mod tests {
             (json!({"additionalProperties": 1}), "#/additionalProperties"),
             (json!({"format": 1}), "#/format"),
         ] {
-            assert_eq!(fault(&schema).map(|(path, _)| path).as_deref(), Some(path), "{schema}");
+            assert_eq!(fault(&schema, false).map(|(path, _)| path).as_deref(), Some(path), "{schema}");
         }
         for schema in [
             json!({"enum": []}),
@@ -237,7 +216,7 @@ mod tests {
             json!({"properties": {"$ref": {"type": "string"}}}),
             json!(true),
         ] {
-            assert_eq!(fault(&schema), None, "{schema}");
+            assert_eq!(fault(&schema, false), None, "{schema}");
         }
     }
 

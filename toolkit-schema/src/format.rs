@@ -24,11 +24,6 @@ fn find(format: &str) -> Option<&'static (&'static str, Check, &'static str)> {
     FORMATS.iter().find(|(name, _, _)| *name == format)
 }
 
-/// Returns whether `format` is supported. Strings in other formats are not checked.
-pub(crate) fn is_known(format: &str) -> bool {
-    find(format).is_some()
-}
-
 /// Returns whether `text` is valid in the format called `format`. Returns `true` for an unknown format.
 pub(crate) fn fits(format: &str, text: &str) -> bool {
     find(format).is_none_or(|(_, check, _)| check(text))

@@ -1,6 +1,6 @@
 //! Generation of schemas from Rust types with the `schemars` crate.
 
-use crate::own::strip_aliases;
+use crate::marks::take_notes;
 use crate::tidy::{tidy_arguments, tidy_output};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -22,7 +22,7 @@ use std::borrow::Cow;
 #[must_use]
 pub fn schema_of<T: JsonSchema>() -> Value {
     let mut schema = argument_schema_of::<T>();
-    strip_aliases(&mut schema);
+    take_notes(&mut schema);
     schema
 }
 

@@ -96,10 +96,12 @@ impl<'a> Json<'a> {
 
     /// Returns whether serde would accept the value for the JSON type called `name`.
     ///
-    /// Serde does not accept `5.0` as an integer.
+    /// Serde does not accept `5.0` and `-0` as integers.
     pub(crate) fn is_of_type(&self, name: &str) -> bool {
         match name {
-            "integer" => matches!(self.kind, Kind::Number) && !self.text.contains(['.', 'e', 'E']),
+            "integer" => {
+                matches!(self.kind, Kind::Number) && !self.text.contains(['.', 'e', 'E']) && self.text != "-0"
+            }
             "number" => matches!(self.kind, Kind::Number),
             "null" | "boolean" | "string" | "array" | "object" => self.type_name() == name,
             _ => true,
@@ -137,13 +139,6 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the byte offset of the first number in this value that becomes `number` when rounded to a double.
-    #[must_use]
-    pub fn offset_of(&self, number: f64) -> Option<usize> {
-        let text = self.number_text(number)?;
-        Some(text.as_ptr().addr() - self.text.as_ptr().addr())
-    }
-
     /// Returns whether a [`serde_json::Value`] can store every number inside this value exactly, and every integer as
     /// an integer.
     #[must_use]
@@ -171,15 +166,6 @@ impl<'a> Json<'a> {
                 && self.text.parse::<u64>().is_err()
                 && rounded.and_then(|rounded| Decimal::parse(&rounded.to_string())) != Some(number)
         })
-    }
-
-    fn number_text(&self, number: f64) -> Option<&'a str> {
-        match &self.kind {
-            Kind::Number => self.text.parse::<f64>().is_ok_and(|own| own == number).then_some(self.text),
-            Kind::Array(items) => items.iter().find_map(|item| item.number_text(number)),
-            Kind::Object(members) => members.iter().find_map(|(_, member)| member.number_text(number)),
-            _ => None,
-        }
     }
 
     /// Appends the value to `written` as compact JSON.

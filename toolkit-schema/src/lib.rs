@@ -6,6 +6,7 @@ mod bounds;
 mod check;
 mod coerce;
 mod constraints;
+mod contract;
 mod default;
 mod describe;
 mod dialect;
@@ -14,23 +15,22 @@ mod discriminator;
 mod disjoint;
 mod effective;
 mod fault;
+mod flatten;
 mod format;
 mod generate;
 mod hash;
 mod json;
 pub mod keyword;
-mod meaning;
+mod marks;
 mod mend;
 mod nearest;
+mod normal;
 mod number;
-mod optional;
-mod own;
 mod pattern;
-mod probe;
+mod plan;
 mod properties;
 mod reference;
-mod sample;
-mod single;
+mod rename;
 mod tidy;
 mod time;
 mod types;
@@ -59,22 +59,14 @@ pub use violation::{Violation, ViolationKind};
 /// Internals for the other crates of toolkit. This module may change in any release.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::bounds::has_constraints;
-    pub use crate::check::{
-        Scope, TOO_COMPLEX, check, missing, repeated_names, repeated_names_in, rounded, roundings,
-    };
-    pub use crate::coerce::{check_decoded, coerced, coerced_except_words, coerced_with_words};
-    pub use crate::default::{check_null_default, set_default, strip_faulty_default};
-    pub use crate::fault::{Fault, fault, mark_unusable, strip_unusable};
+    pub use crate::contract::{Contract, ReadValue, Unpublished};
+    pub use crate::default::{check_null_default, set_default};
+    pub use crate::fault::Fault;
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};
-    pub use crate::meaning::{remove_defaults, use_own_members, use_own_names};
+    pub use crate::marks::mark_lists_of_author;
     pub use crate::mend::object_in;
     pub use crate::number::Decimal;
-    pub use crate::own::{Enforcements, mark_enforced, mark_lists_of_author, strip_aliases, unmark_all};
-    pub use crate::probe::{Difference, difference};
-    pub use crate::properties::{aliases, mark_exact};
-    pub use crate::single::mark_overflowing;
     pub use crate::tidy::{constants_to_enum, remove_description, tidy_arguments, with_notes};
     pub use crate::words::{shorten, shorten_to, value_in_words};
 }

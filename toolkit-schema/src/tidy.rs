@@ -1,12 +1,9 @@
 //! Simplification of generated schemas, for models and providers.
 
-use crate::constraints::{ONE_OF, VARIANTS};
 use crate::default::check_null_default;
+use crate::flatten::open_optional_enums;
 use crate::keyword::{booleans_to_objects, each_subschema};
-use crate::optional::mark_optional;
-use crate::own::strip_marks;
-use crate::own::{NAMES, OF_TYPE, mark_rules, pack_aliases, range_of, unpack_aliases};
-use crate::single::mark_numbers;
+use crate::marks::{AUTHORED, NAMES, mark_number, range_of, strip_marks};
 use crate::time::describe_time;
 use crate::types::{names, types};
 use schemars::Schema;
@@ -40,15 +37,17 @@ pub fn tidy(schema: &mut Value) {
     });
 }
 
-/// Simplifies the schema of a tool's arguments. Before that, marks `f32` numbers, 128-bit integers, and the
-/// ranges and lists of types, because the simplification removes formats. Defaults of `null` are checked
-/// first, because the simplification removes `null` from optional properties.
+/// Simplifies the schema of a tool's arguments. What only formats tell is noted in internal keywords, because the
+/// simplification removes formats. Defaults of `null` are checked first, because the simplification removes `null` from
+/// optional properties.
 pub fn tidy_arguments(schema: &mut Value) {
-    each_subschema(schema, &mut check_null_default);
-    mark_numbers(schema);
-    mark_rules(schema);
-    tidy(schema);
-    each_subschema(schema, &mut mark_optional);
+    booleans_to_objects(schema);
+    each_subschema(schema, &mut |keywords| {
+        check_null_default(keywords);
+        mark_number(keywords);
+        tidy_keywords(keywords);
+        unwrap_optional_properties(keywords);
+    });
 }
 
 /// Simplifies a tool's output schema. Optional properties still allow `null`, because a result may contain it.
@@ -61,13 +60,11 @@ pub(crate) fn tidy_output(schema: &mut Value) {
 }
 
 fn tidy_keywords(schema: &mut Map<String, Value>) {
-    schema.shift_remove(ONE_OF);
-    schema.shift_remove(VARIANTS);
-    unpack_aliases(schema);
     numeric_format_to_bounds(schema);
     merge_constants(schema);
     close_variants(schema);
     describe_time(schema);
+    open_optional_enums(schema);
 }
 
 /// Adds `additionalProperties: false` to the variants of enums such as `Result` and `Bound`.
@@ -122,8 +119,6 @@ fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
 pub fn constants_to_enum(schema: &mut Schema) {
     if let Some(keywords) = schema.as_object_mut() {
         merge_constants(keywords);
-        pack_aliases(keywords);
-        keywords.insert(VARIANTS.to_owned(), true.into());
     }
 }
 
@@ -137,7 +132,7 @@ pub fn remove_description(schema: &mut Schema) {
 fn merge_constants(schema: &mut Map<String, Value>) {
     let keyword = ["oneOf", "anyOf"].into_iter().find(|keyword| schema.contains_key(*keyword));
     let branches = keyword.and_then(|keyword| schema.get(keyword)?.as_array());
-    let Some((keyword, Constants { kind, values, notes, aliases })) =
+    let Some((keyword, Constants { kind, values, notes, aliases, is_authored })) =
         keyword.zip(branches.and_then(|branches| constants(branches)))
     else {
         return;
@@ -150,6 +145,9 @@ fn merge_constants(schema: &mut Map<String, Value>) {
     schema.insert("enum".to_owned(), values.into());
     if !aliases.is_empty() {
         schema.insert(NAMES.to_owned(), aliases.into());
+    }
+    if is_authored {
+        schema.insert(AUTHORED.to_owned(), true.into());
     }
     if !notes.is_empty() {
         let own = schema.get("description").and_then(Value::as_str);
@@ -167,6 +165,8 @@ struct Constants {
     notes: Vec<String>,
     /// The values by their aliases.
     aliases: Map<String, Value>,
+    /// Whether the author of a parameter has added the values.
+    is_authored: bool,
 }
 
 /// Returns the branches of a union of constants in one list.
@@ -177,7 +177,7 @@ fn constants(branches: &[Value]) -> Option<Constants> {
     let (mut values, mut notes, mut aliases) = (Vec::new(), Vec::new(), Map::new());
     for branch in branches {
         let known = |keyword: &String| {
-            matches!(keyword.as_str(), "type" | "const" | "enum" | "description" | OF_TYPE | NAMES)
+            matches!(keyword.as_str(), "type" | "const" | "enum" | "description" | AUTHORED | NAMES)
         };
         if branch.get("type") != Some(kind) || !branch.as_object()?.keys().all(known) {
             return None;
@@ -195,7 +195,8 @@ fn constants(branches: &[Value]) -> Option<Constants> {
             _ => return None,
         }
     }
-    Some(Constants { kind: kind.clone(), values, notes, aliases })
+    let is_authored = branches.iter().any(|branch| branch.get(AUTHORED).is_some());
+    Some(Constants { kind: kind.clone(), values, notes, aliases, is_authored })
 }
 
 /// Removes `null` from optional properties, because the model can leave out such a property instead.

@@ -1,6 +1,6 @@
 //! The keyword `type`, and the types of JSON values.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Returns the type names in the value of `type`. The value may be a single name or a list.
 pub(crate) fn types(keyword: Option<&Value>) -> impl Iterator<Item = &str> + Clone {
@@ -41,11 +41,4 @@ pub(crate) fn overlap(one: &str, other: &str) -> bool {
 /// Returns whether every value of the type `other` is also of the type `name`, as `number` includes `integer`.
 pub(crate) fn includes(name: &str, other: &str) -> bool {
     name == other || (name == "number" && other == "integer")
-}
-
-/// Returns the properties of an object schema. Returns `None` if the schema has no `properties`, or if `type` lacks
-/// `object` or includes `array`.
-pub(crate) fn fields(schema: &Value) -> Option<&Map<String, Value>> {
-    let takes = |wanted: &str| types(schema.get("type")).any(|name| name == wanted);
-    schema.get("properties")?.as_object().filter(|_| takes("object") && !takes("array"))
 }

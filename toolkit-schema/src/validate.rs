@@ -3,7 +3,7 @@
 //! Only the crate's validator decides whether a value is valid. The messages come from
 //! [`violations`](crate::violations), or from the validator if that function finds nothing.
 
-use crate::check::{DEEPEST_VALUE, Scope, TOO_COMPLEX, check_text};
+use crate::check::{Checks, DEEPEST_VALUE, TOO_COMPLEX};
 use crate::fault::{TOO_DEEP, is_too_deep, malformed, nests_deeper};
 use crate::reference::escape;
 use crate::violation::{Violation, ViolationKind};
@@ -88,7 +88,7 @@ impl CompiledSchema {
         if self.validator.is_valid(value) {
             return Vec::new();
         }
-        let found = check_text((&self.schema).into(), &value.to_string(), Scope::Validator);
+        let found = Checks::foreign(&self.schema).violations_in_text(&self.schema, &value.to_string());
         if found.is_empty() { self.found_by_validator(value) } else { found }
     }
 

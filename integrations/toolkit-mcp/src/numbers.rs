@@ -1,36 +1,38 @@
 //! Numbers that a JSON value cannot hold: integers beyond 64 bits, NaN and infinity.
 
-use serde_json::{Value, json};
-use toolkit_core::schema::{each_subschema, violations};
+use serde_json::{Map, Value, json};
+use toolkit_core::schema::{Violation, each_subschema, violations};
 
-/// The ends of the range of integers in a value: beyond them, a number is rounded.
-const LEAST: f64 = -9_223_372_036_854_775_808.0;
-const END: f64 = 18_446_744_073_709_551_616.0;
-
-/// Returns whether a value fits a schema, or breaks it only by such numbers: the value has a rounded number in place of
-/// an integer beyond 64 bits, and `null` in place of NaN and infinity.
-pub(crate) fn fits_except_numbers(schema: &Value, value: &Value) -> bool {
-    let mut schema = schema.clone();
-    each_subschema(&mut schema, &mut |keywords| {
-        if let Some(kind) = keywords.get_mut("type").filter(|kind| *kind == "number") {
-            *kind = json!(["number", "null"]);
+/// Returns whether a value that fits a schema holds all numbers exactly: it has no rounded number in place of an integer
+/// beyond 64 bits, and no `null` in place of NaN or infinity.
+///
+/// # Errors
+/// The first violation of the schema, apart from such numbers.
+pub(crate) fn is_exact(schema: &Value, value: &Value) -> Result<bool, Violation> {
+    let with_range = with_types(schema, "integer", |keywords| {
+        if let Value::Array(parts) = keywords.entry("allOf").or_insert_with(|| json!([])) {
+            parts.push(json!({"minimum": i64::MIN, "maximum": u64::MAX}));
         }
     });
-    violations(&schema, &within_range(value)).is_empty()
+    if violations(&with_range, value).is_empty() {
+        return Ok(true);
+    }
+    let with_null = with_types(schema, "number", |keywords| {
+        keywords.insert("type".to_owned(), json!(["number", "null"]));
+    });
+    if violations(&with_null, value).is_empty() {
+        return Ok(false);
+    }
+    violations(schema, value).into_iter().next().map_or(Ok(false), Err)
 }
 
-/// Returns the value with the nearest integer of 64 bits in place of each rounded number.
-fn within_range(value: &Value) -> Value {
-    match value {
-        Value::Number(number) => match number.as_f64() {
-            Some(double) if number.is_f64() && double >= END => u64::MAX.into(),
-            Some(double) if number.is_f64() && double <= LEAST => i64::MIN.into(),
-            _ => value.clone(),
-        },
-        Value::Array(items) => items.iter().map(within_range).collect(),
-        Value::Object(members) => {
-            members.iter().map(|(name, member)| (name.clone(), within_range(member))).collect()
+/// Returns a schema with a change in every part of the type called `name`.
+fn with_types(schema: &Value, name: &str, change: impl Fn(&mut Map<String, Value>)) -> Value {
+    let mut schema = schema.clone();
+    each_subschema(&mut schema, &mut |keywords| {
+        if keywords.get("type").is_some_and(|kind| kind == name) {
+            change(keywords);
         }
-        _ => value.clone(),
-    }
+    });
+    schema
 }

@@ -4,10 +4,9 @@ use std::sync::{Arc, Mutex};
 use tokio::runtime::Runtime;
 use toolkit::middleware::{Next, ToolRequest};
 use toolkit::prelude::*;
-use toolkit::serde_json::Value;
 
 /// What middleware reads of a call: the arguments, and their canonical form.
-type Read = (Value, Option<String>);
+type Read = (String, Option<String>);
 
 /// Reads the arguments of calls as middleware does, and decodes them as the tool does.
 pub(super) struct Reader<'a> {
@@ -21,32 +20,34 @@ impl<'a> Reader<'a> {
     pub(super) fn new(tool: Arc<dyn Tool>, runtime: &'a Runtime) -> Self {
         let read: Arc<Mutex<Option<Read>>> = Arc::default();
         let written = read.clone();
-        let middleware = move |request: ToolRequest, _: Next| {
+        let middleware = move |request: ToolRequest, next: Next| {
             let canonical = request.canonical_arguments().map(str::to_owned);
-            let value = request.arguments_value().ok().cloned();
-            *written.lock().expect("no panic") = value.map(|value| (value, canonical));
-            std::future::ready(Ok(ToolOutput::text("")))
+            *written.lock().expect("no panic") = request.arguments_json().ok().map(|json| (json, canonical));
+            next.run(request)
         };
         let registry = ToolRegistry::from_tools([tool.clone()]).expect("one tool");
         let dispatcher = Dispatcher::new(registry).expect("one tool").with_middleware(middleware);
         Self { tool, dispatcher, read, runtime }
     }
 
-    /// Returns what middleware reads, or `None` if it cannot read the arguments.
-    pub(super) fn read(&self, text: &str) -> Option<Read> {
+    /// Calls the tool through a rule that reads the arguments. Returns what the rule has read, and the outcome.
+    pub(super) fn ruled(&self, text: &str) -> (Option<String>, Result<String, ToolError>) {
         let call = ToolCall::new("1", self.tool.definition().name.as_str(), text);
-        self.runtime.block_on(self.dispatcher.dispatch([call]));
-        self.read.lock().expect("no panic").take()
+        let mut results = self.runtime.block_on(self.dispatcher.dispatch([call]));
+        let outcome = results.remove(0).outcome.map(|output| output.to_text().into_owned());
+        (self.read.lock().expect("no panic").take().map(|(json, _)| json), outcome)
     }
 
     pub(super) fn canonical(&self, text: &str) -> Option<String> {
-        self.read(text)?.1
+        let call = ToolCall::new("1", self.tool.definition().name.as_str(), text);
+        self.runtime.block_on(self.dispatcher.dispatch([call]));
+        self.read.lock().expect("no panic").take()?.1
     }
 
-    /// Returns what the tool decodes, or `None` if it refuses the arguments.
-    pub(super) fn decoded(&self, text: &str) -> Option<String> {
+    /// Returns what the tool decodes without any rule.
+    pub(super) fn decoded(&self, text: &str) -> Result<String, ToolError> {
         let context = ToolContext::new(self.tool.definition().name.clone());
         let outcome = self.tool.call(text, &context).try_ready().expect("the tool is synchronous");
-        outcome.ok().map(|output| output.to_text().into_owned())
+        outcome.map(|output| output.to_text().into_owned())
     }
 }

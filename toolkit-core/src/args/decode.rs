@@ -1,10 +1,12 @@
 //! The fast path of decoding: one pass over the JSON text, with each value parsed directly into its slot.
 
-use super::explain;
-use super::options::DecodeOptions;
 use super::param::{Param, fill_absent};
+use super::read::{ArgumentRules, read_arguments, refused_by_type};
 use super::slot::Fill;
 use crate::error::ToolError;
+use crate::schema::__private::members_of;
+use serde::de::Error as _;
+use serde_json::Error;
 
 /// The maximum number of parameters for the fast path, which marks decoded parameters in a bit set of this size.
 const MARKS: usize = 64;
@@ -20,22 +22,58 @@ const MARKS: usize = 64;
 pub(crate) fn decode(
     text: &str,
     params: &[Param<'_>],
-    options: &DecodeOptions<'_>,
+    rules: &ArgumentRules<'_>,
     slots: &mut [&mut dyn Fill],
 ) -> Result<(), ToolError> {
-    match decode_directly(text, params, options, slots) {
+    match decode_directly(text, params, rules, slots) {
         Some(()) => Ok(()),
-        None => explain::decode(text, params, options, slots),
+        None => decode_read(text, params, rules, slots),
+    }
+}
+
+/// Reads the arguments by the contract, and decodes the result into `slots`.
+#[cold]
+fn decode_read(
+    text: &str,
+    params: &[Param<'_>],
+    rules: &ArgumentRules<'_>,
+    slots: &mut [&mut dyn Fill],
+) -> Result<(), ToolError> {
+    let object = read_arguments(text, rules)?;
+    for (param, slot) in params.iter().zip(slots.iter_mut()) {
+        fill_absent(param, *slot);
+    }
+    let mut refused = Vec::new();
+    for (name, value) in members_of(&object).unwrap_or_default() {
+        let Some(index) = params.iter().position(|param| param.name == name) else { continue };
+        let (Some(param), Some(slot)) = (params.get(index), slots.get_mut(index)) else { continue };
+        match fill_whole(value.get(), &mut **slot) {
+            // An optional argument may be sent as `null` instead of being omitted.
+            Err(_) if value.get() == "null" && !param.required => {}
+            Err(error) => refused.push(refused_by_type(&name, value.get(), &error)),
+            Ok(()) => {}
+        }
+    }
+    if refused.is_empty() { Ok(()) } else { Err(ToolError::invalid_arguments(refused)) }
+}
+
+/// Fills the slot from `text`, and refuses trailing characters.
+///
+/// [`Fill::fill`] alone may read only the beginning of a longer number.
+fn fill_whole(text: &str, slot: &mut dyn Fill) -> Result<(), Error> {
+    match slot.fill(text)? {
+        taken if taken == text.len() => Ok(()),
+        _ => Err(Error::custom("invalid value")),
     }
 }
 
 /// Decodes `text` into `slots` in one pass. Returns `None` at the first fault.
 ///
-/// After `None`, the caller calls [`explain::decode`], which reads `text` again from the start.
+/// After `None`, the caller calls [`decode_read`], which reads `text` again from the start.
 fn decode_directly(
     text: &str,
     params: &[Param<'_>],
-    options: &DecodeOptions<'_>,
+    rules: &ArgumentRules<'_>,
     slots: &mut [&mut dyn Fill],
 ) -> Option<()> {
     if params.len() > MARKS {
@@ -59,9 +97,7 @@ fn decode_directly(
             cursor.expect(b':')?;
             let value = cursor.rest()?;
             let taken = slots.get_mut(index)?.fill(value).ok()?;
-            if options.is_constrained(index)
-                && !explain::conforms(params.get(index)?, value.get(..taken)?, options)
-            {
+            if !rules.contract.accepts_member(index, value.get(..taken)?) {
                 return None;
             }
             cursor.at += taken;

@@ -64,7 +64,10 @@ fn read_members(text: &str) -> Result<Members<'_>, ToolError> {
 /// Returns the error for arguments that are not JSON. For frequent mistakes, the message contains advice.
 pub(crate) fn not_json(text: &str, error: &Error) -> ToolError {
     let advice = advice(text, error).map_or(String::new(), |advice| format!("; {advice}"));
-    ToolError::invalid_json(format_args!("{}{advice}; the arguments must be one JSON object", said(error)))
+    ToolError::invalid_json(format_args!(
+        "{}{advice}; the arguments must be one JSON object",
+        message_of(error)
+    ))
 }
 
 /// Returns the advice for a syntax error, by the text around it.
@@ -105,7 +108,7 @@ fn is_object(text: &str) -> bool {
 
 /// Returns the message of a `serde_json` error. Wording about lone surrogates is replaced by advice for the
 /// model.
-pub(super) fn said(error: &Error) -> String {
+pub(super) fn message_of(error: &Error) -> String {
     let lone_surrogate = ["unexpected end of hex escape", "lone leading surrogate in hex escape"];
     let advice = "write the character itself, not half of a surrogate pair";
     lone_surrogate.iter().fold(error.to_string(), |text, theirs| text.replace(theirs, advice))
@@ -114,26 +117,4 @@ pub(super) fn said(error: &Error) -> String {
 pub(crate) fn not_an_object(text: &str) -> ToolError {
     let message = format!("the arguments must be a JSON object, got {}", value_in_words(text.trim()));
     ToolError::invalid_arguments(vec![Violation::new("", ViolationKind::NotAnObject, message)])
-}
-
-/// Replaces what a deserialization message says about Rust types by what the caller can do: the name of an integer type
-/// by the range of accepted numbers, for example.
-pub(super) fn in_words_of_schemas(said: &str) -> String {
-    // Of the tools that build, only one with an adjacently tagged enum has this problem.
-    if said.ends_with("128 is not supported") {
-        return "the member that names the variant must come first".to_owned();
-    }
-    let Some((before, expected)) = said.rsplit_once("expected ") else { return said.to_owned() };
-    let range = match expected {
-        "i8" => format!("{} to {}", i8::MIN, i8::MAX),
-        "i16" => format!("{} to {}", i16::MIN, i16::MAX),
-        "i32" => format!("{} to {}", i32::MIN, i32::MAX),
-        "i64" | "isize" => format!("{} to {}", i64::MIN, i64::MAX),
-        "u8" => format!("0 to {}", u8::MAX),
-        "u16" => format!("0 to {}", u16::MAX),
-        "u32" => format!("0 to {}", u32::MAX),
-        "u64" | "usize" => format!("0 to {}", u64::MAX),
-        _ => return said.to_owned(),
-    };
-    format!("{before}expected integer from {range}")
 }

@@ -1,11 +1,8 @@
 //! Parameters of a tool: the specification in generated code, and the schema.
 
-use super::compared::{Decode, decode_only, mark_differences, mark_faulty_default};
 use super::default::DefaultJson;
 use super::slot::{Fill, SharedParams, ToolParams};
-use crate::schema::__private::{
-    SchemaBuilder, check_null_default, has_constraints, set_default, tidy_arguments, unmark_all, with_notes,
-};
+use crate::schema::__private::{SchemaBuilder, check_null_default, set_default, tidy_arguments, with_notes};
 use crate::schema::Constraints;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
@@ -46,8 +43,6 @@ pub struct ParamSchema {
     optional: bool,
     /// The schema of the type. For an `Option<T>`, this is the schema of `T`.
     schema: Schema,
-    /// Checks whether a JSON text decodes as the type.
-    decode: Decode,
 }
 
 impl ParamSpec {
@@ -74,16 +69,9 @@ pub(crate) struct Param<'a> {
     pub(super) required: bool,
     /// Whether the parameter is `None` if the argument is absent.
     absent_is_none: bool,
-    /// Whether `null` makes the parameter `None`, as an absent argument does.
-    none_if_null: bool,
 }
 
 impl<'a> Param<'a> {
-    /// Returns whether `null` makes the parameter `None`, as an absent argument does.
-    pub(crate) fn none_if_null(&self) -> bool {
-        self.none_if_null
-    }
-
     /// Returns the aliases: further names accepted from the model.
     pub(crate) fn aliases(&self) -> &'a [&'a str] {
         self.aliases
@@ -96,34 +84,24 @@ impl<'a> Param<'a> {
     }
 }
 
-/// Returns the object schema of the parameters. For each parameter, also returns the data for decoding, and
-/// whether the schema constrains values more than the type does.
-pub(crate) fn parameters_schema(
-    specs: &[ParamSpec],
-    refuse_unknown: bool,
-) -> (Value, Vec<Param<'static>>, Vec<bool>) {
+/// Returns the object schema of the parameters, with internal keywords, and the data for decoding each parameter.
+pub(crate) fn parameters_schema(specs: &[ParamSpec]) -> (Value, Vec<Param<'static>>) {
     let mut builder = SchemaBuilder::default();
     let mut properties = Map::new();
     let mut params = Vec::with_capacity(specs.len());
-    let mut constrained = Vec::with_capacity(specs.len());
-    let mut decoders = Vec::with_capacity(specs.len());
     for spec in specs {
-        let ParamSchema { optional, schema, decode } = (spec.schema)(builder.generator());
-        decoders.push(decode);
+        let ParamSchema { optional, schema } = (spec.schema)(builder.generator());
         let default = spec.default().map(|default| default());
         params.push(Param {
             name: spec.name,
             aliases: spec.aliases(),
             required: !optional && default.is_none(),
             absent_is_none: optional && default.is_none(),
-            none_if_null: optional && default.as_ref().is_none_or(is_null),
         });
         let mut schema = schema.to_value();
         if let (Some(constrain), Value::Object(schema)) = (spec.constrain(), &mut schema) {
             constrain(&mut Constraints::new(schema));
         }
-        // The schema `true` allows any value, so the value may contain an object with repeated names.
-        constrained.push(schema == Value::Bool(true));
         tidy_arguments(&mut schema);
         properties.insert(spec.name.to_owned(), decorated(schema, spec, default, optional));
     }
@@ -134,24 +112,8 @@ pub(crate) fn parameters_schema(
     if !required.is_empty() {
         root.insert("required".to_owned(), required.into());
     }
-    if refuse_unknown {
-        root.insert("additionalProperties".to_owned(), false.into());
-    }
     builder.add_definitions(&mut root);
-    let mut root = Value::Object(root);
-    mark_faulty_default(&mut root);
-    let types: Vec<_> =
-        params.iter().zip(decoders).map(|(param, decode)| (Some(param.name), decode)).collect();
-    for (constrained, differs) in constrained.iter_mut().zip(mark_differences(&mut root, &types)) {
-        *constrained |= differs;
-    }
-    let mut definitions = root.get("$defs").and_then(Value::as_object).into_iter().flat_map(Map::values);
-    let in_recursion = definitions.any(has_constraints);
-    constrained.iter_mut().for_each(|constrained| *constrained |= in_recursion);
-    if !constrained.contains(&true) {
-        unmark_all(&mut root);
-    }
-    (root, params, constrained)
+    (root.into(), params)
 }
 
 fn is_null(default: &DefaultJson) -> bool {
@@ -219,7 +181,7 @@ impl<T> ParamType<Option<T>> {
     where
         T: ToolParams,
     {
-        ParamSchema { optional: true, schema: generator.subschema_for::<T>(), decode: decode_only::<T> }
+        ParamSchema { optional: true, schema: generator.subschema_for::<T>() }
     }
 
     /// Returns the schema of an optional `T` for a parameter taken as `Option<&T>`.
@@ -238,7 +200,7 @@ pub trait PlainParamType<T> {
     where
         T: ToolParams,
     {
-        ParamSchema { optional: false, schema: generator.subschema_for::<T>(), decode: decode_only::<T> }
+        ParamSchema { optional: false, schema: generator.subschema_for::<T>() }
     }
 
     /// Returns the schema of the type for a parameter taken as `&T` or `Arc<T>`.

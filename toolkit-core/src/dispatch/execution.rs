@@ -39,17 +39,19 @@ impl Execution {
     /// Waits for the permits and runs the tool. The time limit counts from the start of the tool.
     pub(super) async fn run(&self, arguments: &CallArguments, context: &ToolContext) -> Outcome {
         let mut permits = Vec::new();
+        let text = arguments.for_tool()?;
         // The permit of the dispatcher is acquired last, so no call holds it while waiting for another
         // resource.
         for (resource, limit) in self.shared(arguments) {
             permits.push(self.settings.gates.acquire(resource, limit, self.batch).await);
         }
+        let arguments = text;
         if self.tool.definition().metadata.blocking {
-            return self.run_on_blocking_pool(arguments.as_str(), context, permits).await;
+            return self.run_on_blocking_pool(arguments, context, permits).await;
         }
         context.begin();
         let started = Instant::now();
-        let outcome = match start(&*self.tool, arguments.as_str(), context, self.timeout) {
+        let outcome = match start(&*self.tool, arguments, context, self.timeout) {
             Ok(outcome) => outcome,
             Err(started) => started.await,
         };

@@ -34,8 +34,8 @@ pub enum Permission {
 pub struct ApprovalRequest {
     /// The call that needs approval.
     pub request: ToolRequest,
-    /// The arguments of the call, with aliases replaced by the names of the parameters. Integers beyond 64
-    /// bits are rounded; the text of [`ToolRequest::arguments_json`] is exact.
+    /// The arguments that the tool will decode, in their normal form: with the names of the parameters, and with the
+    /// published defaults. A call with an integer that a [`Value`] would round is refused before it is judged.
     pub arguments: Value,
     /// The reason why the call needs approval.
     pub reason: String,
@@ -124,7 +124,7 @@ type Handler = dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> 
 /// denying rules first. For example, a rule to deny privileged tools has no effect on a read-only tool if an earlier
 /// rule allows all read-only tools. [`overruled`](Self::overruled) finds tools with such an ineffective rule.
 ///
-/// The arguments are checked before the rules, so no approval is requested for a call with invalid arguments.
+/// The arguments are checked before rules with conditions and before approvals, so neither sees invalid arguments.
 /// If a rule asks for approval, the [handler](Self::with_handler) decides within its
 /// [time limit](Self::with_patience). The call does not hold a permit while it waits. The error of a denied
 /// call tells the model the reason.
@@ -303,35 +303,36 @@ impl Middleware for Permissions {
     }
 
     async fn handle(&self, mut request: ToolRequest, next: Next) -> Outcome {
-        // Rules cannot be applied to arguments that are not an object. The tool would refuse them too.
-        let arguments = request.arguments_value()?;
-        // Validate the call first, so that conditions and approvers only receive calls that can run.
-        let has_conditions = self.has_conditions(request.definition());
-        if has_conditions {
+        self.judge(&mut request).await?;
+        next.run(request).await
+    }
+
+    async fn judge(&self, request: &mut ToolRequest) -> Result<(), ToolError> {
+        // Rules with conditions and approvers only receive calls that can run.
+        let read = |request: &ToolRequest| -> Result<Value, ToolError> {
             request.validate()?;
-        }
-        let reason = match self.decide(request.definition(), arguments) {
-            Permission::Allow => return next.run(request).await,
-            Permission::Deny(reason) => return Err(denied(&request, reason)),
+            request.arguments_value().cloned()
+        };
+        let has_conditions = self.has_conditions(request.definition());
+        let arguments = if has_conditions { read(request)? } else { Value::Null };
+        let reason = match self.decide(request.definition(), &arguments) {
+            Permission::Allow => return Ok(()),
+            Permission::Deny(reason) => return Err(denied(request, reason)),
             Permission::Ask(reason) => reason.clone(),
         };
-        if !has_conditions {
-            request.validate()?;
-        }
+        let arguments = if has_conditions { arguments } else { read(request)? };
         let tool = request.definition().name.clone();
         let grants = request.context().run().map_or(&self.without_run, RunContext::grants).clone();
         // Without a run, batches may belong to different users, so the calls of a batch wait only for each
         // other.
         let batch = request.context().run().is_none().then(|| request.batch());
         let turn = grants.turn(tool.as_str(), &reason, batch);
-        let turn = turn.lock().await;
+        let _turn = turn.lock().await;
         // An approval that was decided for this call may change its arguments.
         let is_decided = request.context().extension::<DecidedApproval>().is_some();
         if !is_decided && grants.has(tool.as_str(), &reason) {
-            drop(turn);
-            return next.run(request).await;
+            return Ok(());
         }
-        let arguments = arguments.clone();
         let asked = ApprovalRequest { request: request.clone(), arguments, reason: reason.clone() };
         match self.approval(asked).await {
             Approval::Granted => {}
@@ -342,14 +343,13 @@ impl Middleware for Permissions {
                 if let Permission::Deny(reason) =
                     self.decide(request.definition(), request.arguments_value()?)
                 {
-                    return Err(denied(&request, reason));
+                    return Err(denied(request, reason));
                 }
             }
-            Approval::Refused(reason) => return Err(denied(&request, &reason)),
+            Approval::Refused(reason) => return Err(denied(request, &reason)),
             Approval::Later => return Err(ToolError::needs_approval(request.context().known_name(), reason)),
         }
-        drop(turn);
-        next.run(request).await
+        Ok(())
     }
 }
 

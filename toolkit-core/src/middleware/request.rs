@@ -5,7 +5,8 @@ use crate::call::{CallId, RawArguments};
 use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::schema::__private::Json;
-use crate::tool::{Tool, ToolDefinition, arguments_json, canonical_arguments, repeated_arguments, takes};
+use crate::schema::canonical_json;
+use crate::tool::{Tool, ToolDefinition, check};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -23,59 +24,65 @@ pub struct ToolRequest {
 }
 
 /// The arguments of a call, read at most once for lanes, permissions, caches and duplicates.
+///
+/// If a rule reads them, it reads their normal form, and the tool then gets this form.
 pub(crate) struct CallArguments {
     tool: Arc<dyn Tool>,
     text: RawArguments,
-    /// The [text of one object](arguments_json) with these arguments.
-    json: OnceLock<Result<String, ToolError>>,
+    normal: OnceLock<Result<String, ToolError>>,
     value: OnceLock<Result<Value, ToolError>>,
-    /// The error about arguments given twice, if there are any.
-    repeated: OnceLock<Option<ToolError>>,
     canonical: OnceLock<Option<Box<str>>>,
 }
 
 impl CallArguments {
     pub(crate) fn new(tool: Arc<dyn Tool>, text: RawArguments) -> Arc<Self> {
-        let (json, value, repeated, canonical) =
-            (OnceLock::new(), OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Arc::new(Self { tool, text, json, value, repeated, canonical })
+        let (normal, value, canonical) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Arc::new(Self { tool, text, normal, value, canonical })
     }
 
+    /// Returns the arguments as the model wrote them.
     pub(crate) fn as_str(&self) -> &str {
         self.text.as_str()
     }
 
+    /// Returns the text for the tool: the normal form if a rule has read it, otherwise the text of the model.
+    ///
+    /// # Errors
+    /// A rule could not read the arguments, so the call does not run.
+    pub(crate) fn for_tool(&self) -> Result<&str, ToolError> {
+        self.normal.get().map_or(Ok(self.as_str()), |normal| normal.as_deref().map_err(Clone::clone))
+    }
+
     /// Returns the value of the tool's lane parameter in the arguments. Returns `None` if the tool has no
-    /// lane or the arguments cannot be parsed.
+    /// lane or the arguments violate the contract.
     pub(crate) fn lane(&self) -> Option<String> {
         let definition = self.tool.definition();
         definition.metadata.lane.as_ref()?;
-        definition.lane_value(self.value().as_ref().ok()?)
+        definition.lane_value(&serde_json::from_str(self.normal().ok()?).ok()?)
     }
 
-    fn json(&self) -> Result<&str, &ToolError> {
-        let takes = |text: &str, coerce| takes(&*self.tool, text, coerce);
-        let write = || arguments_json(self.as_str(), self.tool.definition(), takes);
-        self.json.get_or_init(write).as_deref()
+    fn normal(&self) -> Result<&str, &ToolError> {
+        self.normal.get_or_init(|| self.read()).as_deref()
+    }
+
+    fn read(&self) -> Result<String, ToolError> {
+        let definition = self.tool.definition();
+        let normal = definition.normal_arguments(self.as_str(), None)?;
+        let unclear = definition.contract()?.unclear(&definition.parameters, &normal);
+        if unclear.is_empty() { Ok(normal) } else { Err(ToolError::invalid_arguments(unclear)) }
     }
 
     fn value(&self) -> &Result<Value, ToolError> {
-        self.value.get_or_init(|| parse_value(self.json().map_err(Clone::clone)?))
-    }
-
-    /// Returns the value if it is the only reading of the arguments. If a name is given twice, a tool may read
-    /// another value than the last one.
-    fn only_value(&self) -> Result<&Value, &ToolError> {
-        let value = self.value().as_ref()?;
-        self.repeated().map_or(Ok(value), Err)
-    }
-
-    fn repeated(&self) -> Option<&ToolError> {
-        self.repeated.get_or_init(|| repeated_arguments(self.json().ok()?)).as_ref()
+        self.value.get_or_init(|| {
+            let normal = self.normal().map_err(Clone::clone)?;
+            let definition = self.tool.definition();
+            let rounded = definition.contract()?.rounded(&definition.parameters, normal);
+            if rounded.is_empty() { parse_value(normal) } else { Err(ToolError::invalid_arguments(rounded)) }
+        })
     }
 
     fn canonical(&self) -> Option<&str> {
-        let write = || canonical_arguments(self.json().ok()?, self.tool.definition());
+        let write = || canonical_json(self.normal().ok()?).ok();
         self.canonical.get_or_init(|| write().map(Into::into)).as_deref()
     }
 }
@@ -141,41 +148,42 @@ impl ToolRequest {
         self.arguments.as_str()
     }
 
-    /// Returns the arguments as a JSON object. Aliases are replaced by the names of the parameters and nested
-    /// properties. Near misses, such as `"5"` for an integer, are coerced.
+    /// Returns the arguments in their normal form, as a JSON value: under the names of parameters and nested properties,
+    /// with near misses such as `"5"` for an integer coerced, and with the published defaults of absent arguments. The
+    /// tool decodes this form.
     ///
-    /// The arguments are parsed on the first use, once for all middleware.
+    /// The arguments are read on the first use, once for all middleware. The defaults in schemas of dynamic and foreign
+    /// tools are remarks of their authors, and are not added.
     ///
     /// # Errors
-    /// The arguments are not a JSON object, a number is out of range, or an argument or a member of an argument
-    /// is given twice, perhaps once under an alias.
+    /// The arguments violate the contract of the tool, or a [`Value`] would round an integer beyond 64 bits.
     pub fn arguments_value(&self) -> Result<&Value, ToolError> {
-        // The error of the tool itself lists every violation.
-        self.arguments.only_value().map_err(|error| self.validate().err().unwrap_or_else(|| error.clone()))
+        self.arguments.value().as_ref().map_err(|error| self.error_of_tool(error))
     }
 
     /// Returns the arguments as compact JSON text, with the same members as [`arguments_value`](Self::arguments_value).
     ///
-    /// The text contains every digit of a number, whereas a [`Value`] rounds integers beyond 64 bits. Show this text to
-    /// humans for approval.
+    /// The text contains every digit of a number. Show this text to humans for approval.
     ///
     /// # Errors
-    /// The arguments are not a JSON object, or an argument or a member of an argument is given twice.
+    /// The arguments violate the contract of the tool.
     pub fn arguments_json(&self) -> Result<String, ToolError> {
-        if let Some(repeated) = self.arguments.repeated() {
-            return Err(repeated.clone());
-        }
-        let text = self.arguments.json().map_err(Clone::clone)?;
+        let text = self.arguments.normal().map_err(|error| self.error_of_tool(error))?;
         Json::parse(text).map(|json| json.compact()).map_err(|error| not_json(text, &error))
     }
 
-    /// Returns the arguments in canonical form: compact JSON with sorted members, aliases resolved, near
-    /// misses coerced, and defaults left out.
+    /// Returns the error that the call would return, or else `error`.
+    fn error_of_tool(&self, error: &ToolError) -> ToolError {
+        self.validate().err().unwrap_or_else(|| error.clone())
+    }
+
+    /// Returns the arguments in canonical form: the [normal form](Self::arguments_value) as compact JSON with sorted
+    /// members.
     ///
     /// Arguments with the same meaning have the same canonical form, regardless of their spelling. For a number, 5, 5.0
     /// and `"5"` have the same form. No number is rounded.
     ///
-    /// Returns `None` if the arguments are not a JSON object. Also returns `None` if the program
+    /// Returns `None` if the arguments violate the contract. Also returns `None` if the program
     /// [computes](crate::ArgumentTransform::computed) an argument, because calls with equal arguments may then differ.
     #[must_use]
     pub fn canonical_arguments(&self) -> Option<&str> {
@@ -188,11 +196,11 @@ impl ToolRequest {
     /// # Errors
     /// The error that the call would return.
     pub fn validate(&self) -> Result<(), ToolError> {
-        self.tool.validate(self.arguments(), &self.context)
+        check(&*self.tool, self.arguments(), &self.context)
     }
 
-    /// Replaces the arguments with JSON text or a [`Value`]. The tool validates them like arguments from the
-    /// model.
+    /// Replaces the arguments with JSON text or a [`Value`]. They are read like arguments from the model, and the
+    /// [`Permissions`](super::Permissions) before this middleware judge them again.
     pub fn set_arguments(&mut self, arguments: impl ToString) {
         self.arguments = CallArguments::new(self.tool.clone(), arguments.to_string().into());
     }

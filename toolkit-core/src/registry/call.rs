@@ -6,7 +6,7 @@ use crate::error::ToolError;
 use crate::guard::guarded;
 use crate::name::NameRule;
 use crate::output::ToolOutput;
-use crate::tool::{Tool, start};
+use crate::tool::{Tool, check, start};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ impl ToolRegistry {
         let split = self.own_arguments(definition, &arguments);
         let arguments = split.map_or(arguments, |split| split.arguments.into());
         let context = ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), None);
-        guarded(|| tool.validate(&arguments, &context))
+        guarded(|| check(&**tool, &arguments, &context))
             .unwrap_or_else(|panicked| Err(panicked.of_call(&context)))
     }
 

@@ -4,19 +4,18 @@ use super::catalog::Catalog;
 use super::deferred::{DeferredCall, TARGET};
 use super::index::ToolMatch;
 use super::{CALL_DEFERRED, DISCOVER_TOOLS};
-use crate::args::{DecodeOptions, ObjectInfo, decode_struct, struct_args};
+use crate::args::parse_value;
 use crate::context::ToolContext;
-use crate::error::{ToolError, Violation, ViolationKind};
+use crate::error::ToolError;
 use crate::name::{Separator, ToolName};
 use crate::output::ToolOutput;
-use crate::tool::{Tool, ToolDefinition, ToolFuture, ToolMetadata};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::tool::{Tool, ToolDefinition, ToolFuture, ToolMetadata, begin, check};
+use serde::Serialize;
 use serde_json::{Value, json};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// The default number of matches returned by `discover_tools`.
-const TOP_K: i64 = 10;
+const TOP_K: u64 = 10;
 
 /// One of the two search tools.
 struct SearchTool {
@@ -36,7 +35,8 @@ impl Tool for SearchTool {
     }
 
     fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
-        (self.check)(&self.catalog, arguments, context)
+        let arguments = self.definition.normal_arguments(arguments, Some(context))?;
+        (self.check)(&self.catalog, &arguments, context)
     }
 }
 
@@ -94,28 +94,16 @@ pub(crate) fn search_tools(catalog: &Arc<Catalog>) -> [Arc<dyn Tool>; 2] {
             run: call_deferred,
             check: |catalog, arguments, context| {
                 let (tool, arguments) = target(catalog, arguments)?;
-                tool.validate(&arguments, context)
+                check(&**tool, &arguments, context)
             },
         }),
         Arc::new(SearchTool {
             definition: discover.with_metadata(metadata),
             catalog: catalog.clone(),
             run: |catalog, arguments, _| ToolFuture::ready(discover_tools(catalog, arguments)),
-            check: |_, arguments, _| read_query(arguments).map(drop),
+            check: |_, _, _| Ok(()),
         }),
     ]
-}
-
-/// The arguments of `discover_tools`.
-#[derive(Deserialize, JsonSchema)]
-struct Discover {
-    query: String,
-    #[serde(default = "top_k")]
-    top_k: i64,
-}
-
-fn top_k() -> i64 {
-    TOP_K
 }
 
 /// A tool found by `discover_tools`, in the JSON output for the model.
@@ -133,29 +121,14 @@ struct Found<'a> {
     parameters: Option<Value>,
 }
 
-/// Decodes the query and the maximum number of matches. The constraints are checked by hand, for better messages.
-fn read_query(arguments: &str) -> Result<(String, usize), ToolError> {
-    static SHAPE: LazyLock<(Value, ObjectInfo)> = LazyLock::new(struct_args::<Discover>);
-    let (schema, info) = &*SHAPE;
-    let Discover { query, top_k } = decode_struct(arguments, info, &DecodeOptions::strict(schema, None))?;
-    let refused = |path: &str, message: String| {
-        Err(ToolError::invalid_arguments(vec![Violation::new(path, ViolationKind::Constraint, message)]))
-    };
-    if query.trim().is_empty() {
-        let message = "must not be empty; give words of what you need, as in `web search`";
-        return refused("query", message.to_owned());
-    }
-    match usize::try_from(top_k) {
-        Ok(wanted @ 1..) => Ok((query, wanted)),
-        _ => refused("top_k", format!("must be at least 1, got {top_k}")),
-    }
-}
-
 /// Runs `discover_tools`: finds tools by name or by purpose.
 fn discover_tools(catalog: &Catalog, arguments: &str) -> Result<ToolOutput, ToolError> {
-    let (query, top_k) = read_query(arguments)?;
+    let arguments = parse_value(arguments)?;
+    let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default();
+    let top_k = arguments.get("top_k").and_then(Value::as_u64).unwrap_or(TOP_K);
+    let top_k = usize::try_from(top_k).unwrap_or(usize::MAX);
     let Catalog { index, options, names, call_reason } = catalog;
-    let found = index.find(names.unspell(&query), top_k, options);
+    let found = index.find(names.unspell(query), top_k, options);
     let as_read = |found: &ToolMatch| {
         let definition = found.tool.definition();
         let deferred = definition.metadata.defer;
@@ -187,7 +160,7 @@ fn target<'a>(catalog: &'a Catalog, arguments: &str) -> Result<(&'a Arc<dyn Tool
 fn call_deferred<'a>(catalog: &'a Catalog, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
     let run = async move {
         let (tool, arguments) = target(catalog, arguments)?;
-        tool.call(&arguments, context).await
+        begin(&**tool, &arguments, context).await
     };
     ToolFuture::running(run, |outcome| outcome)
 }

@@ -1,9 +1,11 @@
 //! Adapted tools: another name, description, metadata or arguments for the same tool.
 
 use super::arguments::Arguments;
+use super::definition::ContractCell;
 use super::{ArgumentTransform, Tool, ToolDefinition, ToolFuture, ToolKind, ToolMetadata};
 use crate::context::ToolContext;
 use crate::error::{BuildError, ToolError};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// A wrapper around a tool with another name, description, metadata or [arguments](Self::with_arguments).
@@ -79,10 +81,16 @@ impl AdaptedTool {
         let (arguments, schema) = Arguments::new(&view.definition, changes)?;
         // The lane argument is read from the schema before the transforms.
         view.definition.lane = arguments.adapt_lane(&view.definition).map(Box::new);
+        view.definition.contract = match view.definition.contract() {
+            Ok(contract) if contract.is_of_type() => {
+                let adapt = |marked: &Value| arguments.adapt_schema(marked).unwrap_or_else(|| schema.clone());
+                let (contract, _) =
+                    contract.changed(&view.definition.parameters, contract.unpublished(), adapt);
+                ContractCell::made(Ok(contract))
+            }
+            _ => ContractCell::default(),
+        };
         view.definition.parameters = schema;
-        view.definition.with_aliases = arguments.adapt_schema(view.definition.with_aliases.take());
-        // A value may be supplied for an absent argument, but not for `null`.
-        view.definition.none_if_null.retain(|name| !arguments.change(name));
         arguments.adapt_aliases(&mut view.definition.aliases);
         view.definition.is_computed |= arguments.computes();
         if arguments.differ() {

@@ -9,10 +9,10 @@ mod secrets;
 mod text;
 
 use super::argument::Supply;
-use super::canonical::canonical_argument;
 use super::lane::LaneArgument;
 use super::{ArgumentTransform, Tool, ToolDefinition, UnknownArguments};
 use crate::error::{BuildError, ToolFault, nearest, one_of};
+use crate::schema::__private::Contract;
 use crate::schema::{SchemaRef, describe};
 use parts::{accepts, argument_names, demands, is_required, takes_any_name};
 use serde_json::{Map, Value};
@@ -62,8 +62,7 @@ enum Meaning<'a> {
     Changed(&'a ArgumentTransform),
     /// An argument of the tool that has no transform.
     Own,
-    /// An argument of the tool, given under a name hidden from the model, or a possible alias of a hidden
-    /// argument.
+    /// An argument of the tool, given under a name hidden from the model.
     NotShown,
     /// Not an argument of the tool.
     Nothing,
@@ -111,7 +110,7 @@ impl Arguments {
                 );
             }
         }
-        if definition.unlisted.is_none() && takes_any_name(root) {
+        if definition.contract().is_ok_and(Contract::is_of_type) && takes_any_name(root) {
             let message = "the arguments type takes any name, so it may know this argument by an alias; take the \
                            other names in a map of its own, without `flatten`";
             let hidden = changes.0.iter().filter(|change| change.hidden);
@@ -120,7 +119,7 @@ impl Arguments {
         BuildError::unless_empty(problems)?;
         let schema = schema::transformed(root, &changes).map_err(|(argument, why)| fault(&argument, why))?;
         let unknown = match (root.get("additionalProperties"), metadata.unknown) {
-            (Some(Value::Bool(false)), _) if definition.unlisted.is_some() => Unknown::LeftToTool,
+            (Some(Value::Bool(false)), _) => Unknown::LeftToTool,
             (_, UnknownArguments::Ignore) => Unknown::Ignored,
             (_, UnknownArguments::Refuse) => Unknown::Refused,
         };
@@ -128,15 +127,10 @@ impl Arguments {
         Ok((Self { changes, names, unknown }, schema))
     }
 
-    /// Applies the transforms to another schema of the tool's arguments. Returns `None` if there is no
-    /// schema, or if the transforms do not fit the schema.
-    pub(super) fn adapt_schema(&self, schema: Option<Value>) -> Option<Value> {
-        schema::transformed(&schema?, &self.changes).ok()
-    }
-
-    /// Returns whether the tool's argument called `name` has a transform.
-    pub(super) fn change(&self, name: &str) -> bool {
-        self.changes.of(name).is_some()
+    /// Applies the transforms to another schema of the tool's arguments. Returns `None` if the transforms do not fit the
+    /// schema.
+    pub(super) fn adapt_schema(&self, schema: &Value) -> Option<Value> {
+        schema::transformed(schema, &self.changes).ok()
     }
 
     /// Returns whether any argument has a computed value.
@@ -164,15 +158,21 @@ impl Arguments {
             return Some(argument);
         };
         let name = change.argument.as_str();
-        let canonical = |value| serde_json::from_str(&canonical_argument(value, name, definition)).ok();
+        // The value in the normal form of the arguments, with the defaults inside of it.
+        let normal = |value: &Value| {
+            let root = &definition.parameters;
+            let schema = root.get("properties").and_then(|names| names.get(name)).unwrap_or(&Value::Null);
+            let text = definition.contract().ok()?.normal(SchemaRef::new(root, schema), &value.to_string());
+            serde_json::from_str(&text).ok()
+        };
         let default = match (&change.supply, argument.default) {
-            (Some(Supply::Fixed(value)), _) => canonical(value),
+            (Some(Supply::Fixed(value)), _) => normal(value),
             // A hidden argument is missing from the published schema, so the tool's own default is read from the schema
             // before the transforms.
             (None, None) if change.hidden => {
                 let property = definition.parameters.get("properties").and_then(|names| names.get(name));
                 let default = property.and_then(|property| property.get("default"));
-                default.and_then(canonical)
+                default.and_then(normal)
             }
             (_, default) => default,
         };
@@ -196,10 +196,7 @@ impl Arguments {
         }
         let own =
             self.names.get(name).map(String::as_str).or_else(|| tool.definition().parameter_named(name));
-        let may_be_hidden =
-            || tool.definition().may_be_unlisted(name) && self.changes.0.iter().any(|change| change.hidden);
         match own.map(|own| self.changes.of(own)) {
-            None if may_be_hidden() => Meaning::NotShown,
             None => Meaning::Nothing,
             Some(None) => Meaning::Own,
             // `name` is an alias declared by the tool.

@@ -3,7 +3,7 @@
 use super::definition::OutputSchema;
 use super::inner::ToolInner;
 use super::{Tool, ToolDefinition, ToolFuture, check_by_call};
-use crate::args::{ObjectInfo, ToolParams};
+use crate::args::{ToolParams, is_object, struct_args};
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location, ToolError, ToolFault};
 use crate::name::ToolName;
@@ -133,22 +133,22 @@ impl ClosureTool {
     ) -> Result<Self, BuildError> {
         let defined_at = Some(Location::caller());
         let name = legal_name(name, defined_at)?;
-        let (schema, info) = ObjectInfo::of::<Args>().ok_or_else(|| {
+        let schema = struct_args::<Args>();
+        if !is_object(&schema) {
             let message = "the arguments of a closure must be written as an object; put them into a struct";
             let fault = ToolFault::InvalidSchema { path: "#".to_owned(), message: message.to_owned() };
-            BuildProblem::of_tool(&name, defined_at, fault)
-        })?;
+            return Err(BuildProblem::of_tool(&name, defined_at, fault).into());
+        }
         let mut definition = ToolDefinition::new(name, description, schema);
         definition.metadata.is_async = is_async;
         definition.metadata.defined_at = defined_at;
         let call = move |text: &str, context: &ToolContext, inner: &ToolInner| match inner
             .decode_struct::<Args>(text, context)
         {
-            Some(Ok(args)) => closure(args, context),
-            Some(Err(error)) => ToolFuture::refused(error),
-            None => ToolFuture::incomplete(),
+            Ok(args) => closure(args, context),
+            Err(error) => ToolFuture::refused(error),
         };
-        let inner = ToolInner::of_struct(definition, info);
+        let inner = ToolInner::new(definition, Vec::new());
         Ok(Self { inner: Arc::new(inner), call: Arc::new(call) })
     }
 

@@ -2,19 +2,18 @@
 
 use super::ToolMetadata;
 use super::lane::LaneArgument;
-use crate::args::parse_value;
+use crate::args::{ArgumentRules, parse_value, read_arguments};
 use crate::call::ToolConfig;
-use crate::context::StateNeed;
+use crate::context::{StateNeed, ToolContext};
 use crate::error::{BuildProblem, ToolError, ToolFault};
 use crate::name::{NameError, ToolName};
 use crate::output::SchemaFn;
-use crate::schema::__private::{
-    Fault, Json, aliases, fault, output_schema, roundings, strip_aliases, strip_unusable,
-};
+use crate::schema::__private::{Contract, Fault, output_schema};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The definition of a tool.
 ///
@@ -36,20 +35,15 @@ pub struct ToolDefinition {
     pub(super) output: OutputSchema,
     /// The aliases of parameters. Each alias is mapped to the name of its parameter.
     pub(super) aliases: BTreeMap<String, String>,
-    /// The names accepted by the arguments type but missing from the schema. They are aliases of parameters that are
-    /// not known. `None` if these names cannot be known, as for an enum or a type with `#[serde(flatten)]`.
-    pub(super) unlisted: Option<Vec<&'static str>>,
     /// Whether the program computes an argument for each call, so equal arguments may mean different calls.
     pub(super) is_computed: bool,
     /// The lane argument of an adapted tool. Boxed, because few tools have a lane argument.
     pub(super) lane: Option<Box<LaneArgument>>,
     pub(super) state_needs: Vec<StateNeed>,
-    /// The parameters schema with the aliases of nested properties; `None` if there are no such aliases.
-    pub(super) with_aliases: Option<Value>,
-    /// The names of the parameters for which `null` means the same as absence, although the schema may accept `null`.
-    pub(super) none_if_null: Vec<&'static str>,
-    /// The first fault of the parameters schema that prevents the tool from checking its arguments.
-    pub(super) schema_fault: Option<Fault>,
+    /// The contract of the arguments.
+    pub(super) contract: ContractCell,
+    /// Whether the tool itself reads its arguments by the contract, while it decodes them.
+    pub(super) reads_arguments: bool,
 }
 
 /// The kind of a tool. Some providers support custom tools in addition to functions.
@@ -88,13 +82,11 @@ impl ToolDefinition {
             metadata: ToolMetadata::default(),
             output: OutputSchema::default(),
             aliases: BTreeMap::new(),
-            unlisted: Some(Vec::new()),
             is_computed: false,
             lane: None,
             state_needs: Vec::new(),
-            with_aliases: None,
-            none_if_null: Vec::new(),
-            schema_fault: None,
+            contract: ContractCell::default(),
+            reads_arguments: false,
         }
     }
 
@@ -135,21 +127,55 @@ impl ToolDefinition {
         self.aliases.get(alias).map(String::as_str)
     }
 
-    /// Parses the arguments of a call into a JSON object with the parameters' names.
+    /// Parses the arguments of a call into a JSON value with the parameters' names.
     ///
-    /// If the metadata allow [coercion](ToolMetadata::coerce), near misses are coerced. The arguments are not
-    /// checked against the schema.
+    /// If the metadata allow [coercion](ToolMetadata::coerce), near misses are coerced. For a tool with Rust types, the
+    /// published defaults of absent arguments are added.
     ///
     /// # Errors
-    /// The arguments are not a JSON object, or the value would hold another integer beyond 64 bits than the
-    /// arguments, where the schema does not accept any `number`.
+    /// The arguments are not a JSON object, or violate the schema. The error lists all violations.
     pub fn parse_arguments(&self, arguments: &str) -> Result<Value, ToolError> {
-        let object = super::arguments_json(arguments, self, |_, coerce| coerce)?;
-        let rounded = Json::parse(&object).map(|value| roundings((&self.parameters).into(), &value));
-        match rounded.unwrap_or_default() {
-            rounded if rounded.is_empty() => parse_value(&object),
-            rounded => Err(ToolError::invalid_arguments(rounded)),
-        }
+        parse_value(&self.normal_arguments(arguments, None)?)
+    }
+
+    /// Returns the normal form of the arguments: under the parameters' names, with near misses coerced and with the
+    /// published defaults.
+    ///
+    /// # Errors
+    /// The arguments violate the contract. The error lists all violations.
+    pub(crate) fn normal_arguments(
+        &self,
+        arguments: &str,
+        context: Option<&ToolContext>,
+    ) -> Result<String, ToolError> {
+        let rules = self.argument_rules(self.contract()?, context);
+        read_arguments(arguments, &rules).map(Cow::into_owned)
+    }
+
+    /// Returns the rules for reading the arguments.
+    #[inline]
+    pub(super) fn argument_rules<'a>(
+        &'a self,
+        contract: &'a Contract,
+        context: Option<&'a ToolContext>,
+    ) -> ArgumentRules<'a> {
+        let Self { parameters: schema, aliases, metadata, .. } = self;
+        ArgumentRules { schema, contract, aliases, coerce: metadata.coerce, context }
+    }
+
+    /// Returns the contract of the arguments.
+    ///
+    /// # Errors
+    /// The schema cannot be checked. A registry refuses such a tool.
+    #[inline]
+    pub(crate) fn contract(&self) -> Result<&Contract, ToolError> {
+        self.made_contract().as_ref().map_err(|(path, message)| {
+            ToolError::failed("its schema cannot be checked").with_details(format!("{path}: {message}"))
+        })
+    }
+
+    fn made_contract(&self) -> &Result<Contract, Fault> {
+        self.contract.0.get_or_init(|| Arc::new(Contract::foreign(&self.parameters)))
     }
 
     /// Returns whether the program [computes](crate::ArgumentTransform::computed) an argument for each call.
@@ -172,11 +198,6 @@ impl ToolDefinition {
     #[must_use]
     pub fn state_needs(&self) -> &[StateNeed] {
         &self.state_needs
-    }
-
-    /// Returns whether the arguments type may accept `name` although the schema does not list `name`.
-    pub(super) fn may_be_unlisted(&self, name: &str) -> bool {
-        self.unlisted.as_ref().is_none_or(|names| names.contains(&name))
     }
 
     /// Converts `fault` to a build problem of this tool.
@@ -206,19 +227,8 @@ impl ToolDefinition {
 
     /// Returns the first fault of the parameters schema that prevents the tool from checking its arguments.
     pub(crate) fn schema_fault(&self) -> Option<BuildProblem> {
-        let (path, message) = self.schema_fault.clone()?;
+        let (path, message) = self.made_contract().as_ref().err().cloned()?;
         Some(self.problem(ToolFault::InvalidSchema { path, message }))
-    }
-
-    /// Moves the aliases of properties from the schema to other fields of the definition, and records the first fault
-    /// of the schema.
-    pub(super) fn strip_aliases(&mut self) {
-        self.with_aliases = strip_aliases(&mut self.parameters);
-        self.schema_fault = strip_unusable(&mut self.parameters)
-            .or_else(|| fault(&self.parameters))
-            .or_else(|| no_object(&self.parameters));
-        let aliases = self.with_aliases.iter().flat_map(aliases);
-        self.aliases.extend(aliases.map(|(alias, name)| (alias.into(), name.into())));
     }
 
     /// Sets the [output schema](Self::output_schema). Neither the schema nor the tool's output is checked.
@@ -246,6 +256,30 @@ impl ToolDefinition {
     #[must_use]
     pub fn output_schema(&self) -> Option<&Value> {
         self.output.get()
+    }
+}
+
+/// The contract of a tool. It is made from Rust types with the tool, or from the schema when it is first needed.
+#[derive(Clone, Default)]
+pub(super) struct ContractCell(OnceLock<Arc<Result<Contract, Fault>>>);
+
+impl ContractCell {
+    pub(super) fn made(contract: Result<Contract, Fault>) -> Self {
+        Self(OnceLock::from(Arc::new(contract)))
+    }
+}
+
+/// Two definitions with the same schema are equal, whether or not their contracts are made.
+#[expect(clippy::missing_trait_methods, reason = "`ne` is never written by hand")]
+impl PartialEq for ContractCell {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for ContractCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.get().is_some() { "made" } else { "not made" })
     }
 }
 
@@ -308,7 +342,7 @@ impl ToolConfig {
 }
 
 /// Returns a fault if the parameters schema accepts no object.
-fn no_object(schema: &Value) -> Option<Fault> {
+pub(super) fn no_object(schema: &Value) -> Option<Fault> {
     let ty = schema.get("type")?;
     let is_object =
         ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object"));

@@ -3,7 +3,7 @@
 use super::closure::{ClosureReturn, legal_name};
 use super::definition::OutputSchema;
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, ToolSource, check_by_call};
-use crate::args::DynamicArgs;
+use crate::args::parse_value;
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location, ToolError, ToolFault};
 use crate::name::ToolName;
@@ -24,8 +24,7 @@ type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 /// If the schema describes an object, empty text and `null` count as the empty object.
 ///
 /// A [`Value`] holds integers of at most 64 bits. A larger integer is refused if the `Value` would hold another number,
-/// because the handler would receive it rounded. If the schema accepts any `number` there, the integer is rounded like
-/// a number with a fraction. For longer integers, such as ids, use strings.
+/// because the handler would receive it rounded. For longer integers, such as ids, use strings.
 ///
 /// ```
 /// use serde_json::{Value, json};
@@ -48,7 +47,7 @@ type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 #[derive(Clone)]
 pub struct DynamicTool {
     definition: Arc<ToolDefinition>,
-    args: Arc<DynamicArgs>,
+    schema: Arc<CompiledSchema>,
     handler: Arc<Handler>,
 }
 
@@ -118,13 +117,15 @@ impl DynamicTool {
     ) -> Result<Self, BuildError> {
         let defined_at = Some(Location::caller());
         let name = legal_name(name, defined_at)?;
-        let args = DynamicArgs::new(&schema).map_err(|faults| wrong_schema(&name, faults, "", defined_at))?;
+        let compiled =
+            CompiledSchema::new(&schema).map_err(|faults| wrong_schema(&name, faults, "", defined_at))?;
         let mut definition = ToolDefinition::new(name, description, schema);
         definition.metadata.is_async = is_async;
         definition.metadata.defined_at = defined_at;
         definition.metadata.source = ToolSource::Dynamic;
         definition.metadata.coerce = false;
-        Ok(Self { definition: Arc::new(definition), args: Arc::new(args), handler })
+        definition.reads_arguments = true;
+        Ok(Self { definition: Arc::new(definition), schema: Arc::new(compiled), handler })
     }
 
     /// Sets the [output schema](ToolDefinition::output_schema). Outputs are not validated against this
@@ -168,6 +169,13 @@ impl DynamicTool {
         self
     }
 
+    /// Reads the arguments by the contract, and validates their value with the compiled schema.
+    fn read(&self, arguments: &str, context: &ToolContext) -> Result<Value, ToolError> {
+        let value = parse_value(&self.definition.normal_arguments(arguments, Some(context))?)?;
+        let violations = self.schema.violations(&value);
+        if violations.is_empty() { Ok(value) } else { Err(ToolError::invalid_arguments(violations)) }
+    }
+
     pub(super) fn definition_mut(&mut self) -> &mut ToolDefinition {
         Arc::make_mut(&mut self.definition)
     }
@@ -179,10 +187,7 @@ impl Tool for DynamicTool {
     }
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
-        let ToolDefinition { parameters, metadata, .. } = &*self.definition;
-        let args =
-            self.args.read(arguments, parameters, metadata.coerce && context.may_coerce(), Some(context));
-        match args.and_then(|args| context.end_check().map(|()| args)) {
+        match self.read(arguments, context).and_then(|args| context.end_check().map(|()| args)) {
             Ok(args) => (self.handler)(args, context),
             Err(error) => ToolFuture::ready(Err(error)),
         }
@@ -207,3 +212,6 @@ fn wrong_schema(
     };
     faults.into_iter().map(problem).collect()
 }
+
+#[cfg(test)]
+mod tests;

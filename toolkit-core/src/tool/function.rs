@@ -2,8 +2,8 @@
 
 use super::definition::OutputSchema;
 use super::inner::ToolInner;
-use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, UnknownArguments, check_by_call};
-use crate::args::{self, Fill, ObjectInfo, ParamSpec, ToolParams, parameters_schema};
+use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, check_by_call};
+use crate::args::{Fill, ParamSpec, ToolParams, parameters_schema};
 use crate::context::{StateNeed, ToolContext};
 use crate::error::{Location, ToolError};
 use crate::name::{NameError, Separator, ToolName};
@@ -31,9 +31,7 @@ impl<'a> Invocation<'a> {
     /// Returns an error with every violation of the arguments.
     #[inline(never)]
     pub fn decode(&self, slots: &mut [&mut dyn Fill]) -> Result<(), ToolError> {
-        let inner = &*self.tool.inner;
-        args::decode(self.arguments, &inner.params, &inner.options(self.context), slots)?;
-        self.context.end_check()
+        self.tool.inner.decode(self.arguments, self.context, slots)
     }
 
     /// Decodes the arguments into one struct.
@@ -41,10 +39,7 @@ impl<'a> Invocation<'a> {
     /// # Errors
     /// Returns the future of the refused call. The call's error lists every violation of the arguments.
     pub fn decode_struct<T: ToolParams>(&self) -> Result<T, ToolFuture<'a>> {
-        match self.tool.inner.decode_struct(self.arguments, self.context) {
-            Some(decoded) => decoded.map_err(ToolFuture::refused),
-            None => Err(ToolFuture::incomplete()),
-        }
+        self.tool.inner.decode_struct(self.arguments, self.context).map_err(ToolFuture::refused)
     }
 
     /// Returns the receiver of the tool's method; `None` if there is no receiver of type `T`.
@@ -92,9 +87,8 @@ pub struct Function {
     pub(crate) defined_at: Option<Location>,
     describe: Option<fn(ToolMetadata) -> ToolMetadata>,
     state_needs: &'static [StateNeed],
-    /// The schema and the decoding data of the arguments struct, for a function with a struct instead of
-    /// `params`.
-    struct_args: Option<fn() -> (Value, ObjectInfo)>,
+    /// The schema of the arguments struct, for a function with a struct instead of `params`.
+    struct_args: Option<fn() -> Value>,
     /// The schema of the return type, if the function returns JSON.
     returned: Option<SchemaFn>,
 }
@@ -170,15 +164,12 @@ impl Function {
         if let Some(describe) = self.describe {
             *metadata = describe(std::mem::take(metadata));
         }
-        let refuse_unknown = metadata.unknown == UnknownArguments::Refuse;
-        if let Some(struct_args) = self.struct_args {
-            let (schema, info) = struct_args();
-            definition.parameters = schema;
-            return ToolInner::of_struct(definition, info);
-        }
-        let (schema, params, has_constraints) = parameters_schema(self.params, refuse_unknown);
+        let (schema, params) = match self.struct_args {
+            Some(struct_args) => (struct_args(), Vec::new()),
+            None => parameters_schema(self.params),
+        };
         definition.parameters = schema;
-        ToolInner::of_params(definition, params, has_constraints)
+        ToolInner::new(definition, params)
     }
 }
 
@@ -192,8 +183,8 @@ setters! {
         with_metadata(describe: fn(ToolMetadata) -> ToolMetadata) = Some(describe);
         /// Sets the types of state that the function reads.
         with_state_needs(state_needs: &'static [StateNeed]) = state_needs;
-        /// Sets the function for building the schema and the decoding data of the arguments struct.
-        with_struct_args(struct_args: fn() -> (Value, ObjectInfo)) = Some(struct_args);
+        /// Sets the function for building the schema of the arguments struct.
+        with_struct_args(struct_args: fn() -> Value) = Some(struct_args);
     }
 }
 

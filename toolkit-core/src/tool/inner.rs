@@ -1,9 +1,11 @@
 //! The data shared by function tools and closure tools.
 
+use super::definition::{ContractCell, no_object};
 use super::{ClosureTool, FunctionTool, ToolDefinition, ToolMetadata, UnknownArguments};
-use crate::args::{self, DecodeOptions, ObjectInfo, Param, ToolParams};
+use crate::args::{self, ArgumentRules, Fill, Param, ToolParams};
 use crate::context::ToolContext;
 use crate::error::ToolError;
+use crate::schema::__private::{Contract, Unpublished};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -11,90 +13,80 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(super) struct ToolInner {
     pub(super) definition: ToolDefinition,
-    pub(super) params: Vec<Param<'static>>,
-    /// For each parameter, whether the schema has constraints that decoding does not check, such as `maximum`.
-    has_constraints: Vec<bool>,
-    /// The data of the arguments struct, for a tool with a struct instead of `params`.
-    info: Option<ObjectInfo>,
+    /// The parameters. Empty for a tool with one struct for all arguments.
+    params: Vec<Param<'static>>,
 }
 
 impl ToolInner {
-    /// Creates the data of a tool with a separate function parameter for each argument.
-    pub(super) fn of_params(
-        mut definition: ToolDefinition,
-        params: Vec<Param<'static>>,
-        has_constraints: Vec<bool>,
-    ) -> Self {
-        for param in &params {
-            let aliases = param.aliases().iter().map(|alias| ((*alias).to_owned(), param.name.to_owned()));
-            definition.aliases.extend(aliases);
-        }
-        let is_none = |param: &&Param<'static>| param.none_if_null();
-        definition.none_if_null = params.iter().filter(is_none).map(|param| param.name).collect();
-        Self::new(definition, params, has_constraints, None)
+    /// Creates the data of a tool. The schema in `definition` still has the internal keywords of its Rust types.
+    pub(super) fn new(mut definition: ToolDefinition, params: Vec<Param<'static>>) -> Self {
+        let unpublished = unpublished(&definition.metadata);
+        let schema = &mut definition.parameters;
+        args::close(schema, unpublished == Unpublished::Refused);
+        let contract = Contract::of_type(schema, unpublished);
+        let contract = no_object(schema).map_or(contract, Err);
+        let mut aliases: Vec<(String, String)> = Vec::new();
+        let of_params =
+            params.iter().flat_map(|param| param.aliases().iter().map(|alias| (*alias, param.name)));
+        let of_struct = contract.iter().flat_map(|contract| contract.aliases(schema));
+        aliases.extend(of_params.chain(of_struct).map(|(alias, name)| (alias.to_owned(), name.to_owned())));
+        definition.aliases.extend(aliases);
+        definition.contract = ContractCell::made(contract);
+        definition.reads_arguments = true;
+        Self { definition, params }
     }
 
-    /// Creates the data of a tool with one struct for all arguments.
-    pub(super) fn of_struct(definition: ToolDefinition, info: ObjectInfo) -> Self {
-        Self::new(definition, Vec::new(), Vec::new(), Some(info))
-    }
-
-    fn new(
-        mut definition: ToolDefinition,
-        params: Vec<Param<'static>>,
-        has_constraints: Vec<bool>,
-        info: Option<ObjectInfo>,
-    ) -> Self {
-        definition.strip_aliases();
-        if let Some(info) = &info {
-            let listed = definition.parameters.get("properties").and_then(Value::as_object);
-            let is_listed = |name: &str| {
-                definition.parameter_named(name).is_some() || listed.is_some_and(|all| all.contains_key(name))
-            };
-            definition.unlisted =
-                info.fields().map(|fields| fields.iter().copied().filter(|name| !is_listed(name)).collect());
-        }
-        let mut inner = Self { definition, params, has_constraints, info };
-        inner.close();
-        inner
-    }
-
-    /// Makes the schemas refuse or allow unknown arguments, according to the metadata.
+    /// Applies the setting for unknown arguments to the schema and the contract.
     fn close(&mut self) {
-        let ToolDefinition { parameters, with_aliases, metadata, .. } = &mut self.definition;
-        let closed = metadata.unknown == UnknownArguments::Refuse;
-        for schema in std::iter::once(parameters).chain(with_aliases) {
-            match &self.info {
-                Some(info) => info.close(schema, closed),
-                None => args::close(schema, closed),
-            }
+        let unpublished = unpublished(&self.definition.metadata);
+        let Ok(contract) = self.definition.contract() else { return };
+        if contract.unpublished() == unpublished {
+            return;
         }
+        let close = |schema: &Value| {
+            let mut schema = schema.clone();
+            args::close(&mut schema, unpublished == Unpublished::Refused);
+            schema
+        };
+        let (contract, schema) = contract.changed(&self.definition.parameters, unpublished, close);
+        self.definition.parameters = schema;
+        self.definition.contract = ContractCell::made(Ok(contract));
     }
 
-    /// Returns the options for decoding the arguments of one call.
+    /// Decodes the arguments into `slots`, one slot for each parameter.
     #[inline]
-    pub(super) fn options<'a>(&'a self, context: &'a ToolContext) -> DecodeOptions<'a> {
-        let ToolDefinition { parameters, with_aliases, metadata, .. } = &self.definition;
-        DecodeOptions {
-            schema: with_aliases.as_ref().unwrap_or(parameters),
-            has_constraints: &self.has_constraints,
-            refuse_unknown: metadata.unknown == UnknownArguments::Refuse,
-            coerce: metadata.coerce && context.may_coerce(),
-            context: Some(context),
-        }
+    pub(super) fn decode(
+        &self,
+        arguments: &str,
+        context: &ToolContext,
+        slots: &mut [&mut dyn Fill],
+    ) -> Result<(), ToolError> {
+        args::decode(arguments, &self.params, &self.rules(context)?, slots)?;
+        context.end_check()
     }
 
-    /// Decodes the arguments into one struct; `None` for a tool with separate parameters.
+    /// Decodes the arguments into one struct.
     pub(super) fn decode_struct<T: ToolParams>(
         &self,
         arguments: &str,
         context: &ToolContext,
-    ) -> Option<Result<T, ToolError>> {
-        let decoded = args::decode_struct(arguments, self.info.as_ref()?, &self.options(context));
-        Some(decoded.and_then(|value| context.end_check().map(|()| value)))
+    ) -> Result<T, ToolError> {
+        let value = args::decode_struct(arguments, &self.rules(context)?)?;
+        context.end_check().map(|()| value)
+    }
+
+    #[inline]
+    fn rules<'a>(&'a self, context: &'a ToolContext) -> Result<ArgumentRules<'a>, ToolError> {
+        Ok(self.definition.argument_rules(self.definition.contract()?, Some(context)))
     }
 }
 
+fn unpublished(metadata: &ToolMetadata) -> Unpublished {
+    match metadata.unknown {
+        UnknownArguments::Refuse => Unpublished::Refused,
+        UnknownArguments::Ignore => Unpublished::Ignored,
+    }
+}
 macro_rules! inner_setters {
     ($($ty:ident)*) => {$(
         impl $ty {

@@ -1,7 +1,7 @@
 //! Lanes: calls with an equal lane argument run one after another.
 
 use super::ToolDefinition;
-use super::canonical::canonical_argument;
+use crate::schema::canonical_json;
 use serde_json::Value;
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub(super) struct LaneArgument {
     pub(super) lane: String,
     /// The argument's name for the model; `None` if the argument is hidden.
     pub(super) shown_as: Option<String>,
-    /// The value of the argument if the model omits it, without default values inside of it.
+    /// The value of the argument if the model omits it.
     pub(super) default: Option<Value>,
     /// Whether the argument accepts the value `null`. If not, and if there is a default, `null` counts as absent.
     pub(super) takes_null: bool,
@@ -47,8 +47,8 @@ impl ToolDefinition {
         }))
     }
 
-    /// Returns the value of the [lane](super::ToolMetadata::lane) parameter in `arguments`; `None` if the
-    /// tool has no lane.
+    /// Returns the value of the [lane](super::ToolMetadata::lane) parameter in `arguments`, the normal form of the
+    /// arguments; `None` if the tool has no lane.
     ///
     /// The string `"5"` and the number 5 are the same lane, because coercion makes both the same argument. So
     /// are a struct with an omitted default and the same struct with the default given.
@@ -63,7 +63,10 @@ impl ToolDefinition {
         let default = || self.parameters.get("properties")?.get(name?)?.get("default");
         Some(match value.filter(|value| !value.is_null()).or_else(default) {
             Some(Value::String(text)) => text.clone(),
-            Some(value) => canonical_argument(value, name.unwrap_or_default(), self),
+            Some(value) => {
+                let text = value.to_string();
+                canonical_json(&text).unwrap_or(text)
+            }
             None => "null".to_owned(),
         })
     }

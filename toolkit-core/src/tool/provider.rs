@@ -1,6 +1,6 @@
 //! Tool providers: sources of tools known only at run time, such as servers and processes.
 
-use super::{Tool, ToolDefinition, ToolFuture, check_arguments};
+use super::{Tool, ToolDefinition, ToolFuture};
 use crate::call::ToolCall;
 use crate::context::ToolContext;
 use crate::error::ToolError;
@@ -69,7 +69,7 @@ pub trait ToolProvider: Send + Sync + 'static {
         definition: &ToolDefinition,
         context: &ToolContext,
     ) -> Result<(), ToolError> {
-        check_arguments(call.arguments.as_str(), definition, context.may_coerce())
+        definition.normal_arguments(call.arguments.as_str(), Some(context)).map(drop)
     }
 }
 

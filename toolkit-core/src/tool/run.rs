@@ -1,7 +1,7 @@
 //! The run of one call: panic guard, time limit, cancellation.
 
-use super::Tool;
 use super::future::BoxedCall;
+use super::{Tool, ToolFuture};
 use crate::context::{Limit, ToolContext};
 use crate::error::ToolError;
 use crate::guard::{PanicText, discard, guarded};
@@ -38,10 +38,36 @@ pub(crate) fn start<'a>(
     if let Some(limit) = limit {
         context.limit_to(limit);
     }
-    match guarded(|| tool.call(arguments, context)) {
+    match guarded(|| begin(tool, arguments, context)) {
         Ok(call) => call.into_boxed().map_err(|call| Started { call, context, limit }),
         Err(panicked) => Ok(Err(panicked.of_call(context))),
     }
+}
+
+/// Begins a call of a tool by its contract: a tool that does not read its arguments itself gets their normal form.
+#[inline]
+pub(crate) fn begin<'a>(tool: &'a dyn Tool, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
+    let definition = tool.definition();
+    if definition.reads_arguments {
+        return tool.call(arguments, context);
+    }
+    match definition.normal_arguments(arguments, Some(context)) {
+        Ok(normal) if normal == arguments => tool.call(arguments, context),
+        Ok(normal) => {
+            let call = async move { tool.call(&normal, context).await };
+            ToolFuture::running(call, |outcome| outcome)
+        }
+        Err(error) => ToolFuture::refused(error),
+    }
+}
+
+/// Checks a call of a tool, as [`begin`] begins it.
+pub(crate) fn check(tool: &dyn Tool, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+    let definition = tool.definition();
+    if definition.reads_arguments {
+        return tool.validate(arguments, context);
+    }
+    tool.validate(&definition.normal_arguments(arguments, None)?, context)
 }
 
 /// A started call, to be awaited. Its future is made in place, because it is larger.

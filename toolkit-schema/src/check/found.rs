@@ -1,10 +1,10 @@
 //! The violations found by a search. Their messages are written only for violations that are reported.
 
 use super::SEVERAL;
+use crate::bounds::SINGLE;
 use crate::describe::{describe_for, describe_in};
 use crate::json::Json;
 use crate::keyword::TYPES;
-use crate::single::SINGLE;
 use crate::time::example;
 use crate::violation::{Violation, ViolationKind};
 use crate::words::{bound, value_in_words};
@@ -15,13 +15,11 @@ use std::ptr;
 /// A violation found by a search, before its message is written.
 #[derive(Clone)]
 pub(super) struct Found<'a, 'v> {
-    /// The length of the part of `path` that leads to the enclosing object or array.
-    pub(super) parent: usize,
     pub(super) path: String,
     pub(super) kind: ViolationKind,
-    /// Whether the violated schema is stricter than its Rust type. If so, the violation is reported regardless of its
-    /// kind.
-    pub(super) exact: bool,
+    /// Whether a value with this violation has another structure than the schema, so that it belongs to another branch
+    /// of a union. A violated constraint leaves the value in its branch.
+    pub(super) is_structure: bool,
     pub(super) message: Message<'a, 'v>,
 }
 
@@ -87,19 +85,6 @@ fn is_schema(text: &str) -> bool {
     let value = Json::parse(text).ok();
     let kind = value.as_ref().and_then(|value| value.get("type")?.as_str());
     kind.is_some_and(|kind| TYPES.contains(&kind))
-}
-
-/// Removes the violations about member names: unknown members, and missing members of objects that have unknown
-/// members.
-pub(super) fn remove_names(found: &mut Vec<Found<'_, '_>>) {
-    let parent = |found: &Found<'_, '_>| found.path.get(..found.parent).map(str::to_owned);
-    let unknown = found.iter().filter(|found| found.kind == ViolationKind::Unknown);
-    let parents: Vec<Option<String>> = unknown.map(parent).collect();
-    found.retain(|found| match found.kind {
-        ViolationKind::Unknown => false,
-        ViolationKind::Missing => !parents.contains(&parent(found)),
-        _ => true,
-    });
 }
 
 /// Describes the values that a schema expects, to explain a violation of `keyword`.

@@ -80,7 +80,8 @@ fn near_misses_at_every_depth_are_coerced_within_the_budget() {
         for depth in [5, 30, 120] {
             let text = (0..depth).fold(leaf.to_owned(), |inner, _| around.replace('@', &inner));
             let value = Json::parse(&text).unwrap();
-            let mut coercion = Coercion::new(&schema, budget(&value), Some(&[]));
+            let checks = Checks::foreign(&schema);
+            let mut coercion = Coercion::new(&checks, &value);
             let found = coercion.coerced(&schema, &value).unwrap();
             assert!(found.contains(expected) && !found.contains(leaf), "{schema} {depth}: {found}");
             assert!(coercion.left > 0, "{schema} {depth}: {} left", coercion.left);
@@ -92,7 +93,8 @@ fn near_misses_at_every_depth_are_coerced_within_the_budget() {
     ]}});
     let text = format!("[{items}]");
     let value = Json::parse(&text).unwrap();
-    let mut coercion = Coercion::new(&list, budget(&value), Some(&[]));
+    let checks = Checks::foreign(&list);
+    let mut coercion = Coercion::new(&checks, &value);
     assert_eq!(coercion.coerced(&list, &value), None);
     assert!(coercion.left > budget(&value) / 4, "{} left", coercion.left);
 }

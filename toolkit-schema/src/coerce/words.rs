@@ -3,30 +3,11 @@
 use super::Coercion;
 use crate::discriminator::{Discriminator, discriminator};
 use crate::json::{Json, quoted};
-use crate::properties::{is_same_property, property};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// A word that no enum knows.
-const NO_WORD: &str = "\u{1}";
-
-impl Coercion<'_> {
-    /// Returns the only one of `words` that equals `text` except for letter case, spaces, `-` and `_`.
-    ///
-    /// Returns `None` if no word or several words match, or if `text` must stay unchanged.
-    pub(super) fn only_alike<'w>(
-        &mut self,
-        text: &str,
-        words: impl Iterator<Item = &'w str>,
-    ) -> Option<&'w str> {
-        self.kept.filter(|kept| !kept.iter().any(|kept| kept == text))?;
-        let mut alike = words.filter(|word| folded(word) == folded(text));
-        let only = alike.next().filter(|_| alike.next().is_none())?;
-        self.changed.insert(text.to_owned());
-        Some(if self.unknown == Some(text) { NO_WORD } else { only })
-    }
-
+impl Coercion<'_, '_> {
     /// Renames the only member of an object to the name of a similar variant. Letter case, spaces, `-` and `_` are
     /// ignored.
     ///
@@ -37,7 +18,7 @@ impl Coercion<'_> {
         let (Some(Discriminator::Members(names)), Some([(given, member)])) = (choice, value.members()) else {
             return None;
         };
-        let name = self.only_alike(given, names.iter().copied())?;
+        let name = only_alike(given, names.iter().copied())?;
         Some(format!("{{{}:{}}}", quoted(name), member.text))
     }
 
@@ -55,19 +36,25 @@ impl Coercion<'_> {
             let first = schemas.next();
             schema.get("additionalProperties") == Some(&Value::Bool(false))
                 && schema.get("required").is_none()
-                && schemas.all(|other| first.is_some_and(|first| is_same_property(first, other)))
+                && schemas.all(|other| first == Some(other))
         });
         let Some(names) = names else { return vec![None; members.len()] };
         let mut taken: HashSet<String> = members.iter().map(|(name, _)| name.to_string()).collect();
         let renamed = members.iter().map(|(name, _)| {
-            if property(names, name).is_some() {
+            if names.contains_key(&**name) {
                 return None;
             }
-            let alike = self.only_alike(name, names.keys().map(String::as_str))?;
+            let alike = only_alike(name, names.keys().map(String::as_str))?;
             taken.insert(alike.to_owned()).then(|| alike.to_owned())
         });
         renamed.collect()
     }
+}
+
+/// Returns the only one of `words` that equals `text` except for letter case, spaces, `-` and `_`.
+pub(super) fn only_alike<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
+    let mut alike = words.filter(|word| folded(word) == folded(text));
+    alike.next().filter(|_| alike.next().is_none())
 }
 
 /// Returns `word` in lowercase, without spaces, `-` and `_`.

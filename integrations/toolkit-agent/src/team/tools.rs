@@ -10,11 +10,10 @@ use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
 use toolkit_core::error::BuildProblem;
 use toolkit_core::name::normalize;
-use toolkit_core::schema::{coerce, nearest};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
-    AdaptedTool, BuildError, ClosureTool, ErrorKind, Tool, ToolContext, ToolDefinition, ToolError,
-    ToolFuture, ToolMetadata, ToolName, ToolOutput,
+    AdaptedTool, BuildError, ClosureTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture,
+    ToolMetadata, ToolName, ToolOutput,
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -131,7 +130,6 @@ const TRANSFER: &str = "transfer_to_agent";
 /// team.
 pub(crate) struct TransferTool {
     definition: ToolDefinition,
-    agents: Vec<String>,
 }
 
 impl TransferTool {
@@ -169,38 +167,14 @@ impl TransferTool {
         // Marked as repeatable, because a repeated transfer after a crash changes nothing.
         let metadata = ToolMetadata::default().with_read_only(true).with_idempotent(true);
         let definition = ToolDefinition::new(name, description, parameters).with_metadata(metadata);
-        Ok(Self { definition, agents })
-    }
-
-    /// Returns the name of the agent in the arguments of a call.
-    fn target(&self, arguments: &str) -> Result<String, ToolError> {
-        let invalid = |text: String| ToolError::new(ErrorKind::InvalidArguments, text);
-        let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-        let (mut value, error) = match serde_json::from_str(arguments) {
-            Ok(value) => (value, None),
-            Err(error) => (Value::from(arguments), Some(error)),
-        };
-        coerce(&self.definition.parameters, &mut value);
-        if let Some(error) = error.filter(|_| !value.is_object()) {
-            return Err(ToolError::invalid_json(error));
-        }
-        let Some(name) = value.get("agent_name").and_then(Value::as_str).filter(|name| !name.is_empty())
-        else {
-            return Err(invalid("`agent_name` is missing; name one of the available agents".to_owned()));
-        };
-        if self.agents.iter().any(|agent| agent == name) {
-            return Ok(name.to_owned());
-        }
-        let hint = match nearest(name, self.agents.iter().map(String::as_str)).as_slice() {
-            [] => format!("available agents: `{}`", self.agents.join("`, `")),
-            near => format!("did you mean `{}`?", near.join("` or `")),
-        };
-        Err(invalid(format!("Agent `{name}` not found; {hint}")))
+        Ok(Self { definition })
     }
 
     fn transfer(&self, arguments: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let name = self.target(arguments)?;
-        context.actions().transfer_to_agent(name.as_str());
+        // The arguments were checked: the schema lists the agents.
+        let arguments = self.definition.parse_arguments(arguments)?;
+        let name = arguments.get("agent_name").and_then(Value::as_str).unwrap_or_default();
+        context.actions().transfer_to_agent(name);
         ToolOutput::json(&json!({"status": "transferring", "agent": name})).map_err(ToolError::invalid_output)
     }
 }
@@ -212,10 +186,6 @@ impl Tool for TransferTool {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         ToolFuture::ready(self.transfer(arguments, context))
-    }
-
-    fn validate(&self, arguments: &str, _: &ToolContext) -> Result<(), ToolError> {
-        self.target(arguments).map(drop)
     }
 }
 

@@ -9,7 +9,7 @@ use super::settings::Settings;
 use super::wire::{ProgressReports, ProgressSink};
 use crate::TraceContext;
 use crate::invisible::clean;
-use crate::numbers::fits_except_numbers;
+use crate::numbers::is_exact;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, ErrorData, InputRequest,
     InputRequiredResult, InputResponses, ProgressNotificationParam, RequestMetaObject, ServerResult,
@@ -20,7 +20,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
-use toolkit_core::schema::violations;
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
 
 /// The maximum number of requests in one call. Each request after the first answers questions of the server,
@@ -97,15 +96,13 @@ impl<'a> Call<'a> {
         };
         let fault = match output.structured() {
             None => match serde_json::from_str(&output.to_text()) {
-                Ok(value) if fits_except_numbers(schema, &value) => return Ok(output),
+                Ok(value) if is_exact(schema, &value).is_ok() => return Ok(output),
                 _ => "structured content is missing".to_owned(),
             },
-            Some(structured) => match &violations(schema, structured)[..] {
-                [] => return Ok(output),
-                _ if fits_except_numbers(schema, structured) => {
-                    return Ok(ToolOutput::new(output.into_content()));
-                }
-                [first, ..] => first.to_string(),
+            Some(structured) => match is_exact(schema, structured) {
+                Ok(true) => return Ok(output),
+                Ok(false) => return Ok(ToolOutput::new(output.into_content())),
+                Err(first) => first.to_string(),
             },
         };
         let what = format!("broke the output schema of the tool: {fault}");

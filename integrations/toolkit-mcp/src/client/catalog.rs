@@ -1,7 +1,7 @@
 //! The tools of a server, checked and converted to definitions.
 
 use super::issue::{ToolIssue, ToolIssueKind};
-use super::schema::{checked, checked_parameters};
+use super::schema::{checked, checked_parameters, without_faults};
 use super::settings::Settings;
 use crate::invisible::clean;
 use rmcp::model::{Icon, Tool, ToolAnnotations};
@@ -120,7 +120,9 @@ fn import(
     let tool: Tool = serde_json::from_value(entry).map_err(|error| malformed(error.to_string()))?;
     let limits = &settings.limits;
     let name = local_name(&tool.name, settings, tools, notes)?;
-    let parameters = checked_parameters(Arc::unwrap_or_clone(tool.input_schema), limits)?;
+    let mut parameters = checked_parameters(Arc::unwrap_or_clone(tool.input_schema), limits)?;
+    let faults = without_faults(&mut parameters)?;
+    notes.extend(faults.into_iter().map(|fault| (ToolIssueKind::Schema, fault)));
     let description = short(tool.description.as_deref().unwrap_or_default(), limits.description, notes);
     let metadata = metadata(tool.title, tool.annotations, settings);
     let mut definition = ToolDefinition::new(name, description, parameters).with_metadata(metadata);

@@ -5,6 +5,7 @@ use super::limits::McpLimits;
 use crate::invisible::clean;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use toolkit_core::schema::__private::Contract;
 use toolkit_core::schema::{each_subschema, subschemas};
 
 /// The keywords that refer to another schema.
@@ -73,6 +74,26 @@ pub(super) fn checked(mut schema: Value, limits: &McpLimits) -> Result<Value, Fa
     }
     clean_texts(&mut schema);
     Ok(schema)
+}
+
+/// Removes each keyword with a value outside of JSON Schema, such as `"required": true`. Neither providers nor checks
+/// know its meaning. Returns a note for each.
+///
+/// # Errors
+/// The fault of a schema that is faulty without a keyword to remove.
+pub(super) fn without_faults(schema: &mut Value) -> Result<Vec<String>, Fault> {
+    let mut notes = Vec::new();
+    while let Err((path, reason)) = Contract::foreign(schema) {
+        let removed = path
+            .strip_prefix('#')
+            .and_then(|place| place.rsplit_once('/'))
+            .and_then(|(place, keyword)| schema.pointer_mut(place)?.as_object_mut()?.shift_remove(keyword));
+        if removed.is_none() {
+            return Err((ToolIssueKind::Schema, format!("has a faulty schema, and was left out: {reason}")));
+        }
+        notes.push(format!("has a schema with a fault at `{path}`, which was removed: {reason}"));
+    }
+    Ok(notes)
 }
 
 /// Removes hidden characters from the texts that models and humans read: titles, descriptions and

@@ -1,11 +1,10 @@
 //! Results of calls in the form of the protocol.
 
-use crate::numbers::fits_except_numbers;
+use crate::numbers::is_exact;
 use data_encoding::BASE64;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 use toolkit_core::output::MediaData;
-use toolkit_core::schema::violations;
 use toolkit_core::{Content, Media, ToolDefinition, ToolError, ToolOutput};
 
 /// Returns the result of a successful call.
@@ -28,15 +27,16 @@ pub(super) fn success(
         (None, _) if schema.is_some() => full_json(),
         _ => None,
     };
-    if let (Some(schema), Some(value)) = (schema, &structured)
-        && let [first, ..] = &violations(schema, value)[..]
-    {
-        if !fits_except_numbers(schema, value) {
-            let name = &definition.name;
-            let text = format!("the output of tool `{name}` does not fit its output schema: {first}");
-            return Err(ToolError::failed(text).with_details(value.to_string()));
+    if let (Some(schema), Some(value)) = (schema, &structured) {
+        match is_exact(schema, value) {
+            Ok(true) => {}
+            Ok(false) => structured = None,
+            Err(first) => {
+                let name = &definition.name;
+                let text = format!("the output of tool `{name}` does not fit its output schema: {first}");
+                return Err(ToolError::failed(text).with_details(value.to_string()));
+            }
         }
-        structured = None;
     }
     let message = Some(output.message()).filter(|message| !message.is_empty());
     let message = message.map(|message| ContentBlock::text(message.to_owned()));

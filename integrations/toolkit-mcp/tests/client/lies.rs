@@ -135,17 +135,17 @@ async fn schemas_that_unfold_without_end_are_harmless() {
             let earlier = json!({"$ref": format!("#/$defs/d{}", n - 1)});
             definitions[format!("d{n}")] = json!({"allOf": [earlier, earlier], "anyOf": [earlier, earlier]});
         }
-        let mut bomb = tool(
+        let bomb = tool(
             "bomb",
             json!({"type": "object", "$defs": definitions,
             "properties": {"a": {"$ref": "#/$defs/d59"}}}),
         );
-        bomb["outputSchema"] = bomb["inputSchema"].clone();
-        let circle = tool(
+        let mut circle = tool(
             "circle",
             json!({"type": "object", "$defs": {"c": {"$ref": "#/$defs/c"}},
             "properties": {"a": {"$ref": "#/$defs/c"}, "b": {"allOf": [{"$ref": "#/properties/b"}]}}}),
         );
+        circle["outputSchema"] = bomb["inputSchema"].clone();
         let pattern = tool(
             "pattern",
             json!({"type": "object",
@@ -155,10 +155,14 @@ async fn schemas_that_unfold_without_end_are_harmless() {
     };
     let client = builder(list, |_| json!({"content": [], "structuredContent": {"a": "x"}}));
     let client = within(client.connect()).await.unwrap();
-    assert_eq!(client.tools().len(), 3, "{:?}", client.issues());
+    let names: Vec<String> = client.tools().iter().map(|tool| tool.name.to_string()).collect();
+    assert_eq!(names, ["circle", "pattern"]);
+    let issues = client.issues();
+    let bomb = issues.iter().find(|issue| issue.tool == "bomb").unwrap();
+    assert!(bomb.message.contains("was left out: the schema is nested too deep"), "{}", bomb.message);
     let started = std::time::Instant::now();
     let arguments = format!(r#"{{"a": "{}!"}}"#, "a".repeat(40));
-    for name in ["bomb", "circle", "pattern"] {
+    for name in ["circle", "pattern"] {
         // The answer does not matter: there is one.
         let _ = call(&client, name, &arguments).await;
         let _ = call(&client, name, r#"{"a": 1, "b": {}}"#).await;

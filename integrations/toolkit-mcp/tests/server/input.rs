@@ -180,8 +180,7 @@ async fn servers_with_one_secret_continue_the_calls_of_each_other() {
 async fn an_approval_is_for_the_exact_arguments() {
     let mut client = Client::stateless(server(), json!({"elicitation": {}}));
     // Both amounts are the same double.
-    let (approved, other) =
-        ("340282366920938463463374607431768211455", "340282366920938463463374607431768211454");
+    let (approved, other) = ("18446744073709551615", "18446744073709551614");
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": STATELESS,
         "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
@@ -209,7 +208,7 @@ async fn the_user_sees_every_digit_and_every_invisible_character() {
     let question = |tool: &str, reason: &str, arguments: &str| {
         format!("Allow the tool `{tool}` to run? Reason: {reason}. Arguments: {arguments}")
     };
-    let big = "340282366920938463463374607431768211455";
+    let big = "18446744073709551615";
     let line = |id: u64, name: &str, arguments: &str| {
         format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","arguments":{arguments}}}}}"#

@@ -2,10 +2,10 @@
 
 use super::super::argument::Supply;
 use super::super::rewriting::Rewriting;
-use super::super::{Tool, ToolDefinition, ToolFuture};
+use super::super::{Tool, ToolFuture, begin, check};
 use super::secrets::Secrets;
 use super::{Arguments, Meaning, Unknown};
-use crate::args::{DecodeOptions, Member, check_json, unknown, with_object};
+use crate::args::{Member, check_json, unknown, with_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation};
 use crate::guard::guarded_future;
@@ -31,7 +31,7 @@ impl Arguments {
         let call = async move {
             let context = redacted.as_ref().unwrap_or(context);
             // The message of a panic may contain a hidden value, so the panic is caught here.
-            let outcome = guarded_future(async { tool.call(&rewritten, context).await }).await;
+            let outcome = guarded_future(async { begin(tool, &rewritten, context).await }).await;
             let outcome = outcome.unwrap_or_else(|panic| resume_unwind(Box::new(secrets.redact(&panic.0))));
             outcome.map_err(|error| {
                 self.translated(tool, arguments, error).map_texts(&|text| secrets.redact(text))
@@ -50,7 +50,7 @@ impl Arguments {
         // A check emits no events.
         let silent = context.of_check(Arc::default());
         let (rewritten, secrets) = self.rewrite(tool, arguments, &silent)?;
-        tool.validate(&rewritten, context)
+        check(tool, &rewritten, context)
             .map_err(|error| self.translated(tool, arguments, error).map_texts(&|text| secrets.redact(text)))
     }
 
@@ -66,10 +66,9 @@ impl Arguments {
         arguments: &str,
         context: &ToolContext,
     ) -> Result<(String, Secrets), ToolError> {
-        let ToolDefinition { parameters, metadata, .. } = tool.definition();
-        let coerce = metadata.coerce && context.may_coerce();
+        let definition = tool.definition();
         // The tool reads the rewritten text. So the coercion event for repairs of the original text is emitted here.
-        check_json(arguments, &DecodeOptions { coerce, ..DecodeOptions::strict(parameters, Some(context)) })?;
+        check_json(arguments, &definition.argument_rules(definition.contract()?, Some(context)))?;
         with_object(arguments, |object, members| {
             let mut rewriting = Rewriting::new(object);
             let mut refused: Vec<Violation> = Vec::new();

@@ -1,0 +1,73 @@
+//! What a tool must take, in the eyes of a validator that knows nothing of the library.
+
+use jsonschema::Validator;
+use toolkit::serde_json::{Map, Value, json};
+
+/// The keywords that list names of members.
+const LISTS: [&str; 3] = ["properties", "patternProperties", "additionalProperties"];
+
+/// Returns a validator of what a tool takes: what its schema publishes, and no other member at any depth.
+pub(super) fn validator(schema: &Value) -> Validator {
+    let mut closed = schema.clone();
+    close(&mut closed, true);
+    plain_validator(&closed)
+}
+
+pub(super) fn fits(root: &Value, schema: &Value, value: &Value) -> bool {
+    let mut schema = schema.clone();
+    if let (Value::Object(schema), Some(definitions)) = (&mut schema, root.get("$defs")) {
+        schema.insert("$defs".to_owned(), definitions.clone());
+    }
+    plain_validator(&schema).is_valid(value)
+}
+
+fn plain_validator(schema: &Value) -> Validator {
+    jsonschema::options().should_validate_formats(true).build(schema).expect("the schema is one")
+}
+
+/// Closes a schema, and the schemas of its members and items, to members that no keyword lists. `is_whole` is `false`
+/// for a part of a schema for the same value.
+fn close(schema: &mut Value, is_whole: bool) {
+    let lists_names = lists_names(schema);
+    let Value::Object(keywords) = schema else { return };
+    let is_open = |branch: &Value| {
+        branch.as_object().is_some_and(|it| it.get("type").is_none_or(|kind| kind == "object"))
+    };
+    let has_own = LISTS.iter().any(|keyword| keywords.contains_key(*keyword));
+    for (keyword, value) in keywords.iter_mut() {
+        match (keyword.as_str(), value) {
+            ("properties" | "patternProperties", Value::Object(named)) => {
+                named.values_mut().for_each(|schema| close(schema, true));
+            }
+            ("$defs", Value::Object(named)) => named.values_mut().for_each(|schema| close(schema, false)),
+            ("items" | "additionalProperties", schema) => close(schema, true),
+            ("prefixItems", Value::Array(list)) => list.iter_mut().for_each(|schema| close(schema, true)),
+            ("allOf", Value::Array(list)) => list.iter_mut().for_each(|schema| close(schema, false)),
+            ("anyOf" | "oneOf", Value::Array(list)) => {
+                for branch in list {
+                    close(branch, false);
+                    // A branch that lists no names takes any member.
+                    if !has_own && !lists_names_of(branch) && is_open(branch) && branch.get("$ref").is_none()
+                    {
+                        branch["additionalProperties"] = json!(true);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    if is_whole && lists_names && keywords.get("additionalProperties").is_none() {
+        keywords.insert("unevaluatedProperties".to_owned(), false.into());
+    }
+}
+
+/// Returns whether a schema or one of its parts lists names of members. A reference may lead to such a schema.
+fn lists_names(schema: &Value) -> bool {
+    let parts = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
+    lists_names_of(schema) || schema.get("$ref").is_some() || parts.flatten().any(lists_names)
+}
+
+fn lists_names_of(schema: &Value) -> bool {
+    let keywords: Option<&Map<String, Value>> = schema.as_object();
+    keywords.is_some_and(|keywords| LISTS.iter().any(|keyword| keywords.contains_key(*keyword)))
+}

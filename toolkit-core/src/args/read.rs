@@ -1,0 +1,198 @@
+//! Reading of arguments by the contract of their tool: own names, near misses coerced, all violations reported.
+
+use super::members::{Member, message_of, not_an_object, not_json, with_members, with_object};
+use crate::context::ToolContext;
+use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
+use crate::schema::__private::{Contract, Json, ReadValue, members_of, object_in, quoted, value_in_words};
+use serde_json::value::RawValue;
+use serde_json::{Error, Map, Value};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// The name reported in `CallEnd::coerced` if the JSON text of the arguments was repaired as a whole.
+const ARGUMENTS: &str = "arguments";
+
+/// The maximum length, in characters, of a `serde_json` message quoted in a violation.
+const LONGEST: usize = 200;
+
+/// The rules for reading the arguments of a tool.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ArgumentRules<'a> {
+    /// The schema of the arguments.
+    pub(crate) schema: &'a Value,
+    pub(crate) contract: &'a Contract,
+    /// The aliases of parameters, each with the name of its parameter.
+    pub(crate) aliases: &'a BTreeMap<String, String>,
+    /// Whether near misses, such as `"5"` for an integer, are coerced.
+    pub(crate) coerce: bool,
+    /// The context of the call. If set, each coercion is emitted as an event.
+    pub(crate) context: Option<&'a ToolContext>,
+}
+
+/// Returns the normal form of the arguments: under the names of their parameters, with near misses coerced and with the
+/// published defaults.
+///
+/// # Errors
+/// The text is not JSON, not an object although the tool takes only objects, or violates the contract. The error lists
+/// all violations.
+#[cold]
+pub(crate) fn read_arguments<'t>(
+    text: &'t str,
+    rules: &ArgumentRules<'_>,
+) -> Result<Cow<'t, str>, ToolError> {
+    let kinds = rules.schema.get("type");
+    let is = |name: &str| {
+        kinds.is_none_or(|kinds| {
+            kinds == name || kinds.as_array().is_some_and(|it| it.iter().any(|kind| kind == name))
+        })
+    };
+    if kinds != Some(&"object".into()) {
+        // A tool may take a list or a single value as it is.
+        let given = serde_json::from_str::<&RawValue>(text);
+        if let Ok(given) = given
+            && !given.get().starts_with('{')
+        {
+            let read =
+                rules.contract.read(rules.schema.into(), given.get(), "", rules.coerce && !is("object"));
+            if read.violations.is_empty() || !is("object") || object_in(text).is_none() {
+                return refuse_violations(read, rules);
+            }
+        } else if let Err(error) = &given
+            && !is("object")
+        {
+            return Err(ToolError::invalid_json(error));
+        }
+    }
+    check_json(text, rules)?;
+    let object = with_object(text, |object, members| object_of(object, members, rules))??;
+    let read = rules.contract.read(rules.schema.into(), &object, "", rules.coerce);
+    let read = refuse_violations(read, rules)?;
+    emit_coerced(&object, &read, rules);
+    Ok(Cow::Owned(rules.contract.normal(rules.schema.into(), &read)))
+}
+
+/// Returns the text of the arguments object, under the names of the parameters.
+///
+/// # Errors
+/// A part of an argument is nested too deep, or is no text in Unicode.
+fn object_of(object: &str, members: &[Member<'_>], rules: &ArgumentRules<'_>) -> Result<String, ToolError> {
+    if Json::parse(object).is_err() {
+        let refused = members.iter().filter_map(|(name, value)| {
+            let error = Json::parse(value.get()).err()?;
+            Some(refused_by_type(name, value.get(), &error))
+        });
+        return Err(ToolError::invalid_arguments(refused.collect()));
+    }
+    if !members.iter().any(|(name, _)| rules.aliases.contains_key(&**name)) {
+        return Ok(object.to_owned());
+    }
+    let own = |name: &str| quoted(rules.aliases.get(name).map_or(name, String::as_str));
+    let written = members.iter().map(|(name, value)| format!("{}:{}", own(name), value.get()));
+    Ok(format!("{{{}}}", written.collect::<Vec<_>>().join(",")))
+}
+
+fn refuse_violations<'t>(read: ReadValue<'t>, rules: &ArgumentRules<'_>) -> Result<Cow<'t, str>, ToolError> {
+    if read.violations.is_empty() {
+        return Ok(read.text);
+    }
+    let names = || {
+        let properties = rules.schema.get("properties").and_then(Value::as_object);
+        properties.into_iter().flat_map(Map::keys).map(String::as_str)
+    };
+    let members = members_of(&read.text).unwrap_or_default();
+    let of_arguments = |violation: Violation| {
+        let is_argument = members.iter().any(|(name, _)| *name == violation.path);
+        let is_unknown = violation.kind == ViolationKind::Unknown && is_argument;
+        if is_unknown { unknown(&violation.path, names()) } else { violation }
+    };
+    Err(ToolError::invalid_arguments(read.violations.into_iter().map(of_arguments).collect()))
+}
+
+/// Parses the JSON text of arguments.
+///
+/// # Errors
+/// The text is not JSON, or a number is out of range. For a number out of range, the error contains its path.
+pub(crate) fn parse_value(text: &str) -> Result<Value, ToolError> {
+    serde_json::from_str(text).map_err(|error| match Json::parse(text) {
+        Ok(_) => ToolError::invalid_arguments(vec![refused_by_type("", text, &error)]),
+        Err(_) => not_json(text, &error),
+    })
+}
+
+/// Reports a coercion if the arguments are an object only after the text was repaired or [unwrapped](object_in).
+///
+/// # Errors
+/// Near misses are not coerced, and the text is not JSON, or is a string or a list.
+pub(crate) fn check_json(text: &str, rules: &ArgumentRules<'_>) -> Result<(), ToolError> {
+    let parsed = serde_json::from_str::<&RawValue>(text);
+    let error = match &parsed {
+        Ok(value) if value.get().starts_with(['"', '[']) => not_an_object(text),
+        Err(error) if !text.trim().is_empty() => not_json(text, error),
+        _ => return Ok(()),
+    };
+    if !rules.coerce {
+        return Err(error);
+    }
+    if let (Some(emitter), Some(_)) = (rules.context.and_then(ToolContext::emitter), object_in(text)) {
+        emitter.coerced(ARGUMENTS);
+    }
+    Ok(())
+}
+
+/// Reports a coercion for each member with another value in `read` than in `object`.
+fn emit_coerced(object: &str, read: &str, rules: &ArgumentRules<'_>) {
+    let Some(emitter) = rules.context.and_then(ToolContext::emitter).filter(|_| object != read) else {
+        return;
+    };
+    let compact = |text: &str| Json::parse(text).map(|value| value.compact()).unwrap_or_default();
+    let values = |text: &str| {
+        let read = |members: &[Member<'_>]| {
+            let values = members.iter().map(|(name, value)| (name.to_string(), compact(value.get())));
+            values.collect::<Vec<_>>()
+        };
+        with_members(text, read).unwrap_or_default()
+    };
+    let given = values(object);
+    for (name, value) in values(read).into_iter().filter(|member| !given.contains(member)) {
+        // A member with the same value was only given under an alias.
+        if !given.iter().any(|(_, other)| *other == value) {
+            emitter.coerced(&name);
+        }
+    }
+}
+
+pub(crate) fn given_twice(name: &str) -> Violation {
+    Violation::new(name, ViolationKind::Duplicate, "given twice; give it once")
+}
+
+/// Returns the violation for an unknown argument called `name`. `names` are the names of the tool's
+/// parameters.
+pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Violation {
+    let names: Vec<&str> = names.collect();
+    let message = match (nearest(name, names.iter().copied()).as_slice(), names.as_slice()) {
+        ([closest, ..], _) => format!("there is no such parameter; did you mean `{closest}`?"),
+        ([], []) => "there is no such parameter; this tool takes none".to_owned(),
+        ([], names) => format!("there is no such parameter; use {}", one_of(names)),
+    };
+    Violation::new(name, ViolationKind::Unknown, message)
+}
+
+/// Converts a deserialization error about the value at the path `place` into a violation.
+pub(crate) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violation {
+    let lines = value.split_inclusive('\n').take(error.line().saturating_sub(1));
+    let offset = lines.map(str::len).sum::<usize>() + error.column();
+    let found = Json::parse(value).map(|parsed| parsed.place(offset, place));
+    let (path, text) = found.unwrap_or_else(|_| (place.to_owned(), value));
+    let message = message_of(error);
+    let message = message.split_once(" at line ").map_or(&*message, |(message, _)| message);
+    // `serde_json` reads an integer of more than 64 bits as a float and reports the rounded float.
+    let is_integer = text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+    let message = if is_integer && message.contains("floating point") { "expected integer" } else { message };
+    // Messages with the prefix "invalid " already describe the value.
+    let got = if message.starts_with("invalid ") {
+        String::new()
+    } else {
+        format!(", got {}", value_in_words(text))
+    };
+    Violation::new(path, ViolationKind::WrongType, format!("{}{got}", shorten_to(message, LONGEST)))
+}

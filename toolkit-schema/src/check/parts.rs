@@ -1,0 +1,120 @@
+//! The schemas that apply to one value: a schema, its references, and the chosen branches of its unions.
+
+use super::found::{Found, Message};
+use super::{Checks, Search, no_such_property, property_names, rounded_integers};
+use crate::json::{Json, Kind};
+use crate::normal::{is_listed, publishes};
+use crate::plan::constrains;
+use crate::reference::resolve;
+use crate::violation::{Violation, ViolationKind};
+use serde_json::Value;
+use std::ptr;
+
+impl<'a> Checks<'a> {
+    /// Returns whether a value has the structure of a schema, apart from violated constraints.
+    ///
+    /// This function decreases `left`, the number of schemas that may still be applied.
+    pub(crate) fn has_structure(&self, schema: &'a Value, value: &Json<'_>, left: &mut usize) -> bool {
+        let mut search = Search::new(self, *left, "");
+        let has_structure = search.has_structure(schema, value);
+        *left = search.left;
+        has_structure
+    }
+
+    /// Returns all schemas that apply to `value`: the schema, the targets of its references, its parts, and the branches
+    /// of unions that the value belongs to.
+    pub(crate) fn parts(&self, schema: &'a Value, value: &Json<'_>, left: &mut usize) -> Vec<&'a Value> {
+        let mut search = Search::new(self, *left, "");
+        let parts = search.parts(schema, value);
+        *left = search.left;
+        parts
+    }
+}
+
+impl<'a, 'v> Search<'a, 'v, '_> {
+    pub(super) fn has_structure(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
+        let found = self.violations_of(schema, value);
+        self.left > 0 && found.iter().all(|found| !found.is_structure)
+    }
+
+    fn parts(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<&'a Value> {
+        let mut parts: Vec<&'a Value> = Vec::new();
+        let mut open = vec![schema];
+        while let Some(schema) = open.pop() {
+            let Some(left) = self.left.checked_sub(1) else { break };
+            self.left = left;
+            if !schema.is_object() || parts.iter().any(|part| ptr::eq(*part, schema)) {
+                continue;
+            }
+            parts.push(schema);
+            if schema.get("$ref").is_some() {
+                open.extend(resolve(self.root, schema));
+            }
+            open.extend(schema.get("allOf").and_then(Value::as_array).into_iter().flatten());
+            for keyword in ["anyOf", "oneOf"] {
+                if let Some(branches) = schema.get(keyword).and_then(Value::as_array) {
+                    let mut candidates = self.branches_of(keyword, branches, value).into_iter();
+                    open.extend(candidates.find(|branch| self.has_structure(branch, value)));
+                }
+            }
+        }
+        parts
+    }
+
+    /// Reports each integer that a Rust type would round, because a branch of the type holds any value.
+    pub(super) fn inspect_integers(&mut self, schema: &'a Value, value: &Json<'v>) {
+        if self.has_any_branch(schema) {
+            for Violation { path, kind, message } in rounded_integers(value, &self.path) {
+                self.push(Found { path, kind, is_structure: false, message: Message::Text(message) });
+            }
+        }
+    }
+
+    /// Returns whether a schema, or a branch of it, takes any value.
+    fn has_any_branch(&self, schema: &'a Value) -> bool {
+        let (mut seen, mut open) = (Vec::new(), vec![schema]);
+        while let Some(schema) = open.pop() {
+            let Some(own) = resolve(self.root, schema) else { continue };
+            match own {
+                Value::Object(keywords) if constrains(keywords, &[]) => {}
+                own => return own != &Value::Bool(false),
+            }
+            if !seen.contains(&ptr::from_ref(own)) {
+                seen.push(ptr::from_ref(own));
+                let parts = ["allOf", "anyOf", "oneOf"]
+                    .into_iter()
+                    .filter_map(|keyword| own.get(keyword)?.as_array());
+                open.extend(parts.flatten());
+            }
+        }
+        false
+    }
+
+    /// Reports each member that no part of the schema publishes. An object without any listed names may have any member.
+    pub(super) fn inspect_published(&mut self, schema: &'a Value, value: &Json<'v>) {
+        let Kind::Object(members) = &value.kind else { return };
+        let is_closed = schema.get("additionalProperties").is_some();
+        let is_whole =
+            !["$ref", "allOf", "anyOf", "oneOf"].iter().any(|keyword| schema.get(keyword).is_some());
+        if is_closed && is_whole || self.found.len() >= self.most {
+            return;
+        }
+        let parts = self.parts(schema, value);
+        if !is_listed(&parts) {
+            return;
+        }
+        for (name, _) in members {
+            if !parts.iter().any(|part| publishes(part, name)) {
+                let known = parts.iter().flat_map(|part| property_names(part));
+                let message = no_such_property(name, known);
+                self.at_member(name, |this| {
+                    let is_known = |kind| kind == ViolationKind::Unknown;
+                    if !this.found.iter().any(|found| found.path == this.path && is_known(found.kind)) {
+                        // Serde ignores the member, so the value keeps its branch.
+                        this.add_found(ViolationKind::Unknown, Message::Text(message), false);
+                    }
+                });
+            }
+        }
+    }
+}

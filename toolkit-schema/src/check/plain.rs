@@ -1,0 +1,69 @@
+//! Questions to a value that need no schema: repeated names, and integers that a `Value` would round.
+
+use crate::json::{Json, Kind};
+use crate::violation::{Violation, ViolationKind};
+use crate::words::value_in_words;
+use std::collections::HashMap;
+
+/// The maximum number of violations to report.
+const MOST: usize = 64;
+
+/// Returns a violation for each name that occurs more than once in an object, at every depth.
+///
+/// `at` is the path of the value. Repeated names are mistakes, because a map would silently keep only the last value.
+#[must_use]
+pub(crate) fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut given = HashMap::new();
+    each(value, &mut at.to_owned(), &mut |value, path| {
+        let Kind::Object(members) = &value.kind else { return };
+        given.clear();
+        for (name, _) in members {
+            let times: &mut usize = given.entry(&**name).or_default();
+            *times += 1;
+            if *times == 2 && found.len() < MOST {
+                let path = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+                found.push(Violation::new(path, ViolationKind::Duplicate, "given twice; give it once"));
+            }
+        }
+    });
+    found
+}
+
+/// Returns a violation for each integer in a value that a [`serde_json::Value`] would store as a different integer.
+///
+/// `at` is the path of the value.
+#[must_use]
+pub(crate) fn rounded_integers(value: &Json<'_>, at: &str) -> Vec<Violation> {
+    let mut found = Vec::new();
+    each(value, &mut at.to_owned(), &mut |value, path| {
+        if matches!(value.kind, Kind::Number) && found.len() < MOST && value.is_other_integer() {
+            let message = format!("expected integer of at most 64 bits, got {}", value_in_words(value.text));
+            found.push(Violation::new(path, ViolationKind::Constraint, message));
+        }
+    });
+    found
+}
+
+/// Calls `visit` with every value inside of `value`, outer values first, and its path.
+fn each<'v, 'j>(value: &'v Json<'j>, path: &mut String, visit: &mut dyn FnMut(&'v Json<'j>, &str)) {
+    visit(value, path);
+    let here = path.len();
+    match &value.kind {
+        Kind::Object(members) => {
+            for (name, member) in members {
+                path.extend([if here == 0 { "" } else { "." }, name]);
+                each(member, path, visit);
+                path.truncate(here);
+            }
+        }
+        Kind::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push_str(&format!("[{index}]"));
+                each(item, path, visit);
+                path.truncate(here);
+            }
+        }
+        _ => {}
+    }
+}

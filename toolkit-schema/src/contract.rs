@@ -1,0 +1,196 @@
+//! The contract of a tool: the rules and checks for the arguments of every call.
+
+use crate::check::{Checks, Origin, TOO_COMPLEX, repeated_names};
+use crate::coerce::coerced;
+use crate::default::check_defaults;
+use crate::fault::{Fault, fault};
+use crate::json::Json;
+use crate::marks::{Found, Notes, take_notes};
+use crate::normal::normal;
+use crate::plan::Plan;
+use crate::reference::SchemaRef;
+use crate::rename::rename;
+use crate::violation::{Violation, ViolationKind};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// The treatment of members without a place in the published schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unpublished {
+    /// They are violations, at every depth.
+    Refused,
+    /// They are dropped.
+    Ignored,
+    /// They are passed on, because the schema may be incomplete.
+    #[default]
+    Kept,
+}
+
+/// The checks for the arguments of a tool, made once when the tool is made. It belongs to one schema and does not
+/// contain it.
+#[derive(Debug, Clone, Default)]
+pub struct Contract {
+    origin: Origin,
+    unpublished: Unpublished,
+    notes: Notes,
+    plan: Plan,
+}
+
+/// A value that was read by a contract: its text with own names and without near misses, and its violations.
+#[derive(Debug)]
+pub struct ReadValue<'t> {
+    /// The JSON text of the value.
+    pub text: Cow<'t, str>,
+    /// The violations of the schema by the value.
+    pub violations: Vec<Violation>,
+}
+
+impl Contract {
+    /// Makes the contract of a schema that was generated from Rust types. Moves the internal keywords of the schema into
+    /// the contract.
+    ///
+    /// # Errors
+    /// The schema cannot be checked, or contains a default that is no valid argument.
+    pub fn of_type(schema: &mut Value, unpublished: Unpublished) -> Result<Self, Fault> {
+        let Found { notes, defaults, fault: faulty } = take_notes(schema);
+        let faulty = faulty.or_else(|| check_defaults(schema, &notes, &defaults));
+        let contract = Self::new(schema, Origin::RustType, unpublished, notes);
+        faulty.or_else(|| fault(schema, false)).map_or(Ok(contract), Err)
+    }
+
+    /// Makes the contract of any other schema.
+    ///
+    /// # Errors
+    /// The schema cannot be checked.
+    pub fn foreign(schema: &Value) -> Result<Self, Fault> {
+        match fault(schema, true) {
+            Some(fault) => Err(fault),
+            None => Ok(Self::new(schema, Origin::Foreign, Unpublished::Kept, Notes::default())),
+        }
+    }
+
+    fn new(schema: &Value, origin: Origin, unpublished: Unpublished, notes: Notes) -> Self {
+        let plan = Plan::new(schema, origin, &notes.place(schema));
+        Self { origin, unpublished, notes, plan }
+    }
+
+    /// Returns the contract and the schema after a change. `change` gets the schema with the internal keywords, so that
+    /// they move with the parts that they belong to.
+    pub fn changed(
+        &self,
+        schema: &Value,
+        unpublished: Unpublished,
+        change: impl FnOnce(&Value) -> Value,
+    ) -> (Self, Value) {
+        let mut schema = change(&self.notes.written_into(schema));
+        let Found { notes, .. } = take_notes(&mut schema);
+        (Self::new(&schema, self.origin, unpublished, notes), schema)
+    }
+
+    /// Returns the treatment of unpublished members.
+    #[must_use]
+    pub fn unpublished(&self) -> Unpublished {
+        self.unpublished
+    }
+
+    /// Returns whether the schema was generated from Rust types.
+    #[must_use]
+    pub fn is_of_type(&self) -> bool {
+        self.origin == Origin::RustType
+    }
+
+    /// Returns the aliases of the properties of the whole object, as pairs of alias and name.
+    pub fn aliases<'a>(&'a self, schema: &'a Value) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.notes.of_root(schema)
+    }
+
+    /// Returns whether the JSON value in `text` certainly conforms to the schema.
+    #[must_use]
+    pub fn accepts(&self, text: &str) -> bool {
+        self.plan.accepts(text)
+    }
+
+    /// Returns whether the JSON value in `text` certainly conforms to the property at `index`.
+    #[must_use]
+    pub fn accepts_member(&self, index: usize, text: &str) -> bool {
+        self.plan.accepts_member(index, text)
+    }
+
+    fn checks<'a>(&'a self, root: &'a Value) -> Checks<'a> {
+        Checks {
+            root,
+            origin: self.origin,
+            placed: self.notes.place(root),
+            refuses_unpublished: self.unpublished == Unpublished::Refused,
+            refuses_unclear: false,
+        }
+    }
+
+    /// Reads the JSON value in `text`, which has the path `at`, by a part of the schema. Declared aliases become own
+    /// names. With `coerce`, near misses are coerced, if the value has violations without.
+    #[must_use]
+    pub fn read<'t>(&self, schema: SchemaRef<'_>, text: &'t str, at: &str, coerce: bool) -> ReadValue<'t> {
+        let checks = self.checks(schema.root);
+        let text = self.renamed(&checks, schema.schema, Cow::Borrowed(text));
+        let violations = self.violations(&checks, schema.schema, &text, at);
+        if violations.is_empty() || !coerce {
+            return ReadValue { text, violations };
+        }
+        let near = Json::parse(&text).ok().and_then(|value| coerced(&checks, schema.schema, &value));
+        let Some(near) = near else { return ReadValue { text, violations } };
+        // Coercion may reveal more aliases, such as those of a struct in a string.
+        let text = self.renamed(&checks, schema.schema, Cow::Owned(near));
+        let violations = self.violations(&checks, schema.schema, &text, at);
+        ReadValue { text, violations }
+    }
+
+    fn renamed<'a, 't>(&self, checks: &Checks<'a>, schema: &'a Value, text: Cow<'t, str>) -> Cow<'t, str> {
+        if !self.notes.has_aliases() {
+            return text;
+        }
+        let Ok(mut value) = Json::parse(&text) else { return text };
+        rename(checks, schema, &mut value);
+        let renamed = value.compact();
+        if *renamed == *text { text } else { Cow::Owned(renamed) }
+    }
+
+    fn violations<'a>(&self, checks: &Checks<'a>, schema: &'a Value, text: &str, at: &str) -> Vec<Violation> {
+        let Ok(value) = Json::parse(text) else {
+            return vec![Violation::new(at, ViolationKind::Constraint, TOO_COMPLEX)];
+        };
+        let mut found = checks.violations(schema, &value, at);
+        found.extend(repeated_names(&value, at));
+        if found.is_empty() && self.origin == Origin::Foreign {
+            found = checks.rounded(schema, &value, at);
+        }
+        found
+    }
+
+    /// Returns the violations of the schema by a JSON text that only count if a rule reads it: lists that a Rust type may
+    /// decode as a struct, so that the rule would read another value than the tool.
+    #[must_use]
+    pub fn unclear(&self, schema: &Value, text: &str) -> Vec<Violation> {
+        let is_union = self.is_of_type() && text.contains('[');
+        let checks = Checks { refuses_unclear: true, ..self.checks(schema) };
+        if is_union { checks.violations_in_text(schema, text) } else { Vec::new() }
+    }
+
+    /// Returns a violation for each integer in a JSON text that a [`Value`] would store as a different integer. Where the
+    /// schema takes any `number`, an integer may be rounded like a number with a fraction.
+    #[must_use]
+    pub fn rounded(&self, schema: &Value, text: &str) -> Vec<Violation> {
+        Json::parse(text).map_or_else(|_| Vec::new(), |value| self.checks(schema).rounded(schema, &value, ""))
+    }
+
+    /// Returns the normal form of the JSON value in `text`, which has been [read](Self::read): without members that are
+    /// absent or ignored, and with the defaults that the schema publishes.
+    ///
+    /// The defaults of foreign schemas are remarks of their authors, and are not added: such a value keeps its text.
+    #[must_use]
+    pub fn normal(&self, schema: SchemaRef<'_>, text: &str) -> String {
+        match Json::parse(text) {
+            Ok(value) if self.is_of_type() => normal(&self.checks(schema.root), schema.schema, &value),
+            _ => text.to_owned(),
+        }
+    }
+}

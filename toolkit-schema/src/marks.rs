@@ -1,0 +1,258 @@
+//! Internal keywords of generated code, and the notes made from these keywords.
+//!
+//! A nested derive can only speak through `JsonSchema`, so it writes internal keywords. [`take_notes`] moves them out of
+//! the schema. After that, no schema contains them.
+
+use crate::fault::Fault;
+use crate::keyword::{Holds, Keyword, each_subschema};
+use crate::reference::escape;
+use crate::types::names;
+use schemars::Schema;
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ptr;
+
+/// The aliases of a property, as a list of names.
+const ALIASES: &str = "x-toolkit-aliases";
+
+/// The aliases of the variants of an enum: a list on the schema of one variant, an object from aliases to names on an
+/// `enum`.
+pub(crate) const NAMES: &str = "x-toolkit-names";
+
+/// Marks an `enum` or a range that the author of a parameter has added. Its Rust type may decode other values.
+pub(crate) const AUTHORED: &str = "x-toolkit-authored";
+
+/// Marks a number stored as `f32`.
+const SINGLE: &str = "x-toolkit-single";
+
+/// The reason why a default cannot be published.
+const FAULTY: &str = "x-toolkit-default";
+
+/// Facts about one schema beyond its published keywords.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Note {
+    /// The further names of a property.
+    pub(crate) aliases: Vec<String>,
+    /// The further names of variants. On the schema of one variant, the listed value is absent.
+    pub(crate) variants: Vec<(String, Option<String>)>,
+    /// Whether the author of a parameter has added the `enum` or the range.
+    pub(crate) is_authored: bool,
+    /// Whether the number is stored as `f32`.
+    pub(crate) is_single: bool,
+}
+
+/// The notes of a schema, each with the JSON pointer of its place.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Notes(Vec<(String, Note)>);
+
+/// The notes of a schema by the address of their place.
+pub(crate) type Placed<'a> = HashMap<*const Value, &'a Note>;
+
+impl Notes {
+    /// Returns whether a property or a variant has an alias.
+    pub(crate) fn has_aliases(&self) -> bool {
+        self.0.iter().any(|(_, note)| !note.aliases.is_empty() || !note.variants.is_empty())
+    }
+
+    /// Returns the notes by the addresses in `root`, the schema that they belong to.
+    pub(crate) fn place<'a>(&'a self, root: &Value) -> Placed<'a> {
+        let at = |(place, note): &'a (String, Note)| Some((ptr::from_ref(root.pointer(place)?), note));
+        self.0.iter().filter_map(at).collect()
+    }
+
+    /// Returns the aliases of the properties of the whole object, as pairs of alias and name.
+    pub(crate) fn of_root<'a>(&'a self, root: &'a Value) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let placed = self.place(root);
+        let properties = root.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let of_property = move |(name, property): (&'a String, &'a Value)| {
+            let note = placed.get(&ptr::from_ref(property)).copied();
+            note.into_iter().flat_map(|note| &note.aliases).map(move |alias| (alias.as_str(), name.as_str()))
+        };
+        properties.flat_map(of_property)
+    }
+
+    /// Writes the notes back into a copy of their schema, for a change that moves their places.
+    pub(crate) fn written_into(&self, root: &Value) -> Value {
+        let mut marked = root.clone();
+        for (place, note) in &self.0 {
+            let Some(Value::Object(keywords)) = marked.pointer_mut(place) else { continue };
+            let listed = note.variants.iter().filter(|(_, name)| name.is_none()).map(|(alias, _)| alias);
+            let named =
+                note.variants.iter().filter_map(|(alias, name)| Some((alias.clone(), name.clone()?.into())));
+            let (listed, named): (Vec<&String>, Map<String, Value>) = (listed.collect(), named.collect());
+            if !note.aliases.is_empty() {
+                keywords.insert(ALIASES.to_owned(), note.aliases.clone().into());
+            }
+            if !listed.is_empty() {
+                keywords.insert(NAMES.to_owned(), listed.into_iter().cloned().collect());
+            } else if !named.is_empty() {
+                keywords.insert(NAMES.to_owned(), named.into());
+            }
+            for (keyword, is_set) in [(AUTHORED, note.is_authored), (SINGLE, note.is_single)] {
+                if is_set {
+                    keywords.insert(keyword.to_owned(), true.into());
+                }
+            }
+        }
+        marked
+    }
+}
+
+/// The result of the first pass over a schema.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) notes: Notes,
+    /// The places of schemas with a default.
+    pub(crate) defaults: Vec<String>,
+    /// The first default that cannot be published.
+    pub(crate) fault: Option<Fault>,
+}
+
+/// Moves all internal keywords out of a schema.
+pub(crate) fn take_notes(root: &mut Value) -> Found {
+    let mut found = Found::default();
+    take(root, &mut String::new(), &mut found);
+    found
+}
+
+fn take(schema: &mut Value, place: &mut String, found: &mut Found) {
+    let Value::Object(keywords) = schema else { return };
+    let note = Note {
+        aliases: names(keywords.shift_remove(ALIASES).as_ref()).map(str::to_owned).collect(),
+        variants: variants(keywords.shift_remove(NAMES)),
+        is_authored: keywords.shift_remove(AUTHORED).is_some(),
+        is_single: keywords.shift_remove(SINGLE).is_some(),
+    };
+    if note != Note::default() {
+        found.notes.0.push((place.clone(), note));
+    }
+    if let Some(Value::String(reason)) = keywords.shift_remove(FAULTY)
+        && found.fault.is_none()
+    {
+        found.fault =
+            Some((format!("#{place}/default"), format!("the default is no valid argument: {reason}")));
+    }
+    if keywords.get("default").is_some_and(|default| !default.is_null()) {
+        found.defaults.push(place.clone());
+    }
+    for (keyword, key, inside) in subschemas_mut(keywords) {
+        let here = place.len();
+        place.extend(["/", keyword]);
+        if let Some(key) = key {
+            place.extend(["/", &escape(&key)]);
+        }
+        take(inside, place, found);
+        place.truncate(here);
+    }
+}
+
+/// Returns the schemas directly inside a schema for changing them, each with its keyword and its name or index there.
+fn subschemas_mut(keywords: &mut Map<String, Value>) -> Vec<(&str, Option<Cow<'_, str>>, &mut Value)> {
+    let mut found = Vec::new();
+    for (keyword, value) in keywords.iter_mut() {
+        match (Keyword::find(keyword).map(|keyword| keyword.holds), value) {
+            (Some(Holds::Schema | Holds::Schemas), Value::Array(list)) => {
+                let numbered = list.iter_mut().enumerate();
+                found.extend(
+                    numbered.map(|(index, schema)| {
+                        (keyword.as_str(), Some(Cow::Owned(index.to_string())), schema)
+                    }),
+                );
+            }
+            (Some(Holds::NamedSchemas), Value::Object(named)) => {
+                let named = named.iter_mut();
+                found.extend(
+                    named.map(|(name, schema)| (keyword.as_str(), Some(Cow::Borrowed(&**name)), schema)),
+                );
+            }
+            (Some(Holds::Schema), schema) => found.push((keyword.as_str(), None, schema)),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn variants(declared: Option<Value>) -> Vec<(String, Option<String>)> {
+    match declared {
+        Some(Value::Object(named)) => {
+            let named = named.into_iter();
+            named.filter_map(|(alias, name)| Some((alias, Some(name.as_str()?.to_owned())))).collect()
+        }
+        listed => names(listed.as_ref()).map(|alias| (alias.to_owned(), None)).collect(),
+    }
+}
+
+/// Marks each `enum` of a field's schema as added by its author. The field's Rust type may decode more values.
+pub fn mark_lists_of_author(schema: &mut Schema) {
+    let mut value = std::mem::take(schema).to_value();
+    each_subschema(&mut value, &mut |keywords| {
+        if keywords.contains_key("enum") || keywords.contains_key("const") {
+            keywords.insert(AUTHORED.to_owned(), true.into());
+        }
+    });
+    *schema = value.try_into().unwrap_or_default();
+}
+
+/// Marks an `f32`, and a range of the author that looks like the range of another integer type. Called before the format
+/// of the number is removed.
+pub(crate) fn mark_number(keywords: &mut Map<String, Value>) {
+    let Some(format) = keywords.get("format").and_then(Value::as_str) else { return };
+    if format == "float" {
+        keywords.insert(SINGLE.to_owned(), true.into());
+    } else if let Some(own) = range_of(format)
+        && range_in(keywords) != own
+        && is_range_of_type(keywords)
+    {
+        keywords.insert(AUTHORED.to_owned(), true.into());
+    }
+}
+
+/// Sets the reason why the default of a schema cannot be published.
+pub(crate) fn mark_faulty(keywords: &mut Map<String, Value>, reason: String) {
+    keywords.shift_remove("default");
+    keywords.insert(FAULTY.to_owned(), reason.into());
+}
+
+/// Removes all internal keywords from one schema.
+pub(crate) fn strip_marks(keywords: &mut Map<String, Value>) {
+    for keyword in [ALIASES, NAMES, AUTHORED, SINGLE, FAULTY] {
+        keywords.shift_remove(keyword);
+    }
+}
+
+/// The least and the greatest integer of a type. A bound other than 0 is `None` for types of 64 or more bits.
+type Range = (Option<i64>, Option<i64>);
+
+/// The integer formats of schemars, with the bounds that fit into 64 bits.
+const RANGES: [(&str, Range); 12] = [
+    ("int8", (Some(i8::MIN as i64), Some(i8::MAX as i64))),
+    ("int16", (Some(i16::MIN as i64), Some(i16::MAX as i64))),
+    ("int32", (Some(i32::MIN as i64), Some(i32::MAX as i64))),
+    ("uint8", (Some(0), Some(u8::MAX as i64))),
+    ("uint16", (Some(0), Some(u16::MAX as i64))),
+    ("uint32", (Some(0), Some(u32::MAX as i64))),
+    ("uint64", (Some(0), None)),
+    ("uint128", (Some(0), None)),
+    ("uint", (Some(0), None)),
+    ("int64", (None, None)),
+    ("int128", (None, None)),
+    ("int", (None, None)),
+];
+
+/// Returns the range of the integer format called `format`. For types of 64 or more bits, a bound other than 0 is
+/// `None`.
+pub(crate) fn range_of(format: &str) -> Option<Range> {
+    RANGES.iter().find(|(name, _)| *name == format).map(|(_, range)| *range)
+}
+
+fn range_in(keywords: &Map<String, Value>) -> Range {
+    let bound = |keyword: &str| keywords.get(keyword).and_then(Value::as_i64);
+    (bound("minimum"), bound("maximum"))
+}
+
+/// Returns whether the range in a schema is the range of a Rust integer type. Such a type refuses all other integers.
+pub(crate) fn is_range_of_type(keywords: &Map<String, Value>) -> bool {
+    let range = range_in(keywords);
+    RANGES.iter().any(|(_, own)| *own == range)
+}

@@ -1,0 +1,130 @@
+//! The normal form of a value: without members that the schema does not publish, and with the published defaults.
+
+use crate::check::Checks;
+use crate::json::{Json, Kind, budget, quoted};
+use crate::properties::{item_schema, member_schemas};
+use crate::types::names;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Returns the JSON text of `value` without unpublished members, and with the defaults of absent members. Everything else
+/// keeps its text.
+///
+/// Below an untagged union, a value keeps its text: with another member, it could belong to another branch.
+pub(crate) fn normal<'a>(checks: &Checks<'a>, schema: &'a Value, value: &Json<'_>) -> String {
+    let mut writer = Writer { checks, left: budget(value), written: String::new() };
+    writer.write(&[schema], value);
+    writer.written
+}
+
+struct Writer<'a, 'c> {
+    checks: &'c Checks<'a>,
+    /// The number of schemas that may still be applied. When none are left, the rest of the value stays unchanged.
+    left: usize,
+    written: String,
+}
+
+impl<'a> Writer<'a, '_> {
+    fn write(&mut self, schemas: &[&'a Value], value: &Json<'_>) {
+        let is_leaf = !matches!(value.kind, Kind::Object(_) | Kind::Array(_));
+        if is_leaf || self.left == 0 {
+            return self.written.push_str(value.text);
+        }
+        let checks = self.checks;
+        let mut parts = Vec::new();
+        for schema in schemas {
+            parts.extend(checks.parts(schema, value, &mut self.left));
+        }
+        if parts.iter().any(|part| is_untagged(part)) {
+            return self.written.push_str(value.text);
+        }
+        match &value.kind {
+            Kind::Object(members) => {
+                let is_listed = is_listed(&parts);
+                self.written.push('{');
+                let start = self.written.len();
+                for (name, member) in members {
+                    let is_published = !is_listed || parts.iter().any(|part| publishes(part, name));
+                    if is_published && !self.is_absent(&parts, name, member) {
+                        self.member(&parts, name, member, start);
+                    }
+                }
+                for (name, default) in defaults(&parts, members) {
+                    let text = default.to_string();
+                    if let Ok(default) = Json::parse(&text) {
+                        self.member(&parts, name, &default, start);
+                    }
+                }
+                self.written.push('}');
+            }
+            Kind::Array(items) => {
+                self.written.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    self.written.push_str(if index > 0 { "," } else { "" });
+                    let schemas: Vec<&'a Value> =
+                        parts.iter().filter_map(|part| item_schema(part, index)).collect();
+                    self.write(&schemas, item);
+                }
+                self.written.push(']');
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns whether a member is `null` and means the same as an absent member, because its schema refuses `null`.
+    fn is_absent(&mut self, parts: &[&'a Value], name: &str, member: &Json<'_>) -> bool {
+        let checks = self.checks;
+        let is_required = || parts.iter().any(|part| names(part.get("required")).any(|it| it == name));
+        matches!(member.kind, Kind::Null)
+            && !is_required()
+            && parts.iter().any(|part| {
+                let (named, _) = member_schemas(part, name);
+                named.into_iter().any(|schema| !checks.fits(schema, member, &mut self.left, 0))
+            })
+    }
+
+    fn member(&mut self, parts: &[&'a Value], name: &str, member: &Json<'_>, start: usize) {
+        let separator = if self.written.len() > start { "," } else { "" };
+        self.written.extend([separator, &quoted(name), ":"]);
+        let schemas = parts.iter().map(|part| member_schemas(part, name));
+        let schemas: Vec<&'a Value> =
+            schemas.flat_map(|(named, other)| named.into_iter().chain(other)).collect();
+        self.write(&schemas, member);
+    }
+}
+
+/// Returns whether a schema is a choice of which only the value's structure tells the branch.
+fn is_untagged(schema: &Value) -> bool {
+    let is_null = |branch: &&Value| branch.get("type").is_some_and(|kind| kind == "null");
+    let branches = schema.get("anyOf").and_then(Value::as_array);
+    branches.is_some_and(|branches| branches.iter().filter(|branch| !is_null(branch)).count() > 1)
+}
+
+/// Returns the default of each absent optional property.
+fn defaults<'a>(
+    parts: &[&'a Value],
+    members: &[(impl AsRef<str>, Json<'_>)],
+) -> BTreeMap<&'a String, &'a Value> {
+    let is_required =
+        |name: &str| parts.iter().any(|part| names(part.get("required")).any(|required| required == name));
+    let is_absent = |name: &str| !members.iter().any(|(given, _)| given.as_ref() == name);
+    let properties = parts.iter().filter_map(|part| part.get("properties")?.as_object()).flatten();
+    let defaults = properties.filter_map(|(name, property)| {
+        let default = property.get("default").filter(|default| !default.is_null())?;
+        (is_absent(name) && !is_required(name)).then_some((name, default))
+    });
+    defaults.collect()
+}
+
+/// Returns whether one of the schemas for an object lists names of members.
+pub(crate) fn is_listed(parts: &[&Value]) -> bool {
+    let lists = ["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
+    parts.iter().any(|part| lists.iter().any(|keyword| part.get(keyword).is_some()))
+}
+
+/// Returns whether a schema publishes a member called `name`.
+pub(crate) fn publishes(schema: &Value, name: &str) -> bool {
+    let (named, other) = member_schemas(schema, name);
+    let rest = other.or_else(|| schema.get("unevaluatedProperties"));
+    !named.is_empty() || rest.is_some_and(|rest| rest != &Value::Bool(false))
+}

@@ -1,0 +1,274 @@
+//! Compiled checks: whether a JSON text conforms to a schema, in one pass over the text.
+//!
+//! A plan accepts only what certainly conforms. Whatever it does not accept is checked in full by [`check`](crate::check).
+
+mod scan;
+
+use crate::check::Origin;
+use crate::keyword::Keyword;
+use crate::marks::Placed;
+use crate::reference::resolve;
+use crate::types::{names, types};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::ptr;
+
+/// The maximum number of properties of an object, of which a bit set marks those that are given.
+const MOST_FIELDS: usize = 64;
+
+/// A compiled schema.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Plan {
+    /// The first node is the plan of the whole schema.
+    nodes: Vec<Node>,
+}
+
+type At = usize;
+
+#[derive(Debug, Clone)]
+enum Node {
+    /// Any value, as long as it holds neither an object nor a long number.
+    Any,
+    /// A value that the plan does not accept.
+    Unknown,
+    Null,
+    Boolean,
+    Integer {
+        least: i64,
+        most: i64,
+    },
+    Number {
+        is_single: bool,
+    },
+    Text {
+        least: usize,
+        most: usize,
+    },
+    Words(Box<[Box<str>]>),
+    List {
+        item: At,
+        least: usize,
+        most: usize,
+    },
+    Object(Box<Object>),
+    /// One schema for each JSON type.
+    ByType(Box<[(u8, At)]>),
+}
+
+#[derive(Debug, Clone)]
+struct Object {
+    fields: Box<[Field]>,
+    /// A bit for each required field.
+    required: u64,
+    rest: Rest,
+}
+
+#[derive(Debug, Clone)]
+struct Field {
+    name: Box<str>,
+    at: At,
+    /// Whether `null` means that the field is absent.
+    is_optional: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Rest {
+    Refused,
+    Each(At),
+}
+
+impl Plan {
+    pub(crate) fn new(root: &Value, origin: Origin, placed: &Placed<'_>) -> Self {
+        let mut compiler = Compiler { root, origin, placed, known: HashMap::new(), nodes: Vec::new() };
+        compiler.compile(root);
+        Self { nodes: compiler.nodes }
+    }
+
+    /// Returns whether a text, which is known to be JSON, conforms to the schema.
+    pub(crate) fn accepts(&self, text: &str) -> bool {
+        self.scan(0, text)
+    }
+
+    /// Returns whether a text, which is known to be JSON, conforms to the schema of the property called `name`.
+    pub(crate) fn accepts_member(&self, index: usize, text: &str) -> bool {
+        let Some(Node::Object(object)) = self.nodes.first() else { return false };
+        object.fields.get(index).is_some_and(|field| self.scan(field.at, text))
+    }
+
+    fn scan(&self, at: At, text: &str) -> bool {
+        scan::accepts(&self.nodes, at, text)
+    }
+}
+
+struct Compiler<'a, 'p> {
+    root: &'a Value,
+    origin: Origin,
+    placed: &'p Placed<'a>,
+    /// The nodes of schemas that are compiled already, by their address.
+    known: HashMap<*const Value, At>,
+    nodes: Vec<Node>,
+}
+
+impl Compiler<'_, '_> {
+    fn compile(&mut self, schema: &Value) -> At {
+        let Some(own) = resolve(self.root, schema) else { return self.add(Node::Unknown) };
+        if let Some(at) = self.known.get(&ptr::from_ref(own)) {
+            return *at;
+        }
+        let at = self.add(Node::Unknown);
+        self.known.insert(ptr::from_ref(own), at);
+        // Keywords beside a reference are left to the full check.
+        let is_plain = ptr::eq(own, schema)
+            || schema.as_object().is_some_and(|keywords| !constrains(keywords, &["$ref"]));
+        let node = if is_plain { self.node(own) } else { Node::Unknown };
+        if let Some(place) = self.nodes.get_mut(at) {
+            *place = node;
+        }
+        at
+    }
+
+    fn add(&mut self, node: Node) -> At {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    fn node(&mut self, schema: &Value) -> Node {
+        let keywords = match schema {
+            Value::Object(keywords) => keywords,
+            Value::Bool(true) => return Node::Any,
+            _ => return Node::Unknown,
+        };
+        if !constrains(keywords, &[]) {
+            return Node::Any;
+        }
+        if let Some(union) = union_of_types(keywords) {
+            return self.by_type(union);
+        }
+        let mut kinds = types(keywords.get("type"));
+        match (kinds.next(), kinds.next(), kinds.next()) {
+            (Some(kind), None, _) => self.of_type(schema, keywords, kind),
+            (Some(kind), Some("null"), None) if !keywords.contains_key("enum") => {
+                let inner = self.of_type(schema, keywords, kind);
+                let (inner, null) = (self.add(inner), self.add(Node::Null));
+                Node::ByType(
+                    [type_bits(kind).map(|bits| (bits, inner)), Some((NULL, null))]
+                        .into_iter()
+                        .flatten()
+                        .collect(),
+                )
+            }
+            _ => Node::Unknown,
+        }
+    }
+
+    fn by_type(&mut self, branches: &[Value]) -> Node {
+        let mut taken = 0;
+        let mut by_type = Vec::with_capacity(branches.len());
+        for branch in branches {
+            let own = resolve(self.root, branch);
+            let mut kinds = types(own.and_then(|own| own.get("type")));
+            let bits = match (kinds.next().and_then(type_bits), kinds.next()) {
+                (Some(bits), None) if taken & bits == 0 => bits,
+                _ => return Node::Unknown,
+            };
+            taken |= bits;
+            by_type.push((bits, self.compile(branch)));
+        }
+        Node::ByType(by_type.into())
+    }
+
+    fn of_type(&mut self, schema: &Value, keywords: &Map<String, Value>, kind: &str) -> Node {
+        let only = |known: &[&str]| !constrains(keywords, known);
+        let count = |keyword: &str, otherwise: usize| match keywords.get(keyword) {
+            Some(count) => count.as_u64().and_then(|count| usize::try_from(count).ok()),
+            None => Some(otherwise),
+        };
+        let bound =
+            |keyword: &str, otherwise: i64| keywords.get(keyword).map_or(Some(otherwise), Value::as_i64);
+        let node = match kind {
+            "null" if only(&["type"]) => Some(Node::Null),
+            "boolean" if only(&["type"]) => Some(Node::Boolean),
+            "integer" if only(&["type", "minimum", "maximum"]) => {
+                let range = bound("minimum", i64::MIN).zip(bound("maximum", i64::MAX));
+                range.map(|(least, most)| Node::Integer { least, most })
+            }
+            "number" if only(&["type"]) => {
+                let is_single = self.placed.get(&ptr::from_ref(schema)).is_some_and(|note| note.is_single);
+                Some(Node::Number { is_single })
+            }
+            "string" if only(&["type", "minLength", "maxLength"]) => {
+                let length = count("minLength", 0).zip(count("maxLength", usize::MAX));
+                length.map(|(least, most)| Node::Text { least, most })
+            }
+            "string" if only(&["type", "enum"]) || only(&["type", "const"]) => {
+                let listed = keywords.get("enum").and_then(Value::as_array);
+                let listed = listed.map(Vec::as_slice).or(keywords.get("const").map(std::slice::from_ref));
+                let words = listed.unwrap_or_default().iter().map(|word| word.as_str().map(Box::from));
+                words.collect::<Option<Box<[_]>>>().map(Node::Words)
+            }
+            "array" if only(&["type", "items", "minItems", "maxItems"]) => {
+                let item = match keywords.get("items") {
+                    None => Some(self.add(Node::Any)),
+                    Some(Value::Array(_)) => None,
+                    Some(items) => Some(self.compile(items)),
+                };
+                let length = count("minItems", 0).zip(count("maxItems", usize::MAX));
+                item.zip(length).map(|(item, (least, most))| Node::List { item, least, most })
+            }
+            "object" => self.object(keywords),
+            _ => None,
+        };
+        node.unwrap_or(Node::Unknown)
+    }
+
+    fn object(&mut self, keywords: &Map<String, Value>) -> Option<Node> {
+        if constrains(keywords, &["type", "properties", "required", "additionalProperties"]) {
+            return None;
+        }
+        let properties = keywords.get("properties").and_then(Value::as_object);
+        let rest = match keywords.get("additionalProperties") {
+            Some(Value::Bool(false)) => Rest::Refused,
+            Some(rest) => Rest::Each(self.compile(rest)),
+            None if properties.is_none() || self.origin == Origin::Foreign => Rest::Each(self.add(Node::Any)),
+            None => Rest::Refused,
+        };
+        let is_required = |name: &str| names(keywords.get("required")).any(|required| required == name);
+        let mut fields = Vec::new();
+        let mut required = 0;
+        for (index, (name, property)) in properties.into_iter().flatten().enumerate().take(MOST_FIELDS + 1) {
+            let at = self.compile(property);
+            let is_optional = self.origin == Origin::RustType && !is_required(name);
+            required |= u64::from(is_required(name)) << (index % MOST_FIELDS);
+            fields.push(Field { name: name.as_str().into(), at, is_optional });
+        }
+        let listed = names(keywords.get("required")).count();
+        let is_complete = listed == usize::try_from(required.count_ones()).unwrap_or_default();
+        let is_small = fields.len() <= MOST_FIELDS;
+        (is_small && is_complete)
+            .then(|| Node::Object(Box::new(Object { fields: fields.into(), required, rest })))
+    }
+}
+
+/// Returns the branches of a schema that is nothing but a union.
+fn union_of_types(keywords: &Map<String, Value>) -> Option<&Vec<Value>> {
+    let keyword = ["anyOf", "oneOf"].into_iter().find(|keyword| keywords.contains_key(*keyword))?;
+    keywords.get(keyword)?.as_array().filter(|_| !constrains(keywords, &[keyword]))
+}
+
+/// Returns whether a schema has a keyword that constrains values, apart from the `known` ones.
+pub(crate) fn constrains(keywords: &Map<String, Value>, known: &[&str]) -> bool {
+    let is_remark =
+        |keyword: &str| Keyword::is_annotation(keyword) || matches!(keyword, "$defs" | "definitions");
+    keywords.keys().any(|keyword| !known.contains(&keyword.as_str()) && !is_remark(keyword))
+}
+
+const NULL: u8 = 1;
+
+/// Returns a bit for the JSON type called `kind`. Integers and numbers share one.
+fn type_bits(kind: &str) -> Option<u8> {
+    let position = ["null", "boolean", "string", "array", "object"].iter().position(|name| *name == kind);
+    match kind {
+        "integer" | "number" => Some(1 << 5),
+        _ => position.map(|position| 1 << position),
+    }
+}

@@ -1,0 +1,131 @@
+//! Own names: each alias in a value is replaced by the name of its property or variant.
+
+use crate::check::Checks;
+use crate::discriminator::{Discriminator, discriminator, only_member, tag};
+use crate::json::{Json, Kind, budget};
+use crate::marks::Note;
+use crate::properties::{item_schema, member_schemas};
+use crate::reference::resolve;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::ptr;
+
+/// Replaces each declared alias in a value, at every depth.
+///
+/// Below a union, the aliases of the first branch apply whose structure the renamed value has.
+pub(crate) fn rename<'a>(checks: &Checks<'a>, schema: &'a Value, value: &mut Json<'_>) {
+    let left = budget(value);
+    Renaming { checks, left }.apply(schema, value);
+}
+
+struct Renaming<'a, 'c> {
+    checks: &'c Checks<'a>,
+    /// The number of schemas that may still be applied. When none are left, the rest of the value stays unchanged.
+    left: usize,
+}
+
+impl<'a> Renaming<'a, '_> {
+    fn apply(&mut self, schema: &'a Value, value: &mut Json<'_>) {
+        let Some(left) = self.left.checked_sub(1) else { return };
+        self.left = left;
+        let Some(own) = resolve(self.checks.root, schema) else { return };
+        for part in own.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            self.apply(part, value);
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            if let Some(branches) = own.get(keyword).and_then(Value::as_array) {
+                self.apply_branch(branches, value);
+            }
+        }
+        match &mut value.kind {
+            Kind::String(text) => {
+                let variants = self.note(own).map_or(&[][..], |note| &note.variants);
+                let variant = variants.iter().find(|(alias, _)| alias == text);
+                let constant = || own.get("const").and_then(Value::as_str);
+                if let Some(name) = variant.and_then(|(_, name)| name.as_deref().or_else(constant)) {
+                    *text = Cow::Owned(name.to_owned());
+                }
+            }
+            Kind::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    if let Some(schema) = item_schema(own, index) {
+                        self.apply(schema, item);
+                    }
+                }
+            }
+            Kind::Object(members) => {
+                self.rename_members(own, members);
+                for (name, member) in members {
+                    let (named, other) = member_schemas(own, name);
+                    for schema in named.into_iter().chain(other) {
+                        self.apply(schema, member);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note(&self, schema: &Value) -> Option<&'a Note> {
+        self.checks.placed.get(&ptr::from_ref(schema)).copied()
+    }
+
+    fn rename_members(&self, schema: &Value, members: &mut [(Cow<'_, str>, Json<'_>)]) {
+        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        for (own, property) in properties {
+            let Some(note) = self.note(property) else { continue };
+            for (name, _) in members.iter_mut().filter(|(name, _)| note.aliases.iter().any(|it| it == name)) {
+                *name = Cow::Owned(own.clone());
+            }
+        }
+    }
+
+    fn apply_branch(&mut self, branches: &'a [Value], value: &mut Json<'_>) {
+        self.rename_variant(branches, value);
+        for branch in branches {
+            let mut renamed = value.clone();
+            self.apply(branch, &mut renamed);
+            // The parts of the copy have new names, so their original text is no longer theirs.
+            let text = renamed.compact();
+            let mut left = self.left;
+            let fits = |value: &Json<'_>| self.checks.has_structure(branch, value, &mut left);
+            let fits = Json::parse(&text).as_ref().is_ok_and(fits);
+            self.left = left;
+            if fits {
+                *value = renamed;
+                return;
+            }
+        }
+    }
+
+    /// Replaces the alias of a variant in the tag or in the only member of an object.
+    fn rename_variant(&self, branches: &[Value], value: &mut Json<'_>) {
+        let root = self.checks.root;
+        let of_alias = |given: &str| {
+            branches.iter().find(|branch| {
+                let notes = [Some(*branch), resolve(root, branch)].into_iter().flatten();
+                let mut notes = notes.filter_map(|schema| self.note(schema));
+                notes.any(|note| note.variants.iter().any(|(alias, _)| alias == given))
+            })
+        };
+        let Kind::Object(members) = &mut value.kind else { return };
+        match discriminator(root, branches) {
+            Some(Discriminator::Members(names)) => {
+                for (given, _) in members.iter_mut().filter(|(given, _)| !names.contains(&&**given)) {
+                    if let Some(name) = of_alias(given).and_then(|branch| only_member(root, branch)) {
+                        *given = Cow::Owned(name.to_owned());
+                    }
+                }
+            }
+            Some(Discriminator::Tag(tag_name, _)) => {
+                for (_, given) in members.iter_mut().filter(|(name, _)| name == tag_name) {
+                    let Kind::String(text) = &mut given.kind else { continue };
+                    if let Some((_, name)) = of_alias(text).and_then(|branch| tag(root, branch)) {
+                        *text = Cow::Owned(name.as_str().unwrap_or_default().to_owned());
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+}
