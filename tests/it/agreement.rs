@@ -62,6 +62,7 @@ fn check(tools: impl IntoIterator<Item = Made>) {
         }
         found.extend(wrong);
     }
+    println!("{all} calls, {fitting} of them fit, {excused} are excused");
     assert!(found.is_empty(), "{} disagreements\n{}", found.len(), found.join("\n"));
     assert!(fitting > all / 8 && fitting < all * 7 / 8, "{fitting} of {all} fit: too few of a kind");
     assert!(excused <= all / 20, "{excused} of {all} calls are excused");

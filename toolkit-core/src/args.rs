@@ -20,8 +20,8 @@ pub use default::{
     set_default,
 };
 pub(crate) use members::{Member, not_json, with_members, with_object};
+pub use param::{Exactness, InexactType, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainParamType};
 pub(crate) use param::{Param, ParamType, parameters_schema};
-pub use param::{ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainParamType};
 pub(crate) use read::{ArgumentRules, check_json, given_twice, parse_value, read_arguments, unknown};
 pub use slot::{Fill, ToolParams};
 pub use struct_args::struct_args;

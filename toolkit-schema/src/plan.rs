@@ -5,6 +5,7 @@
 mod scan;
 
 use crate::check::Origin;
+use crate::json::quoted;
 use crate::keyword::Keyword;
 use crate::marks::Placed;
 use crate::reference::resolve;
@@ -50,6 +51,9 @@ enum Node {
         least: usize,
         most: usize,
     },
+    /// An object with any names, all of them different.
+    Map(At),
+    /// An object with none but the listed names.
     Object(Box<Object>),
     /// One schema for each JSON type.
     ByType(Box<[(u8, At)]>),
@@ -60,21 +64,22 @@ struct Object {
     fields: Box<[Field]>,
     /// A bit for each required field.
     required: u64,
-    rest: Rest,
 }
 
 #[derive(Debug, Clone)]
 struct Field {
-    name: Box<str>,
+    /// The name in quotes, and a colon.
+    key: Box<[u8]>,
     at: At,
     /// Whether `null` means that the field is absent.
     is_optional: bool,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Rest {
-    Refused,
-    Each(At),
+impl Field {
+    /// Returns the name as it is written in JSON.
+    fn name(&self) -> Option<&[u8]> {
+        self.key.get(1..self.key.len().checked_sub(2)?)
+    }
 }
 
 impl Plan {
@@ -226,12 +231,17 @@ impl Compiler<'_, '_> {
             return None;
         }
         let properties = keywords.get("properties").and_then(Value::as_object);
-        let rest = match keywords.get("additionalProperties") {
-            Some(Value::Bool(false)) => Rest::Refused,
-            Some(rest) => Rest::Each(self.compile(rest)),
-            None if properties.is_none() || self.origin == Origin::Foreign => Rest::Each(self.add(Node::Any)),
-            None => Rest::Refused,
-        };
+        let rest = keywords.get("additionalProperties");
+        if properties.is_none_or(Map::is_empty) && !keywords.contains_key("required") {
+            match rest {
+                Some(Value::Bool(false)) => {}
+                Some(rest) => return Some(Node::Map(self.compile(rest))),
+                None if properties.is_none() || self.origin == Origin::Foreign => {
+                    return Some(Node::Map(self.add(Node::Any)));
+                }
+                None => {}
+            }
+        }
         let is_required = |name: &str| names(keywords.get("required")).any(|required| required == name);
         let mut fields = Vec::new();
         let mut required = 0;
@@ -239,13 +249,13 @@ impl Compiler<'_, '_> {
             let at = self.compile(property);
             let is_optional = self.origin == Origin::RustType && !is_required(name);
             required |= u64::from(is_required(name)) << (index % MOST_FIELDS);
-            fields.push(Field { name: name.as_str().into(), at, is_optional });
+            let key = format!("{}:", quoted(name)).into_bytes().into();
+            fields.push(Field { key, at, is_optional });
         }
         let listed = names(keywords.get("required")).count();
         let is_complete = listed == usize::try_from(required.count_ones()).unwrap_or_default();
         let is_small = fields.len() <= MOST_FIELDS;
-        (is_small && is_complete)
-            .then(|| Node::Object(Box::new(Object { fields: fields.into(), required, rest })))
+        (is_small && is_complete).then(|| Node::Object(Box::new(Object { fields: fields.into(), required })))
     }
 }
 

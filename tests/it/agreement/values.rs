@@ -194,7 +194,7 @@ impl<'a> Values<'a> {
         let place = self.random.one(&places);
         let Some(found) = value.pointer_mut(&place) else { return };
         match found {
-            Value::Object(members) if self.random.once_in(8) => {
+            Value::Object(members) if self.random.once_in(8) && !members.values().any(is_whole_float) => {
                 *found = members.values().cloned().collect();
             }
             Value::Object(members) if !self.random.once_in(4) => {
@@ -216,7 +216,7 @@ impl<'a> Values<'a> {
             }
             Value::Array(items) if !self.random.once_in(4) => {
                 match (self.random.below(3), items.last().cloned()) {
-                    (0, Some(last)) => items.push(last),
+                    (0, Some(last)) if !is_whole_float(&last) => items.push(last),
                     (1, Some(_)) => drop(items.pop()),
                     _ => items.push(other),
                 }

@@ -97,7 +97,7 @@ fn decode_directly(
             cursor.expect(b':')?;
             let value = cursor.rest()?;
             let taken = slots.get_mut(index)?.fill(value).ok()?;
-            if !rules.contract.accepts_member(index, value.get(..taken)?) {
+            if !params.get(index)?.is_exact && !rules.contract.accepts_member(index, value.get(..taken)?) {
                 return None;
             }
             cursor.at += taken;

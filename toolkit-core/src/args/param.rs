@@ -21,6 +21,8 @@ pub struct ParamSpec {
     pub description: &'static str,
     /// Generates the schema of the parameter's type.
     pub schema: fn(&mut SchemaGenerator) -> ParamSchema,
+    /// Whether the type is an [`ExactType`].
+    pub is_exact: bool,
     /// Optional settings, behind a reference to keep the common case small.
     pub extras: Option<&'static ParamExtras>,
 }
@@ -69,6 +71,8 @@ pub(crate) struct Param<'a> {
     pub(super) required: bool,
     /// Whether the parameter is `None` if the argument is absent.
     absent_is_none: bool,
+    /// Whether decoding alone decides if a value conforms to the schema.
+    pub(super) is_exact: bool,
 }
 
 impl<'a> Param<'a> {
@@ -97,6 +101,7 @@ pub(crate) fn parameters_schema(specs: &[ParamSpec]) -> (Value, Vec<Param<'stati
             aliases: spec.aliases(),
             required: !optional && default.is_none(),
             absent_is_none: optional && default.is_none(),
+            is_exact: spec.is_exact && spec.constrain().is_none(),
         });
         let mut schema = schema.to_value();
         if let (Some(constrain), Value::Object(schema)) = (spec.constrain(), &mut schema) {
@@ -213,3 +218,35 @@ pub trait PlainParamType<T> {
 }
 
 impl<T> PlainParamType<T> for ParamType<T> {}
+
+/// A type that decodes exactly the values of its schema: the contract need not check them again. Only types of the
+/// standard library implement this trait.
+pub trait ExactType {}
+
+macro_rules! exact {
+    ($($ty:ty),*) => { $(impl ExactType for $ty {})* };
+}
+
+exact!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f64, bool, String);
+
+impl<T: ExactType> ExactType for Option<T> {}
+impl<T: ExactType> ExactType for Vec<T> {}
+
+/// A helper to detect at compile time if a type is an [`ExactType`].
+///
+/// Name resolution picks the inherent constant for such a type, and that of [`InexactType`] for every other type.
+#[derive(Debug)]
+pub struct Exactness<T>(PhantomData<T>);
+
+impl<T: ExactType> Exactness<T> {
+    /// The type is an [`ExactType`].
+    pub const IS_EXACT: bool = true;
+}
+
+/// The counterpart of `Exactness` for all other types.
+pub trait InexactType {
+    /// The type is no [`ExactType`].
+    const IS_EXACT: bool = false;
+}
+
+impl<T> InexactType for Exactness<T> {}

@@ -41,7 +41,13 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
         let schema = Ident::new(if is_shared(param) { "shared_schema" } else { "schema" }, param.span);
         let schema = quote_spanned!(param.span=> __toolkit::Parameter::<#ty>::#schema);
         let extras = extras(model, index, param);
-        quote!(__toolkit::ParamSpec { name: #name, description: #description, schema: #schema, extras: #extras })
+        quote!(__toolkit::ParamSpec {
+            name: #name,
+            description: #description,
+            schema: #schema,
+            is_exact: __toolkit::Exactness::<#ty>::IS_EXACT,
+            extras: #extras
+        })
     });
     quote!(&[#(#specs),*])
 }

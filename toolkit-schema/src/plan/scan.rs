@@ -1,6 +1,6 @@
 //! The scan of a text that is known to be JSON, by a compiled plan.
 
-use super::{At, MOST_FIELDS, NULL, Node, Object, Rest};
+use super::{At, Field, MOST_FIELDS, NULL, Node, Object};
 
 /// The number of digits that every 64-bit integer can have.
 const DIGITS: usize = 18;
@@ -25,6 +25,24 @@ fn bit_of(first: u8) -> u8 {
     }
 }
 
+/// Returns the number of bytes before the first quote or backslash.
+#[inline]
+fn plain_length(text: &[u8]) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    // Subtracting one sets the highest bit of a byte that is 0.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
+    let (words, rest) = text.as_chunks();
+    for (index, bytes) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*bytes);
+        let found = zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
+        if found != 0 {
+            return index * 8 + found.trailing_zeros() as usize / 8;
+        }
+    }
+    let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\\')).unwrap_or(rest.len());
+    words.len() * 8 + length
+}
+
 /// A position in a text that is known to be JSON.
 struct Scanner<'a> {
     nodes: &'a [Node],
@@ -34,33 +52,30 @@ struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     /// Reads one value. Returns `None` if it does not certainly conform to the node.
+    #[inline(always)]
     fn value(&mut self, node: At) -> Option<()> {
         let first = self.next()?;
         match self.nodes.get(node)? {
-            Node::Unknown => None,
-            Node::Any => self.any(first),
-            Node::Null => {
-                if first == b'n' {
-                    self.skip(4)
-                } else {
-                    None
-                }
-            }
-            Node::Boolean => match first {
-                b't' => self.skip(4),
-                b'f' => self.skip(5),
-                _ => None,
-            },
+            Node::Text { least: 0, most: usize::MAX } => self.string(first).map(drop),
             Node::Integer { least, most } => {
                 let number = self.integer(first)?;
                 (*least..=*most).contains(&number).then_some(())
             }
             Node::Number { is_single } => self.number(first, *is_single),
+            node => self.other(first, node),
+        }
+    }
+
+    #[inline(never)]
+    fn other(&mut self, first: u8, node: &'a Node) -> Option<()> {
+        match node {
+            Node::Unknown => None,
+            Node::Any => self.any(first),
+            Node::Null if first == b'n' => self.skip(4),
+            Node::Boolean if first == b't' => self.skip(4),
+            Node::Boolean if first == b'f' => self.skip(5),
             Node::Text { least, most } => {
                 let (content, is_plain) = self.string(first)?;
-                if *least == 0 && *most == usize::MAX {
-                    return Some(());
-                }
                 let length = std::str::from_utf8(content).ok().filter(|_| is_plain)?.chars().count();
                 (*least..=*most).contains(&length).then_some(())
             }
@@ -69,12 +84,14 @@ impl<'a> Scanner<'a> {
                 words.iter().any(|word| word.as_bytes() == content).then_some(())
             }
             Node::List { item, least, most } => self.list(first, *item, *least, *most),
+            Node::Map(item) => self.map(first, *item),
             Node::Object(object) => self.object(first, object),
             Node::ByType(by_type) => {
                 let bit = bit_of(first);
                 let (_, node) = by_type.iter().find(|(bits, _)| *bits == bit)?;
                 self.value(*node)
             }
+            _ => None,
         }
     }
 
@@ -101,20 +118,18 @@ impl<'a> Scanner<'a> {
             return None;
         }
         let start = self.at + 1;
+        let mut end = start;
         let mut is_plain = true;
-        self.at = start;
         loop {
-            match *self.text.get(self.at)? {
-                b'"' => break,
-                b'\\' => {
-                    is_plain = false;
-                    self.at += 2;
-                }
-                _ => self.at += 1,
+            end += plain_length(self.text.get(end..)?);
+            if *self.text.get(end)? == b'"' {
+                break;
             }
+            is_plain = false;
+            end += 2;
         }
-        self.at += 1;
-        Some((self.text.get(start..self.at - 1)?, is_plain))
+        self.at = end + 1;
+        Some((self.text.get(start..end)?, is_plain))
     }
 
     /// Reads an integer of at most 18 digits.
@@ -123,11 +138,12 @@ impl<'a> Scanner<'a> {
         self.at += usize::from(is_negative);
         let start = self.at;
         let mut number = 0_i64;
-        while let Some(digit) = self.text.get(self.at).copied().filter(u8::is_ascii_digit) {
-            if self.at - start == DIGITS {
-                return None;
+        for byte in self.text.get(start..)? {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
             }
-            number = number * 10 + i64::from(digit - b'0');
+            number = number.checked_mul(10)?.checked_add(i64::from(digit))?;
             self.at += 1;
         }
         let is_whole = !matches!(self.text.get(self.at), Some(b'.' | b'e' | b'E'));
@@ -140,14 +156,15 @@ impl<'a> Scanner<'a> {
         if !matches!(first, b'-' | b'0'..=b'9') {
             return None;
         }
-        let start = self.at;
+        let rest = self.text.get(self.at..)?;
         let is_part = |byte: &u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
-        while self.text.get(self.at).is_some_and(is_part) {
-            self.at += 1;
+        let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+        self.at += length;
+        if !is_single {
+            return Some(());
         }
-        let written = self.text.get(start..self.at)?;
-        let may_overflow =
-            is_single && (written.len() > 30 || written.iter().any(|byte| matches!(byte, b'e' | b'E')));
+        let written = rest.get(..length)?;
+        let may_overflow = length > 30 || written.iter().any(|byte| matches!(byte, b'e' | b'E'));
         (!may_overflow).then_some(())
     }
 
@@ -208,79 +225,87 @@ impl<'a> Scanner<'a> {
     }
 
     fn object(&mut self, first: u8, object: &Object) -> Option<()> {
+        if !self.begins_object(first)? {
+            return (object.required == 0).then_some(());
+        }
+        let (mut seen, mut guess) = (0_u64, 0);
+        loop {
+            let named = object.fields.get(guess).filter(|field| self.accepts_key(&field.key));
+            let (index, field) = match named {
+                Some(field) => (guess, field),
+                None => self.other_key(object)?,
+            };
+            let bit = 1_u64 << (index % MOST_FIELDS);
+            if seen & bit != 0 {
+                return None;
+            }
+            seen |= bit;
+            guess = index + 1;
+            if field.is_optional && self.next()? == b'n' {
+                self.at += 4;
+            } else {
+                self.value(field.at)?;
+            }
+            if self.ends(b'}')? {
+                return (seen & object.required == object.required).then_some(());
+            }
+        }
+    }
+
+    fn map(&mut self, first: u8, item: At) -> Option<()> {
+        if !self.begins_object(first)? {
+            return Some(());
+        }
+        let mut names: Vec<&[u8]> = Vec::new();
+        loop {
+            let name = self.key()?;
+            if names.len() == MOST_MEMBERS || names.contains(&name) {
+                return None;
+            }
+            names.push(name);
+            self.value(item)?;
+            if self.ends(b'}')? {
+                return Some(());
+            }
+        }
+    }
+
+    /// Reads the opening bracket of an object. Returns whether a member follows; if not, reads the closing bracket.
+    #[inline]
+    fn begins_object(&mut self, first: u8) -> Option<bool> {
         if first != b'{' {
             return None;
         }
         self.at += 1;
-        let (mut seen, mut guess) = (0_u64, 0);
-        let mut others: Vec<&[u8]> = Vec::new();
-        if self.next()? == b'}' {
-            self.at += 1;
-            return (object.required == 0).then_some(());
-        }
-        loop {
-            let index = match object.fields.get(guess) {
-                Some(field) if self.accepts_name(&field.name) => Some(guess),
-                _ => self.other_name(object, &mut others)?,
-            };
-            self.next()?;
-            self.at += 1;
-            match index.and_then(|index| Some((index, object.fields.get(index)?))) {
-                Some((index, field)) => {
-                    let bit = 1_u64 << (index % MOST_FIELDS);
-                    if seen & bit != 0 {
-                        return None;
-                    }
-                    seen |= bit;
-                    guess = index + 1;
-                    if field.is_optional && self.next()? == b'n' {
-                        self.at += 4;
-                    } else {
-                        self.value(field.at)?;
-                    }
-                }
-                None => match object.rest {
-                    Rest::Each(node) => self.value(node)?,
-                    Rest::Refused => return None,
-                },
-            }
-            if self.ends(b'}')? {
-                break;
-            }
-        }
-        (seen & object.required == object.required).then_some(())
+        let is_empty = self.next()? == b'}';
+        self.at += usize::from(is_empty);
+        Some(!is_empty)
     }
 
-    /// Consumes the name of a member if it is `name`.
+    /// Consumes `key`, a name in quotes with a colon, if the next member begins with it.
     #[inline]
-    fn accepts_name(&mut self, name: &str) -> bool {
-        if self.next() != Some(b'"') {
-            return false;
-        }
-        let start = self.at + 1;
-        let end = start + name.len();
-        let is_same = self.text.get(end) == Some(&b'"') && self.text.get(start..end) == Some(name.as_bytes());
+    fn accepts_key(&mut self, key: &[u8]) -> bool {
+        let is_same =
+            self.next().is_some() && self.text.get(self.at..).is_some_and(|rest| rest.starts_with(key));
         if is_same {
-            self.at = end + 1;
+            self.at += key.len();
         }
         is_same
     }
 
-    /// Reads the name of a member. Returns the index of its field, or `Some(None)` for another name. Returns `None` if
-    /// the name is written with escapes, refused, or repeated.
-    fn other_name(&mut self, object: &Object, others: &mut Vec<&'a [u8]>) -> Option<Option<usize>> {
+    /// Reads the name of a member and the colon after it. Returns the field with its index.
+    #[inline(never)]
+    fn other_key<'o>(&mut self, object: &'o Object) -> Option<(usize, &'o Field)> {
+        let name = self.key()?;
+        object.fields.iter().enumerate().find(|(_, field)| field.name() == Some(name))
+    }
+
+    /// Reads a name without escapes, and the colon after it.
+    fn key(&mut self) -> Option<&'a [u8]> {
         let first = self.next()?;
         let (name, is_plain) = self.string(first)?;
-        if !is_plain {
-            return None;
-        }
-        let index = object.fields.iter().position(|field| field.name.as_bytes() == name);
-        if index.is_none() {
-            if others.len() == MOST_MEMBERS || others.contains(&name) {
-                return None;
-            }
-            others.push(name);
-        }
-        Some(index)
+        self.next()?;
+        self.at += 1;
+        is_plain.then_some(name)
     }
 }
