@@ -30,12 +30,43 @@ pub type Fault = (String, String);
 /// other languages know: patterns with look-around, and references by anchors.
 #[must_use]
 pub(crate) fn fault(schema: &Value, is_foreign: bool) -> Option<Fault> {
-    if is_too_deep(schema) {
+    let mut found = Vec::new();
+    if nests_deeper(schema, DEEPEST) {
         return Some(("#".to_owned(), TOO_DEEP.to_owned()));
     }
+    let mut heights = HashMap::new();
+    each(schema, &mut "#".to_owned(), &mut |inside, path| {
+        if height(SchemaRef::new(schema, inside), 0, &mut heights) > LONGEST {
+            found.push(("#".to_owned(), TOO_DEEP.to_owned()));
+        }
+        add_malformed(inside, path, &is_constraint, &mut found);
+        found.extend(unchecked(schema, inside, path, is_foreign));
+    });
+    found.into_iter().next()
+}
+
+/// Returns a fault for each keyword with a value of the wrong type, inner schemas first.
+#[cfg(feature = "jsonschema")]
+pub(crate) fn malformed(schema: &Value) -> Vec<Fault> {
     let mut found = Vec::new();
-    malformed(schema, "#", &|keyword, value| is_constraint(keyword, value), &mut found);
-    found.into_iter().next().or_else(|| unchecked(schema, schema, "#", is_foreign))
+    each(schema, &mut "#".to_owned(), &mut |inside, path| {
+        add_malformed(inside, path, &|_, _| true, &mut found);
+    });
+    found
+}
+
+/// Calls `visit` with each schema inside of `schema`, with `schema` itself at last, and with their paths.
+fn each(schema: &Value, path: &mut String, visit: &mut dyn FnMut(&Value, &str)) {
+    for inside in subschemas(schema) {
+        let here = path.len();
+        path.extend(["/", inside.keyword]);
+        if let Some(key) = &inside.key {
+            path.extend(["/", &escape(key)]);
+        }
+        each(inside.schema, path, visit);
+        path.truncate(here);
+    }
+    visit(schema, path);
 }
 
 /// Returns whether a pattern has parts that only the validators of other languages know. The owner of a foreign schema
@@ -49,9 +80,9 @@ fn is_constraint(keyword: Keyword, value: &Value) -> bool {
     keyword.role != Role::Annotation && !(keyword.holds == Holds::Values && value.is_array())
 }
 
-/// Adds a fault to `found` for each keyword with a value of the wrong type, inner schemas first. Only keywords for
-/// which `judged` returns `true` are checked.
-pub(crate) fn malformed(
+/// Adds a fault for each keyword of one schema with a value of the wrong type. Only keywords for which `judged` returns
+/// `true` are checked.
+fn add_malformed(
     schema: &Value,
     path: &str,
     judged: &dyn Fn(Keyword, &Value) -> bool,
@@ -60,10 +91,6 @@ pub(crate) fn malformed(
     let wrong = |path: String, expected: &str, value: &Value| {
         (path, format!("expected {expected}, got {}", value_in_words(&value.to_string())))
     };
-    for inside in subschemas(schema) {
-        let key = inside.key.map_or_else(String::new, |key| format!("/{}", escape(&key)));
-        malformed(inside.schema, &format!("{path}/{}{key}", inside.keyword), judged, found);
-    }
     for (name, value) in schema.as_object().into_iter().flatten() {
         if let Some(keyword) = Keyword::find(name).filter(|keyword| !keyword.takes(value))
             && judged(keyword, value)
@@ -84,10 +111,9 @@ pub(crate) fn malformed(
     }
 }
 
-/// Returns a fault for the first reference without a usable target, or the first pattern that cannot be
-/// compiled.
+/// Returns a fault for a reference of one schema without a usable target, or for a pattern that cannot be compiled.
 fn unchecked(root: &Value, schema: &Value, path: &str, is_foreign: bool) -> Option<Fault> {
-    let at = |keyword: &str| format!("{path}/{keyword}");
+    let place = |keyword: &str| format!("{path}/{keyword}");
     if let Some(reference) = schema.get("$ref") {
         let reference = reference.as_str().unwrap_or_default();
         let is_anchor = is_foreign && reference.strip_prefix('#').is_some_and(|rest| !rest.starts_with('/'));
@@ -96,7 +122,7 @@ fn unchecked(root: &Value, schema: &Value, path: &str, is_foreign: bool) -> Opti
                 Some(_) => "more references in a row than can be followed".to_owned(),
                 None => format!("there is no `{}`", shorten(reference)),
             };
-            return Some((at("$ref"), message));
+            return Some((place("$ref"), message));
         }
     }
     let named = schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
@@ -108,12 +134,9 @@ fn unchecked(root: &Value, schema: &Value, path: &str, is_foreign: bool) -> Opti
             "arguments cannot be checked against the pattern `{pattern}`; write it shorter and without look-around \
              and classes of Unicode, or turn on the feature `jsonschema`"
         );
-        return Some((at(keyword), message));
+        return Some((place(keyword), message));
     }
-    subschemas(schema).find_map(|inside| {
-        let key = inside.key.map_or_else(String::new, |key| format!("/{}", escape(&key)));
-        unchecked(root, inside.schema, &format!("{path}/{}{key}", inside.keyword), is_foreign)
-    })
+    None
 }
 
 /// Returns whether a schema is too deep for recursive functions, which could exhaust the stack.
@@ -170,17 +193,20 @@ fn height(
         return LONGEST + 1;
     }
     let Value::Object(keywords) = schema else { return 0 };
+    let reference = keywords.get("$ref").and_then(Value::as_str);
+    let behind = reference.and_then(|reference| target(root, reference));
+    let inside = subschemas(schema).filter(|inside| inside.role == Role::InPlace).map(|inside| inside.schema);
+    let mut next = behind.into_iter().chain(inside).peekable();
+    if next.peek().is_none() {
+        return 1;
+    }
     let key = ptr::from_ref(schema);
     if let Some(known) = heights.get(&key) {
         return *known;
     }
     // A chain that returns to an earlier schema ends there.
     heights.insert(key, 0);
-    let reference = keywords.get("$ref").and_then(Value::as_str);
-    let behind = reference.and_then(|reference| target(root, reference));
-    let inside = subschemas(schema).filter(|inside| inside.role == Role::InPlace).map(|inside| inside.schema);
-    let below =
-        behind.into_iter().chain(inside).map(|next| height(SchemaRef::new(root, next), above + 1, heights));
+    let below = next.map(|next| height(SchemaRef::new(root, next), above + 1, heights));
     let height = 1 + below.max().unwrap_or_default();
     heights.insert(key, height);
     height

@@ -237,22 +237,28 @@ pub fn each_subschema(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String,
 
 fn visit_within(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>), levels: usize) {
     let (Value::Object(keywords), Some(levels)) = (schema, levels.checked_sub(1)) else { return };
-    each_inside(keywords, &mut |_, schema| visit_within(schema, visit, levels));
+    each_inside(keywords, &mut |_, _, schema| visit_within(schema, visit, levels));
     visit(keywords);
 }
 
-/// Calls `visit` for every schema directly inside a schema, with the keyword that holds it.
-fn each_inside(keywords: &mut Map<String, Value>, visit: &mut dyn FnMut(&str, &mut Value)) {
+/// Calls `visit` for every schema directly inside a schema, with the keyword that holds it and the schema's name or index
+/// there.
+pub(crate) fn each_inside(
+    keywords: &mut Map<String, Value>,
+    visit: &mut dyn FnMut(&str, Option<&str>, &mut Value),
+) {
     let may_hold = |value: &Value| value.is_object() || value.is_array() || value.is_boolean();
     for (keyword, value) in keywords.iter_mut().filter(|(_, value)| may_hold(value)) {
         match (Keyword::find(keyword).map(|keyword| keyword.holds), value) {
             (Some(Holds::Schema | Holds::Schemas), Value::Array(list)) => {
-                list.iter_mut().for_each(|schema| visit(keyword, schema));
+                for (index, schema) in list.iter_mut().enumerate() {
+                    visit(keyword, Some(&index.to_string()), schema);
+                }
             }
             (Some(Holds::NamedSchemas), Value::Object(named)) => {
-                named.values_mut().for_each(|schema| visit(keyword, schema));
+                named.iter_mut().for_each(|(name, schema)| visit(keyword, Some(name), schema));
             }
-            (Some(Holds::Schema), schema) => visit(keyword, schema),
+            (Some(Holds::Schema), schema) => visit(keyword, None, schema),
             _ => {}
         }
     }
@@ -274,18 +280,24 @@ pub(crate) fn takes_boolean(keyword: &str) -> bool {
 /// assert_eq!(schema, serde_json::json!({"items": {}, "additionalProperties": true}));
 /// ```
 pub fn booleans_to_objects(schema: &mut Value) {
-    let to_object = |schema: &mut Value| match schema {
+    boolean_to_object(schema);
+    each_subschema(schema, &mut booleans_inside_to_objects);
+}
+
+pub(crate) fn boolean_to_object(schema: &mut Value) {
+    match schema {
         Value::Bool(true) => *schema = json!({}),
         Value::Bool(false) => *schema = json!({"not": {}}),
         _ => {}
-    };
-    to_object(schema);
-    each_subschema(schema, &mut |keywords| {
-        each_inside(keywords, &mut |keyword, inside| {
-            if !takes_boolean(keyword) {
-                to_object(inside);
-            }
-        });
+    }
+}
+
+/// Writes the boolean schemas directly inside of a schema as objects.
+pub(crate) fn booleans_inside_to_objects(keywords: &mut Map<String, Value>) {
+    each_inside(keywords, &mut |keyword, _, inside| {
+        if !takes_boolean(keyword) {
+            boolean_to_object(inside);
+        }
     });
 }
 

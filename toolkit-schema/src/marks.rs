@@ -4,14 +4,16 @@
 //! the schema. After that, no schema contains them.
 
 use crate::fault::Fault;
-use crate::keyword::{Holds, Keyword, each_subschema};
+use crate::keyword::{each_inside, each_subschema};
 use crate::reference::escape;
 use crate::types::names;
 use schemars::Schema;
 use serde_json::{Map, Value};
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ptr;
+
+/// The beginning of every internal keyword.
+const MARK: &str = "x-toolkit-";
 
 /// The aliases of a property, as a list of names.
 const ALIASES: &str = "x-toolkit-aliases";
@@ -118,6 +120,25 @@ pub(crate) fn take_notes(root: &mut Value) -> Found {
 
 fn take(schema: &mut Value, place: &mut String, found: &mut Found) {
     let Value::Object(keywords) = schema else { return };
+    if keywords.keys().any(|keyword| keyword.starts_with(MARK)) {
+        take_own(keywords, place, found);
+    }
+    if keywords.get("default").is_some_and(|default| !default.is_null()) {
+        found.defaults.push(place.clone());
+    }
+    each_inside(keywords, &mut |keyword, key, inside| {
+        let here = place.len();
+        place.extend(["/", keyword]);
+        if let Some(key) = key {
+            place.extend(["/", &escape(key)]);
+        }
+        take(inside, place, found);
+        place.truncate(here);
+    });
+}
+
+/// Moves the internal keywords out of one schema.
+fn take_own(keywords: &mut Map<String, Value>, place: &str, found: &mut Found) {
     let note = Note {
         aliases: names(keywords.shift_remove(ALIASES).as_ref()).map(str::to_owned).collect(),
         variants: variants(keywords.shift_remove(NAMES)),
@@ -125,7 +146,7 @@ fn take(schema: &mut Value, place: &mut String, found: &mut Found) {
         is_single: keywords.shift_remove(SINGLE).is_some(),
     };
     if note != Note::default() {
-        found.notes.0.push((place.clone(), note));
+        found.notes.0.push((place.to_owned(), note));
     }
     if let Some(Value::String(reason)) = keywords.shift_remove(FAULTY)
         && found.fault.is_none()
@@ -133,44 +154,6 @@ fn take(schema: &mut Value, place: &mut String, found: &mut Found) {
         found.fault =
             Some((format!("#{place}/default"), format!("the default is no valid argument: {reason}")));
     }
-    if keywords.get("default").is_some_and(|default| !default.is_null()) {
-        found.defaults.push(place.clone());
-    }
-    for (keyword, key, inside) in subschemas_mut(keywords) {
-        let here = place.len();
-        place.extend(["/", keyword]);
-        if let Some(key) = key {
-            place.extend(["/", &escape(&key)]);
-        }
-        take(inside, place, found);
-        place.truncate(here);
-    }
-}
-
-/// Returns the schemas directly inside a schema for changing them, each with its keyword and its name or index there.
-fn subschemas_mut(keywords: &mut Map<String, Value>) -> Vec<(&str, Option<Cow<'_, str>>, &mut Value)> {
-    let mut found = Vec::new();
-    for (keyword, value) in keywords.iter_mut() {
-        match (Keyword::find(keyword).map(|keyword| keyword.holds), value) {
-            (Some(Holds::Schema | Holds::Schemas), Value::Array(list)) => {
-                let numbered = list.iter_mut().enumerate();
-                found.extend(
-                    numbered.map(|(index, schema)| {
-                        (keyword.as_str(), Some(Cow::Owned(index.to_string())), schema)
-                    }),
-                );
-            }
-            (Some(Holds::NamedSchemas), Value::Object(named)) => {
-                let named = named.iter_mut();
-                found.extend(
-                    named.map(|(name, schema)| (keyword.as_str(), Some(Cow::Borrowed(&**name)), schema)),
-                );
-            }
-            (Some(Holds::Schema), schema) => found.push((keyword.as_str(), None, schema)),
-            _ => {}
-        }
-    }
-    found
 }
 
 fn variants(declared: Option<Value>) -> Vec<(String, Option<String>)> {

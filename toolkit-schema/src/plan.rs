@@ -109,7 +109,7 @@ struct Compiler<'a, 'p> {
     root: &'a Value,
     origin: Origin,
     placed: &'p Placed<'a>,
-    /// The nodes of schemas that are compiled already, by their address.
+    /// The nodes of the targets of references, by the address of the target.
     known: HashMap<*const Value, At>,
     nodes: Vec<Node>,
 }
@@ -117,15 +117,24 @@ struct Compiler<'a, 'p> {
 impl Compiler<'_, '_> {
     fn compile(&mut self, schema: &Value) -> At {
         let Some(own) = resolve(self.root, schema) else { return self.add(Node::Unknown) };
+        if ptr::eq(own, schema) {
+            let at = self.add(Node::Unknown);
+            return self.set(at, own);
+        }
+        // Keywords beside a reference are left to the full check.
+        if schema.as_object().is_none_or(|keywords| constrains(keywords, &["$ref"])) {
+            return self.add(Node::Unknown);
+        }
         if let Some(at) = self.known.get(&ptr::from_ref(own)) {
             return *at;
         }
         let at = self.add(Node::Unknown);
         self.known.insert(ptr::from_ref(own), at);
-        // Keywords beside a reference are left to the full check.
-        let is_plain = ptr::eq(own, schema)
-            || schema.as_object().is_some_and(|keywords| !constrains(keywords, &["$ref"]));
-        let node = if is_plain { self.node(own) } else { Node::Unknown };
+        self.set(at, own)
+    }
+
+    fn set(&mut self, at: At, schema: &Value) -> At {
+        let node = self.node(schema);
         if let Some(place) = self.nodes.get_mut(at) {
             *place = node;
         }

@@ -2,7 +2,7 @@
 
 use crate::default::check_null_default;
 use crate::flatten::open_optional_enums;
-use crate::keyword::{booleans_to_objects, each_subschema};
+use crate::keyword::{boolean_to_object, booleans_inside_to_objects, each_subschema};
 use crate::marks::{AUTHORED, NAMES, mark_number, range_of, strip_marks};
 use crate::time::describe_time;
 use crate::types::{names, types};
@@ -30,8 +30,9 @@ use std::collections::BTreeSet;
 /// assert_eq!(schema, serde_json::json!({"type": "integer", "minimum": 0, "maximum": 255}));
 /// ```
 pub fn tidy(schema: &mut Value) {
-    booleans_to_objects(schema);
+    boolean_to_object(schema);
     each_subschema(schema, &mut |keywords| {
+        booleans_inside_to_objects(keywords);
         tidy_keywords(keywords);
         unwrap_optional_properties(keywords);
     });
@@ -41,8 +42,9 @@ pub fn tidy(schema: &mut Value) {
 /// simplification removes formats. Defaults of `null` are checked first, because the simplification removes `null` from
 /// optional properties.
 pub fn tidy_arguments(schema: &mut Value) {
-    booleans_to_objects(schema);
+    boolean_to_object(schema);
     each_subschema(schema, &mut |keywords| {
+        booleans_inside_to_objects(keywords);
         check_null_default(keywords);
         mark_number(keywords);
         tidy_keywords(keywords);
@@ -52,8 +54,9 @@ pub fn tidy_arguments(schema: &mut Value) {
 
 /// Simplifies a tool's output schema. Optional properties still allow `null`, because a result may contain it.
 pub(crate) fn tidy_output(schema: &mut Value) {
-    booleans_to_objects(schema);
+    boolean_to_object(schema);
     each_subschema(schema, &mut |keywords| {
+        booleans_inside_to_objects(keywords);
         tidy_keywords(keywords);
         strip_marks(keywords);
     });

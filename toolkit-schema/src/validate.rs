@@ -132,8 +132,7 @@ fn below(path: String, name: &str) -> String {
 /// If there is no such keyword, returns `error` from the schema compiler, for example about a reference without a
 /// target.
 fn schema_errors(schema: &Value, error: &ValidationError<'_>) -> Vec<SchemaError> {
-    let mut found = Vec::new();
-    malformed(schema, "#", &|_, _| true, &mut found);
+    let found = malformed(schema);
     if found.is_empty() {
         return vec![compiler_error(schema, error)];
     }
