@@ -148,7 +148,7 @@ async fn hidden_arguments_cannot_be_given_and_messages_use_the_models_names() {
         ),
         (
             r#"{"query": "a", "key": "mine", "limit": 0}"#,
-            vec!["`key`: there is no such parameter; use `limit` or `place` or `query`", "`limit`"],
+            vec!["`key`: there is no such parameter; use `query` or `limit` or `place`", "`limit`"],
         ),
         (r#"{"q": "a"}"#, vec!["`q`: there is no such parameter; use", "`query`: required, but missing"]),
         (r#"{"words": "a", "query": "b"}"#, vec!["`words`: there is no such parameter"]),

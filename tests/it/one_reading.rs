@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use toolkit::definition::UnknownArguments;
 use toolkit::middleware::{Approval, PermissionRule, Permissions};
 use toolkit::prelude::*;
 use toolkit::{ClosureTool, ErrorKind, ToolDefinition, ToolFuture, ToolName, ToolParams, ToolProvider};
@@ -102,6 +103,134 @@ async fn a_member_that_no_schema_lists_is_refused() {
         }
     }
     assert_eq!((accepted, decoded.lock().unwrap().split_off(0)), (Vec::new(), Vec::new()));
+}
+
+/// Returns whether a closure, called with `{"it": …}`, runs alone and if a rule reads the arguments.
+async fn runs<T>(it: &str, ignores_unknown: bool) -> (bool, bool)
+where
+    T: Serialize + DeserializeOwned + JsonSchema + Send + 'static,
+    In<T>: ToolParams,
+{
+    let tool = ClosureTool::new("note", "Notes a value.", |given: In<T>| json!(given)).unwrap();
+    let unknown = if ignores_unknown { UnknownArguments::Ignore } else { UnknownArguments::Refuse };
+    let tool = tool.with_metadata(|metadata| metadata.with_unknown(unknown));
+    let dispatcher = Dispatcher::new(ToolRegistry::from_tools([tool]).unwrap()).unwrap();
+    let rules =
+        Permissions::new().rule(PermissionRule::deny("no").when(|_, _| false)).rule(PermissionRule::allow());
+    let alone = dispatch(&dispatcher, it).await;
+    let ruled = dispatch(&dispatcher.with_middleware(rules), it).await;
+    assert_eq!(alone.to_text(), ruled.to_text(), "{it}");
+    (!alone.is_error(), !ruled.is_error())
+}
+
+types! {
+    #[schemars(transparent)]
+    struct Word(#[schemars(extend("enum" = ["a\\b", "c"]))] String);
+    #[schemars(transparent)]
+    struct Only(#[schemars(extend("const" = "a"))] Option<String>);
+    struct Skipped { #[schemars(skip)] a: Option<i64> }
+    struct Empty {}
+    #[serde(untagged)]
+    enum Optional { Limited { #[serde(alias = "bb")] #[schemars(range(max = 5))] b: Option<i64> }, Text(String) }
+    struct Defaulted { #[serde(default = "five")] #[schemars(with = "i64")] y: Option<i64> }
+    struct Inner { #[serde(default = "five", skip_serializing_if = "Option::is_none")] y: Option<i64> }
+    struct Outer { #[serde(default = "none")] inner: Inner }
+    struct Wide { #[schemars(with = "f64")] w: u128 }
+}
+
+fn five() -> Option<i64> {
+    Some(5)
+}
+
+fn none() -> Inner {
+    Inner { y: None }
+}
+
+#[tokio::test]
+async fn what_the_schema_refuses_does_not_run_with_or_without_a_rule() {
+    assert_eq!(runs::<Word>(r#""a\\b""#, false).await, (true, true));
+    assert_eq!(runs::<Word>(r#""a\b""#, false).await, (false, false));
+    assert_eq!(runs::<Vec<Only>>(r#"["a"]"#, false).await, (true, true));
+    assert_eq!(runs::<Vec<Only>>("[null]", false).await, (false, false));
+    for it in [r#"{"a": 7}"#, r#"{"z": 1}"#] {
+        assert_eq!(runs::<Skipped>(it, false).await, (false, false));
+        assert_eq!(runs::<Empty>(it, false).await, (false, false));
+    }
+    assert_eq!(runs::<Optional>(r#"{"b": 3}"#, true).await, (true, true));
+    assert_eq!(runs::<Optional>(r#"{"bb": 100}"#, true).await, (false, false));
+    assert_eq!(runs::<Defaulted>(r#"{"y": null}"#, false).await, (true, true));
+    assert_eq!(runs::<Outer>("{}", false).await, (true, true));
+}
+
+#[tokio::test]
+async fn a_rule_reads_no_rounded_number() {
+    let tool = ClosureTool::new("note", "Notes a value.", |given: In<Wide>| given.it.w.to_string()).unwrap();
+    let dispatcher = Dispatcher::new(ToolRegistry::from_tools([tool]).unwrap()).unwrap();
+    let it = r#"{"w": 1267650600228229401496703205377}"#;
+    assert_eq!(dispatch(&dispatcher, it).await.to_text(), "1267650600228229401496703205377");
+    let rules =
+        Permissions::new().rule(PermissionRule::deny("no").when(|_, _| false)).rule(PermissionRule::allow());
+    let ruled = dispatch(&dispatcher.with_middleware(rules), it).await;
+    assert!(ruled.to_text().contains("`it.w`: expected integer of at most 64 bits"), "{}", ruled.to_text());
+}
+
+#[tokio::test]
+async fn a_required_argument_of_a_view_is_required() {
+    #[tool(register = false)]
+    fn take(a: Option<String>, #[param(default = 5)] n: i64) -> String {
+        format!("{a:?} {n}")
+    }
+
+    use toolkit::{AdaptedTool, ArgumentTransform};
+    let changes = ["a", "n"].map(|name| ArgumentTransform::of(name).required());
+    let view = AdaptedTool::new(take::tool()).with_arguments(changes).unwrap();
+    let registry = ToolRegistry::from_tools([view]).unwrap();
+    for arguments in ["{}", r#"{"a": "x"}"#, r#"{"a": null, "n": null}"#] {
+        let error = registry.call("take", arguments).await.unwrap_err();
+        let is_null = arguments.contains("null") && error.to_string().contains("expected string, got null");
+        assert!(is_null || error.to_string().contains("required, but missing"), "{arguments}: {error}");
+    }
+    assert_eq!(registry.call("take", r#"{"a": "x", "n": 1}"#).await.unwrap().to_text(), r#"Some("x") 1"#);
+}
+
+#[test]
+fn a_value_deeper_than_the_stack_is_refused() {
+    /// Any value, which the parser skips.
+    #[derive(Debug)]
+    struct Raw;
+
+    impl<'de> Deserialize<'de> for Raw {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
+        }
+    }
+
+    impl JsonSchema for Raw {
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            "Raw".into()
+        }
+
+        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            true.into()
+        }
+    }
+
+    #[tool(register = false)]
+    fn raw(r: Raw) -> String {
+        format!("{r:?}")
+    }
+
+    let call = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let registry = ToolRegistry::from_tools([raw::tool()]).unwrap();
+        for levels in [100, 127, 40_000] {
+            let arguments = format!(r#"{{"r":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
+            let outcome = runtime.block_on(registry.call("raw", arguments));
+            assert_eq!(outcome.is_ok(), levels == 100, "{levels}: {outcome:?}");
+            assert!(outcome.err().is_none_or(|error| !error.violations().is_empty()));
+        }
+    };
+    std::thread::Builder::new().stack_size(2 << 20).spawn(call).unwrap().join().unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -138,6 +138,8 @@ struct Search<'a, 'v, 'c> {
     left: usize,
     /// The number of enclosing schemas that the caller of this check has already applied.
     depth: usize,
+    /// The number of enclosing untagged unions.
+    untagged: usize,
     /// The number of violations to collect. It is 1 if only the existence of a violation matters.
     most: usize,
     /// The violations already found, so that a recursive union does not take exponential time.
@@ -159,6 +161,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
             path: at.to_owned(),
             left,
             depth: 0,
+            untagged: 0,
             most: MOST,
             known: HashMap::new(),
             open: Vec::new(),
@@ -186,7 +189,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
         if self.origin == Origin::RustType && !value.is_exact() {
             self.inspect_integers(schema, value);
         }
-        if self.checks.refuses_unpublished {
+        if self.origin == Origin::RustType {
             self.inspect_published(schema, value);
         }
     }

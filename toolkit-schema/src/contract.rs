@@ -1,6 +1,6 @@
 //! The contract of a tool: the rules and checks for the arguments of every call.
 
-use crate::check::{Checks, Origin, TOO_COMPLEX, repeated_names};
+use crate::check::{Checks, Origin, TOO_COMPLEX, repeated_names, rounded_integers};
 use crate::coerce::coerced;
 use crate::default::check_defaults;
 use crate::fault::{Fault, fault};
@@ -104,15 +104,16 @@ impl Contract {
         self.notes.of_root(schema)
     }
 
-    /// Returns whether the JSON value in `text` certainly conforms to the schema.
+    /// Returns whether the JSON value in `text`, which is known to be JSON, certainly conforms to the schema.
     #[must_use]
     pub fn accepts(&self, text: &str) -> bool {
-        self.plan.accepts(text)
+        self.plan.accepts(text).is_some()
     }
 
-    /// Returns whether the JSON value in `text` certainly conforms to the property at `index`.
+    /// Returns the length of the JSON value at the start of `text` if the value certainly conforms to the property at
+    /// `index`.
     #[must_use]
-    pub fn accepts_member(&self, index: usize, text: &str) -> bool {
+    pub fn accepts_member(&self, index: usize, text: &str) -> Option<usize> {
         self.plan.accepts_member(index, text)
     }
 
@@ -175,11 +176,12 @@ impl Contract {
         if is_union { checks.violations_in_text(schema, text) } else { Vec::new() }
     }
 
-    /// Returns a violation for each integer in a JSON text that a [`Value`] would store as a different integer. Where the
-    /// schema takes any `number`, an integer may be rounded like a number with a fraction.
+    /// Returns a violation for each integer in a JSON text, which has been [read](Self::read), that a [`Value`] would store
+    /// as a different integer. A foreign schema has none: its tool gets a [`Value`], too.
     #[must_use]
-    pub fn rounded(&self, schema: &Value, text: &str) -> Vec<Violation> {
-        Json::parse(text).map_or_else(|_| Vec::new(), |value| self.checks(schema).rounded(schema, &value, ""))
+    pub fn rounded(&self, text: &str) -> Vec<Violation> {
+        let value = Json::parse(text).ok().filter(|_| self.is_of_type());
+        value.map_or_else(Vec::new, |value| rounded_integers(&value, ""))
     }
 
     /// Returns the normal form of the JSON value in `text`, which has been [read](Self::read): without members that are

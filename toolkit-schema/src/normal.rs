@@ -50,10 +50,7 @@ impl<'a> Writer<'a, '_> {
                     }
                 }
                 for (name, default) in defaults(&parts, members) {
-                    let text = default.to_string();
-                    if let Ok(default) = Json::parse(&text) {
-                        self.member(&parts, name, &default, start);
-                    }
+                    self.default(&parts, name, default, start);
                 }
                 self.written.push('}');
             }
@@ -83,6 +80,18 @@ impl<'a> Writer<'a, '_> {
             })
     }
 
+    /// Writes the default of an absent member. A default that is not in normal form is not written: its type would fill in
+    /// other defaults.
+    fn default(&mut self, parts: &[&'a Value], name: &str, default: &Value, start: usize) {
+        let text = default.to_string();
+        let Ok(value) = Json::parse(&text) else { return };
+        let before = self.written.len();
+        self.member(parts, name, &value, start);
+        if !self.written.ends_with(&text) {
+            self.written.truncate(before);
+        }
+    }
+
     fn member(&mut self, parts: &[&'a Value], name: &str, member: &Json<'_>, start: usize) {
         let separator = if self.written.len() > start { "," } else { "" };
         self.written.extend([separator, &quoted(name), ":"]);
@@ -94,7 +103,7 @@ impl<'a> Writer<'a, '_> {
 }
 
 /// Returns whether a schema is a choice of which only the value's structure tells the branch.
-fn is_untagged(schema: &Value) -> bool {
+pub(crate) fn is_untagged(schema: &Value) -> bool {
     let is_null = |branch: &&Value| branch.get("type").is_some_and(|kind| kind == "null");
     let branches = schema.get("anyOf").and_then(Value::as_array);
     branches.is_some_and(|branches| branches.iter().filter(|branch| !is_null(branch)).count() > 1)
@@ -116,10 +125,12 @@ fn defaults<'a>(
     defaults.collect()
 }
 
-/// Returns whether one of the schemas for an object lists names of members.
+/// Returns whether the schemas for an object say which members it has. An object without any listed member is one without
+/// members; only a schema without a type takes any value.
 pub(crate) fn is_listed(parts: &[&Value]) -> bool {
     let lists = ["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
-    parts.iter().any(|part| lists.iter().any(|keyword| part.get(keyword).is_some()))
+    let is_object = |part: &Value| part.get("type").is_some_and(|kind| kind == "object");
+    parts.iter().any(|part| is_object(part) || lists.iter().any(|keyword| part.get(keyword).is_some()))
 }
 
 /// Returns whether a schema publishes a member called `name`.

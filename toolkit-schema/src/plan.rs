@@ -28,7 +28,7 @@ type At = usize;
 
 #[derive(Debug, Clone)]
 enum Node {
-    /// Any value, as long as it holds neither an object nor a long number.
+    /// Any value. The plan accepts single values other than long numbers.
     Any,
     /// A value that the plan does not accept.
     Unknown,
@@ -89,19 +89,16 @@ impl Plan {
         Self { nodes: compiler.nodes }
     }
 
-    /// Returns whether a text, which is known to be JSON, conforms to the schema.
-    pub(crate) fn accepts(&self, text: &str) -> bool {
-        self.scan(0, text)
+    /// Returns the length of the JSON value at the start of `text` if the value certainly conforms to the schema.
+    pub(crate) fn accepts(&self, text: &str) -> Option<usize> {
+        scan::accepts(&self.nodes, 0, text)
     }
 
-    /// Returns whether a text, which is known to be JSON, conforms to the schema of the property called `name`.
-    pub(crate) fn accepts_member(&self, index: usize, text: &str) -> bool {
-        let Some(Node::Object(object)) = self.nodes.first() else { return false };
-        object.fields.get(index).is_some_and(|field| self.scan(field.at, text))
-    }
-
-    fn scan(&self, at: At, text: &str) -> bool {
-        scan::accepts(&self.nodes, at, text)
+    /// Returns the length of the JSON value at the start of `text` if the value certainly conforms to the schema of the
+    /// property at `index`.
+    pub(crate) fn accepts_member(&self, index: usize, text: &str) -> Option<usize> {
+        let Some(Node::Object(object)) = self.nodes.first() else { return None };
+        scan::accepts(&self.nodes, object.fields.get(index)?.at, text)
     }
 }
 
@@ -161,7 +158,9 @@ impl Compiler<'_, '_> {
         let mut kinds = types(keywords.get("type"));
         match (kinds.next(), kinds.next(), kinds.next()) {
             (Some(kind), None, _) => self.of_type(schema, keywords, kind),
-            (Some(kind), Some("null"), None) if !keywords.contains_key("enum") => {
+            (Some(kind), Some("null"), None)
+                if !keywords.contains_key("enum") && !keywords.contains_key("const") =>
+            {
                 let inner = self.of_type(schema, keywords, kind);
                 let (inner, null) = (self.add(inner), self.add(Node::Null));
                 Node::ByType(
@@ -245,7 +244,7 @@ impl Compiler<'_, '_> {
             match rest {
                 Some(Value::Bool(false)) => {}
                 Some(rest) => return Some(Node::Map(self.compile(rest))),
-                None if properties.is_none() || self.origin == Origin::Foreign => {
+                None if self.origin == Origin::Foreign => {
                     return Some(Node::Map(self.add(Node::Any)));
                 }
                 None => {}
@@ -256,7 +255,8 @@ impl Compiler<'_, '_> {
         let mut required = 0;
         for (index, (name, property)) in properties.into_iter().flatten().enumerate().take(MOST_FIELDS + 1) {
             let at = self.compile(property);
-            let is_optional = self.origin == Origin::RustType && !is_required(name);
+            let has_default = property.get("default").is_some_and(|default| !default.is_null());
+            let is_optional = self.origin == Origin::RustType && !is_required(name) && !has_default;
             required |= u64::from(is_required(name)) << (index % MOST_FIELDS);
             let key = format!("{}:", quoted(name)).into_bytes().into();
             fields.push(Field { key, at, is_optional });

@@ -49,7 +49,11 @@ async def main():
         tools = {tool.name: tool for tool in await client.list_tools()}
         called, excluded = set(), {name for name in tools if name in EXCLUDED or "input_required" in name}
         for name in sorted(tools.keys() - excluded):
-            arguments = {"test_custom_header": {"region": "north"}, "test_elicitation": {"message": "?"}}.get(name, {})
+            arguments = {
+                "test_custom_header": {"region": "north"},
+                "test_elicitation": {"message": "?"},
+                "json_schema_2020_12_tool": {"phone": "1", "email": "a@example.com"},
+            }.get(name, {})
             result = await client.call_tool(name, arguments, raise_on_error=False, progress_handler=progress)
             assert result.is_error == (name == "test_error_handling"), (name, result)
             called.add(name)

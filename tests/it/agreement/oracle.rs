@@ -30,9 +30,7 @@ fn plain_validator(schema: &Value) -> Validator {
 fn close(schema: &mut Value, is_whole: bool) {
     let lists_names = lists_names(schema);
     let Value::Object(keywords) = schema else { return };
-    let is_open = |branch: &Value| {
-        branch.as_object().is_some_and(|it| it.get("type").is_none_or(|kind| kind == "object"))
-    };
+    let is_open = |branch: &Value| branch.as_object().is_some_and(|it| it.get("type").is_none());
     let has_own = LISTS.iter().any(|keyword| keywords.contains_key(*keyword));
     for (keyword, value) in keywords.iter_mut() {
         match (keyword.as_str(), value) {
@@ -69,5 +67,8 @@ fn lists_names(schema: &Value) -> bool {
 
 fn lists_names_of(schema: &Value) -> bool {
     let keywords: Option<&Map<String, Value>> = schema.as_object();
-    keywords.is_some_and(|keywords| LISTS.iter().any(|keyword| keywords.contains_key(*keyword)))
+    keywords.is_some_and(|keywords| {
+        keywords.get("type").is_some_and(|kind| kind == "object")
+            || LISTS.iter().any(|keyword| keywords.contains_key(*keyword))
+    })
 }

@@ -21,7 +21,7 @@ pub struct ParamSpec {
     pub description: &'static str,
     /// Generates the schema of the parameter's type.
     pub schema: fn(&mut SchemaGenerator) -> ParamSchema,
-    /// Whether the type is an [`ExactType`].
+    /// Whether decoding alone decides if a value conforms to the schema of the type.
     pub is_exact: bool,
     /// Optional settings, behind a reference to keep the common case small.
     pub extras: Option<&'static ParamExtras>,
@@ -232,20 +232,20 @@ exact!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f64, bool
 impl<T: ExactType> ExactType for Option<T> {}
 impl<T: ExactType> ExactType for Vec<T> {}
 
-/// A helper to detect at compile time if a type is an [`ExactType`].
+/// A helper to detect at compile time if a type is an `ExactType`.
 ///
 /// Name resolution picks the inherent constant for such a type, and that of [`InexactType`] for every other type.
 #[derive(Debug)]
 pub struct Exactness<T>(PhantomData<T>);
 
 impl<T: ExactType> Exactness<T> {
-    /// The type is an [`ExactType`].
+    /// The type is an `ExactType`.
     pub const IS_EXACT: bool = true;
 }
 
 /// The counterpart of `Exactness` for all other types.
 pub trait InexactType {
-    /// The type is no [`ExactType`].
+    /// The type is no `ExactType`.
     const IS_EXACT: bool = false;
 }
 

@@ -76,12 +76,16 @@ pub(crate) fn read_arguments<'t>(
 /// # Errors
 /// A part of an argument is nested too deep, or is no text in Unicode.
 fn object_of(object: &str, members: &[Member<'_>], rules: &ArgumentRules<'_>) -> Result<String, ToolError> {
-    if Json::parse(object).is_err() {
+    if let Err(error) = Json::parse(object) {
         let refused = members.iter().filter_map(|(name, value)| {
             let error = Json::parse(value.get()).err()?;
             Some(refused_by_type(name, value.get(), &error))
         });
-        return Err(ToolError::invalid_arguments(refused.collect()));
+        let mut refused: Vec<Violation> = refused.collect();
+        if refused.is_empty() {
+            refused.push(refused_by_type("", object, &error));
+        }
+        return Err(ToolError::invalid_arguments(refused));
     }
     if !members.iter().any(|(name, _)| rules.aliases.contains_key(&**name)) {
         return Ok(object.to_owned());

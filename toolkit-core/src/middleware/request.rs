@@ -76,7 +76,7 @@ impl CallArguments {
         self.value.get_or_init(|| {
             let normal = self.normal().map_err(Clone::clone)?;
             let definition = self.tool.definition();
-            let rounded = definition.contract()?.rounded(&definition.parameters, normal);
+            let rounded = definition.contract()?.rounded(normal);
             if rounded.is_empty() { parse_value(normal) } else { Err(ToolError::invalid_arguments(rounded)) }
         })
     }

@@ -100,6 +100,8 @@ impl AdaptedTool {
         }
         let examples = &mut view.definition.metadata.input_examples;
         *examples = std::mem::take(examples).into_iter().map(|example| arguments.as_shown(example)).collect();
+        // The view has a contract of its own, which is checked before the arguments are renamed.
+        view.definition.reads_arguments = false;
         view.arguments = Some(Arc::new(arguments));
         Ok(view)
     }

@@ -6,6 +6,7 @@ use crate::bounds::is_equal;
 use crate::describe::describe_in;
 use crate::discriminator::{Discriminator, discriminator, has_only_member, has_other_tag, may_be};
 use crate::json::{Json, Kind};
+use crate::normal::is_untagged;
 use crate::plan::constrains;
 use crate::reference::resolve;
 use crate::types::names;
@@ -27,11 +28,25 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         value: &Json<'v>,
     ) {
         let is_of_type = self.is_of_type(branches);
-        let is_first = is_of_type || keyword == "anyOf";
         if is_of_type && self.checks.refuses_unclear && self.is_unclear(keyword, branches, value) {
             let message = "a list here may also be read as an object; write the object with its names";
             return self.add(ViolationKind::Constraint, message.to_owned());
         }
+        let is_untagged = is_of_type && is_untagged(schema);
+        self.untagged += usize::from(is_untagged);
+        self.inspect_candidates(schema, keyword, branches, value, is_of_type);
+        self.untagged -= usize::from(is_untagged);
+    }
+
+    fn inspect_candidates(
+        &mut self,
+        schema: &'a Value,
+        keyword: &'static str,
+        branches: &'a [Value],
+        value: &Json<'v>,
+        is_of_type: bool,
+    ) {
+        let is_first = is_of_type || keyword == "anyOf";
         let mut closest: Option<Vec<Found<'a, 'v>>> = None;
         let mut fitting = 0;
         for branch in self.branches_of(keyword, branches, value) {

@@ -3,7 +3,7 @@
 use super::found::{Found, Message};
 use super::{Checks, Search, no_such_property, property_names, rounded_integers};
 use crate::json::{Json, Kind};
-use crate::normal::{is_listed, publishes};
+use crate::normal::{is_listed, is_untagged, publishes};
 use crate::plan::constrains;
 use crate::reference::resolve;
 use crate::violation::{Violation, ViolationKind};
@@ -90,7 +90,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         false
     }
 
-    /// Reports each member that no part of the schema publishes. An object without any listed names may have any member.
+    /// Reports each member that no part of the schema publishes, unless such members are ignored. Below an untagged union,
+    /// none is ignored: without it, the value could belong to another branch.
     pub(super) fn inspect_published(&mut self, schema: &'a Value, value: &Json<'v>) {
         let Kind::Object(members) = &value.kind else { return };
         let is_closed = schema.get("additionalProperties").is_some();
@@ -100,7 +101,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             return;
         }
         let parts = self.parts(schema, value);
-        if !is_listed(&parts) {
+        let is_refused = self.checks.refuses_unpublished || self.untagged > 0;
+        if !is_listed(&parts) || !is_refused && !parts.iter().any(|part| is_untagged(part)) {
             return;
         }
         for (name, _) in members {

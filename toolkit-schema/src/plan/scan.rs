@@ -1,4 +1,5 @@
-//! The scan of a text that is known to be JSON, by a compiled plan.
+//! The scan of a JSON text by a compiled plan. The caller parses the same text, so that the scan need not find mistakes
+//! in its syntax.
 
 use super::{At, Field, MOST_FIELDS, NULL, Node, Object};
 
@@ -8,9 +9,14 @@ const DIGITS: usize = 18;
 /// The maximum number of members of a map, which are compared with each other.
 const MOST_MEMBERS: usize = 8;
 
-/// Returns whether `text` certainly conforms to the node at `at`.
-pub(super) fn accepts(nodes: &[Node], at: At, text: &str) -> bool {
-    Scanner { nodes, text: text.as_bytes(), at: 0 }.value(at).is_some()
+/// The maximum depth of the value. JSON parsers have the same limit, except for values that they skip.
+const DEEPEST: usize = 128;
+
+/// Returns the length of the value at the start of `text` if the value certainly conforms to the node at `at`.
+pub(super) fn accepts(nodes: &[Node], at: At, text: &str) -> Option<usize> {
+    let mut scanner = Scanner { nodes, text: text.as_bytes(), at: 0, depth: 0 };
+    scanner.value(at)?;
+    Some(scanner.at)
 }
 
 /// Returns the bit for the JSON type of a value that begins with `first`.
@@ -43,11 +49,12 @@ fn plain_length(text: &[u8]) -> usize {
     words.len() * 8 + length
 }
 
-/// A position in a text that is known to be JSON.
+/// A position in a JSON text.
 struct Scanner<'a> {
     nodes: &'a [Node],
     text: &'a [u8],
     at: usize,
+    depth: usize,
 }
 
 impl<'a> Scanner<'a> {
@@ -80,12 +87,12 @@ impl<'a> Scanner<'a> {
                 (*least..=*most).contains(&length).then_some(())
             }
             Node::Words(words) => {
-                let (content, _) = self.string(first)?;
-                words.iter().any(|word| word.as_bytes() == content).then_some(())
+                let (content, is_plain) = self.string(first)?;
+                (is_plain && words.iter().any(|word| word.as_bytes() == content)).then_some(())
             }
-            Node::List { item, least, most } => self.list(first, *item, *least, *most),
-            Node::Map(item) => self.map(first, *item),
-            Node::Object(object) => self.object(first, object),
+            Node::List { item, least, most } => self.deeper(|this| this.list(first, *item, *least, *most)),
+            Node::Map(item) => self.deeper(|this| this.map(first, *item)),
+            Node::Object(object) => self.deeper(|this| this.object(first, object)),
             Node::ByType(by_type) => {
                 let bit = bit_of(first);
                 let (_, node) = by_type.iter().find(|(bits, _)| *bits == bit)?;
@@ -93,6 +100,18 @@ impl<'a> Scanner<'a> {
             }
             _ => None,
         }
+    }
+
+    /// Calls `read` one level deeper.
+    #[inline]
+    fn deeper(&mut self, read: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return None;
+        }
+        read(self)?;
+        self.depth -= 1;
+        Some(())
     }
 
     fn skip(&mut self, bytes: usize) -> Option<()> {
@@ -168,26 +187,13 @@ impl<'a> Scanner<'a> {
         (!may_overflow).then_some(())
     }
 
-    /// Reads any value that holds neither an object nor a long number.
+    /// Reads a single value other than a long number. Lists and objects are left to the full check.
     fn any(&mut self, first: u8) -> Option<()> {
         match first {
             b'n' | b't' => self.skip(4),
             b'f' => self.skip(5),
             b'"' => self.string(first).map(drop),
-            b'[' => {
-                self.at += 1;
-                if self.next()? == b']' {
-                    return self.skip(1);
-                }
-                loop {
-                    let first = self.next()?;
-                    self.any(first)?;
-                    if self.ends(b']')? {
-                        return Some(());
-                    }
-                }
-            }
-            b'{' => None,
+            b'[' | b'{' => None,
             _ => {
                 let start = self.at;
                 self.number(first, false)?;
