@@ -8,7 +8,6 @@ pub(crate) use param::{DefaultAttr, ParamAttr, default_of_type};
 pub(crate) use reader::{only_string, ungrouped};
 
 use crate::diag::{Diag, hint};
-use crate::settings::Settings;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use reader::{
@@ -18,14 +17,12 @@ use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{Attribute, Expr, Ident, LitStr};
 
-/// The path by which generated code refers to the `toolkit` crate. It comes from the argument `crate = path` or,
-/// without this argument, from the [`Settings`].
+/// The path by which generated code refers to the `toolkit` crate: the argument `crate = path`, or `::toolkit`.
 pub(crate) struct CratePath(TokenStream);
 
 impl Default for CratePath {
     fn default() -> Self {
-        let path = Settings::current().krate.and_then(|path| path.parse().ok());
-        Self(path.unwrap_or_else(|| quote!(::toolkit)))
+        Self(quote!(::toolkit))
     }
 }
 
@@ -117,7 +114,7 @@ impl ToolAttr {
     }
 
     pub(crate) fn parse(tokens: TokenStream, diag: &mut Diag) -> Self {
-        let mut attr = Self { strict_docs: Settings::current().strict_docs, ..Self::default() };
+        let mut attr = Self::default();
         let mut seen = Vec::new();
         each_argument(tokens, &mut seen, diag, |key, input, diag| attr.parse_argument(key, input, diag));
         attr
@@ -228,8 +225,7 @@ pub(crate) struct ToolParamsAttr {
 
 /// Parses the arguments of `#[tool_params(…)]`.
 pub(crate) fn tool_params(attrs: &[Attribute], diag: &mut Diag) -> ToolParamsAttr {
-    let mut parsed =
-        ToolParamsAttr { strict_docs: Settings::current().strict_docs, ..ToolParamsAttr::default() };
+    let mut parsed = ToolParamsAttr::default();
     let mut seen = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("tool_params")) {
         let list = attr.meta.require_list().ok().filter(|list| !list.tokens.is_empty());

@@ -15,7 +15,6 @@ use crate::docs::Docs;
 use crate::draft::check_owned;
 use crate::expand::without_lints;
 use crate::item::replace_self;
-use crate::settings::Settings;
 use attributes::{
     attribute_arguments, default_bounds, has_serde_default, is_flattened, is_serde_or_schemars,
     refuse_helpers, serde_arguments, serde_values, struct_default,
@@ -167,7 +166,6 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     // The traits need a type with a fixed size.
     let implementations = is_sized.then(|| implementations(&ident, generics, beside, diag.is_empty()));
     let body = if diag.is_empty() { quote!(#mirror #(#helpers)*) } else { TokenStream::new() };
-    let tracked = Settings::report_once(&mut diag);
     let warnings = (is_struct && !all_described).then(|| docs.warnings());
     diag.into_tokens(quote! {
         #warnings
@@ -179,7 +177,6 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
             use __toolkit::serde;
             #body
             #implementations
-            #tracked
         };
     })
 }

@@ -15,11 +15,9 @@ mod derive;
 mod diag;
 mod docs;
 mod draft;
-mod enclosing;
 mod expand;
 mod item;
 mod model;
-mod settings;
 mod toolset;
 
 use proc_macro2::TokenStream;
@@ -27,19 +25,16 @@ use quote::ToTokens;
 
 #[proc_macro_attribute]
 pub fn tool(attr: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    settings::Settings::refresh();
     expand_tool(attr.into(), item.into()).into()
 }
 
 #[proc_macro_attribute]
 pub fn toolset(attr: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    settings::Settings::refresh();
     toolset::expand_toolset(attr.into(), item.into()).into()
 }
 
 #[proc_macro_derive(ToolParams, attributes(param, tool_params, serde, schemars))]
 pub fn tool_params(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    settings::Settings::refresh();
     derive::expand_params(item.into()).into()
 }
 
@@ -48,8 +43,7 @@ const NEEDS_TOOLSET: &str = "a method is a tool of its type; write `#[toolset]` 
 
 fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut diag = diag::Diag::default();
-    let mut attr = attr::ToolAttr::parse(attr, &mut diag);
-    attr.namespace = attr.namespace.or_else(|| settings::Settings::current().namespace());
+    let attr = attr::ToolAttr::parse(attr, &mut diag);
     let mut function = match item::FunctionItem::from_tokens(item.clone()) {
         Ok(function) => function,
         Err(error) => {
@@ -57,7 +51,7 @@ fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
             return diag.into_tokens(item);
         }
     };
-    if function.sig.receiver().is_some() || enclosing::is_in_block() {
+    if function.sig.receiver().is_some() {
         // An `impl` block cannot contain the marker struct, so only the function is generated.
         diag.error(&function.sig.ident, NEEDS_TOOLSET);
         item::strip_helper_attrs(&mut function.sig);
@@ -75,7 +69,6 @@ fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     draft::give_sizes(&mut function.sig);
     let mut output = if is_changed { function.into_token_stream() } else { item };
     output.extend(generated);
-    output.extend(settings::Settings::report_once(&mut diag));
     diag.into_tokens(output)
 }
 

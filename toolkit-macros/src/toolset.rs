@@ -4,9 +4,7 @@ use crate::attr::{ToolAttr, ToolsetAttr};
 use crate::diag::Diag;
 use crate::docs::Docs;
 use crate::draft::{Draft, find_token, give_sizes, spelling};
-use crate::enclosing::other_toolset;
 use crate::item::{FunctionItem, ImplBlock, peel, refuse_attrs, strip_helper_attrs};
-use crate::settings::Settings;
 use crate::{check, expand};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -60,8 +58,7 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
     let models = if diag.is_empty() { models.as_slice() } else { &[] };
     let description = Docs::from_attrs(&block.attrs).description().unwrap_or_else(|| quote!(""));
     let generated = can_be_toolset.then(|| expand::toolset(&attr, &owner, &description, models));
-    let tracked = Settings::report_once(&mut diag);
-    diag.into_tokens(quote!(#block #generated #tracked))
+    diag.into_tokens(quote!(#block #generated))
 }
 
 /// Reports an error for an item that cannot be parsed as an `impl` block.
@@ -114,14 +111,6 @@ fn check_block(block: &ItemImpl, attr: &ToolsetAttr, is_empty: bool, diag: &mut 
             extends,
             format!("`{owner}` is generic, so it has one block; move the tools into that block"),
         );
-    } else if attr.extends.is_none()
-        && let Some(line) = other_toolset(&owner)
-    {
-        let advice = match block.generics.params.is_empty() {
-            true => "write `#[toolset(extends)]` above this one",
-            false => "move the tools into that block",
-        };
-        diag.error(ty, format!("`{owner}` has another `#[toolset]` block, on line {line}; {advice}"));
     } else {
         return true;
     }

@@ -35,9 +35,7 @@ fn registry() -> ToolRegistry {
 fn call(name: &str, arguments: &Value) -> String {
     let text = arguments.to_string();
     let registry = registry();
-    // The namespace of functions without one, from `[package.metadata.toolkit]`.
-    let name = if registry.contains(name) { name.to_owned() } else { format!("consumer-{name}") };
-    match ready(registry.call(&name, &text)) {
+    match ready(registry.call(name, &text)) {
         Ok(output) => ToolOutput::to_text(&output).into_owned(),
         Err(error) => format!("failed: {}", error.message()),
     }
@@ -52,7 +50,7 @@ fn every_tool_is_discovered() {
     assert_eq!(registry().len() - names.len(), 14);
     let local: Vec<String> =
         plain::local().iter().map(|tool| kit::Tool::definition(tool).name.to_string()).collect();
-    assert_eq!(local, ["consumer-add", "consumer-deeper", "consumer-deep"]);
+    assert_eq!(local, ["add", "deeper", "deep"]);
     assert_eq!(plain::outer::tools().len(), 3);
     assert_eq!(Arc::new(generated::Generated(1)).tools().len(), 1);
 }
@@ -65,7 +63,7 @@ fn every_tool_can_be_called() {
         ("deep-third", json!({}), "3"),
         ("deep-above", json!({"text": "a"}), "A"),
         ("loop", json!({"type": "t", "in": 5}), "t None 5"),
-        ("lent", json!({"key": "k"}), "k db store None None consumer-lent"),
+        ("lent", json!({"key": "k"}), "k db store None None lent"),
         ("All.Of-it", json!({"to": "a@b.example", "more": 1}), "a@b.example"),
         ("old", json!({}), "1"),
         ("by_text", json!({"words": "abc"}), "6"),

@@ -17,6 +17,5 @@
     reason = "they are about the code of the guide, which is short, not about generated code"
 )]
 
-extern crate tk as toolkit;
 
 include!(concat!(env!("OUT_DIR"), "/guide.rs"));
