@@ -17,5 +17,4 @@
     reason = "they are about the code of the guide, which is short, not about generated code"
 )]
 
-
 include!(concat!(env!("OUT_DIR"), "/guide.rs"));

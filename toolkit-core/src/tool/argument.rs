@@ -114,15 +114,10 @@ impl ArgumentTransform {
 
     /// Hides the argument from the model and always passes `value` to the tool.
     ///
-    /// Errors and progress reports show `[hidden]` instead of the value, and instead of each string and
-    /// number inside of the value. Computed values are hidden in the same way. Values are found in any letter
-    /// case, in escapes of JSON, Rust, URLs and HTML, and in Base64.
-    ///
-    /// Numbers, and strings of fewer than 5 characters, are found only as separate words. Of longer strings,
-    /// parts are found as well. The required length of a part is a quarter of the string's characters, but at
-    /// least 8 and at most 16 characters. A beginning of any length is found if an ellipsis follows. `true`,
-    /// `false` and `null` are shown. The output of a successful call is not changed, and other
-    /// transformations of a value, such as its hash, are not found.
+    /// Errors and progress reports show `[hidden]` instead of each string of at least eight characters inside of the
+    /// value, as it is and as JSON escapes it. Computed values are hidden in the same way. Shorter strings, numbers,
+    /// parts of a string and other encodings are not found, and the output of a successful call is not changed: a tool
+    /// reads a secret better from its [state](crate::ToolRegistry::with_state).
     #[must_use]
     pub fn fixed(self, value: impl Into<Value>) -> Self {
         self.with_default(value).hidden()

@@ -1,7 +1,6 @@
 //! Transformed arguments: translation between the argument names known to the model and the tool's own names.
 
 mod definitions;
-mod encodings;
 mod errors;
 mod parts;
 mod schema;
