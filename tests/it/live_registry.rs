@@ -236,27 +236,3 @@ fn readers_do_not_wait_for_a_change() {
         reader.join().expect("the reader has seen whole registries only");
     });
 }
-
-#[test]
-fn concurrent_readers_of_a_view_see_the_same_tools() {
-    let live = live();
-    let slowly = RegistryView::new().map_metadata(|_, metadata| {
-        std::thread::sleep(std::time::Duration::from_micros(200));
-        metadata.with_title("Viewed")
-    });
-    let view = live.viewed(slowly).expect("possible");
-    for round in 0..50 {
-        let tool = other_grow().with_name(name(&format!("tool_{round}")));
-        live.change(|registry| registry.register(tool).map(drop)).expect("a new name");
-        let barrier = std::sync::Barrier::new(4);
-        let seen: Vec<Arc<ToolRegistry>> = std::thread::scope(|scope| {
-            let read = || {
-                barrier.wait();
-                view.snapshot()
-            };
-            let readers: Vec<_> = (0..4).map(|_| scope.spawn(read)).collect();
-            readers.into_iter().map(|reader| reader.join().expect("no panic")).collect()
-        });
-        assert!(seen.iter().all(|registry| Arc::ptr_eq(registry, &view.snapshot())), "round {round}");
-    }
-}

@@ -49,8 +49,8 @@ async fn merged_tools_keep_the_state_that_they_came_with() {
 
     let live = LiveRegistry::new(orders()).expect("complete");
     live.change(|registry| registry.merge(users())).expect("no collision");
-    let view = live.viewed(RegistryView::new().rename("of_users", "people")).expect("possible");
-    assert_eq!(called(&view.snapshot(), "people").await, "users");
+    let view = live.snapshot().viewed(&RegistryView::new().rename("of_users", "people")).expect("possible");
+    assert_eq!(called(&view, "people").await, "users");
 }
 
 #[tokio::test]

@@ -7,19 +7,16 @@ pub use check::CheckOutcome;
 pub use events::{RegistryChange, RegistryEvent, RegistryEvents};
 
 use super::ToolRegistry;
-use super::view::{Projection, RegistryView};
 use crate::error::BuildError;
 use crate::tool::ToolDefinition;
 use arc_swap::ArcSwap;
 use check::{Check, run_checks};
-use events::{EVENTS_KEPT, ViewChanges, changes};
-use std::collections::VecDeque;
+use events::{EVENTS_KEPT, changes};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
-/// A shared registry with atomic changes, or a [view](Self::viewed) of such a registry. Clones share the
-/// registry.
+/// A shared registry with atomic changes. Clones share the registry.
 ///
 /// Readers take a [snapshot](Self::snapshot) and never wait. A [`change`](Self::change) edits a copy of the
 /// registry. The copy is then checked and published, or discarded after an error. Snapshots in use, such as
@@ -47,7 +44,6 @@ use tokio::sync::broadcast;
 #[derive(Clone)]
 pub struct LiveRegistry {
     root: Arc<Root>,
-    view: Option<Arc<View>>,
 }
 
 struct Root {
@@ -57,23 +53,9 @@ struct Root {
     events: broadcast::Sender<RegistryEvent>,
 }
 
-#[derive(Clone)]
 struct Published {
     registry: Arc<ToolRegistry>,
     version: u64,
-}
-
-/// A view of a live registry.
-struct View {
-    of: LiveRegistry,
-    view: RegistryView,
-    latest: ArcSwap<Latest>,
-}
-
-/// The registry to which the view was last applied, and the result.
-struct Latest {
-    of: Published,
-    projection: Projection,
 }
 
 impl LiveRegistry {
@@ -87,46 +69,13 @@ impl LiveRegistry {
         registry.check_complete()?;
         let published = ArcSwap::from_pointee(Published { registry, version: 0 });
         let (events, _) = broadcast::channel(EVENTS_KEPT);
-        Ok(Self { root: Arc::new(Root { published, checks: Mutex::default(), events }), view: None })
-    }
-
-    /// Returns a view of this registry. The view follows later changes of the registry.
-    ///
-    /// If a step of the view fails for a tool after a later change, the view leaves the tool out, and
-    /// [`check`](Self::check) reports it. For instance, the new name of a renamed tool may then belong to another tool.
-    ///
-    /// # Errors
-    /// Returns a [`BuildError`] for the same reasons as [`ToolRegistry::viewed`].
-    pub fn viewed(&self, view: RegistryView) -> Result<Self, BuildError> {
-        let of = self.published();
-        let projection = view.project(&of.registry, None);
-        projection.registry.check()?;
-        let latest = ArcSwap::from_pointee(Latest { of, projection });
-        let view = View { of: self.clone(), view, latest };
-        Ok(Self { root: self.root.clone(), view: Some(Arc::new(view)) })
-    }
-
-    fn published(&self) -> Published {
-        let Some(View { of, view, latest }) = self.view.as_deref() else {
-            return Published::clone(&self.root.published.load());
-        };
-        let of = of.published();
-        let mut known = latest.load_full();
-        // If other threads apply the view at the same time, the first result is kept. A second one would contain
-        // other tools than the first, as if the tools had changed.
-        while !Arc::ptr_eq(&known.of.registry, &of.registry) && known.of.version <= of.version {
-            let projection = view.project(&of.registry, Some(&known.projection));
-            let new = Arc::new(Latest { of: of.clone(), projection });
-            let before = latest.compare_and_swap(&known, new.clone());
-            known = if Arc::ptr_eq(&before, &known) { new } else { Arc::clone(&before) };
-        }
-        Published { registry: known.projection.registry.clone(), version: known.of.version }
+        Ok(Self { root: Arc::new(Root { published, checks: Mutex::default(), events }) })
     }
 
     /// Returns the current registry. Later changes do not affect the returned registry.
     #[must_use]
     pub fn snapshot(&self) -> Arc<ToolRegistry> {
-        self.published().registry
+        self.root.published.load().registry.clone()
     }
 
     /// Returns the version of the registry: a number that increases with each change of the tools. If two versions are
@@ -136,21 +85,12 @@ impl LiveRegistry {
         self.root.published.load().version
     }
 
-    /// Returns an error if this view leaves out any tool.
-    ///
-    /// # Errors
-    /// Returns a [`BuildError`] listing every tool left out, with the reason.
-    pub fn check(&self) -> Result<(), BuildError> {
-        self.snapshot().check()
-    }
-
     /// Changes the registry with the function `edit` and returns the value returned by `edit`.
     ///
     /// `edit` gets a copy of the registry. The copy is published if `edit` and all checks succeed.
     ///
-    /// If `edit` or a check fails or panics, the registry stays unchanged. On a view, `edit` gets the
-    /// registry behind the view. Calling `change` inside of `edit` or of a [check](Self::add_check)
-    /// deadlocks.
+    /// If `edit` or a check fails or panics, the registry stays unchanged. Calling `change` inside of `edit` or of a
+    /// [check](Self::add_check) deadlocks.
     ///
     /// # Errors
     /// Returns a [`BuildError`] if `edit` fails, if a check refuses a tool, or if the changed registry has
@@ -201,17 +141,7 @@ impl LiveRegistry {
     /// Returns a stream of all later changes. To get a matching snapshot as well, use [`watch`](Self::watch).
     #[must_use]
     pub fn subscribe(&self) -> RegistryEvents {
-        let receiver = self.root.events.subscribe();
-        let Some(view) = &self.view else { return RegistryEvents::new(receiver, None) };
-        let view = Arc::downgrade(view);
-        let now = move || {
-            let view = view.upgrade()?;
-            let live = Self { root: view.of.root.clone(), view: Some(view) };
-            let Published { registry, version } = live.published();
-            Some((registry, version))
-        };
-        let view = ViewChanges { now: Box::new(now), last: self.snapshot(), queue: VecDeque::new() };
-        RegistryEvents::new(receiver, Some(view))
+        RegistryEvents::new(self.root.events.subscribe())
     }
 
     /// Returns a snapshot of the registry together with a stream of all later changes. The stream contains
@@ -233,7 +163,8 @@ impl Root {
 
 impl fmt::Debug for LiveRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Published { registry, version } = self.published();
-        f.debug_struct("LiveRegistry").field("version", &version).field("registry", &registry).finish()
+        let published = self.root.published.load();
+        let Published { registry, version } = &**published;
+        f.debug_struct("LiveRegistry").field("version", version).field("registry", registry).finish()
     }
 }

@@ -6,17 +6,18 @@ use super::{Entry, ToolFilter, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{NameError, Separator, ToolName};
 use crate::tool::{AdaptedTool, Tool, ToolDefinition, ToolMetadata};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 /// A view of a registry: a selection of the tools, with other names, metadata and arguments.
 ///
 /// Each builder method adds a step. The steps are applied in order, and each step sees the tools as changed
-/// by the steps before. Tools are shared, not copied.
+/// by the steps before. Tools are shared, not copied. A view of a [live registry](super::LiveRegistry) is a view of its
+/// snapshot.
 ///
 /// ```
-/// use toolkit::{ArgumentTransform, ClosureTool, LiveRegistry, RegistryView, ToolFilter, ToolRegistry};
+/// use toolkit::{ArgumentTransform, ClosureTool, RegistryView, ToolFilter, ToolRegistry};
 /// use toolkit::name::Separator;
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -31,11 +32,6 @@ use std::sync::Arc;
 ///     .in_namespace("web", Separator::Dash)
 ///     .map_metadata(|_, metadata| metadata.with_read_only(true));
 /// assert_eq!(registry.viewed(&view)?.names().collect::<Vec<_>>(), ["web-open"]);
-///
-/// let live = LiveRegistry::new(registry)?;
-/// let shown = live.viewed(view)?;
-/// live.change(|registry| registry.register(tool("find")?))?;
-/// assert_eq!(shown.snapshot().names().collect::<Vec<_>>(), ["web-find", "web-open"]);
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Clone, Default)]
@@ -166,35 +162,26 @@ impl RegistryView {
 
     /// Applies the steps of the view to all tools of `registry`. If a step fails for a tool or its new name
     /// is taken, the tool is left out and a problem is recorded.
-    pub(super) fn project(&self, registry: &ToolRegistry, earlier: Option<&Projection>) -> Projection {
+    fn project(&self, registry: &ToolRegistry) -> ToolRegistry {
         let mut shown = registry.subset(|_| false);
         // Rules for namespaces and tags refer to the original names, so each disabled tool gets a rule for
         // the new name.
         shown.switches = Switches::default();
-        if let Some(earlier) = earlier {
-            // Unchanged tools keep the rendered definitions of the earlier registry.
-            shown.cache = earlier.registry.cache.renewed();
-        }
-        let mut tools = BTreeMap::new();
         let mut names: Vec<BTreeSet<ToolName>> = vec![BTreeSet::new(); self.steps.len()];
         for Entry { tool, disabled, .. } in registry.entries() {
-            let own_name = &tool.definition().name;
             let projected = self.of_tool(tool, |step, name| {
                 if let Some(names) = names.get_mut(step) {
                     names.insert(name.clone());
                 }
             });
-            let known = earlier.and_then(|earlier| earlier.tools.get(own_name));
-            let projected = match (projected, known) {
-                (Ok(Some(_)), Some([original, shown])) if Arc::ptr_eq(original, tool) => shown.clone(),
-                (Ok(Some(projected)), _) => projected,
-                (Ok(None), _) => continue,
-                (Err(error), _) => {
+            let projected = match projected {
+                Ok(Some(projected)) => projected,
+                Ok(None) => continue,
+                Err(error) => {
                     shown.problems.extend(error.problems().iter().cloned());
                     continue;
                 }
             };
-            tools.insert(own_name.clone(), [tool.clone(), projected.clone()]);
             let name = projected.definition().name.clone();
             if let (None, Some(reason)) = (shown.get_any(name.as_str()), disabled) {
                 shown.switches.tools.insert(name.as_str().into(), Some(reason.clone()));
@@ -204,26 +191,15 @@ impl RegistryView {
         for (step, names) in self.steps.iter().zip(&names) {
             let names: Vec<&ToolName> = names.iter().collect();
             match step {
-                // After a change of the registry, a filter that includes nothing is no mistake of the program.
-                Step::Filter(filter) if earlier.is_none() => {
-                    shown.problems.extend(filter.bare_names(&names));
-                }
-                Step::Filter(_) => {}
+                Step::Filter(filter) => shown.problems.extend(filter.bare_names(&names)),
                 Step::Adapt(Some(name), _) if !names.iter().any(|known| known.as_str() == name) => {
                     shown.problems.push(BuildProblem::unknown_tool("tool", name, names));
                 }
                 Step::Adapt(..) => {}
             }
         }
-        Projection { registry: Arc::new(shown), tools }
+        shown
     }
-}
-
-/// The result of applying a view to a registry.
-pub(super) struct Projection {
-    pub(super) registry: Arc<ToolRegistry>,
-    /// The original tool and the adapted tool, by original name.
-    tools: BTreeMap<ToolName, [Arc<dyn Tool>; 2]>,
 }
 
 impl ToolRegistry {
@@ -234,7 +210,7 @@ impl ToolRegistry {
     /// Returns a [`BuildError`] listing every missing tool, every illegal or duplicate new name, and every
     /// error of a step.
     pub fn viewed(&self, view: &RegistryView) -> Result<Self, BuildError> {
-        let shown = Arc::unwrap_or_clone(view.project(self, None).registry);
+        let shown = view.project(self);
         shown.check().map(|()| shown)
     }
 }

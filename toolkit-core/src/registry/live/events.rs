@@ -5,12 +5,11 @@ use crate::name::ToolName;
 use crate::registry::{Entry, ToolRegistry};
 use crate::schema::{Compatibility, SchemaDiff};
 use futures_core::Stream;
-use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use tokio::sync::broadcast::Receiver;
 
 /// The number of events buffered for slow listeners.
@@ -93,42 +92,17 @@ pub(super) fn changes(version: u64, before: &ToolRegistry, after: &ToolRegistry)
 ///
 /// The stream ends when all clones of the registry are dropped. A slow listener can [miss](Lagged) changes. A
 /// [snapshot](super::LiveRegistry::snapshot) then shows the current tools.
-pub struct RegistryEvents {
-    events: EventReceiver<RegistryEvent>,
-    view: Option<ViewChanges>,
-}
-
-/// A source of the changes of a view. After each change of the registry, the view's current tools are compared with its
-/// previous tools.
-pub(super) struct ViewChanges {
-    /// Returns the view's current tools and version, or `None` after the view was dropped.
-    pub(super) now: Box<dyn Fn() -> Option<(Arc<ToolRegistry>, u64)> + Send + Sync>,
-    pub(super) last: Arc<ToolRegistry>,
-    pub(super) queue: VecDeque<RegistryEvent>,
-}
+pub struct RegistryEvents(EventReceiver<RegistryEvent>);
 
 impl RegistryEvents {
-    pub(super) fn new(receiver: Receiver<RegistryEvent>, view: Option<ViewChanges>) -> Self {
-        Self { events: EventReceiver::new(receiver), view }
+    pub(super) fn new(receiver: Receiver<RegistryEvent>) -> Self {
+        Self(EventReceiver::new(receiver))
     }
 
     /// Waits for the next change. Returns the number of missed changes as an error, and `None` after the last
     /// change.
     pub async fn next(&mut self) -> Option<Result<RegistryEvent, Lagged>> {
-        poll_fn(|cx| self.poll(cx)).await
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<RegistryEvent, Lagged>>> {
-        let Some(view) = &mut self.view else { return self.events.poll(cx) };
-        loop {
-            if let Some(event) = view.queue.pop_front() {
-                return Poll::Ready(Some(Ok(event)));
-            }
-            let next = ready!(self.events.poll(cx)).and_then(|_| (view.now)());
-            let Some((registry, version)) = next else { return Poll::Ready(None) };
-            view.queue.extend(changes(version, &view.last, &registry));
-            view.last = registry;
-        }
+        poll_fn(|cx| self.0.poll(cx)).await
     }
 }
 
@@ -136,7 +110,7 @@ impl Stream for RegistryEvents {
     type Item = Result<RegistryEvent, Lagged>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.poll(cx)
+        self.0.poll(cx)
     }
 }
 
