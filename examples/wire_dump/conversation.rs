@@ -1,10 +1,8 @@
 //! A conversation with tool calls, encoded for each provider.
 
-use crate::realtime;
 use toolkit::name::WireNames;
 use toolkit::serde_json::{Map, Value};
 use toolkit::wire::HostedTool;
-use toolkit::wire::realtime::RealtimeApi;
 use toolkit::{
     ApiFormat, Content, DefinitionOptions, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult,
 };
@@ -32,14 +30,9 @@ impl Conversation {
         // Mistral's API is Chat Completions with standard fields only.
         let mistral = options.standard_fields.then_some(("mistral", ApiFormat::OpenAiChat));
         let sections = sections.chain(mistral);
-        let sections = sections
-            .map(|(name, format)| (name.to_owned(), Value::Object(self.request(format, options, name))));
-        // A session has only the tools of the program.
-        let apis = [("openai_realtime", RealtimeApi::OpenAi), ("gemini_live", RealtimeApi::GeminiLive)];
-        let apis = apis.into_iter().filter(|_| self.hosted.is_empty());
-        let realtime =
-            apis.map(|(name, api)| (name.to_owned(), realtime::section(api, &self.tools, &self.turns)));
-        sections.chain(realtime).collect()
+        sections
+            .map(|(name, format)| (name.to_owned(), Value::Object(self.request(format, options, name))))
+            .collect()
     }
 
     fn request(&self, format: ApiFormat, options: &DefinitionOptions, section: &str) -> Map<String, Value> {

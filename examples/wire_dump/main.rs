@@ -12,7 +12,6 @@
 mod conversation;
 mod hosted;
 mod own;
-mod realtime;
 mod replay;
 mod round_trip;
 

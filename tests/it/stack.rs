@@ -12,7 +12,6 @@ use toolkit::name::WireNames;
 use toolkit::prelude::*;
 use toolkit::schema::{self, SchemaDialect, SchemaDiff, SchemaRef};
 use toolkit::serde_json::{Value, json};
-use toolkit::wire::realtime::RealtimeApi;
 use toolkit::{AdaptedTool, ArgumentTransform, LiveRegistry, ToolDefinition, ToolFuture, ToolName, testing};
 
 mod inputs;
@@ -157,9 +156,6 @@ fn formats(input: Input, schema: &Value, value: &Value) {
             drop(format.repair_request(&mut fields.into_iter().collect()));
             let _ = format.encode_tool_config(&ToolConfig::default(), &names);
         });
-    }
-    for api in [RealtimeApi::OpenAi, RealtimeApi::GeminiLive] {
-        on_small_stack("realtime", input, || drop(api.calls().push(&payload)));
     }
     let neutral = json!({"name": "a", "parameters": schema, "input_schema": schema});
     on_small_stack("neutral", input, || {

@@ -31,7 +31,6 @@ mod openai_chat;
 mod openai_responses;
 mod pairing;
 mod reading;
-pub mod realtime;
 mod repair;
 mod response;
 mod results;
