@@ -7,7 +7,7 @@ use toolkit::events::Lagged;
 use toolkit::prelude::*;
 use toolkit::registry::{CheckOutcome, RegistryChange};
 use toolkit::schema::Compatibility;
-use toolkit::{AdaptedTool, LiveRegistry, RegistryView, ToolName};
+use toolkit::{AdaptedTool, LiveRegistry, ToolName};
 
 /// Signals its start and waits for a permit.
 #[tool(namespace = "live")]

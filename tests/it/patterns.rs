@@ -12,7 +12,7 @@ use toolkit::middleware::{AttemptLimit, Middleware, Permission, PermissionRule, 
 use toolkit::name::{Separator, normalize};
 use toolkit::prelude::*;
 use toolkit::serde_json::{Value, json};
-use toolkit::{ClosureTool, ErrorKind, LiveRegistry, RegistryView, ToolDefinition, ToolFilter, ToolName};
+use toolkit::{ClosureTool, ErrorKind, RegistryView, ToolDefinition, ToolFilter, ToolName};
 
 fn definition(name: &str) -> ToolDefinition {
     ToolDefinition::new(ToolName::new(name).unwrap(), "", json!({"type": "object"}))

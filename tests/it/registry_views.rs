@@ -1,11 +1,9 @@
 //! Views of registries, fixed and live.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use toolkit::name::Separator;
 use toolkit::prelude::*;
-use toolkit::registry::{Collision, RegistryChange, TagMatch};
-use toolkit::{ArgumentTransform, ErrorKind, LiveRegistry, RegistryView, ToolFilter, ToolName, ToolTag};
+use toolkit::registry::{Collision, TagMatch};
+use toolkit::{ArgumentTransform, ErrorKind, RegistryView, ToolFilter, ToolName, ToolTag};
 
 /// Reads.
 #[tool(namespace = "files", read_only, register = false)]

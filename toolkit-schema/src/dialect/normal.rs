@@ -148,10 +148,7 @@ impl<'a> Reader<'_, 'a> {
                 name if name.starts_with('$') => continue,
                 keyword => keyword,
             };
-            let held = match bound_of_draft_4(keywords, keyword) {
-                Some(bound) => bound.map(|bound| Held::Value(Cow::Borrowed(bound))),
-                None => self.held(written, keyword, value, at),
-            };
+            let held = self.held(written, keyword, value, at);
             node.entries.extend(held.map(|held| Entry { keyword, path: at.path.clone(), held }));
         }
         parts.insert(0, Rc::new(node));
@@ -265,22 +262,4 @@ fn is_never(keywords: &Map<String, Value>) -> bool {
     let is_any =
         |schema: &Value| schema.as_bool() == Some(true) || schema.as_object().is_some_and(Map::is_empty);
     keywords.len() == 1 && keywords.get("not").is_some_and(is_any)
-}
-
-/// Returns the bound that `keyword` sets in a draft 4 schema.
-///
-/// In draft 4, `exclusiveMinimum` is a boolean: `true` makes the bound in `minimum` exclusive. `exclusiveMaximum` does
-/// the same for `maximum`.
-///
-/// Returns `None` if the schema does not use such a boolean. Returns `Some(None)` if the schema uses one, but `keyword`
-/// sets no bound.
-fn bound_of_draft_4<'a>(keywords: &'a Map<String, Value>, keyword: &str) -> Option<Option<&'a Value>> {
-    let (exclusive, bound) = match keyword {
-        "minimum" | "exclusiveMinimum" => ("exclusiveMinimum", "minimum"),
-        "maximum" | "exclusiveMaximum" => ("exclusiveMaximum", "maximum"),
-        _ => return None,
-    };
-    let is_exclusive = keywords.get(exclusive)?.as_bool()?;
-    let wanted = if is_exclusive { exclusive } else { bound };
-    Some(keywords.get(bound).filter(|value| keyword == wanted && value.is_number()))
 }

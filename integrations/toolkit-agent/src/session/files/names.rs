@@ -12,10 +12,6 @@ pub(super) const ENDING: &str = ".jsonl";
 /// The last character of a folder name that is a part of a long id. Escaped ids never contain it.
 const CONTINUED: char = '+';
 
-/// Device names that some systems reserve, with or without a file extension. If an id begins with such a
-/// name, its first character is escaped.
-const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
-
 /// Returns the path of the file for `id` in `folder`. Different ids have different paths, even on
 /// case-insensitive file systems.
 pub(super) fn path_of(folder: &Path, id: &str, ending: &str) -> PathBuf {
@@ -45,15 +41,12 @@ pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
 }
 
 /// Escapes an id for use as a file name. Lowercase ASCII letters, digits, `-` and `_` stay. Every other byte
-/// becomes `%` and two hexadecimal digits.
-///
-/// If the id begins with a device name, its first byte is escaped, too. An empty id becomes `%`.
+/// becomes `%` and two hexadecimal digits. An empty id becomes `%`.
 fn escape(id: &str) -> String {
-    let is_device = DEVICES.iter().any(|device| id.starts_with(device));
     let mut name = String::with_capacity(id.len());
-    for (at, byte) in id.bytes().enumerate() {
+    for byte in id.bytes() {
         let is_plain = byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
-        if is_plain && !(at == 0 && is_device) {
+        if is_plain {
             name.push(char::from(byte));
         } else {
             name.push_str(&format!("%{byte:02x}"));
