@@ -338,9 +338,10 @@ fn only_published_and_declared_names_are_read() {
         (r#""kind": 0, "radius": 10"#, false),
         (r#""kind": "Square", "side": 21"#, false),
     ] {
-        let members = match members.contains("kind") {
-            true => members.to_owned(),
-            false => format!(r#"{members}, "kind": "Square", "side": 1"#),
+        let members = if members.contains("kind") {
+            members.to_owned()
+        } else {
+            format!(r#"{members}, "kind": "Square", "side": 1"#)
         };
         let outcome = call(&named::tool(), &format!(r#"{{"named": {{{members}}}}}"#));
         assert_eq!(outcome.is_ok(), fits, "{members}: {outcome:?}");

@@ -388,9 +388,12 @@ fn property() -> impl Strategy<Value = Value> {
 fn condition() -> impl Strategy<Value = Value> {
     let name = || prop::sample::select(vec!["a", "b", "c"]);
     let part = move || {
-        (name(), name(), prop::bool::ANY).prop_map(|(one, other, by_value)| match by_value {
-            true => json!({"properties": {one: {"enum": [1, 2]}}}),
-            false => json!({"properties": {other: {"type": "string"}}, "required": [one]}),
+        (name(), name(), prop::bool::ANY).prop_map(|(one, other, by_value)| {
+            if by_value {
+                json!({"properties": {one: {"enum": [1, 2]}}})
+            } else {
+                json!({"properties": {other: {"type": "string"}}, "required": [one]})
+            }
         })
     };
     prop_oneof![

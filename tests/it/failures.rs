@@ -144,9 +144,10 @@ fn a_call_that_cannot_run_ends_like_any_failed_call() {
         // The runtime ends before it runs the call.
         drop(ending);
         let results = runtime().block_on(batch.finish());
-        let (kind, status) = match has_runtime {
-            true => (ErrorKind::Cancelled, CallStatus::Cancelled),
-            false => (ErrorKind::Failed, CallStatus::Error),
+        let (kind, status) = if has_runtime {
+            (ErrorKind::Cancelled, CallStatus::Cancelled)
+        } else {
+            (ErrorKind::Failed, CallStatus::Error)
         };
         assert_eq!(results[0].to_text(), format!("fetch: {kind:?}"));
         assert_eq!(*ends.lock().unwrap(), [status]);

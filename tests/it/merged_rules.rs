@@ -129,20 +129,17 @@ fn a_replaced_namespace_takes_no_name_of_another_tool() {
             let coming = [text(method, "Theirs."), text("sell", "New.")];
             let taken = foreign.as_str().starts_with("shop-");
             let result = registry.replace_namespace("shop", coming, Separator::Dash);
-            match taken {
-                true => {
-                    let error = result.expect_err("the name is taken").to_string();
-                    assert!(error.contains(&format!("`{foreign}`")), "{error}");
-                    assert_eq!(describe(&registry), before);
-                    if is_overridden {
-                        registry.restore(foreign.as_str()).expect("overridden");
-                        assert!(describe(&registry).contains(&(foreign.to_string(), "Mine.".to_owned())));
-                    }
+            if taken {
+                let error = result.expect_err("the name is taken").to_string();
+                assert!(error.contains(&format!("`{foreign}`")), "{error}");
+                assert_eq!(describe(&registry), before);
+                if is_overridden {
+                    registry.restore(foreign.as_str()).expect("overridden");
+                    assert!(describe(&registry).contains(&(foreign.to_string(), "Mine.".to_owned())));
                 }
-                false => {
-                    result.expect("no collision");
-                    assert_eq!(registry.len(), 3);
-                }
+            } else {
+                result.expect("no collision");
+                assert_eq!(registry.len(), 3);
             }
         }
     }

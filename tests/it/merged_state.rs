@@ -264,9 +264,10 @@ impl Model {
             return Some(*value);
         }
         let mut own = reader.came_with.iter().chain([&self.state]);
-        match reader.is_required {
-            true => own.find_map(|env| env.get(&reader.type_number)).copied(),
-            false => own.next()?.get(&reader.type_number).copied(),
+        if reader.is_required {
+            own.find_map(|env| env.get(&reader.type_number)).copied()
+        } else {
+            own.next()?.get(&reader.type_number).copied()
         }
     }
 }

@@ -286,10 +286,7 @@ async fn run(dispatcher: &Dispatcher, world: &World, calls: Vec<ToolCall>) -> Ve
 }
 
 fn runtime(world: &World) -> Runtime {
-    let mut builder = match world.threads {
-        true => Builder::new_multi_thread(),
-        false => Builder::new_current_thread(),
-    };
+    let mut builder = if world.threads { Builder::new_multi_thread() } else { Builder::new_current_thread() };
     builder.worker_threads(2).enable_time().start_paused(!world.threads).build().unwrap()
 }
 

@@ -139,9 +139,10 @@ impl Tool for Hostile {
         context.session().set("half", 0.5);
         let hangs = arguments.contains("hang") || self.1.place == Place::DropRunning;
         let fails = arguments.contains("fail");
-        let output = match fails {
-            true => Err(ToolError::failed("as asked")),
-            false => Ok(ToolOutput::text("long ".repeat(100))),
+        let output = if fails {
+            Err(ToolError::failed("as asked"))
+        } else {
+            Ok(ToolOutput::text("long ".repeat(100)))
         };
         let drop = if hangs { Place::DropRunning } else { Place::DropFinished };
         let future =

@@ -185,9 +185,12 @@ fn files() -> ToolRegistry {
 
 #[test]
 fn a_filter_for_a_name_without_its_namespace_is_refused() {
-    let filter = |include: bool, pattern: &str| match include {
-        true => ToolFilter::new().include([pattern]).unwrap(),
-        false => ToolFilter::new().exclude([pattern]).unwrap(),
+    let filter = |include: bool, pattern: &str| {
+        if include {
+            ToolFilter::new().include([pattern]).unwrap()
+        } else {
+            ToolFilter::new().exclude([pattern]).unwrap()
+        }
     };
     for (pattern, near) in [
         ("read", Some("`files-read` or `web-read`")),

@@ -146,10 +146,7 @@ fn dispatcher_of(way: Way) -> Dispatcher {
             registry.register_provider(shop()).unwrap();
             let outer = Dispatcher::new(registry).unwrap();
             let rule = PermissionRule::ask("it is far away");
-            match asks {
-                true => outer.with_middleware(Permissions::new().rule(rule).decide_later()),
-                false => outer,
-            }
+            if asks { outer.with_middleware(Permissions::new().rule(rule).decide_later()) } else { outer }
         }
         Way::Within => {
             let tool = ClosureTool::with_context(

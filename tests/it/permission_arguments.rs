@@ -63,9 +63,10 @@ fn dispatchers(received: &Received) -> [Dispatcher; 2] {
             .rule(PermissionRule::ask("elsewhere"))
             .with_handler(|question| async move {
                 // The human reads the arguments of the request.
-                match question.arguments.to_string().contains("secret") {
-                    true => Approval::Refused("secret".to_owned()),
-                    false => Approval::Granted,
+                if question.arguments.to_string().contains("secret") {
+                    Approval::Refused("secret".to_owned())
+                } else {
+                    Approval::Granted
                 }
             });
         Dispatcher::new(registry).expect("complete").with_middleware(permissions)

@@ -40,9 +40,10 @@ fn object(of: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
         let properties: Map<String, Value> =
             members.into_iter().map(|(name, schema, _)| (name.to_owned(), schema)).collect();
         let required: Vec<&String> = required.keys().collect();
-        match required.is_empty() {
-            true => json!({"type": "object", "properties": properties}),
-            false => json!({"type": "object", "properties": properties, "required": required}),
+        if required.is_empty() {
+            json!({"type": "object", "properties": properties})
+        } else {
+            json!({"type": "object", "properties": properties, "required": required})
         }
     })
 }

@@ -41,10 +41,7 @@ fn schema(depth: u32) -> BoxedStrategy<Value> {
             list.clone().prop_map(|items| json!({"prefixItems": items, "items": false})),
             (list.clone(), prop::sample::select(vec!["anyOf", "oneOf", "allOf"])).prop_map(
                 |(branches, keyword)| {
-                    match branches.is_empty() {
-                        true => json!({}),
-                        false => Value::from_iter([(keyword, branches)]),
-                    }
+                    if branches.is_empty() { json!({}) } else { Value::from_iter([(keyword, branches)]) }
                 }
             ),
             (inner.clone(), inner.clone()).prop_map(|(one, other)| json!({"anyOf": [one], "oneOf": [other]})),

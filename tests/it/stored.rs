@@ -84,10 +84,10 @@ async fn details_and_panics_are_stored_on_demand_only() {
 
 /// Returns a value of this depth, alternating between arrays and objects.
 fn nested(depth: usize, objects: bool) -> Value {
-    (1..depth).fold(json!(1), |value, level| match objects ^ (level % 3 == 0) {
-        true => json!({ "x": value }),
-        false => json!([value]),
-    })
+    (1..depth).fold(
+        json!(1),
+        |value, level| if objects ^ (level % 3 == 0) { json!({ "x": value }) } else { json!([value]) },
+    )
 }
 
 proptest! {

@@ -171,9 +171,10 @@ fn runs(runner: &Path, text: &str, script: &Path) -> bool {
     let path = script.to_string_lossy();
     text.lines().filter(|line| !line.trim_start().starts_with('#')).any(|line| {
         let imports = line.strip_prefix("import ").or_else(|| line.strip_prefix("from "));
-        match is_python {
-            true => is_beside && imports.and_then(|line| line.split_whitespace().next()) == Some(stem),
-            false => line.contains(&*path),
+        if is_python {
+            is_beside && imports.and_then(|line| line.split_whitespace().next()) == Some(stem)
+        } else {
+            line.contains(&*path)
         }
     })
 }

@@ -90,9 +90,10 @@ fn places<'a>(cell: &'a str, base: &Path) -> Vec<Result<PathBuf, &'a str>> {
 fn unknown_items<'a>(cell: &'a str, places: &[Result<PathBuf, &'a str>]) -> Vec<&'a str> {
     let mut source = String::new();
     for path in places.iter().flatten() {
-        match path.is_dir() {
-            true => source.extend(rust_files(path).into_iter().map(|(_, text)| text)),
-            false => source += &fs::read_to_string(path).expect("the file can be read"),
+        if path.is_dir() {
+            source.extend(rust_files(path).into_iter().map(|(_, text)| text))
+        } else {
+            source += &fs::read_to_string(path).expect("the file can be read")
         }
     }
     let of_name = |c: char| c.is_alphanumeric() || c == '_';

@@ -87,9 +87,10 @@ impl<'a> Parser<'a> {
                 self.section = None;
             }
             // The text `None.` in place of entries means that there are no parameters.
-            match line.text.trim_end_matches('.').eq_ignore_ascii_case("none") {
-                true => self.description.cut(),
-                false => self.description.keep(line),
+            if line.text.trim_end_matches('.').eq_ignore_ascii_case("none") {
+                self.description.cut()
+            } else {
+                self.description.keep(line)
             }
             return;
         };

@@ -83,9 +83,10 @@ pub(crate) const METADATA: &[(&[&str], ValueParser)] = &[
         // Constants of different types have a common type only after conversion to `ToolTag`.
         let are_literals = tags.len() == 1 || tags.iter().all(|tag| only_string(tag).is_some());
         let converted = |tag: &Expr| quote!(__toolkit::ToolTag::from(#tag));
-        let tags: Vec<TokenStream> = match are_literals {
-            true => tags.iter().map(ToTokens::to_token_stream).collect(),
-            false => tags.iter().map(converted).collect(),
+        let tags: Vec<TokenStream> = if are_literals {
+            tags.iter().map(ToTokens::to_token_stream).collect()
+        } else {
+            tags.iter().map(converted).collect()
         };
         Ok(quote!([#(#tags),*]))
     }),

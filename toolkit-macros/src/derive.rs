@@ -246,12 +246,13 @@ fn implementations(ident: &Ident, generics: &Generics, beside: Beside, is_valid:
     let (describe_generics, _, describe_where) = describe.split_for_impl();
     let arguments = generics.type_params().map(|param| &param.ident);
     let (name, path) = (ident.unraw().to_string(), quote!(::core::module_path!()));
-    let (deserialize, schema) = match is_valid {
-        true => (
+    let (deserialize, schema) = if is_valid {
+        (
             quote!(__Mirror::deserialize(deserializer)),
             quote!(<__Mirror #ty_generics as __toolkit::schemars::JsonSchema>::json_schema(generator)),
-        ),
-        false => (quote!(loop {}), quote!(loop {})),
+        )
+    } else {
+        (quote!(loop {}), quote!(loop {}))
     };
     let deserialize = (!beside.has_deserialize).then(|| {
         quote! {

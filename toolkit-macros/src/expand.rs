@@ -63,9 +63,12 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     let builder_calls = &draft.attr.metadata;
     let metadata =
         (!builder_calls.is_empty()).then(|| quote!(.with_metadata(|__metadata| __metadata #builder_calls)));
-    let need = |(ty, form): (&Type, StateForm)| match form.optional {
-        true => quote!(__toolkit::StateNeed::optional::<#ty>()),
-        false => quote!(__toolkit::StateNeed::of::<#ty>()),
+    let need = |(ty, form): (&Type, StateForm)| {
+        if form.optional {
+            quote!(__toolkit::StateNeed::optional::<#ty>())
+        } else {
+            quote!(__toolkit::StateNeed::of::<#ty>())
+        }
     };
     let needs: Vec<TokenStream> = draft.states().map(need).collect();
     let needs = (!needs.is_empty()).then(|| quote!(.with_state_needs(const { &[#(#needs),*] })));

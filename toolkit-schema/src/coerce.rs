@@ -244,9 +244,10 @@ impl<'a, 'c> Coercion<'a, 'c> {
     /// to send every member, and the model then sends `null` for an omitted member.
     fn members(&mut self, schema: &'a Value, members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
         // The names of arguments are never taken for those of a map.
-        let renamed = match ptr::eq(schema, self.root) {
-            true => vec![None; members.len()],
-            false => self.with_names_of_map(schema, members),
+        let renamed = if ptr::eq(schema, self.root) {
+            vec![None; members.len()]
+        } else {
+            self.with_names_of_map(schema, members)
         };
         let mut changed = renamed.iter().any(Option::is_some);
         let mut written = Vec::with_capacity(members.len());

@@ -148,9 +148,10 @@ impl Describer<'_> {
         let are_one = objects.is_some();
         let mut words: Vec<String> = Vec::new();
         for branch in branches {
-            match are_one && may_be_object(self.root, branch) {
-                true => words.extend(objects.take()),
-                false => words.extend(self.describe(branch)),
+            if are_one && may_be_object(self.root, branch) {
+                words.extend(objects.take())
+            } else {
+                words.extend(self.describe(branch))
             }
         }
         words.dedup();

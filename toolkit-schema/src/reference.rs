@@ -61,8 +61,5 @@ pub(crate) fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a 
 
 /// Escapes a name for use as a token of a JSON pointer.
 pub(crate) fn escape(name: &str) -> Cow<'_, str> {
-    match name.contains(['~', '/']) {
-        true => name.replace('~', "~0").replace('/', "~1").into(),
-        false => name.into(),
-    }
+    if name.contains(['~', '/']) { name.replace('~', "~0").replace('/', "~1").into() } else { name.into() }
 }

@@ -219,10 +219,7 @@ impl<'a> Renderer<'a> {
         names: &'a WireNames,
         options: &'a DefinitionOptions,
     ) -> Self {
-        let facts = match options.standard_fields {
-            true => standard::facts(codec.facts()),
-            false => *codec.facts(),
-        };
+        let facts = if options.standard_fields { standard::facts(codec.facts()) } else { *codec.facts() };
         let plan = strict::plan(&facts, definitions, options.strict);
         Self { codec, facts, names, options, definitions, plan }
     }
@@ -244,14 +241,13 @@ impl<'a> Renderer<'a> {
         let is_grouped = self.codec.namespace(definition, self.options).is_some();
         let own = (!self.options.standard_fields).then_some(self.facts.name);
         let is_sent = |key: &str| Some(key) == own || is_grouped && key == "namespace";
-        let mut encoded = match self.options.standard_fields {
-            true => {
-                let encoded = self.codec.encode_definition(&standard::definition(definition), &how);
-                let mut draft = Draft { definition, how: &how, losses: encoded.losses };
-                draft.report_unsaid(&standard::UNSAID);
-                EncodedDefinition { json: encoded.json, losses: draft.losses }
-            }
-            false => self.codec.encode_definition(definition, &how),
+        let mut encoded = if self.options.standard_fields {
+            let encoded = self.codec.encode_definition(&standard::definition(definition), &how);
+            let mut draft = Draft { definition, how: &how, losses: encoded.losses };
+            draft.report_unsaid(&standard::UNSAID);
+            EncodedDefinition { json: encoded.json, losses: draft.losses }
+        } else {
+            self.codec.encode_definition(definition, &how)
         };
         encoded.losses.extend(unsaid_metadata(definition, &self.facts, is_sent));
         Fragment {

@@ -143,9 +143,10 @@ impl Form {
         path: &str,
     ) -> Result<(ToolDefinition, &'a Fields, String), WireError> {
         let is_custom = text(tool, "type") == "custom";
-        let (kind, missing) = match is_custom {
-            true => ("custom", "the name, description and format of a custom tool"),
-            false => ("function", "the name, description and parameters of a function"),
+        let (kind, missing) = if is_custom {
+            ("custom", "the name, description and format of a custom tool")
+        } else {
+            ("function", "the name, description and parameters of a function")
         };
         let (fields, path) = match (tool.get(kind).and_then(Value::as_object), self) {
             (Some(nested), _) => (nested, field(path, kind)),

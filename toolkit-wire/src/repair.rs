@@ -46,16 +46,18 @@ pub(crate) fn repair<R: Replies>(history: Vec<Value>) -> Vec<Value> {
     let mut messages = history.into_iter().zip(turns).peekable();
     while let Some((message, results)) = messages.next() {
         let mut replies = Vec::new();
-        match R::is_reply(&message) {
-            true => replies.push(message),
-            false => repaired.push(message),
+        if R::is_reply(&message) {
+            replies.push(message)
+        } else {
+            repaired.push(message)
         }
         while let Some((reply, _)) = messages.next_if(|(next, _)| R::is_reply(next)) {
             replies.push(reply);
         }
-        match R::is_answered(&results, &replies) {
-            true => repaired.append(&mut replies),
-            false => repaired.extend(answer::<R>(results, replies)),
+        if R::is_answered(&results, &replies) {
+            repaired.append(&mut replies)
+        } else {
+            repaired.extend(answer::<R>(results, replies))
         }
     }
     repaired
@@ -82,15 +84,14 @@ pub(crate) fn distinct_ids<R: Replies>(
         let parts = parts.iter_mut().filter(|part| R::is_result(part) == is_reply);
         for found in parts.filter_map(&id) {
             let Some(given) = found.as_str().map(ToOwned::to_owned) else { continue };
-            let new = match is_reply {
-                true => turn.get_mut(&given).and_then(VecDeque::pop_front),
-                false => {
-                    let hashed = (1..).map(|salt| rule.hashed(&given, salt));
-                    let new = std::iter::once(given.clone()).chain(hashed).find(|id| !taken.contains(id));
-                    taken.extend(new.clone());
-                    turn.entry(given.clone()).or_default().extend(new.clone());
-                    new
-                }
+            let new = if is_reply {
+                turn.get_mut(&given).and_then(VecDeque::pop_front)
+            } else {
+                let hashed = (1..).map(|salt| rule.hashed(&given, salt));
+                let new = std::iter::once(given.clone()).chain(hashed).find(|id| !taken.contains(id));
+                taken.extend(new.clone());
+                turn.entry(given.clone()).or_default().extend(new.clone());
+                new
             };
             if let Some(new) = new.filter(|new| *new != given) {
                 *found = new.into();

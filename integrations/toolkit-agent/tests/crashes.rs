@@ -90,9 +90,10 @@ async fn go(store: impl ConversationStore, folder: &Path) -> String {
     let sessions = Sessions::new(store);
     let agent = team(folder);
     let is_new = sessions.open("ada", "1").await.unwrap().messages().is_empty();
-    let ended = match is_new || std::env::var_os(NEW_INPUT).is_some() {
-        true => sessions.run(&agent, "ada", "1", "Go.").await,
-        false => sessions.resume(&agent, "ada", "1").await,
+    let ended = if is_new || std::env::var_os(NEW_INPUT).is_some() {
+        sessions.run(&agent, "ada", "1", "Go.").await
+    } else {
+        sessions.resume(&agent, "ada", "1").await
     };
     ended.unwrap().text
 }
@@ -115,9 +116,12 @@ fn assert_told(conversation: &Conversation, runs: &BTreeSet<String>) {
     }
     for run in runs {
         let (tool, id) = run.split_once(' ').unwrap();
-        let is_about = |line: &&String| match tool.starts_with("expert") {
-            true => line.starts_with("expert ") && line.contains(&format!("`{tool}`")) && line.contains(id),
-            false => line.starts_with(&format!("{tool} {id}: ")),
+        let is_about = |line: &&String| {
+            if tool.starts_with("expert") {
+                line.starts_with("expert ") && line.contains(&format!("`{tool}`")) && line.contains(id)
+            } else {
+                line.starts_with(&format!("{tool} {id}: "))
+            }
         };
         let about: Vec<&String> = told.iter().filter(is_about).collect();
         assert!(!about.is_empty(), "{run} is forgotten: {told:#?}");
@@ -127,9 +131,10 @@ fn assert_told(conversation: &Conversation, runs: &BTreeSet<String>) {
 }
 
 async fn sessions_of(folder: &Path) -> Sessions {
-    match folder.ends_with("files") {
-        true => Sessions::new(FileStore::new(folder)),
-        false => Sessions::new(SqliteStore::open(folder.join("a.db")).await.unwrap()),
+    if folder.ends_with("files") {
+        Sessions::new(FileStore::new(folder))
+    } else {
+        Sessions::new(SqliteStore::open(folder.join("a.db")).await.unwrap())
     }
 }
 
@@ -138,9 +143,10 @@ async fn sessions_of(folder: &Path) -> Sessions {
 #[ignore = "started by the test that kills it"]
 async fn child() {
     let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
-    let text = match folder.ends_with("files") {
-        true => go(FileStore::new(&folder), &folder).await,
-        false => go(SqliteStore::open(folder.join("a.db")).await.unwrap(), &folder).await,
+    let text = if folder.ends_with("files") {
+        go(FileStore::new(&folder), &folder).await
+    } else {
+        go(SqliteStore::open(folder.join("a.db")).await.unwrap(), &folder).await
     };
     // A kill must not leave a file without its text.
     fs::write(folder.join("unfinished"), text).unwrap();

@@ -66,10 +66,8 @@ async fn check(client: Client, streaming: bool, case: Case) -> Option<String> {
     let fails = |said: String| Some(format!("{name}: {said}"));
     let ask = async |replies: Vec<Reply>, attempts: u32| {
         let server = Server::start(replies).await;
-        let agent = match case.takes_time {
-            true => client.hurried_agent(&server.url),
-            false => client.agent(&server.url),
-        };
+        let agent =
+            if case.takes_time { client.hurried_agent(&server.url) } else { client.agent(&server.url) };
         ask(&name, agent.retry(quick(attempts)).streaming(streaming), &server).await
     };
     let outcome = if streaming { case.streamed } else { case.whole };
@@ -108,10 +106,7 @@ async fn every_fault_is_retried_or_reported() {
             let checked = check(client, streaming, case);
             // Cases with delays run side by side; the others one by one, so that load does not delay
             // them.
-            match case.takes_time {
-                true => drop(waiting.spawn(checked)),
-                false => wrong.extend(checked.await),
-            }
+            if case.takes_time { drop(waiting.spawn(checked)) } else { wrong.extend(checked.await) }
         }
     }
     wrong.extend(waiting.join_all().await.into_iter().flatten());

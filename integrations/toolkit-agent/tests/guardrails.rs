@@ -467,12 +467,13 @@ async fn a_typed_answer_is_checked_after_it_was_read() {
                 verdict.clone()
             });
             let (text, valid) = ("red", r#"{"name": "secret red"}"#);
-            let (model, tools) = match beside_tools {
-                true => (
+            let (model, tools) = if beside_tools {
+                (
                     ScriptedModel::new().call("final_answer", "{}").then().call("final_answer", valid),
                     pay(&Arc::default()),
-                ),
-                false => (ScriptedModel::new().text(text).text(valid), ToolRegistry::new()),
+                )
+            } else {
+                (ScriptedModel::new().text(text).text(valid), ToolRegistry::new())
             };
             let agent = Agent::builder(model).tools(tools).guardrail(guard).build().unwrap();
             let mut conversation = Conversation::new("1");

@@ -188,13 +188,14 @@ async fn approve(tools: ToolRegistry, permissions: Option<Permissions>, streamed
         "content": [{"type": "output_text", "text": "Done.", "annotations": []}]});
     let response = |item: &Value| {
         let body = json!({"id": "r", "object": "response", "status": "completed", "output": [item]});
-        match streamed {
-            false => body,
-            true => json!([
+        if streamed {
+            json!([
                 {"type": "response.output_item.added", "output_index": 0, "item": item},
                 {"type": "response.output_item.done", "output_index": 0, "item": item},
                 {"type": "response.completed", "response": body},
-            ]),
+            ])
+        } else {
+            body
         }
     };
     let transport = Bodies::new([response(&request), response(&text)]);

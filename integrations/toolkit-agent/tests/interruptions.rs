@@ -87,9 +87,10 @@ impl Runs {
         let rules = Permissions::new()
             .rule(PermissionRule::ask("it costs money").for_tool("pay").unwrap())
             .rule(PermissionRule::allow());
-        let rules = match is_interrupted {
-            true => rules.decide_later(),
-            false => rules.with_handler(|_| async { Approval::Granted }),
+        let rules = if is_interrupted {
+            rules.decide_later()
+        } else {
+            rules.with_handler(|_| async { Approval::Granted })
         };
         (ToolRegistry::from_tools(tools).unwrap(), rules)
     }
@@ -102,9 +103,10 @@ impl Runs {
         }
         if needs_approval(name) {
             let ask = Permissions::new().rule(PermissionRule::ask("it may cost money"));
-            permissions = match is_interrupted {
-                true => ask.decide_later(),
-                false => ask.with_handler(|_| async { Approval::Granted }),
+            permissions = if is_interrupted {
+                ask.decide_later()
+            } else {
+                ask.with_handler(|_| async { Approval::Granted })
             };
         }
         let agents: Vec<String> = below.iter().map(|agent| agent.name().to_owned()).collect();

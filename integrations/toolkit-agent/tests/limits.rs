@@ -349,9 +349,10 @@ async fn the_limit_of_a_run_ends_the_run_within_a_parallel_group() {
             ("own nested", ParallelAgent::new("team", [grouped().into(), says("other", "So.")]).into()),
         ];
         for (kind, team) in teams {
-            let options = match kind.starts_with("own") {
-                true => RunOptions::new(),
-                false => RunOptions::new().with_limits(repeated.clone()),
+            let options = if kind.starts_with("own") {
+                RunOptions::new()
+            } else {
+                RunOptions::new().with_limits(repeated.clone())
             };
             let mut conversation = Conversation::new("1");
             let ended = team.run_with(&mut conversation, "go", options).await;
@@ -435,11 +436,10 @@ async fn a_hanging_store_does_not_keep_a_stopped_run() {
             let agent = agent(model.text("done")).build().unwrap();
             let sessions = Sessions::new(Hanging(MemoryStore::new(), AtomicU32::new(appends)));
             let mut conversation = sessions.open("ada", "1").await.unwrap();
-            let options = match is_cancelled {
-                true => cancelled_after(Duration::from_secs(1)),
-                false => {
-                    RunOptions::new().with_limits(Limits::default().with_max_duration(Duration::from_secs(1)))
-                }
+            let options = if is_cancelled {
+                cancelled_after(Duration::from_secs(1))
+            } else {
+                RunOptions::new().with_limits(Limits::default().with_max_duration(Duration::from_secs(1)))
             };
             let begun = tokio::time::Instant::now();
             let ended = agent.run_with(&mut conversation, "go", options.with_autosave(&sessions)).await;
@@ -448,9 +448,10 @@ async fn a_hanging_store_does_not_keep_a_stopped_run() {
                 assert!(appends > 3, "{case}");
                 continue;
             };
-            let is_reason = match is_cancelled {
-                true => failed.error == AgentError::Cancelled,
-                false => matches!(failed.error, AgentError::Limit(Limit::Duration(_))),
+            let is_reason = if is_cancelled {
+                failed.error == AgentError::Cancelled
+            } else {
+                matches!(failed.error, AgentError::Limit(Limit::Duration(_)))
             };
             assert!(is_reason, "{case}");
             assert_eq!(begun.elapsed().as_secs(), 6, "{case}");

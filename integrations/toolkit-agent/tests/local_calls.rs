@@ -90,9 +90,10 @@ impl Question {
     fn strict_error(&self, call: &ToolCall) -> Option<ToolError> {
         let wire = self.strict.wire_names(&ApiFormat::OpenAiChat);
         let is_name = |name: &str| name == call.name || wire.spell(name) == call.name;
-        match self.strict.names().any(is_name) {
-            true => self.strict.validate(&call.name, call.arguments.as_str()).err(),
-            false => Some(ToolError::not_found(&call.name, self.strict.names())),
+        if self.strict.names().any(is_name) {
+            self.strict.validate(&call.name, call.arguments.as_str()).err()
+        } else {
+            Some(ToolError::not_found(&call.name, self.strict.names()))
         }
     }
 

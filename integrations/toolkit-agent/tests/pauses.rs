@@ -184,10 +184,8 @@ proptest! {
 fn agent(case: &Case, model: &Arc<Pausing>, passed: &Arc<Mutex<Vec<String>>>) -> Agent {
     let agent = Agent::builder(model.clone()).tools(tools()).retry(ModelRetry::never());
     let agent = agent.streaming(case.streaming).name("one");
-    let agent = match case.decisions.is_empty() {
-        true => agent,
-        false => agent.guardrail(guardrail(&case.decisions, passed)),
-    };
+    let agent =
+        if case.decisions.is_empty() { agent } else { agent.guardrail(guardrail(&case.decisions, passed)) };
     let response = Guardrail::new("response", |_: &ModelResponse, _: &GuardContext| Verdict::Pass);
     let agent = if case.checks_responses { agent.guardrail(response) } else { agent };
     let agent = agent.build().unwrap();
@@ -314,14 +312,13 @@ async fn drive(
         Stop::Cancel(after) => options.with_cancellation(token_after(Duration::from_millis(after))),
         _ => options,
     };
-    let mut events = match is_new {
-        true => agent.run_stream_in(conversation, "Go.", options),
-        false => {
-            let pending = conversation.pending();
-            let answer = |decisions: Decisions, id: &str| decisions.answer(id, "That.");
-            let decisions = pending.iter().fold(Decisions::new(), |all, call| answer(all, &call.id));
-            agent.resume_stream(conversation, options.with_decisions(decisions))
-        }
+    let mut events = if is_new {
+        agent.run_stream_in(conversation, "Go.", options)
+    } else {
+        let pending = conversation.pending();
+        let answer = |decisions: Decisions, id: &str| decisions.answer(id, "That.");
+        let decisions = pending.iter().fold(Decisions::new(), |all, call| answer(all, &call.id));
+        agent.resume_stream(conversation, options.with_decisions(decisions))
     };
     let work = async {
         let mut waiting = BTreeSet::new();

@@ -560,15 +560,13 @@ async fn a_withheld_answer_ends_the_use_of_a_conversation_kept_by_the_provider()
         response(id, json!([item]))
     };
     let output = Guardrail::new("no secrets", |output: &AgentOutput, _: &GuardContext| {
-        match output.text.contains("secret") {
-            true => Verdict::Block("No.".to_owned()),
-            false => Verdict::Pass,
-        }
+        if output.text.contains("secret") { Verdict::Block("No.".to_owned()) } else { Verdict::Pass }
     });
     let reply = Guardrail::new("no secrets", |response: &ModelResponse, _: &GuardContext| {
-        match response.message.text.contains("secret") {
-            true => Verdict::Block("No.".to_owned()),
-            false => Verdict::Pass,
+        if response.message.text.contains("secret") {
+            Verdict::Block("No.".to_owned())
+        } else {
+            Verdict::Pass
         }
     });
     for (guard, state) in [

@@ -205,9 +205,10 @@ async fn a_failure_has_the_tokens_the_cost_the_calls_and_the_messages_of_its_run
             let mut conversation = Conversation::new("1");
             // An earlier run does not count.
             says("earlier", "Hello.").run_in(&mut conversation, "hi").await.unwrap();
-            let failed = match is_streamed {
-                false => agent.run_with(&mut conversation, "go", options).await.unwrap_err(),
-                true => streamed(&agent, &mut conversation, options).await,
+            let failed = if is_streamed {
+                streamed(&agent, &mut conversation, options).await
+            } else {
+                agent.run_with(&mut conversation, "go", options).await.unwrap_err()
             };
             assert!(is_expected(&failed.error), "{name}: {failed}");
             assert_eq!(spent(&failed.output), expected, "{name}");

@@ -45,9 +45,12 @@ const PLACES: [Place; 8] = [
 
 /// Creates a value of arrays (`false`) and objects (`true`), the innermost first.
 fn nested(levels: &[bool]) -> Value {
-    levels.iter().fold("[[{{\\\"".into(), |inner, is_object| match is_object {
-        true => Map::from_iter([("]}\"".to_owned(), inner)]).into(),
-        false => vec![inner, "[{".into()].into(),
+    levels.iter().fold("[[{{\\\"".into(), |inner, is_object| {
+        if is_object {
+            Map::from_iter([("]}\"".to_owned(), inner)]).into()
+        } else {
+            vec![inner, "[{".into()].into()
+        }
     })
 }
 

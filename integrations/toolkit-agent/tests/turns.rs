@@ -69,15 +69,14 @@ async fn one_call_of_each_message_runs_if_parallel_calls_are_off() {
         for (streaming, by_callback) in [(false, false), (true, false), (false, true), (true, true)] {
             let model = ScriptedModel::new().response(calls()).call("double", r#"{"n": 4}"#).text("done");
             let agent = agent(&model).streaming(streaming);
-            let agent = match by_callback {
-                false => agent.tool_config(config.clone()),
-                true => {
-                    let config = config.clone();
-                    agent.before_model(move |request| {
-                        request.tool_use = config.clone();
-                        None
-                    })
-                }
+            let agent = if by_callback {
+                let config = config.clone();
+                agent.before_model(move |request| {
+                    request.tool_use = config.clone();
+                    None
+                })
+            } else {
+                agent.tool_config(config.clone())
             };
             let output = agent.run("Go.").await.unwrap();
             let results = results(&output.messages);

@@ -172,10 +172,13 @@ impl Writer {
             Kind::Integer => Some(self.random.one(&integers).to_owned()),
             Kind::Real => Some(self.random.one(&reals).to_owned()),
             Kind::Text => Some(self.random.one(&texts).to_owned()),
-            Kind::List(item) | Kind::Map(item) => match self.random.once_in(2) {
-                true => Some(self.random.one(&lengths).to_owned()),
-                false => self.constraint(item).map(|inner| format!("items({inner})")),
-            },
+            Kind::List(item) | Kind::Map(item) => {
+                if self.random.once_in(2) {
+                    Some(self.random.one(&lengths).to_owned())
+                } else {
+                    self.constraint(item).map(|inner| format!("items({inner})"))
+                }
+            }
             Kind::Other => None,
         }
     }

@@ -35,10 +35,7 @@ const COMMON: &str = r#"
     impl TryFrom<String> for Upper {
         type Error = &'static str;
         fn try_from(text: String) -> Result<Self, Self::Error> {
-            match text.bytes().all(|byte| byte.is_ascii_uppercase()) {
-                true => Ok(Self(text)),
-                false => Err("expected uppercase letters"),
-            }
+            if text.bytes().all(|byte| byte.is_ascii_uppercase()) { Ok(Self(text)) } else { Err("expected uppercase letters") }
         }
     }
 "#;
@@ -56,18 +53,18 @@ pub(super) fn write(
         written.push(words(random, index, out)?);
     }
     for index in 0..NEWTYPES {
-        let (of, keywords) = match random.once_in(3) {
-            true => random.one(&written),
-            false => {
-                let (of, keywords) = random.one(&KEYWORDS);
-                (of.to_owned(), keywords.iter().map(|it| format!("extend({it})")).collect())
-            }
+        let (of, keywords) = if random.once_in(3) {
+            random.one(&written)
+        } else {
+            let (of, keywords) = random.one(&KEYWORDS);
+            (of.to_owned(), keywords.iter().map(|it| format!("extend({it})")).collect())
         };
         let added = random.one(&keywords);
         // An attribute of the type itself describes the whole type; `with` is for fields.
-        let (of_type, of_field) = match added.starts_with("extend") && random.once_in(2) {
-            true => (format!("#[schemars({added})]"), String::new()),
-            false => (String::new(), format!("#[schemars({added})] ")),
+        let (of_type, of_field) = if added.starts_with("extend") && random.once_in(2) {
+            (format!("#[schemars({added})]"), String::new())
+        } else {
+            (String::new(), format!("#[schemars({added})] "))
         };
         let derive = DERIVES[1];
         let transparent = if random.once_in(2) { "#[serde(transparent)]\n" } else { "" };

@@ -204,9 +204,10 @@ impl<'a> Values<'a> {
                     (0, false) => drop(members.shift_remove(&self.random.one(&names))),
                     (1, false) => {
                         let old = self.random.one(&names);
-                        let new = match self.random.once_in(2) {
-                            true => format!("{old}-alias"),
-                            false => self.random.one(&near).to_owned(),
+                        let new = if self.random.once_in(2) {
+                            format!("{old}-alias")
+                        } else {
+                            self.random.one(&near).to_owned()
                         };
                         let moved = members.shift_remove(&old);
                         members.insert(new, moved.unwrap_or_default());

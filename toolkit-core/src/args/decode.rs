@@ -96,9 +96,10 @@ fn decode_directly(
             guess = index + 1;
             cursor.expect(b':')?;
             let value = cursor.rest()?;
-            let checked = match params.get(index)?.is_exact {
-                true => None,
-                false => Some(rules.contract.accepts_member(index, value)?),
+            let checked = if params.get(index)?.is_exact {
+                None
+            } else {
+                Some(rules.contract.accepts_member(index, value)?)
             };
             // A value that the contract does not accept leaves its slot empty.
             let taken = slots.get_mut(index)?.fill(value).ok()?;

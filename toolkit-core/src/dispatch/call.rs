@@ -299,9 +299,10 @@ impl PreparedCall {
     /// code outside of the panic guards panics.
     #[cold]
     pub(super) fn into_lost(self, settings: &Settings) -> ToolResult {
-        let error = match std::thread::panicking() {
-            true => ToolError::panicked(&self.name, "no message"),
-            false => ToolError::cancelled(&self.name),
+        let error = if std::thread::panicking() {
+            ToolError::panicked(&self.name, "no message")
+        } else {
+            ToolError::cancelled(&self.name)
         };
         self.into_error(error, settings)
     }

@@ -126,9 +126,10 @@ impl Drop for CallGuard {
             return;
         }
         let tool = &self.0.0.call.tool;
-        let error = match std::thread::panicking() {
-            true => ToolError::panicked(tool, "no message"),
-            false => ToolError::cancelled(tool),
+        let error = if std::thread::panicking() {
+            ToolError::panicked(tool, "no message")
+        } else {
+            ToolError::cancelled(tool)
         };
         // The running time of the tool is unknown if the call is dropped.
         self.0.end(Err(&error), Duration::ZERO);

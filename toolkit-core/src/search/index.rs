@@ -117,9 +117,10 @@ impl Index {
     pub(crate) fn find(&self, query: &str, top_k: usize, options: &SearchOptions) -> Vec<ToolMatch> {
         let named = self.named(query);
         let is_exact = !named.is_empty();
-        let found = match is_exact {
-            true => named.into_iter().map(|tool| (1.0, tool)).collect(),
-            false => self.rank(query, options),
+        let found = if is_exact {
+            named.into_iter().map(|tool| (1.0, tool)).collect()
+        } else {
+            self.rank(query, options)
         };
         let found = found.into_iter().take(top_k);
         found.map(|(score, tool)| ToolMatch { tool: tool.clone(), score, is_exact }).collect()

@@ -170,9 +170,10 @@ impl Constraints {
         }
         let mut items = Self::default();
         each_argument(arguments.parse()?, &mut Vec::new(), diag, |key, input, diag| {
-            match items.parse(key, input, diag)? {
-                true => Ok(()),
-                false => Err(unknown_argument("items", key, Self::KNOWN)),
+            if items.parse(key, input, diag)? {
+                Ok(())
+            } else {
+                Err(unknown_argument("items", key, Self::KNOWN))
             }
         });
         let calls = &items.calls;

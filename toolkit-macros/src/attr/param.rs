@@ -112,9 +112,10 @@ impl ParamAttr {
     fn parse_argument(&mut self, key: &Ident, input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<()> {
         match key.to_string().as_str() {
             "default" => {
-                let value = match input.peek(Token![=]) {
-                    true => DefaultAttr::Value(Box::new(value(input)?)),
-                    false => DefaultAttr::OfType(key.clone()),
+                let value = if input.peek(Token![=]) {
+                    DefaultAttr::Value(Box::new(value(input)?))
+                } else {
+                    DefaultAttr::OfType(key.clone())
                 };
                 self.default = Some(value);
             }

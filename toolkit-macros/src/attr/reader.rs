@@ -32,9 +32,12 @@ pub(super) fn each_argument(
                 seen.push(key.clone());
                 parse(&key, input, diag)
             });
-            let ends = argument.and_then(|()| match input.is_empty() || input.peek(Token![,]) {
-                true => Ok(()),
-                false => Err(input.error("expected `,`")),
+            let ends = argument.and_then(|()| {
+                if input.is_empty() || input.peek(Token![,]) {
+                    Ok(())
+                } else {
+                    Err(input.error("expected `,`"))
+                }
             });
             if let Err(error) = ends {
                 diag.push(error);
@@ -113,9 +116,10 @@ pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
 /// Parses `= path` or, as in serde, `= "path"`.
 pub(super) fn path(input: ParseStream<'_>) -> syn::Result<CratePath> {
     input.parse::<Token![=]>()?;
-    let path = match input.peek(LitStr) {
-        true => input.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?,
-        false => input.call(Path::parse_mod_style)?,
+    let path = if input.peek(LitStr) {
+        input.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?
+    } else {
+        input.call(Path::parse_mod_style)?
     };
     Ok(CratePath(path.into_token_stream()))
 }

@@ -46,9 +46,10 @@ pub(super) fn merge<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> N
     let clashing = GROUPS.iter().filter(|group| clash(group, one, other));
     let clashing: Vec<&str> = clashing.copied().flatten().copied().collect();
     for entry in &other.entries {
-        let rest = match clashing.contains(&entry.keyword) {
-            true => Some(entry.held.clone()),
-            false => add(&mut merged, entry, left),
+        let rest = if clashing.contains(&entry.keyword) {
+            Some(entry.held.clone())
+        } else {
+            add(&mut merged, entry, left)
         };
         match rest {
             Some(Held::Schemas(more)) if entry.keyword == "allOf" => {

@@ -219,9 +219,10 @@ impl<'a> Reader<'_, 'a> {
         }
         if let Some(place) = self.active.iter().position(|active| *active == number) {
             self.recursive.extend(self.active.iter().skip(place));
-            return Some(match self.keep.recursive {
-                true => Rc::new(Node::reference_to(number, path)),
-                false => self.cut_off(keyword, target, path),
+            return Some(if self.keep.recursive {
+                Rc::new(Node::reference_to(number, path))
+            } else {
+                self.cut_off(keyword, target, path)
             });
         }
         let node = match self.read.get(&number) {

@@ -146,9 +146,10 @@ impl<'a> Subset<'_, '_, 'a> {
             }
         }
         let remarks = self.writer.remarks(entry);
-        let reason = match remarks.is_empty() {
-            true => "unsupported by the provider",
-            false => "unsupported by the provider; stated in the description",
+        let reason = if remarks.is_empty() {
+            "unsupported by the provider"
+        } else {
+            "unsupported by the provider; stated in the description"
         };
         notes.extend(remarks);
         self.writer.losses.widen(&entry.path, keyword, reason);

@@ -210,9 +210,10 @@ impl<'a> Subset<'_, '_, 'a> {
         if !unknown.is_empty() {
             draft.notes.extend(of_value("required", &json!(unknown)));
             let reason = "it names no property; stated in the description";
-            match self.rules.closed {
-                true => self.writer.losses.narrow(&node.path, "required", reason),
-                false => self.writer.losses.widen(&node.path, "required", reason),
+            if self.rules.closed {
+                self.writer.losses.narrow(&node.path, "required", reason)
+            } else {
+                self.writer.losses.widen(&node.path, "required", reason)
             }
         }
         if self.rules.all_required {

@@ -239,9 +239,10 @@ impl Comparison<'_> {
                     this.schemas(before, after);
                 }
                 (None, Some(after)) => {
-                    match newly_required.contains(&**name) {
-                        true => this.add(AddedRequired, "a property was added that must be there"),
-                        false => this.add(AddedOptional, "a property was added that may be left out"),
+                    if newly_required.contains(&**name) {
+                        this.add(AddedRequired, "a property was added that must be there")
+                    } else {
+                        this.add(AddedOptional, "a property was added that may be left out")
                     }
                     // Before, the schema in `additionalProperties` applied to this property.
                     if let Some(earlier @ Value::Object(_)) = old.get("additionalProperties") {

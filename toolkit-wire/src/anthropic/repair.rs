@@ -35,9 +35,10 @@ impl RepairCodec for Anthropic {
         request: Option<&Fields>,
         losses: &mut Vec<SchemaLoss>,
     ) -> Vec<Value> {
-        match request.is_some_and(|request| FACTS.is_continued(request)) {
-            true => history,
-            false => unfinished::remove(history, request.is_none_or(has_container), losses),
+        if request.is_some_and(|request| FACTS.is_continued(request)) {
+            history
+        } else {
+            unfinished::remove(history, request.is_none_or(has_container), losses)
         }
     }
 }

@@ -110,13 +110,12 @@ fn lost(history: &[Value], has_container: bool) -> HashMap<String, &'static str>
     let mut pending: HashSet<&str> = HashSet::new();
     for message in history {
         let blocks = list(message, "content");
-        let reason = match is_of_model(message) {
-            true => {
-                let is_new = |block| is_hosted(block, "tool_use") && !lost.contains_key(text(block, "id"));
-                let goes_on = blocks.iter().any(|block| is_new(block) || continues(block, &pending));
-                (!goes_on).then_some(IS_LEFT)
-            }
-            false => is_input(message).then_some(IS_UNFINISHED),
+        let reason = if is_of_model(message) {
+            let is_new = |block| is_hosted(block, "tool_use") && !lost.contains_key(text(block, "id"));
+            let goes_on = blocks.iter().any(|block| is_new(block) || continues(block, &pending));
+            (!goes_on).then_some(IS_LEFT)
+        } else {
+            is_input(message).then_some(IS_UNFINISHED)
         };
         if let Some(reason) = reason {
             let unfinished = pending.iter().filter(|id| !finished.contains(*id));

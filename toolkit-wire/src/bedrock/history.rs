@@ -78,9 +78,12 @@ impl RepairCodec for Bedrock {
     /// of calls and the names of documents distinct.
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let mut history = repair::<Self>(history);
-        distinct_ids::<Self>(&mut history, FACTS.ids, |block| match call::is_call(block) {
-            true => block.pointer_mut("/toolUse/toolUseId"),
-            false => block.pointer_mut("/toolResult/toolUseId"),
+        distinct_ids::<Self>(&mut history, FACTS.ids, |block| {
+            if call::is_call(block) {
+                block.pointer_mut("/toolUse/toolUseId")
+            } else {
+                block.pointer_mut("/toolResult/toolUseId")
+            }
         });
         let mut joined: Vec<Value> = Vec::with_capacity(history.len());
         for mut message in history {

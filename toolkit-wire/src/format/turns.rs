@@ -131,9 +131,10 @@ impl ApiFormat {
         let mut losses = Vec::new();
         let Some(Value::Array(history)) = body.get_mut(facts.messages) else { return losses };
         let messages = std::mem::take(history);
-        let repaired = match is_continued {
-            true => self.codec().repair_continuation(messages),
-            false => self.codec().repair_history(messages),
+        let repaired = if is_continued {
+            self.codec().repair_continuation(messages)
+        } else {
+            self.codec().repair_history(messages)
         };
         let repaired = self.codec().without_unfinished(repaired, Some(body), &mut losses);
         body.insert(facts.messages.to_owned(), repaired.into());

@@ -57,9 +57,10 @@ impl DefinitionCodec for Gemini {
     /// [`Facts::frame`](crate::facts::Facts::frame).
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let json_schema = draft.how.dialect == SchemaDialect::JsonSchema;
-        let (parameters_key, output_key) = match json_schema {
-            true => ("parametersJsonSchema", "responseJsonSchema"),
-            false => ("parameters", "response"),
+        let (parameters_key, output_key) = if json_schema {
+            ("parametersJsonSchema", "responseJsonSchema")
+        } else {
+            ("parameters", "response")
         };
         let mut declaration = Fields::new();
         set(&mut declaration, "name", draft.name());

@@ -16,9 +16,10 @@ impl RepairCodec for Gemini {
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let is_call = |part: &Value| read_call(part, false).is_some();
         let stripped = history.into_iter().filter_map(|content| {
-            match Self::is_reply(&content) || list(&content, "parts").iter().any(is_call) {
-                true => Some(content),
-                false => without_results::<Self>(content).0,
+            if Self::is_reply(&content) || list(&content, "parts").iter().any(is_call) {
+                Some(content)
+            } else {
+                without_results::<Self>(content).0
             }
         });
         repair::<Self>(stripped.collect())
@@ -45,9 +46,10 @@ impl Replies for Gemini {
 
     fn entries(content: &Value) -> Vec<Entry<'_>> {
         let is_reply = Self::is_reply(content);
-        let entries = list(content, "parts").iter().filter_map(|part| match is_reply {
-            true => Some(Entry::Result(WireResult::of(part)?.key(), part)),
-            false => {
+        let entries = list(content, "parts").iter().filter_map(|part| {
+            if is_reply {
+                Some(Entry::Result(WireResult::of(part)?.key(), part))
+            } else {
                 let call = read_call(part, false)?;
                 Some(Entry::Call(Key { id: call.id, name: Some(call.name) }, part))
             }

@@ -140,15 +140,10 @@ pub(super) fn encode_result(table: &MediaTable, result: &ToolResult, names: &Wir
         set(&mut answer, "parts", media);
     }
     let part = json!({"functionResponse": answer});
-    match is_sent_as_received(table, result) {
-        true => as_received(
-            &Gemini,
-            FACTS.name,
-            &["/functionResponse/id", "/functionResponse/name"],
-            result,
-            part,
-        ),
-        false => part,
+    if is_sent_as_received(table, result) {
+        as_received(&Gemini, FACTS.name, &["/functionResponse/id", "/functionResponse/name"], result, part)
+    } else {
+        part
     }
 }
 

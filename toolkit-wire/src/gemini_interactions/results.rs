@@ -70,8 +70,9 @@ fn parse_outcome(step: &Value) -> Result<ToolOutput, ToolError> {
         Some(Value::Array(blocks)) => ToolOutput::new(blocks.iter().map(media::content).collect()),
         Some(value) => json_content(value).into(),
     };
-    match is_true(step, "is_error") {
-        true => Err(ToolError::new(ErrorKind::Failed, output.to_text())),
-        false => Ok(output),
+    if is_true(step, "is_error") {
+        Err(ToolError::new(ErrorKind::Failed, output.to_text()))
+    } else {
+        Ok(output)
     }
 }

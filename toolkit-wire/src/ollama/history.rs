@@ -63,9 +63,10 @@ impl HistoryCodec for Ollama {
         let texts = contents.iter().filter(|content| image(content).is_none()).map(unsendable);
         let texts: Vec<_> = texts.collect();
         let images: Vec<&str> = contents.iter().filter_map(image).collect();
-        match images.is_empty() {
-            true => json!({"role": "user", "content": texts.join("\n")}),
-            false => json!({"role": "user", "content": texts.join("\n"), "images": images}),
+        if images.is_empty() {
+            json!({"role": "user", "content": texts.join("\n")})
+        } else {
+            json!({"role": "user", "content": texts.join("\n"), "images": images})
         }
     }
 }

@@ -301,9 +301,10 @@ impl Parts {
         if !self.may_be_cut(number) || self[number].is_yielded() {
             return;
         }
-        match self.codec.part_call(&self[number].json).is_some_and(|call| call.is_custom) {
-            true => self[number].set("status", "incomplete"),
-            false => self.set_arguments(number, "{"),
+        if self.codec.part_call(&self[number].json).is_some_and(|call| call.is_custom) {
+            self[number].set("status", "incomplete")
+        } else {
+            self.set_arguments(number, "{")
         }
     }
 

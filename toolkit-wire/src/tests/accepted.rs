@@ -30,9 +30,10 @@ fn ids(format: ApiFormat, history: &[Value]) -> (Vec<String>, Vec<String>) {
     };
     let (mut calls, mut results) = (Vec::new(), Vec::new());
     for message in history {
-        match message["role"] == "assistant" {
-            true => values(message, call, &mut calls),
-            false => values(message, result, &mut results),
+        if message["role"] == "assistant" {
+            values(message, call, &mut calls)
+        } else {
+            values(message, result, &mut results)
         }
     }
     (calls, results)
@@ -108,10 +109,9 @@ fn documents(value: &Value) -> Vec<&Value> {
     match value {
         Value::Array(list) => list.iter().flat_map(documents).collect(),
         Value::Object(fields) => {
-            let inner = fields.iter().flat_map(|(name, value)| match name == "document" {
-                true => vec![value],
-                false => documents(value),
-            });
+            let inner = fields
+                .iter()
+                .flat_map(|(name, value)| if name == "document" { vec![value] } else { documents(value) });
             inner.collect()
         }
         _ => Vec::new(),

@@ -53,9 +53,10 @@ fn messages(format: ApiFormat, number: usize, (said, calls, form): &Turn) -> (Ve
             let text =
                 with(json!({"type": "text", "text": said}), form % 4 == 2, "cache_control", cache.clone());
             let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "f", "input": {"a": 1}});
-            let content = match form % 4 == 0 && ids.is_empty() {
-                true => json!(said),
-                false => [vec![text], each(&call)].concat().into(),
+            let content = if form % 4 == 0 && ids.is_empty() {
+                json!(said)
+            } else {
+                [vec![text], each(&call)].concat().into()
             };
             let result = |id: &str| {
                 let block = json!({"type": "tool_result", "tool_use_id": id, "content": said});
@@ -116,10 +117,7 @@ fn messages(format: ApiFormat, number: usize, (said, calls, form): &Turn) -> (Ve
 
 /// Returns a list with a user message that has the parts. If there are no parts, the list is empty.
 fn user(field: &str, parts: Vec<Value>) -> Vec<Value> {
-    match parts.is_empty() {
-        true => Vec::new(),
-        false => vec![json!({"role": "user", field: parts})],
-    }
+    if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
 }
 
 proptest! {

@@ -44,14 +44,15 @@ fn exchanges() -> impl Strategy<Value = Vec<Exchange>> {
 fn turn(number: usize, exchanges: &[Exchange]) -> (Vec<ToolCall>, Vec<ToolResult>) {
     let pairs = exchanges.iter().enumerate().map(|(index, exchange)| {
         let id = format!("{}{number}{index}", exchange.id);
-        let call = match exchange.is_custom {
-            true => ToolCall::new(id.as_str(), "patch", json!({"input": "x"}).to_string()).with_extras(
+        let call = if exchange.is_custom {
+            ToolCall::new(id.as_str(), "patch", json!({"input": "x"}).to_string()).with_extras(
                 ProviderExtras::new(
                     "openai_responses",
                     json!({"type": "custom"}).as_object().unwrap().clone(),
                 ),
-            ),
-            false => ToolCall::new(id.as_str(), "add", "{\"a\":1}"),
+            )
+        } else {
+            ToolCall::new(id.as_str(), "add", "{\"a\":1}")
         };
         let outcome = match &exchange.outcome {
             Ok(contents) => Ok(ToolOutput::new(contents.clone())),

@@ -153,9 +153,10 @@ impl HistoryWriter<'_> {
     /// ```
     #[must_use]
     pub fn native_losses(&self, format: ApiFormat, native: &[Value]) -> Vec<SchemaLoss> {
-        let reason = match format.name() == self.codec.facts().name {
-            true => "the message is replaced by its text and its calls".to_owned(),
-            false => format!("only the API `{format}` has such content"),
+        let reason = if format.name() == self.codec.facts().name {
+            "the message is replaced by its text and its calls".to_owned()
+        } else {
+            format!("only the API `{format}` has such content")
         };
         let kinds = format.special_content(native).into_iter();
         kinds.map(|kind| SchemaLoss::new(format!("/{kind}"), kind, reason.as_str())).collect()

@@ -135,9 +135,10 @@ pub(super) fn tls(is_plain: bool) -> Result<ClientConfig, ModelError> {
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(failed)?;
-    let builder = match is_plain {
-        true => builder.with_root_certificates(RootCertStore::empty()),
-        false => builder.with_platform_verifier().map_err(failed)?,
+    let builder = if is_plain {
+        builder.with_root_certificates(RootCertStore::empty())
+    } else {
+        builder.with_platform_verifier().map_err(failed)?
     };
     Ok(builder.with_no_client_auth())
 }

@@ -77,9 +77,10 @@ pub(super) fn broken(error: &(dyn Error + 'static), is_connect: bool) -> ModelEr
     let timed_out = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
     let is_timeout = causes(error).any(|cause| cause.downcast_ref().is_some_and(timed_out));
     let kind = if is_timeout { ModelErrorKind::TimedOut } else { ModelErrorKind::Connection };
-    let what = match is_connect {
-        true => "no connection to the model's server",
-        false => "the connection to the model's server broke",
+    let what = if is_connect {
+        "no connection to the model's server"
+    } else {
+        "the connection to the model's server broke"
     };
     ModelError::new(kind, format!("{what}: {}", cause(error)))
 }

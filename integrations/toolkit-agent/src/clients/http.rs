@@ -142,10 +142,7 @@ impl Http {
         };
         let (head, body) = response.into_parts();
         let (status, headers) = (head.status, head.headers);
-        let deadline = match status.is_success() {
-            true => deadline,
-            false => deadline.min(after(TIME_OF_FAILURES)),
-        };
+        let deadline = if status.is_success() { deadline } else { deadline.min(after(TIME_OF_FAILURES)) };
         let mut body = BoundedBody {
             body,
             limits: self.limits.clone(),

@@ -85,9 +85,10 @@ impl Vertex {
     #[must_use]
     pub fn gemini(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let name = name.into();
-        let path = match name.contains('/') {
-            true => name.split('/').map(|part| segment(part, "@:")).collect::<Vec<_>>().join("/"),
-            false => format!("publishers/google/models/{}", segment(&name, "@:")),
+        let path = if name.contains('/') {
+            name.split('/').map(|part| segment(part, "@:")).collect::<Vec<_>>().join("/")
+        } else {
+            format!("publishers/google/models/{}", segment(&name, "@:"))
         };
         let url = |method: &str| self.url("v1beta1", &format!("{path}:{method}"));
         let (url, stream_url) = (url("generateContent"), url("streamGenerateContent?alt=sse"));

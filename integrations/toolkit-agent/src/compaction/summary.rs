@@ -42,9 +42,10 @@ pub(crate) fn paragraphs(message: &Message) -> String {
     match message {
         Message::User(message) => format!("User: {}", indented(&message.to_text())),
         Message::Assistant(message) => {
-            let mut text = match message.text.is_empty() {
-                true => String::new(),
-                false => format!("Assistant: {}", indented(&message.text)),
+            let mut text = if message.text.is_empty() {
+                String::new()
+            } else {
+                format!("Assistant: {}", indented(&message.text))
             };
             for call in &message.calls {
                 let separator = if text.is_empty() { "" } else { "\n\n" };

@@ -170,9 +170,10 @@ impl Conversation {
             let is_boundary = |index: &usize| {
                 index.checked_sub(outer).is_some_and(|index| is_boundary(&self.messages, index))
             };
-            let boundary = match compacted.start > shared {
-                true => (outer..=shared).rev().find(is_boundary),
-                false => Some(compacted.start),
+            let boundary = if compacted.start > shared {
+                (outer..=shared).rev().find(is_boundary)
+            } else {
+                Some(compacted.start)
             };
             let Some(boundary) = boundary else { continue };
             let clipped = compacted.clipped(boundary, shared, len);

@@ -105,15 +105,13 @@ impl Keys {
         let count = self.count(id);
         let id = id.as_str();
         // Otherwise, the id may look like the path to a call of an agent called as a tool.
-        let id = match id.contains(['~', '/']) {
-            true => Cow::Owned(id.replace('~', "~0").replace('/', "~1")),
-            false => Cow::Borrowed(id),
+        let id = if id.contains(['~', '/']) {
+            Cow::Owned(id.replace('~', "~0").replace('/', "~1"))
+        } else {
+            Cow::Borrowed(id)
         };
         // An id with `#` always gets a number, because it may look like the key of another call.
-        match count == 1 && !id.contains('#') {
-            true => id.into_owned(),
-            false => format!("{id}#{count}"),
-        }
+        if count == 1 && !id.contains('#') { id.into_owned() } else { format!("{id}#{count}") }
     }
 
     /// Undoes [`next`](Self::next) for a call with this id.

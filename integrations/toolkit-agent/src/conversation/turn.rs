@@ -228,9 +228,10 @@ impl Turn {
         let mut results = results.into_iter().peekable();
         let of_call = |(position, call): (usize, &ToolCall)| {
             let lost = || {
-                let error = match message.is_answer(call) {
-                    true => ToolError::cancelled(&call.name),
-                    false => lost(call, pending.get(&position), called(position)),
+                let error = if message.is_answer(call) {
+                    ToolError::cancelled(&call.name)
+                } else {
+                    lost(call, pending.get(&position), called(position))
                 };
                 ToolResult::of(call, Err(error))
             };
@@ -298,9 +299,10 @@ impl Turn {
         let kept = saved.filter(|_| !is_edited).unwrap_or(now);
         let saved =
             saved.unwrap_or(TurnMarks { results: 0, pending: 0, applied: 0, checks_answers: false, ..now });
-        let pending = match is_new {
-            true => self.pending.iter().map(|(position, reason)| (*position, Some(reason.clone()))).collect(),
-            false => self.pending_changes.get(saved.pending..).unwrap_or_default().to_vec(),
+        let pending = if is_new {
+            self.pending.iter().map(|(position, reason)| (*position, Some(reason.clone()))).collect()
+        } else {
+            self.pending_changes.get(saved.pending..).unwrap_or_default().to_vec()
         };
         let native = self.message.native.as_ref();
         Some(TurnChange {

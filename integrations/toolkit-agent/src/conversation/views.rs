@@ -81,9 +81,10 @@ impl Views {
         self.rewritten.iter_mut().for_each(|view| view.change_from(index));
         self.counts.take_if(|counts| counts.messages > index);
         let (searched, latest) = &mut self.input;
-        match latest.is_some_and(|latest| latest >= index) {
-            true => self.input = (0, None),
-            false => *searched = (*searched).min(index),
+        if latest.is_some_and(|latest| latest >= index) {
+            self.input = (0, None)
+        } else {
+            *searched = (*searched).min(index)
         }
     }
 }

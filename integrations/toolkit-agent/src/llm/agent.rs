@@ -115,10 +115,7 @@ impl LlmAgent {
                 return Ok(Outcome::Answer(output));
             }
         }
-        let mut beside_check = match has_inputs {
-            true => guards.inputs(scope, conversation, true),
-            false => None,
-        };
+        let mut beside_check = if has_inputs { guards.inputs(scope, conversation, true) } else { None };
         let mut breaks = 0;
         let caller = Arc::new(Caller::new(run, self.settings.price));
         let mut last = None;
@@ -171,9 +168,10 @@ impl LlmAgent {
                     let asked = {
                         // Pinned here, because a future passed by value makes the future of the run larger.
                         let ask = pin!(self.answer(&dispatcher, &mut calls));
-                        match beside_check.is_some() {
-                            true => run.until_stopped(pin!(beside(&mut beside_check, &gate, ask))).await,
-                            false => Ok(Ok(ask.await)),
+                        if beside_check.is_some() {
+                            run.until_stopped(pin!(beside(&mut beside_check, &gate, ask))).await
+                        } else {
+                            Ok(Ok(ask.await))
                         }
                     };
                     match asked.unwrap_or_else(|error| Ok(Err(error))) {
@@ -214,9 +212,12 @@ impl LlmAgent {
             let is_answer = is_accepted || skip_summarization || results.is_empty() && !is_paused;
             let invalid = answer.invalid(&response.message.calls, results).filter(|_| !is_answer);
             let text = is_answer.then(|| {
-                accepted.unwrap_or_else(|| match results.is_empty() {
-                    true => response.message.text,
-                    false => results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n"),
+                accepted.unwrap_or_else(|| {
+                    if results.is_empty() {
+                        response.message.text
+                    } else {
+                        results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n")
+                    }
                 })
             });
             let is_added = conversation.all_messages().len() > before;
@@ -226,9 +227,10 @@ impl LlmAgent {
             }
             if let Some(invalid) = invalid {
                 if response.message.calls.iter().any(|call| answer.is_in(call)) {
-                    match transfer_to_agent.is_some() {
-                        true => guards.withhold_beside_transfer(conversation, &mut held),
-                        false => guards.withhold(conversation, &mut held, is_added),
+                    if transfer_to_agent.is_some() {
+                        guards.withhold_beside_transfer(conversation, &mut held)
+                    } else {
+                        guards.withhold(conversation, &mut held, is_added)
                     }
                 }
                 let repeated = answer.repeat(&invalid);
@@ -255,10 +257,7 @@ impl LlmAgent {
                 return Ok(Outcome::Transfer(to));
             }
             if let Some(text) = text {
-                let feedback = match is_accepted {
-                    true => Ok(None),
-                    false => answer.feedback(&text, &response.finish),
-                };
+                let feedback = if is_accepted { Ok(None) } else { answer.feedback(&text, &response.finish) };
                 if !matches!(feedback, Ok(None)) {
                     conversation.set_invalid_answers(answer.invalid_answers());
                     guards.withhold(conversation, &mut held, is_added);
@@ -297,9 +296,10 @@ impl LlmAgent {
         let mut is_compacted = false;
         let response = loop {
             self.begin_turn(calls.conversation);
-            let proceed = match callbacks.before.is_empty() {
-                true => ControlFlow::Continue(request),
-                false => run.until_stopped(Box::pin(callbacks.before(request, calls.scope))).await??,
+            let proceed = if callbacks.before.is_empty() {
+                ControlFlow::Continue(request)
+            } else {
+                run.until_stopped(Box::pin(callbacks.before(request, calls.scope))).await??
             };
             let asked = match proceed {
                 ControlFlow::Break(response) => break response,
@@ -332,9 +332,10 @@ impl LlmAgent {
         };
         run.emit_losses(name, &response.losses);
         calls.caller.add(response.billed());
-        match callbacks.may_change_calls() {
-            true => run.until_stopped(Box::pin(callbacks.after(response, calls.scope))).await?,
-            false => Ok(response),
+        if callbacks.may_change_calls() {
+            run.until_stopped(Box::pin(callbacks.after(response, calls.scope))).await?
+        } else {
+            Ok(response)
         }
     }
 }

@@ -136,9 +136,10 @@ impl<'a> TurnCalls<'a> {
         let counted = self.started + self.counted.len();
         let mut refused = Vec::new();
         for (position, call) in calls.iter().enumerate().skip(counted) {
-            let refusal = match self.one_call && position > 0 && !self.answer.is_in(call) {
-                true => Some(beside_another()),
-                false => refusal(self.run, self.answer, self.repetitions, call, self.has_invalid),
+            let refusal = if self.one_call && position > 0 && !self.answer.is_in(call) {
+                Some(beside_another())
+            } else {
+                refusal(self.run, self.answer, self.repetitions, call, self.has_invalid)
             };
             self.has_invalid |= self.answer.is_invalid(call);
             self.counted.push_back(refusal.is_some());
@@ -156,10 +157,7 @@ impl<'a> TurnCalls<'a> {
             let position = self.started;
             self.started += 1;
             let Some(call) = self.conversation.turn().message().calls.get(position).cloned() else { return };
-            match is_refused {
-                true => self.caller.called.add(call.id, false),
-                false => self.dispatch(position, call),
-            }
+            if is_refused { self.caller.called.add(call.id, false) } else { self.dispatch(position, call) }
         }
     }
 

@@ -223,13 +223,12 @@ impl Guards {
             Checked::Passed(output) | Checked::Replaced(output) => (output.text, finish),
             Checked::Blocked(text) => (text, blocked_finish()),
         };
-        match is_added {
-            true => conversation.replace_answer(&text),
-            false => {
-                let agent = agent.clone();
-                conversation
-                    .push(Message::Assistant(AssistantMessage { agent, ..AssistantMessage::text(&text) }));
-            }
+        if is_added {
+            conversation.replace_answer(&text)
+        } else {
+            let agent = agent.clone();
+            conversation
+                .push(Message::Assistant(AssistantMessage { agent, ..AssistantMessage::text(&text) }));
         }
         scope.emit_answer(conversation, &text);
         Ok(AgentOutput { text, agent, finish, escalate })

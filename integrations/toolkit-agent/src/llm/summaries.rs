@@ -149,13 +149,14 @@ impl Summaries<'_> {
             options.max_output_tokens = self.compaction.summary_output().filter(|_| is_limited);
             options
         });
-        let text = match summary.is_empty() {
-            true => format!("The conversation:\n\n{transcript}"),
-            false => format!(
+        let text = if summary.is_empty() {
+            format!("The conversation:\n\n{transcript}")
+        } else {
+            format!(
                 "The summary so far, to include in the new summary:\n\n{}\n\nThe conversation since \
                  then:\n\n{transcript}",
                 indented(summary)
-            ),
+            )
         };
         ModelRequest::new([Message::user(text)]).with_instructions(self.instructions()).with_options(options)
     }

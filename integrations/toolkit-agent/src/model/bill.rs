@@ -29,9 +29,10 @@ impl Bill {
     /// Returns the cost of all tokens. `price` applies to those without a known cost.
     pub(crate) fn cost(&self, price: &Price) -> f64 {
         let others = price.of(self.usage);
-        match self.paid.usage.is_empty() {
-            true => self.paid.cost + others,
-            false => self.paid.cost + (others - price.of(self.paid.usage)),
+        if self.paid.usage.is_empty() {
+            self.paid.cost + others
+        } else {
+            self.paid.cost + (others - price.of(self.paid.usage))
         }
     }
 

@@ -98,9 +98,10 @@ async fn search(
         found.extend(messages.into_iter().flatten().rev().take(left));
     }
     if found.is_empty() {
-        return Ok(match conversations.len() > MAX_CONVERSATIONS {
-            true => format!("No history found in the latest {MAX_CONVERSATIONS} conversations."),
-            false => "No history found.".to_owned(),
+        return Ok(if conversations.len() > MAX_CONVERSATIONS {
+            format!("No history found in the latest {MAX_CONVERSATIONS} conversations.")
+        } else {
+            "No history found.".to_owned()
         });
     }
     found.reverse();

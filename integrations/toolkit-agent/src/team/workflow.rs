@@ -51,9 +51,10 @@ impl Workflow {
         max_iterations: u32,
     ) -> Result<AgentOutput, AgentError> {
         // After an invalid answer, only the last agent runs again, because it gives the answer.
-        let (first, at) = match run.0.answers_only {
-            true => (max_iterations.saturating_sub(1), self.sub_agents.len().saturating_sub(1)),
-            false => (0, 0),
+        let (first, at) = if run.0.answers_only {
+            (max_iterations.saturating_sub(1), self.sub_agents.len().saturating_sub(1))
+        } else {
+            (0, 0)
         };
         let names = |count: usize| self.sub_agents.iter().take(count).map(|agent| agent.name().to_owned());
         let (mut iteration, mut index, mut agents, mut output) = match run.enter(conversation, &self.name)? {

@@ -26,9 +26,10 @@ pub(super) fn write(draft: &mut Draft<'_>) {
         ApiFormat::Anthropic => {
             (has_lifetime, has_points) = (true, true);
             let marker = with_lifetime(json!({"type": "ephemeral"}), cache);
-            match cache.points.is_empty() {
-                true => draft.set("/cache_control", marker),
-                false => cache.points.iter().for_each(|point| mark(&mut draft.body, *point, &marker)),
+            if cache.points.is_empty() {
+                draft.set("/cache_control", marker)
+            } else {
+                cache.points.iter().for_each(|point| mark(&mut draft.body, *point, &marker))
             }
         }
         ApiFormat::Bedrock => {

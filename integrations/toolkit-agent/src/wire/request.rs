@@ -149,9 +149,10 @@ fn tools(draft: &mut Draft<'_>, names: &WireNames) {
     if !hosted.is_empty() {
         definitions = definitions.with_hosted(hosted);
     }
-    let wanted = match request.tools.is_empty() {
-        true => ToolConfig::default(),
-        false => request.tool_use.clone().with_kinds_of(request.tools.iter_definitions()),
+    let wanted = if request.tools.is_empty() {
+        ToolConfig::default()
+    } else {
+        request.tool_use.clone().with_kinds_of(request.tools.iter_definitions())
     };
     let config = configured.encode_tool_config(&wanted, names);
     format.set_tools(&mut draft.body, &definitions, &config);

@@ -170,9 +170,10 @@ async fn only_the_last_agent_of_a_sequence_answers_again_and_once() {
         let ends = ScriptedModel::new().text("Oslo!").text("Oslo?").text(OSLO).text("Oslo.");
         let end = Agent::builder(ends.clone()).name("end").build().unwrap();
         let agents = [begin, Agent::from(Custom(end))];
-        let (team, runs): (Agent, usize) = match is_loop {
-            true => (LoopAgent::new("team", agents).with_max_iterations(2).into(), 2),
-            false => (SequentialAgent::new("team", agents).into(), 1),
+        let (team, runs): (Agent, usize) = if is_loop {
+            (LoopAgent::new("team", agents).with_max_iterations(2).into(), 2)
+        } else {
+            (SequentialAgent::new("team", agents).into(), 1)
         };
         assert_eq!(team.run_as::<City>("Which city?").await, Ok(oslo()));
         assert_eq!((begins.requests().len(), ends.requests().len()), (runs, 3));

@@ -47,9 +47,10 @@ async fn a_refused_call_does_not_run_after_a_crash() {
                 builder.limits(limits).build().unwrap()
             };
             let model = ScriptedModel::new();
-            let (model, limits) = match is_limited {
-                true => (model.call("pay", "{}"), Limits::default().with_max_tool_calls(0)),
-                false => (model.call("final_answer", BAD).call("pay", "{}"), Limits::default()),
+            let (model, limits) = if is_limited {
+                (model.call("pay", "{}"), Limits::default().with_max_tool_calls(0))
+            } else {
+                (model.call("final_answer", BAD).call("pay", "{}"), Limits::default())
             };
             let model = model.then().call("final_answer", OSLO);
             let store = MemoryStore::new();

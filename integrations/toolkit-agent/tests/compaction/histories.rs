@@ -128,11 +128,12 @@ fn add(conversation: &mut Conversation, number: usize, part: &Part) {
 const WINDOW: u64 = 4_000;
 
 fn compacting(model: &ScriptedModel, with_summary: bool) -> Agent {
-    let compaction = match with_summary {
-        true => Compaction::new(WINDOW).with_summary(|request| async move {
+    let compaction = if with_summary {
+        Compaction::new(WINDOW).with_summary(|request| async move {
             Ok::<_, String>(format!("{} messages: {}", request.messages.len(), text(600)))
-        }),
-        false => Compaction::new(WINDOW),
+        })
+    } else {
+        Compaction::new(WINDOW)
     };
     agent(model, compaction).build().unwrap()
 }

@@ -74,11 +74,10 @@ async fn long_latest_results_do_not_cost_a_summary_in_each_turn() {
                 }
                 let number = calls.fetch_add(1, Ordering::Relaxed);
                 let arguments = format!(r#"{{"page": {page}}}"#);
-                Ok(match number < TURNS {
-                    true => {
-                        ModelResponse::calls([ToolCall::new(format!("call_{number}"), "read", arguments)])
-                    }
-                    false => ModelResponse::text("Done."),
+                Ok(if number < TURNS {
+                    ModelResponse::calls([ToolCall::new(format!("call_{number}"), "read", arguments)])
+                } else {
+                    ModelResponse::text("Done.")
                 }
                 .with_usage(Usage::new(tokens, 20)))
             });

@@ -185,11 +185,13 @@ async fn cancellation_ends_a_summary_and_changes_nothing() {
 /// A long conversation from before the settings, and a model with a smaller window for summaries.
 #[tokio::test]
 async fn a_long_history_is_summarized_in_parts() {
-    let summary =
-        ScriptedModel::new().fallback(|request| match TokenEstimate.count_request(request) > 1_000 {
-            true => Err(ModelError::new(ModelErrorKind::ContextTooLong, "too long")),
-            false => Ok(ModelResponse::text("We talked.")),
-        });
+    let summary = ScriptedModel::new().fallback(|request| {
+        if TokenEstimate.count_request(request) > 1_000 {
+            Err(ModelError::new(ModelErrorKind::ContextTooLong, "too long"))
+        } else {
+            Ok(ModelResponse::text("We talked."))
+        }
+    });
     let compaction = Compaction::new(WINDOW)
         .with_summary_model(summary.clone())
         .with_summary_instructions("Summarize.")

@@ -76,10 +76,7 @@ async fn an_input_that_a_parallel_agent_has_replaced_stays_replaced() {
                 let model = ScriptedModel::new().text("Done.");
                 let agent = Agent::builder(model).name(format!("agent {index}"));
                 let agent = agent.guardrail(no_secrets(*replacement)).build().unwrap();
-                match is_nested {
-                    true => ParallelAgent::new(format!("group {index}"), [agent]).into(),
-                    false => agent,
-                }
+                if is_nested { ParallelAgent::new(format!("group {index}"), [agent]).into() } else { agent }
             });
             let agents = guarded.chain([says("plain", "Hi.")]).collect::<Vec<_>>();
             let team = Agent::from(ParallelAgent::new("team", agents));
@@ -145,19 +142,15 @@ async fn an_input_stays_replaced_if_the_group_of_its_agent_stops_at_its_own_limi
 /// Creates a check that blocks answers with `secret`.
 pub(super) fn blocks_secrets() -> Guardrail {
     Guardrail::new("no secrets", |output: &AgentOutput, _: &GuardContext| {
-        match output.text.contains("secret") {
-            true => Verdict::Block("{}".to_owned()),
-            false => Verdict::Pass,
-        }
+        if output.text.contains("secret") { Verdict::Block("{}".to_owned()) } else { Verdict::Pass }
     })
 }
 
 #[tokio::test]
 async fn the_reasoning_of_a_blocked_answer_is_not_kept() {
     for is_ended in [false, true] {
-        let guard = Guardrail::new("no secrets", move |_: &AgentOutput, _: &GuardContext| match is_ended {
-            true => Verdict::End("no".to_owned()),
-            false => Verdict::Block("no".to_owned()),
+        let guard = Guardrail::new("no secrets", move |_: &AgentOutput, _: &GuardContext| {
+            if is_ended { Verdict::End("no".to_owned()) } else { Verdict::Block("no".to_owned()) }
         });
         let mut said = ModelResponse::text("The secret.");
         said.message.reasoning = "I say: the secret.".to_owned();
@@ -181,13 +174,14 @@ async fn an_invalid_answer_of_a_typed_run_is_withheld() {
     let call = r#"{"name": 7, "note": "my secret colour"}"#;
     for is_call in [true, false] {
         for attempts in [1, 2] {
-            let model = (0..attempts).fold(ScriptedModel::new(), |model, _| match is_call {
-                true => {
+            let model = (0..attempts).fold(ScriptedModel::new(), |model, _| {
+                if is_call {
                     let mut said = ModelResponse::calls([ToolCall::new("c", "final_answer", call)]);
                     said.message.text = "beside it my secret".to_owned();
                     model.response(said)
+                } else {
+                    model.text(text)
                 }
-                false => model.text(text),
             });
             let tools = if is_call { pay(&Arc::default()) } else { ToolRegistry::new() };
             let agent = Agent::builder(model).tools(tools).guardrail(blocks_secrets()).build().unwrap();
@@ -312,9 +306,10 @@ async fn feedback_to_an_invalid_answer_is_no_input() {
 /// Creates a check that blocks answers with `secret` and empty answers.
 fn no_bad_answers() -> Guardrail {
     Guardrail::new("no bad answers", |output: &AgentOutput, _: &GuardContext| {
-        match output.text.is_empty() || output.text.contains("secret") {
-            true => Verdict::Block("No.".to_owned()),
-            false => Verdict::Pass,
+        if output.text.is_empty() || output.text.contains("secret") {
+            Verdict::Block("No.".to_owned())
+        } else {
+            Verdict::Pass
         }
     })
 }

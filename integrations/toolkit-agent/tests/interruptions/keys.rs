@@ -138,10 +138,7 @@ proptest! {
                 Some(max) => Agent::from(Shortening(outer, max)),
                 None => outer,
             };
-            let team = match is_parallel {
-                true => ParallelAgent::new("team", [outer]).into(),
-                false => outer,
-            };
+            let team = if is_parallel { ParallelAgent::new("team", [outer]).into() } else { outer };
             let sessions = Sessions::default();
             let mut conversation = Conversation::new("1").with_user_id("ada");
             // The ids of calls that are not pending any more.

@@ -57,9 +57,10 @@ fn paying(name: &'static str, paid: &Paid, permissions: Permissions) -> Agent {
 
 fn team(is_group: bool, names: &[&'static str], paid: &Paid, permissions: fn() -> Permissions) -> Agent {
     let agents = names.iter().map(|name| paying(name, paid, permissions()));
-    match is_group {
-        true => ParallelAgent::new("team", agents).into(),
-        false => SequentialAgent::new("team", agents).into(),
+    if is_group {
+        ParallelAgent::new("team", agents).into()
+    } else {
+        SequentialAgent::new("team", agents).into()
     }
 }
 

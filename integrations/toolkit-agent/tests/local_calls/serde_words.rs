@@ -92,9 +92,10 @@ impl<'de> Visitor<'de> for Type<'_> {
         }
         let Some(allowed) = self.schema["enum"].as_array() else { return Ok(()) };
         let allowed: Vec<&str> = allowed.iter().filter_map(Value::as_str).collect();
-        match allowed.contains(&value) {
-            true => Ok(()),
-            false => Err(E::custom(format_args!("unknown variant `{value}`, expected {}", one_of(&allowed)))),
+        if allowed.contains(&value) {
+            Ok(())
+        } else {
+            Err(E::custom(format_args!("unknown variant `{value}`, expected {}", one_of(&allowed))))
         }
     }
 

@@ -119,9 +119,10 @@ fn model(asked: Vec<Asked>, hangs: bool, reported: &Reported) -> BoxModel {
     });
     let mut models: Vec<BoxModel> = models.collect();
     let first = models.remove(0);
-    match models.is_empty() {
-        true => first,
-        false => models.into_iter().fold(Fallback::new(first), Fallback::or).boxed(),
+    if models.is_empty() {
+        first
+    } else {
+        models.into_iter().fold(Fallback::new(first), Fallback::or).boxed()
     }
 }
 

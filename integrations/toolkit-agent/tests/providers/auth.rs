@@ -119,9 +119,10 @@ async fn tokens_for_genai_are_reused_and_replaced() {
             })
             .model("openai::m");
         for _ in 0..2 {
-            let response = match is_streamed {
-                true => model.stream(request()).await.unwrap().collect().await,
-                false => model.respond(request()).await,
+            let response = if is_streamed {
+                model.stream(request()).await.unwrap().collect().await
+            } else {
+                model.respond(request()).await
             };
             assert_eq!(response.unwrap().message.text, "done", "{is_streamed}");
         }
@@ -171,12 +172,13 @@ async fn secrets_are_not_in_the_errors_of_genai() {
                     for streamed in [false, true] {
                         let server = Server::start(vec![reply.clone()]).await;
                         let model = client.clone().with_base_url(format!("{}/v1", server.url)).model(model);
-                        let error = match streamed {
-                            true => match model.stream(request()).await {
+                        let error = if streamed {
+                            match model.stream(request()).await {
                                 Ok(stream) => stream.collect().await.unwrap_err(),
                                 Err(error) => error,
-                            },
-                            false => model.respond(request()).await.unwrap_err(),
+                            }
+                        } else {
+                            model.respond(request()).await.unwrap_err()
                         };
                         // Without the last letters, a secret is cut off.
                         let shown = secrets.iter().any(|secret| error.message.contains(&secret[..4]));

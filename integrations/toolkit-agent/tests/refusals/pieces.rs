@@ -207,9 +207,10 @@ fn gemini(parts: &[Part]) -> (Value, Vec<Value>) {
         }
     }
     let refusal = joined(parts, true);
-    let end = match refusal.is_empty() {
-        true => json!({"finishReason": "STOP"}),
-        false => json!({"finishReason": "SAFETY", "finishMessage": refusal}),
+    let end = if refusal.is_empty() {
+        json!({"finishReason": "STOP"})
+    } else {
+        json!({"finishReason": "SAFETY", "finishMessage": refusal})
     };
     let mut last = end.clone();
     last["content"] = json!({"role": "model", "parts": []});

@@ -113,11 +113,10 @@ impl fmt::Display for ToolChange {
         }
         for (part, diff) in [("parameters", &self.parameters), ("result", &self.output)] {
             let Some(diff) = diff else { continue };
-            match diff.is_empty() {
-                true => lines.push(format!("{tool}, {part}: changed without effect on calls")),
-                false => {
-                    lines.extend(diff.changes().iter().map(|change| format!("{tool}, {part}: {change}")));
-                }
+            if diff.is_empty() {
+                lines.push(format!("{tool}, {part}: changed without effect on calls"))
+            } else {
+                lines.extend(diff.changes().iter().map(|change| format!("{tool}, {part}: {change}")));
             }
         }
         lines.extend(self.settings.iter().map(|name| format!("{tool}, `{name}` changed")));

@@ -53,9 +53,10 @@ impl ToolIssue {
 
 impl fmt::Display for ToolIssue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.tool.is_empty() {
-            true => f.write_str(&self.message),
-            false => write!(f, "Tool `{}` {}", self.tool, self.message),
+        if self.tool.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "Tool `{}` {}", self.tool, self.message)
         }
     }
 }

@@ -57,10 +57,7 @@ async fn watch(inner: &Weak<Inner>, session: &Session) -> Option<String> {
         let client = inner.upgrade()?;
         (client.closing.clone(), client.handler.tools_changed.clone())
     };
-    let mut subscription = match session.needs_subscription() {
-        true => session.subscribe().await,
-        false => None,
-    };
+    let mut subscription = if session.needs_subscription() { session.subscribe().await } else { None };
     loop {
         tokio::select! {
             () = closing.cancelled() => return None,

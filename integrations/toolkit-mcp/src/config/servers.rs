@@ -45,9 +45,10 @@ pub struct ServerFailure {
 impl fmt::Display for ServerFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.error.to_string();
-        match text.starts_with("MCP server `") {
-            true => f.write_str(&text),
-            false => write!(f, "MCP server `{}`: {text}", self.server),
+        if text.starts_with("MCP server `") {
+            f.write_str(&text)
+        } else {
+            write!(f, "MCP server `{}`: {text}", self.server)
         }
     }
 }

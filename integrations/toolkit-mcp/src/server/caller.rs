@@ -91,10 +91,8 @@ impl Caller {
     pub(super) fn new(context: RequestContext<RoleServer>, inputs: Inputs, log_level: LogLevel) -> Self {
         let can_suspend = is_stateless(&context);
         // Since version 2026-07-28, each request asks for log messages itself.
-        let log_level = match can_suspend {
-            true => context.meta.log_level().map(LogLevel::of),
-            false => Some(log_level),
-        };
+        let log_level =
+            if can_suspend { context.meta.log_level().map(LogLevel::of) } else { Some(log_level) };
         Self(Arc::new(Inner { context, inputs, log_level, can_suspend }))
     }
 

@@ -180,9 +180,10 @@ impl ServerHandler for Handler {
             "subscriptions/listen" => is_stateless(&context),
             _ => false,
         };
-        Err(match is_known {
-            true => ErrorData::invalid_params(format!("the parameters of `{method}` are not valid"), None),
-            false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
+        Err(if is_known {
+            ErrorData::invalid_params(format!("the parameters of `{method}` are not valid"), None)
+        } else {
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
         })
     }
 

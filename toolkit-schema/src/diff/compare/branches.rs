@@ -12,13 +12,19 @@ use std::collections::HashMap;
 impl Comparison<'_> {
     pub(super) fn branches(&mut self, keyword: &str, old: &Keywords, new: &Keywords) {
         let is_all_of = keyword == "allOf";
-        let came = |_| match is_all_of {
-            true => "more is demanded (`allOf`)".to_owned(),
-            false => format!("only some variants are accepted now (`{keyword}`)"),
+        let came = |_| {
+            if is_all_of {
+                "more is demanded (`allOf`)".to_owned()
+            } else {
+                format!("only some variants are accepted now (`{keyword}`)")
+            }
         };
-        let went = |_| match is_all_of {
-            true => "less is demanded (`allOf`)".to_owned(),
-            false => format!("the list of variants is gone (`{keyword}`)"),
+        let went = |_| {
+            if is_all_of {
+                "less is demanded (`allOf`)".to_owned()
+            } else {
+                format!("the list of variants is gone (`{keyword}`)")
+            }
         };
         let (old, new) = (old.get(keyword), new.get(keyword));
         let list =

@@ -109,9 +109,8 @@ fn gemini(answer: &Answer, cuts: &[usize]) -> Body {
                 continue;
             }
         };
-        let said = |text: &str| match is_thought {
-            true => json!({"text": text, "thought": true}),
-            false => json!({"text": text}),
+        let said = |text: &str| {
+            if is_thought { json!({"text": text, "thought": true}) } else { json!({"text": text}) }
         };
         parts.push(said(text));
         events.extend(pieces(text, cuts).iter().map(|piece| event(&said(piece))));

@@ -221,9 +221,8 @@ pub(super) fn options(request: &ModelRequest, settings: &Settings) -> ChatOption
         reasoning_effort: wanted.thinking.map(effort),
         service_tier: wanted.service_tier.as_ref().and_then(tier),
         prompt_cache_key: wanted.prompt_cache.as_ref().and_then(|cache| cache.key.clone()),
-        cache_control: wanted.prompt_cache.as_ref().map(|cache| match cache.long_lifetime {
-            true => CacheControl::Ephemeral1h,
-            false => CacheControl::Ephemeral,
+        cache_control: wanted.prompt_cache.as_ref().map(|cache| {
+            if cache.long_lifetime { CacheControl::Ephemeral1h } else { CacheControl::Ephemeral }
         }),
         ..ChatOptions::default()
     }
