@@ -6,7 +6,6 @@ use crate::number::Decimal;
 use crate::pattern::is_match;
 use crate::types::types;
 use serde_json::Value;
-use std::cmp::Ordering;
 use std::collections::HashSet;
 
 /// The internal keyword reported for a number outside of the range of `f32`.
@@ -84,11 +83,6 @@ fn out_of_range(schema: &Value, value: &Decimal) -> Option<&'static str> {
 /// Returns the exact value of a JSON number, or `None` for other values.
 pub(crate) fn number(value: &Value) -> Option<Decimal> {
     if value.is_number() { Decimal::parse(&value.to_string()) } else { None }
-}
-
-/// Compares two numbers without rounding. Returns `None` if one of the values is not a number.
-pub(crate) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
-    Some(number(left)?.cmp(&number(right)?))
 }
 
 /// Returns whether two values are equal by the rules of JSON Schema. For example, 1 equals 1.0.

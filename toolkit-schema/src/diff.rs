@@ -12,10 +12,10 @@ use std::fmt;
 ///
 /// A change of **arguments** is breaking if the new version may refuse a call that was valid in the old version, or may
 /// interpret the call differently. A change of **results** is breaking if the new version may return results that the
-/// old version could not return. A change with an unknown effect counts as breaking, such as a new regular expression
-/// in place of another.
+/// old version could not return.
 ///
-/// References are followed. The order of keywords, properties and variants does not matter.
+/// Properties and items are compared one by one, behind references too: members that were added or removed, are required
+/// now, or have another type. Every other changed keyword has an unknown effect and counts as breaking.
 ///
 /// ```
 /// use serde_json::json;
@@ -74,14 +74,10 @@ pub enum SchemaChangeKind {
     NewlyRequired,
     /// A property is optional now.
     NoLongerRequired,
-    /// The type changed, and neither the old nor the new type includes the other.
+    /// The type changed.
     TypeChanged,
-    /// Fewer values are accepted.
-    Narrowed,
-    /// More values are accepted.
-    Widened,
-    /// Other values are accepted, or the difference cannot be decided.
-    Altered,
+    /// Another keyword changed. Its effect is unknown.
+    Unknown,
     /// Only descriptions, examples or a default changed. The same values are accepted.
     Described,
 }
@@ -97,9 +93,9 @@ impl SchemaChangeKind {
     fn compatibility(self, side: Side) -> Compatibility {
         let breaks = match self {
             Self::Described | Self::AddedOptional => false,
-            Self::TypeChanged | Self::Altered | Self::Removed => true,
-            Self::AddedRequired | Self::NewlyRequired | Self::Narrowed => side == Side::Arguments,
-            Self::NoLongerRequired | Self::Widened => side == Side::Results,
+            Self::TypeChanged | Self::Unknown | Self::Removed => true,
+            Self::AddedRequired | Self::NewlyRequired => side == Side::Arguments,
+            Self::NoLongerRequired => side == Side::Results,
         };
         if breaks { Compatibility::Breaking } else { Compatibility::Compatible }
     }
@@ -119,14 +115,14 @@ impl SchemaDiff {
     }
 
     fn between(old: &Value, new: &Value, side: Side) -> Self {
-        let found = match is_too_deep(old) || is_too_deep(new) {
-            // A recursive comparison could exhaust the stack. Hashing has no limit of depth.
-            true if schema_hash(old) == schema_hash(new) => Vec::new(),
-            true => {
-                let (path, why) = ("#".to_owned(), TOO_DEEP.to_owned());
-                vec![Difference { path, kind: SchemaChangeKind::Altered, why }]
-            }
-            false => differences(old, new),
+        // A recursive comparison could exhaust the stack. Hashing has no limit of depth.
+        let found = if !is_too_deep(old) && !is_too_deep(new) {
+            differences(old, new)
+        } else if schema_hash(old) == schema_hash(new) {
+            Vec::new()
+        } else {
+            let (path, why) = ("#".to_owned(), TOO_DEEP.to_owned());
+            vec![Difference { path, kind: SchemaChangeKind::Unknown, why }]
         };
         let changes = found.into_iter().map(|Difference { path, kind, why }| {
             let compatibility = kind.compatibility(side);

@@ -215,14 +215,14 @@ impl Constraints {
         let (impl_generics, _, where_clause) = generics.split_for_impl();
         let assertion = |name: &Ident| {
             let assertion = quote_spanned!(name.span()=> fn() = __toolkit::#name::<#ty>;);
-            match generics.params.is_empty() {
-                true => quote!(const _: #assertion),
-                // A constant cannot be generic, but a function inside the constant can.
-                false => quote! {
-                    const _: () = {
-                        fn __assertion #impl_generics() #where_clause { let _: #assertion }
-                    };
-                },
+            if generics.params.is_empty() {
+                return quote!(const _: #assertion);
+            }
+            // A constant cannot be generic, but a function inside the constant can.
+            quote! {
+                const _: () = {
+                    fn __assertion #impl_generics() #where_clause { let _: #assertion }
+                };
             }
         };
         let mut assertions: Vec<TokenStream> = self.assertions.iter().map(assertion).collect();

@@ -177,10 +177,12 @@ fn extend(parts: &mut Parts, key: &str, piece: Option<&Value>) {
 }
 
 fn begin(parts: &mut Parts, key: &str, piece: &Value) -> usize {
-    let growing = match key.starts_with("tool_calls") {
-        true => "arguments",
-        false if piece.get("thinking").is_some() => "thinking",
-        false => "text",
+    let growing = if key.starts_with("tool_calls") {
+        "arguments"
+    } else if piece.get("thinking").is_some() {
+        "thinking"
+    } else {
+        "text"
     };
     let mut json = piece.clone();
     let kind = if growing == "arguments" { "function" } else { growing };

@@ -246,10 +246,11 @@ impl LlmAgent {
                 conversation.set_step(Step::Transfer(to.clone()));
             }
             if transfer_to_agent.is_some() || !is_answer {
-                match conversation.unchecked().is_empty() {
-                    true => held.emit(run),
+                if conversation.unchecked().is_empty() {
+                    held.emit(run);
+                } else {
                     // The text before a pause is checked together with the rest of the answer.
-                    false => held.pause(),
+                    held.pause();
                 }
                 run.save(conversation).await?;
             }

@@ -60,11 +60,11 @@ pub(super) fn checked(mut schema: Value, limits: &McpLimits) -> Result<Value, Fa
                 format!("refers to the document {reference:?}, which is never fetched; it was left out");
             return Err((ToolIssueKind::RemoteReference, reason));
         };
-        let is_known = match fragment.starts_with('/') {
-            // The code that resolves references does not decode percent escapes, so this check does not
-            // either.
-            true => schema.pointer(fragment).is_some(),
-            false => fragment.is_empty() || found.anchors.contains(fragment),
+        // The code that resolves references does not decode percent escapes, so this check does not either.
+        let is_known = if fragment.starts_with('/') {
+            schema.pointer(fragment).is_some()
+        } else {
+            fragment.is_empty() || found.anchors.contains(fragment)
         };
         if !is_known {
             return Err(fault(format!(
