@@ -23,7 +23,8 @@ fn main() {
 
 #[divan::bench(args = CALLS)]
 fn floor_by_hand(bencher: Bencher<'_, '_>, calls: usize) {
-    let (model, runtime) = (Script::new(calls), runtime());
+    let model = Script::new(calls);
+    let runtime = runtime();
     let tools = ToolRegistry::from_tools(support::tools::all()).unwrap().into();
     bencher.bench_local(|| {
         assert_eq!(black_box(runtime.block_on(by_hand(&model, &tools))), "Done.");
@@ -32,20 +33,23 @@ fn floor_by_hand(bencher: Bencher<'_, '_>, calls: usize) {
 
 #[divan::bench(args = CALLS)]
 fn run(bencher: Bencher<'_, '_>, calls: usize) {
-    let (agent, runtime) = (agent(calls, false), runtime());
+    let agent = agent(calls, false);
+    let runtime = runtime();
     bencher.bench_local(|| assert_eq!(runtime.block_on(agent.run("Add.")).unwrap().text, "Done."));
 }
 
 #[divan::bench(args = CALLS)]
 fn run_streaming(bencher: Bencher<'_, '_>, calls: usize) {
-    let (agent, runtime) = (agent(calls, true), runtime());
+    let agent = agent(calls, true);
+    let runtime = runtime();
     bencher.bench_local(|| assert_eq!(runtime.block_on(agent.run("Add.")).unwrap().text, "Done."));
 }
 
 /// With a listener for every event.
 #[divan::bench(args = CALLS)]
 fn run_watched(bencher: Bencher<'_, '_>, calls: usize) {
-    let (agent, runtime) = (agent(calls, true), runtime());
+    let agent = agent(calls, true);
+    let runtime = runtime();
     bencher.bench_local(|| {
         let output = runtime.block_on(agent.run_stream("Add.").finish());
         assert_eq!(output.unwrap().text, "Done.");
@@ -55,7 +59,8 @@ fn run_watched(bencher: Bencher<'_, '_>, calls: usize) {
 /// Two turns in a conversation with this many messages.
 #[divan::bench(args = [10, 10_000])]
 fn run_with_history(bencher: Bencher<'_, '_>, messages: usize) {
-    let (agent, runtime) = (agent(1, false), runtime());
+    let agent = agent(1, false);
+    let runtime = runtime();
     let mut conversation = conversation(messages);
     bencher.bench_local(|| {
         conversation.keep_latest(messages);

@@ -174,7 +174,8 @@ impl Case {
                 repeat(count, || runtime.block_on(dispatcher.dispatch(support::waiting_calls(calls))));
             }
             Work::LoopByHand(calls) => {
-                let (model, tools) = (agents::Script::new(calls), support::registry().into());
+                let model = agents::Script::new(calls);
+                let tools = support::registry().into();
                 agents::runtime().block_on(async {
                     for _ in 0..count {
                         assert_eq!(black_box(agents::by_hand(&model, &tools).await), "Done.");
@@ -198,7 +199,8 @@ impl Case {
                 });
             }
             Work::AgentHistory(messages) => {
-                let (agent, mut conversation) = (agents::agent(1, false), agents::conversation(messages));
+                let agent = agents::agent(1, false);
+                let mut conversation = agents::conversation(messages);
                 agents::runtime().block_on(async {
                     for _ in 0..count {
                         let output = black_box(agent.run_in(&mut conversation, "Add.").await);

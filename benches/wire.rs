@@ -106,7 +106,8 @@ mod one_definition {
     }
 
     fn encode(bencher: Bencher<'_, '_>, format: ApiFormat, strict: StrictTools) {
-        let (definition, names) = (definition(), WireNames::default());
+        let definition = definition();
+        let names = WireNames::default();
         let options = DefinitionOptions::default().with_strict(strict);
         bencher
             .counter(ItemsCount::new(1_u32))
@@ -157,7 +158,8 @@ mod ten_calls {
         let text = support::C.arguments;
         let chars: Vec<char> = text.chars().collect();
         let pieces = chars.chunks(4).map(String::from_iter);
-        let (id, name) = (format!("call_{index}"), "create_order");
+        let id = format!("call_{index}");
+        let name = "create_order";
         match format {
             ApiFormat::OpenAiChat => {
                 let chunk = |call: Value| json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]});
@@ -178,7 +180,8 @@ mod ten_calls {
                     event["delta"] = piece.into();
                     event
                 };
-                let (begin, end) = (item("output_item.added", ""), item("output_item.done", text));
+                let begin = item("output_item.added", "");
+                let end = item("output_item.done", text);
                 std::iter::once(begin).chain(pieces.map(delta)).chain([end]).collect()
             }
             ApiFormat::Anthropic => {

@@ -37,7 +37,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for mut tool in serde_json::from_str::<Vec<Value>>(LISTED)? {
         let name = tool["name"].as_str().unwrap_or_default().to_owned();
         let description = tool["description"].as_str().unwrap_or_default().to_owned();
-        let (called, schema) = (name.clone(), tool["schema"].take());
+        let called = name.clone();
+        let schema = tool["schema"].take();
         let answer = move |args: Value| format!("{called} was called with {args}");
         registry.register(DynamicTool::new(&name, description, schema, answer)?)?;
     }

@@ -95,7 +95,8 @@ fn call(n: u64) -> ToolCall {
 /// Dispatches calls in batches of all sizes, cancels or drops some, and returns the number of calls without a
 /// result.
 async fn dispatch(dispatcher: Dispatcher, calls: std::ops::Range<u64>) -> u64 {
-    let (mut next, mut unanswered) = (calls.start, 0);
+    let mut next = calls.start;
+    let mut unanswered = 0;
     while next < calls.end {
         let size = (mixed(next) % 64 + 1).min(calls.end - next);
         let batch: Vec<ToolCall> = (next..next + size).map(call).collect();
@@ -114,7 +115,8 @@ async fn dispatch(dispatcher: Dispatcher, calls: std::ops::Range<u64>) -> u64 {
                 usize::try_from(size).unwrap_or_default()
             }
             2 => {
-                let (mut stream, mut answered) = (dispatcher.batch(batch), 0);
+                let mut stream = dispatcher.batch(batch);
+                let mut answered = 0;
                 while stream.next().await.is_some() {
                     answered += 1;
                 }
@@ -173,9 +175,11 @@ async fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         .with_listener(move |event| listener.add(event));
 
     let started = Instant::now();
-    let (mut unanswered, mut memory) = (0, Vec::new());
+    let mut unanswered = 0;
+    let mut memory = Vec::new();
     for tenth in 0..10 {
-        let (from, to) = (calls * tenth / 10, calls * (tenth + 1) / 10);
+        let from = calls * tenth / 10;
+        let to = calls * (tenth + 1) / 10;
         let share = |task: u64| from + (to - from) * task / TASKS..from + (to - from) * (task + 1) / TASKS;
         let tasks: Vec<_> =
             (0..TASKS).map(|task| tokio::spawn(dispatch(dispatcher.clone(), share(task)))).collect();

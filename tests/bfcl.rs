@@ -50,7 +50,8 @@ fn check(filters: &[&String], out: &mut impl Write) -> Result<usize, String> {
     let mut say = |line: String| writeln!(out, "{line}").map_err(|error| error.to_string());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
-    let (mut passed, mut failed) = (0, 0);
+    let mut passed = 0;
+    let mut failed = 0;
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let own = files(&tests.join("data/bfcl"))?;
     let all = all_questions(tests)?.map(|folder| files(&folder)).transpose()?;

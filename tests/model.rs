@@ -100,7 +100,8 @@ fn at_a_gate(callers: &[Caller]) {
     let threads: Vec<_> = callers
         .iter()
         .map(|&Caller { limit, batch, gives_up }| {
-            let (gates, inside) = (gates.clone(), inside.clone());
+            let gates = gates.clone();
+            let inside = inside.clone();
             thread::spawn(move || {
                 let permit = if gives_up {
                     let mut place = Box::pin(gates.acquire(Resource::Dispatcher, limit, batch));
@@ -152,7 +153,8 @@ fn in_a_row(give_up: &[bool]) {
         .iter()
         .enumerate()
         .map(|(at, &gives_up)| {
-            let (mut turn, ended) = (turns.next(Resource::Dispatcher), ended.clone());
+            let mut turn = turns.next(Resource::Dispatcher);
+            let ended = ended.clone();
             thread::spawn(move || {
                 if gives_up {
                     let _ = now(turn.comes());

@@ -132,7 +132,8 @@ pub(crate) fn waiting_calls(count: u32) -> Vec<ToolCall> {
 
 /// Every way to make a call gives the same JSON.
 pub(crate) fn check(call: Call) {
-    let (registry, map) = (registry(), by_hand::map());
+    let registry = registry();
+    let map = by_hand::map();
     for tool in [call.tool, call.async_tool] {
         let output = finish(registry.call(tool, call.arguments)).unwrap();
         assert_eq!(output.to_text(), call.result);

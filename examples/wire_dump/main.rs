@@ -30,7 +30,8 @@ const MOST_TOOLS: usize = 100;
 fn main() -> Result<(), Box<dyn Error>> {
     let mut options = DefinitionOptions::default();
     let mut paths = Vec::new();
-    let (mut hosted, mut recorded) = (false, false);
+    let mut hosted = false;
+    let mut recorded = false;
     for argument in env::args().skip(1) {
         match argument.as_str() {
             "--strict" => options = options.with_strict(StrictTools::All),

@@ -42,7 +42,8 @@ fn body(format: ApiFormat, body: &Value) -> Map<String, Value> {
             let other = if format == ApiFormat::Ollama { ApiFormat::OpenAiChat } else { ApiFormat::Ollama };
             let lost = other.history(&names).native_losses(format, &response.native);
             let lost: Vec<&str> = lost.iter().map(|loss| loss.keyword.as_str()).collect();
-            let (text, calls) = (response.text.as_str(), calls(&response.calls));
+            let text = response.text.as_str();
+            let calls = calls(&response.calls);
             map(
                 json!({"calls": calls, "text": text, "finish": response.finish, "native": response.native, "lost": lost}),
             )

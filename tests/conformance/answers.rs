@@ -85,7 +85,8 @@ fn the_name(case: &Case<'_>) -> bool {
 
 /// A name of 64 characters that begins like theirs and ends with a digest, wherever theirs stands.
 fn short_name(case: &Case<'_>) -> bool {
-    let (name, ours) = (case.input["ir"]["name"].as_str().unwrap_or_default(), case.ours.to_string());
+    let name = case.input["ir"]["name"].as_str().unwrap_or_default();
+    let ours = case.ours.to_string();
     let start = ours.find(name.get(..40).unwrap_or(name)).unwrap_or_default();
     let Some(short) = ours.get(start..start + 64) else { return false };
     is_digest(short, name) && case.theirs.to_string().replace(name, short) == ours
@@ -102,7 +103,8 @@ fn is_digest(text: &str, given: &str) -> bool {
 
 /// Both refusals name the provider and list our formats.
 fn refused_with_the_formats(case: &Case<'_>) -> bool {
-    let (provider, refused) = (case.input["provider"].as_str().unwrap_or_default(), &case.answer["refused"]);
+    let provider = case.input["provider"].as_str().unwrap_or_default();
+    let refused = &case.answer["refused"];
     let formats = ["openai_chat", "openai_responses", "anthropic", "gemini"];
     let lists = |text: &str| text.contains(provider) && formats.iter().all(|format| text.contains(format));
     refused[0] == refused[1] && refused[0].as_str().is_some_and(lists) && case.answer["is_read"] == false
@@ -326,7 +328,8 @@ fn number_of_missing(case: &Case<'_>) -> bool {
 
 /// The beginning of the text and the words are no longer than the limit together.
 fn head_within_the_limit(case: &Case<'_>) -> bool {
-    let (head, limit) = (&case.answer["head"], case.input["max_size"].as_u64());
+    let head = &case.answer["head"];
+    let limit = case.input["max_size"].as_u64();
     let Some(missing) = case.answer["missing"].as_str() else { return is_cut_with_a_sign(case, head) };
     let words = format!("\n... (truncated {missing} chars) ...").chars().count();
     let begins =
@@ -344,7 +347,8 @@ fn cut_with_a_sign(case: &Case<'_>) -> bool {
 
 /// The beginning of the text up to the limit, the last character of which is `…`.
 fn is_cut_with_a_sign(case: &Case<'_>, cut: &Value) -> bool {
-    let (text, limit) = (case.input["text"].as_str().unwrap_or_default(), case.input["max_size"].as_u64());
+    let text = case.input["text"].as_str().unwrap_or_default();
+    let limit = case.input["max_size"].as_u64();
     let head = cut.as_str().and_then(|cut| cut.strip_suffix('…'));
     head.is_some_and(|head| text.starts_with(head)) && limit == u64::try_from(count(cut)).ok()
 }
@@ -354,7 +358,8 @@ fn scores_in_order(case: &Case<'_>) -> bool {
     let scores = |list: &Value| -> Vec<f64> {
         list.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
     };
-    let (theirs, ours) = (scores(case.theirs), scores(case.ours));
+    let theirs = scores(case.theirs);
+    let ours = scores(case.ours);
     theirs.len() == ours.len()
         && ours.is_sorted_by(|one, next| one >= next)
         && ours.iter().all(|score| *score > 0.0)

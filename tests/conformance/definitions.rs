@@ -129,14 +129,16 @@ fn derived(definitions: Vec<ToolDefinition>, report: &mut Report<'_>) -> Result<
             lower_types(&mut ours);
             defined = meaning::without_closing(&defined);
         }
-        let (defined, ours) = (meaning::without_nullable(&defined), meaning::without_nullable(&ours));
+        let defined = meaning::without_nullable(&defined);
+        let ours = meaning::without_nullable(&ours);
         Ok(Answers::values("kept", meaning::verdict(&defined, &ours, &losses)))
     })?;
     report.section_with_facts(&json!({"missing": each}), "missing", &["index"], |row| {
         let (_, definition, ours, losses) = of_row(row)?;
         let ours = if ours.is_null() { json!({"type": "object", "properties": {}}) } else { ours };
         let defined = meaning::without_losses(&definition.parameters, &ours, &losses)?;
-        let (defined, there) = (places::resolved(&defined), meaning::keywords(&ours));
+        let defined = places::resolved(&defined);
+        let there = meaning::keywords(&ours);
         let missing = meaning::keywords(&defined).into_iter().filter(|keyword| !there.contains(keyword));
         let missing: Map<_, _> = missing.map(|keyword| (keyword, json!("missing"))).collect();
         Ok((Answers::values(json!({}), missing), json!({"defined": defined, "written": ours})))
@@ -149,7 +151,8 @@ fn provider_name(row: &Value) -> Result<Answers, String> {
         "parameters": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}});
     let definition = interop::definition_from_neutral(&ir).map_err(|error| error.to_string())?;
     let refusal = |answer: Answer| answer.err().unwrap_or_default();
-    let (to, from) = (theirs(row, "to_provider")?, theirs(row, "from_provider")?);
+    let to = theirs(row, "to_provider")?;
+    let from = theirs(row, "from_provider")?;
     let theirs = json!({
         "refused": [refusal(to.clone()), refusal(from.clone())],
         "is_read": to.is_ok() && from.is_ok_and(|ir| ir["parameters"]["required"] == json!(["a"])),

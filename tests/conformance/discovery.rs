@@ -76,7 +76,8 @@ fn search_tools(registry: &ToolRegistry) -> Result<BTreeMap<String, SearchTool>,
     let mut search_tools = BTreeMap::new();
     for tool in registry.definitions(ApiFormat::OpenAiChat).to_value().as_array().into_iter().flatten() {
         let function = entry(tool, "function")?;
-        let (listed, parameters) = (listed(text(function, "description")?), entry(function, "parameters")?);
+        let listed = listed(text(function, "description")?);
+        let parameters = entry(function, "parameters")?;
         search_tools.insert(
             text(function, "name")?.to_owned(),
             SearchTool { listed, parameters: parameters.clone() },
@@ -119,7 +120,8 @@ fn registry(file: &Value) -> Result<ToolRegistry, String> {
     let summaries = rows(file, "get_deferred_summaries")?;
     for row in rows(file, "discover")? {
         for found in row["result"]["ok"].as_array().into_iter().flatten() {
-            let (name, description) = (text(found, "name")?, text(found, "description")?);
+            let name = text(found, "name")?;
+            let description = text(found, "description")?;
             let summary = summaries.iter().find(|summary| summary["name"] == name);
             let about = summary.and_then(|summary| summary["description"].as_str()).unwrap_or_default();
             let hint = if description.starts_with(about) { "" } else { about };
@@ -158,7 +160,9 @@ fn seen(answer: Answer) -> Result<Answer, String> {
         Ok(found) => found,
         refused @ Err(_) => return Ok(refused),
     };
-    let (mut names, mut scores, mut said) = (Vec::new(), Vec::new(), Map::new());
+    let mut names = Vec::new();
+    let mut scores = Vec::new();
+    let mut said = Map::new();
     for found in found.as_array().ok_or("what was found is no list")? {
         let name = entry(found, "name")?;
         let has_schema = found.get("parameters").is_some() || found.get("has_schema") == Some(&true.into());

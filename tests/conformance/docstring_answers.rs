@@ -28,7 +28,8 @@ fn theirs_without_blanks(case: &Case<'_>) -> bool {
 
 /// For each parameter of `[[name, text], …]` whether the texts fit.
 fn texts_fit(case: &Case<'_>, fit: impl Fn(&str, &str) -> bool) -> bool {
-    let (theirs, ours) = (case.theirs.as_array(), case.ours.as_array());
+    let theirs = case.theirs.as_array();
+    let ours = case.ours.as_array();
     let (Some(theirs), Some(ours)) = (theirs, ours) else { return false };
     let mut pairs = theirs.iter().zip(ours);
     theirs.len() == ours.len()

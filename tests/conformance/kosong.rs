@@ -64,7 +64,8 @@ fn call(call: &Value) -> Value {
 /// Their parts of a stream as chunks of Chat Completions, put together by ours.
 fn streamed(parts: &Value) -> Result<Answer, String> {
     let mut stream = ApiFormat::OpenAiChat.accumulator();
-    let (mut index, mut events) = (-1, Vec::new());
+    let mut index = -1;
+    let mut events = Vec::new();
     for part in parts.as_array().ok_or("`stream` is not a list")? {
         let delta = match (part.get("type").and_then(Value::as_str), part.get("arguments_part")) {
             (_, Some(arguments)) if index >= 0 => {
@@ -88,7 +89,9 @@ fn streamed(parts: &Value) -> Result<Answer, String> {
         Ok(calls) => calls,
         Err(error) => return Ok(Err(error.to_string())),
     };
-    let (mut said, mut thought, mut announced) = (String::new(), String::new(), Vec::new());
+    let mut said = String::new();
+    let mut thought = String::new();
+    let mut announced = Vec::new();
     for event in events {
         match event {
             StreamEvent::Text(text) => said.push_str(&text),

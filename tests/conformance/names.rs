@@ -15,7 +15,8 @@ const FUNCTION: &str = "multiply";
 /// `normalize_names.json`
 pub(crate) fn normalize_names(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
     report.section(file, "normalize", &["output", "matches_openai_pattern"], |row| {
-        let (theirs, ours) = (text(row, "output")?, normalize(text(row, "input")?));
+        let theirs = text(row, "output")?;
+        let ours = normalize(text(row, "input")?);
         // Where one turn is not enough for the original, we still end where it would end.
         Ok(Answers::values(
             json!({"output": theirs, "settled": normalize(theirs)}),
@@ -34,7 +35,9 @@ pub(crate) fn normalize_names(file: &Value, report: &mut Report<'_>) -> Result<(
         Ok(Answers::values(entry(row, "output")?.clone(), ours))
     })?;
     report.section(file, "is_in_and_strip", &["is_in", "stripped"], |row| {
-        let (name, namespace, separator) = (text(row, "name")?, text(row, "namespace")?, separator(row)?);
+        let name = text(row, "name")?;
+        let namespace = text(row, "namespace")?;
+        let separator = separator(row)?;
         Ok(Answers::values(
             json!({"is_in": flag(row, "is_in")?, "stripped": text(row, "stripped")?}),
             json!({
@@ -48,7 +51,8 @@ pub(crate) fn normalize_names(file: &Value, report: &mut Report<'_>) -> Result<(
 /// `update_namespace_*.json`
 pub(crate) fn update_namespace(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
     report.section(file, "cases", &["after"], |row| {
-        let (force, separator) = (flag(row, "force")?, separator(row)?);
+        let force = flag(row, "force")?;
+        let separator = separator(row)?;
         let namespace = some_text(row, "namespace")?.unwrap_or_default();
         let name = named(entry(row, "before")?)?;
         let ours = name.and_then(|name| name.update_namespace(namespace, force, separator));
@@ -71,7 +75,8 @@ pub(crate) fn from_function_names(file: &Value, report: &mut Report<'_>) -> Resu
         Ok(Answers { theirs, ours: answer(ours.map(|name| parts_of(&name))) })
     })?;
     report.section(file, "requalify", &["after"], |row| {
-        let (namespace, separator) = (some_text(row, "namespace")?, separator(row)?);
+        let namespace = some_text(row, "namespace")?;
+        let separator = separator(row)?;
         let ours = named(entry(row, "before")?)?.and_then(|name| name.requalify(namespace, separator));
         Ok(Answers {
             theirs: Ok(parts(entry(row, "after")?)?),
@@ -81,8 +86,11 @@ pub(crate) fn from_function_names(file: &Value, report: &mut Report<'_>) -> Resu
 }
 
 fn qualify_name(row: &Value) -> Result<Answers, String> {
-    let (name, namespace, separator) = (text(row, "name")?, text(row, "namespace")?, separator(row)?);
-    let (method, force) = (some_text(row, "method_name")?, flag(row, "force")?);
+    let name = text(row, "name")?;
+    let namespace = text(row, "namespace")?;
+    let separator = separator(row)?;
+    let method = some_text(row, "method_name")?;
+    let force = flag(row, "force")?;
     let ours = ToolName::from_parts(name, None, method.unwrap_or(name))
         .and_then(|name| name.update_namespace(namespace, force, separator));
     let ours = ours.map(|qualified| {

@@ -51,7 +51,8 @@ fn compare(path: &str, theirs: &Value, ours: &Value, places: &mut Vec<Place>) {
     };
     let keywords: BTreeSet<&String> = their_fields.keys().chain(our_fields.keys()).collect();
     for keyword in keywords {
-        let (theirs, ours) = (their_fields.get(keyword), our_fields.get(keyword));
+        let theirs = their_fields.get(keyword);
+        let ours = our_fields.get(keyword);
         match (theirs, ours) {
             _ if theirs == ours => {}
             (Some(Value::Object(theirs)), Some(Value::Object(ours))) if NAMED.contains(&keyword.as_str()) => {

@@ -138,7 +138,8 @@ impl<'a> Reader<'a> {
 
     /// A set or a dictionary.
     fn braces(&mut self) -> Result<Python, String> {
-        let (mut items, mut entries) = (Vec::new(), Vec::new());
+        let mut items = Vec::new();
+        let mut entries = Vec::new();
         while !self.takes("}") {
             let key = self.value()?;
             if self.takes(":") {

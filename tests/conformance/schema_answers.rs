@@ -74,7 +74,8 @@ fn losses_here<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a str> {
     let path = case.path;
     let losses = case.input["facts"]["losses"].as_array().into_iter().flatten();
     losses.filter_map(move |loss| {
-        let (place, keyword) = (loss[0].as_str()?, loss[1].as_str()?);
+        let place = loss[0].as_str()?;
+        let keyword = loss[1].as_str()?;
         let in_definition = place.strip_prefix("/$defs/").and_then(|place| place.split_once('/'));
         let is_here =
             place == path || in_definition.is_some_and(|(_, end)| path.ends_with(&format!("/{end}")));
@@ -203,7 +204,8 @@ fn next_whole_number(case: &Case<'_>) -> bool {
 /// The same for every exclusive bound of the definition.
 fn bounds_as_inclusive_ones(case: &Case<'_>) -> bool {
     let facts = &case.input["facts"];
-    let (mut exclusive, mut inclusive) = (Vec::new(), Vec::new());
+    let mut exclusive = Vec::new();
+    let mut inclusive = Vec::new();
     collect("exclusiveMinimum", &facts["defined"], &mut exclusive);
     collect("minimum", &facts["written"], &mut inclusive);
     let next = |bound: &&Value| bound.as_i64().map(|bound| bound + 1);
@@ -213,7 +215,8 @@ fn bounds_as_inclusive_ones(case: &Case<'_>) -> bool {
 /// As often as the definition has a choice with `null`.
 fn nullable_for_each_choice(case: &Case<'_>) -> bool {
     let facts = &case.input["facts"];
-    let (mut unions, mut nullable) = (Vec::new(), Vec::new());
+    let mut unions = Vec::new();
+    let mut nullable = Vec::new();
     collect("anyOf", &facts["defined"], &mut unions);
     collect("nullable", &facts["written"], &mut nullable);
     let null = json!({"type": "null"});

@@ -47,7 +47,8 @@ pub(crate) fn read(folder: &Path, name: &str) -> Result<Value, String> {
 fn without_nan(text: &str) -> String {
     let mut is_text = false;
     let outside = text.split_inclusive('"').map(|piece| {
-        let (was_text, is_escaped) = (is_text, piece.trim_end_matches('"').ends_with('\\'));
+        let was_text = is_text;
+        let is_escaped = piece.trim_end_matches('"').ends_with('\\');
         is_text ^= !(was_text && is_escaped);
         if was_text { piece.to_owned() } else { piece.replace("NaN", "null") }
     });

@@ -31,7 +31,10 @@ type Made = (Arc<dyn Tool>, Option<Decode>);
 #[track_caller]
 fn check(tools: impl IntoIterator<Item = Made>) {
     let runtime = Builder::new_current_thread().build().expect("a runtime");
-    let (mut found, mut fitting, mut excused, mut all) = (Vec::new(), 0, 0, 0);
+    let mut found = Vec::new();
+    let mut fitting = 0;
+    let mut excused = 0;
+    let mut all = 0;
     for (seed, (tool, decode)) in (0_u64..).zip(tools) {
         let schema = &tool.definition().parameters;
         let oracle = validator(schema);

@@ -97,7 +97,8 @@ fn a_listener_may_report_progress_of_its_own_call() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let emitted = Arc::new(Mutex::new(Vec::new()));
         let context = Arc::new(Mutex::new(None::<ToolContext>));
-        let (listened, known) = (emitted.clone(), context.clone());
+        let listened = emitted.clone();
+        let known = context.clone();
         let listener = move |event: &ToolEvent| {
             listened.lock().unwrap().push(event.name());
             if !matches!(event.kind, ToolEventKind::Progress { .. })
@@ -127,7 +128,8 @@ fn limits_hold_while_a_call_waits_for_a_thread() {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.worker_threads(1).max_blocking_threads(1).enable_all().build().unwrap();
     let dispatcher = dispatcher(&Runs::default()).with_timeout(Duration::from_millis(50));
-    let (begun, release) = (mpsc::channel::<()>(), mpsc::channel::<()>());
+    let begun = mpsc::channel::<()>();
+    let release = mpsc::channel::<()>();
     runtime.spawn_blocking(move || {
         begun.0.send(()).unwrap();
         release.1.recv_timeout(Duration::from_secs(20))

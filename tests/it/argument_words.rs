@@ -308,7 +308,8 @@ async fn coercions_are_reported_by_every_kind_of_tool() {
     ] {
         assert_eq!(reported_coercions(Arc::new(closure()), arguments).await, coerced, "{arguments}");
         assert_eq!(reported_coercions(Arc::new(flattened::tool()), arguments).await, coerced, "{arguments}");
-        let (list, expected) = (format!(r#"{{"list": [{{}}, {arguments}]}}"#), !coerced.is_null());
+        let list = format!(r#"{{"list": [{{}}, {arguments}]}}"#);
+        let expected = !coerced.is_null();
         let expected = if expected { serde_json::json!(["list"]) } else { serde_json::Value::Null };
         assert_eq!(reported_coercions(Arc::new(nested()), &list).await, expected, "{arguments}");
     }

@@ -84,7 +84,8 @@ async fn each_call_of_a_batch_times_out_at_its_own_limit() {
     let registry = ToolRegistry::from_tools(tools![work, step]).unwrap();
     let dispatcher = Dispatcher::new(registry).unwrap().with_timeout(Duration::from_millis(100));
     let mut batch = dispatcher.batch([]);
-    let (mut expected, mut random) = (Vec::new(), 1_u64);
+    let mut expected = Vec::new();
+    let mut random = 1_u64;
     for position in 0..500 {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let (tool, limit) = if random >> 63 == 0 { ("work", 100) } else { ("step", 40) };

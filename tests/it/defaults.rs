@@ -107,7 +107,8 @@ struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let (area, unit) = (rome(), Unit::Imperial);
+        let area = rome();
+        let unit = Unit::Imperial;
         Self { area, unit, stops: Vec::new(), stop: None, number: 7, skipped: Stop::default() }
     }
 }

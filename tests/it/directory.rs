@@ -90,7 +90,8 @@ proptest! {
         fs::create_dir_all(&folder).unwrap();
         let sink = DirectorySink::new(&folder).with_max_bytes(1_500);
         // The unchanged files of the sink, and everything else.
-        let (mut own, mut foreign) = (Vec::<PathBuf>::new(), BTreeMap::new());
+        let mut own = Vec::<PathBuf>::new();
+        let mut foreign = BTreeMap::new();
         for change in changes {
             let latest = own.iter().rev().find(|path| path.exists()).cloned();
             let mut keep = |path: PathBuf| {

@@ -314,7 +314,8 @@ async fn panics_in_destructors_are_contained() {
     let kinds = |results: &[ToolResult]| -> Vec<ErrorKind> {
         results.iter().map(|result| result.outcome.as_ref().expect_err("it fails").kind()).collect()
     };
-    let (one, other) = (bombs().dispatch([waits.clone()]).await, bombs().dispatch([throws.clone()]).await);
+    let one = bombs().dispatch([waits.clone()]).await;
+    let other = bombs().dispatch([throws.clone()]).await;
     assert_eq!((kinds(&one), kinds(&other)), (vec![ErrorKind::TimedOut], vec![ErrorKind::Panicked]));
     let both = bombs().dispatch([waits, throws]).await;
     assert_eq!(kinds(&both), [ErrorKind::TimedOut, ErrorKind::Panicked]);

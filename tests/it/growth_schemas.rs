@@ -32,7 +32,8 @@ fn schemas() -> Vec<Kind> {
         json!({"type": "object", "properties": {"kind": {"const": name(index)}}, "required": ["kind"]})
     }
     fn only(index: usize) -> Value {
-        let (member, required) = (named(2 * index, 1, |_| json!({})), [name(index)]);
+        let member = named(2 * index, 1, |_| json!({}));
+        let required = [name(index)];
         json!({"type": "object", "properties": member, "required": required, "additionalProperties": false})
     }
     vec![
@@ -89,7 +90,8 @@ fn references() -> Vec<Kind> {
 fn schemas_are_compared_and_converted_in_linear_time() {
     for (kind, schema) in schemas() {
         assert_linear(kind, 500, |size| {
-            let (old, new) = (schema(0, size), schema(1, size));
+            let old = schema(0, size);
+            let new = schema(1, size);
             let diffs = (SchemaDiff::of_arguments(&old, &new), SchemaDiff::of_results(&new, &old));
             let converted = [SchemaDialect::OpenAiStrict, SchemaDialect::Gemini].map(|it| it.convert(&old));
             (diffs, converted, schema::describe(&old))

@@ -64,7 +64,8 @@ proptest! {
         missing in [any::<u8>(), any::<u8>()],
         replaces in any::<bool>(),
     ) {
-        let (own, other) = (with_rules(&own), with_rules(&other));
+        let own = with_rules(&own);
+        let other = with_rules(&other);
         let is_disabled = |at: usize| [&own, &other].iter().any(|part| part.disabled_reason(&name_of(at)).is_some());
         let expected: Vec<bool> = (0..NAMES.len()).map(is_disabled).collect();
         // A tool may be in one of the registries only.

@@ -184,7 +184,8 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let (registry, type_number) = (0_usize..3, 0_usize..2);
+    let registry = 0_usize..3;
+    let type_number = 0_usize..2;
     prop_oneof![
         (registry.clone(), type_number.clone(), 0_u32..1_000)
             .prop_map(|(registry, type_number, value)| Step::State { registry, type_number, value }),

@@ -197,8 +197,11 @@ async fn callbacks_run_in_order_until_one_answers() {
         let script = script.clone();
         move || script.log(line)
     };
-    let (first, second, after, later, error) =
-        (log("first"), log("second"), log("after"), log("later"), log("error"));
+    let first = log("first");
+    let second = log("second");
+    let after = log("after");
+    let later = log("later");
+    let error = log("error");
     let callbacks = Callbacks::new()
         .after(move |_, output| {
             after();

@@ -149,7 +149,8 @@ async fn a_call_waiting_for_a_cached_answer_holds_no_permit() {
 
 #[tokio::test(start_paused = true)]
 async fn a_replaced_tool_invalidates_its_entries() {
-    let (old, new) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(10)));
+    let old = Arc::new(AtomicUsize::new(0));
+    let new = Arc::new(AtomicUsize::new(10));
     let live = LiveRegistry::new(ToolRegistry::from_tools([tool("look", &old)]).unwrap()).unwrap();
     let dispatcher =
         Dispatcher::new(live.clone()).unwrap().with_middleware(Cache::new(9).for_tool("*").unwrap());
@@ -351,7 +352,8 @@ async fn a_call_of_a_run_is_answered_unless_its_tool_reads_other_state_of_the_ru
         let cache = Cache::new(10).for_tool("*").unwrap();
         let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(cache);
         let of = |user| dispatcher.clone().with_run(RunContext::new().with_state(User(user)));
-        let (first, second) = (of(1), of(2));
+        let first = of(1);
+        let second = of(2);
         let mut answers = Vec::new();
         for (run, tool) in
             [&first, &first, &second, &second].into_iter().zip(["whose", "whose", "whose", "nobodys"])

@@ -104,7 +104,8 @@ async fn the_patience_covers_both_limits() {
 fn scheduled(mut asked: Vec<u64>, rate: Option<(u32, u64)>) -> Vec<u64> {
     asked.sort_unstable();
     let Some((calls, time)) = rate else { return asked };
-    let (each, mut used) = (time / u64::from(calls), 0);
+    let each = time / u64::from(calls);
+    let mut used = 0;
     asked
         .into_iter()
         .map(|asked| {

@@ -266,7 +266,8 @@ fn forms(decoded: &Values) -> Vec<(Arc<dyn Tool>, &'static [&'static str])> {
 
 #[tokio::test]
 async fn rules_approvers_and_the_tool_read_the_same_value() {
-    let (decoded, read) = (Values::default(), Values::default());
+    let decoded = Values::default();
+    let read = Values::default();
     for (tool, values) in forms(&decoded) {
         let [by_rule, by_approver] = [read.clone(), read.clone()];
         let ask = PermissionRule::ask("each").when(move |_, arguments| {
@@ -281,7 +282,8 @@ async fn rules_approvers_and_the_tool_read_the_same_value() {
         let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(permissions);
         for it in values {
             let _ = dispatch(&dispatcher, it).await;
-            let (decoded, read) = (decoded.lock().unwrap().split_off(0), read.lock().unwrap().split_off(0));
+            let decoded = decoded.lock().unwrap().split_off(0);
+            let read = read.lock().unwrap().split_off(0);
             // A value whose form is unclear may be refused.
             let is_same = |decoded: &Value| read.iter().all(|read| read == decoded);
             assert!(decoded.iter().all(is_same), "{it}: {read:?}, {decoded:?}");

@@ -264,8 +264,8 @@ fn surround(mut dispatcher: Dispatcher, world: &World) -> Dispatcher {
 /// Dispatches the calls, cancels them in time, and returns the results.
 async fn run(dispatcher: &Dispatcher, world: &World, calls: Vec<ToolCall>) -> Vec<ToolResult> {
     let mut batch = dispatcher.batch(calls);
-    let (whole, single) =
-        (batch.cancellation_token(), world.cancel_one.map(|(n, _)| batch.call_token(format!("call {n}"))));
+    let whole = batch.cancellation_token();
+    let single = world.cancel_one.map(|(n, _)| batch.call_token(format!("call {n}")));
     let cancels = async {
         let all = async {
             if let Some(ms) = world.cancel_all_after_ms {
@@ -308,7 +308,9 @@ async fn everything_is_free(plain: &Dispatcher, world: &World) {
         row.push(vec![ToolCall::new("1", format!("rnd-{tool}"), arguments.to_string())]);
     }
     for calls in row {
-        let (name, count, started) = (calls[0].name.clone(), calls.len(), Instant::now());
+        let name = calls[0].name.clone();
+        let count = calls.len();
+        let started = Instant::now();
         let results = timeout(Duration::from_secs(5), plain.dispatch(calls)).await;
         let results = results.unwrap_or_else(|_| panic!("a permit of `{name}` is not free"));
         assert_eq!(results.len(), count);

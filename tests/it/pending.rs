@@ -22,7 +22,8 @@ struct Nothing {}
 /// that repeats, shares or keeps outcomes. Also returns the number of runs of both tools.
 fn dispatcher(rules: Permissions) -> (Dispatcher, Arc<AtomicU32>) {
     let runs = Arc::new(AtomicU32::new(0));
-    let (paid, asked) = (runs.clone(), runs.clone());
+    let paid = runs.clone();
+    let asked = runs.clone();
     let pay = ClosureTool::new("pay", "Pays.", move |_: Nothing| {
         paid.fetch_add(1, Ordering::Relaxed);
         "paid"

@@ -140,7 +140,9 @@ async fn a_call_that_is_handed_over_runs_at_once_and_always_has_a_result() {
     let mut stopped = dispatcher.batch([ToolCall::new("3", "forever", "{}")]);
     stopped.cancel();
     let [added, unknown, stopped] = [added, unknown, stopped].map(Batch::finish);
-    let (added, unknown, stopped) = (only(added.await), only(unknown.await), only(stopped.await));
+    let added = only(added.await);
+    let unknown = only(unknown.await);
+    let stopped = only(stopped.await);
     assert_eq!((added.to_text().as_ref(), added.call_id.as_str()), ("3", "1"));
     assert_eq!(unknown.error().map(ToolError::kind), Some(ErrorKind::NotFound));
     assert_eq!(stopped.error().map(ToolError::kind), Some(ErrorKind::Cancelled));

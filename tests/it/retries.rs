@@ -86,7 +86,8 @@ type Seen = (Vec<Option<ErrorKind>>, usize, usize);
 impl Case {
     fn registry(&self, runs: &Arc<AtomicUsize>) -> ToolRegistry {
         let Self { fault, failing, retries, idempotent, .. } = *self;
-        let (runs, attempts) = (runs.clone(), Mutex::new(HashMap::new()));
+        let runs = runs.clone();
+        let attempts = Mutex::new(HashMap::new());
         let flaky = ClosureTool::with_context("flaky", "", move |_: Nothing, context: ToolContext| {
             runs.fetch_add(1, Ordering::Relaxed);
             let mut attempts = attempts.lock().unwrap();

@@ -276,7 +276,8 @@ async fn zero_maximum_and_missing_time_limits_differ() {
         }
         texts(&dispatcher.dispatch([any_call(7, hour)]).await).remove(0)
     };
-    let (zero, none) = (Some(Duration::ZERO), Some(Duration::MAX));
+    let zero = Some(Duration::ZERO);
+    let none = Some(Duration::MAX);
     assert_eq!(run(None, None, None).await, "Tool `jobs-any` timed out after 9s");
     assert_eq!(run(zero, None, None).await, "Tool `jobs-any` timed out after 0s");
     assert_eq!(run(None, zero, None).await, "Tool `jobs-any` timed out after 0s");
@@ -295,7 +296,8 @@ async fn one_call_can_be_cancelled_while_it_runs_or_waits() {
     let mut batch = dispatcher.batch([]);
     batch.cancel_call("0");
     batch.extend((0..5).map(|n| alone_call(n, 100)));
-    let (all, tokens) = (batch.cancellation_token(), ["1", "3"].map(|id| batch.call_token(id)));
+    let all = batch.cancellation_token();
+    let tokens = ["1", "3"].map(|id| batch.call_token(id));
     let cancel = async {
         sleep(Duration::from_millis(50)).await;
         // The first call has run for some time, and the third waits for its turn.
@@ -400,7 +402,8 @@ fn one_dispatcher_serves_many_tasks() {
     runtime.block_on(async {
         let tasks: Vec<_> = (0..8)
             .map(|_| {
-                let (dispatcher, done) = (dispatcher.clone(), done.clone());
+                let dispatcher = dispatcher.clone();
+                let done = done.clone();
                 tokio::spawn(async move {
                     for _ in 0..10 {
                         let batch = [alone_call(1, 0), any_call(2, 1), call(3, "pair", r#"{"ms": 1}"#)];

@@ -102,8 +102,8 @@ fn published(registry: &ToolRegistry, options: &DefinitionOptions) -> (Vec<Strin
 
 #[test]
 fn search_tools_are_published_in_place_of_deferred_tools() {
-    let (usual, listed) =
-        (DefinitionOptions::default(), DefinitionOptions::default().with_list_deferred(true));
+    let usual = DefinitionOptions::default();
+    let listed = DefinitionOptions::default().with_list_deferred(true);
     let all = ["dawdle", "geo_weather", "read_file", "send_mail", "write_file"].map(str::to_owned).to_vec();
     let deferred = ["dawdle", "geo_weather", "send_mail", "write_file"].map(str::to_owned).to_vec();
     let searched = ["call_deferred", "discover_tools", "read_file"].map(str::to_owned).to_vec();

@@ -23,7 +23,8 @@ fn registry(names: impl IntoIterator<Item = ToolName>, most: usize) -> ToolRegis
 /// Returns the names of `count` tools, distributed over the namespaces. The last namespace is none.
 fn names(count: usize, namespaces: usize) -> Vec<ToolName> {
     let name = |at: usize| {
-        let (method, namespace) = (format!("do_{at}"), at % (namespaces + 1));
+        let method = format!("do_{at}");
+        let namespace = at % (namespaces + 1);
         match namespace {
             last if last == namespaces => ToolName::new(&method),
             other => ToolName::qualified(&format!("space_{other}x"), &method, Separator::Dash),

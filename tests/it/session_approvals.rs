@@ -12,7 +12,8 @@ use toolkit::{ClosureTool, RunContext, Session};
 
 /// Answers the questions in order with `answers`, each after a moment. The last answer is repeated.
 fn permissions(answers: Vec<Approval>, asked: &Arc<Mutex<Vec<String>>>) -> Permissions {
-    let (asked, at) = (asked.clone(), AtomicUsize::new(0));
+    let asked = asked.clone();
+    let at = AtomicUsize::new(0);
     let for_pay = PermissionRule::ask("money").for_tool("pay").unwrap();
     Permissions::new().rule(for_pay).rule(PermissionRule::ask("other")).with_handler(
         move |question: ApprovalRequest| {

@@ -45,7 +45,8 @@ fn hand_over(
 /// Returns the agent, the session, the run and the tenant.
 #[tool(register = false)]
 fn whereami(context: &ToolContext) -> String {
-    let (session, tenant) = (context.session(), context.extension::<Tenant>());
+    let session = context.session();
+    let tenant = context.extension::<Tenant>();
     format!(
         "{:?} {:?} {:?} {:?}",
         context.agent_name(),
@@ -129,9 +130,11 @@ async fn writes_of_a_stopped_call_are_discarded() {
 
 #[tokio::test(start_paused = true)]
 async fn prefixes_select_the_scope_of_a_value() {
-    let (app, user) = (SessionMap::new(), SessionMap::new());
+    let app = SessionMap::new();
+    let user = SessionMap::new();
     let session = |id: &str| Session::new(id).with_app(app.clone()).with_user(user.clone());
-    let (first, second) = (session("1"), session("2"));
+    let first = session("1");
+    let second = session("2");
     let run = RunContext::new().with_session(first.clone());
     let keys = ["app:k", "user:k", "temp:k", "k"];
     let set = |value: i64| keys.map(|key| call(0, "set", json!({"key": key, "value": value})));

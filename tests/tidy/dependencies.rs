@@ -88,7 +88,9 @@ fn is_met(expression: &str, allowed: &[String]) -> bool {
 
 /// The parts between an operator, which does not stand in brackets.
 fn split<'a>(expression: &'a str, operator: &str) -> Vec<&'a str> {
-    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_i32);
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut depth = 0_i32;
     for (at, c) in expression.char_indices() {
         depth += i32::from(c == '(') - i32::from(c == ')');
         if depth == 0 && at >= start && expression[at..].starts_with(operator) {
@@ -102,13 +104,16 @@ fn split<'a>(expression: &'a str, operator: &str) -> Vec<&'a str> {
 
 #[test]
 fn every_crate_that_a_user_compiles_is_allowed() {
-    let (metadata, allowed) = (metadata(), allowed_licences());
+    let metadata = metadata();
+    let allowed = allowed_licences();
     let packages = shipped(&metadata);
     let mut faults = Vec::new();
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for package in &packages {
         let text = |name: &str| package[name].as_str().unwrap_or_default();
-        let (name, licence, source) = (text("name"), text("license"), text("source"));
+        let name = text("name");
+        let licence = text("license");
+        let source = text("source");
         versions.entry(name).or_default().insert(text("version"));
         if !is_met(licence, &allowed) {
             faults.push(format!("{name}: the licence `{licence}` is not in deny.toml"));

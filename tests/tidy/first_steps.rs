@@ -30,7 +30,8 @@ fn readme_dependencies() -> String {
 #[test]
 fn the_readmes_examples_run_with_its_dependencies_alone() {
     let (readme, manifest) = (readme_dependencies(), read("tests/readme/Cargo.toml"));
-    let (readme, manifest) = (table(&readme, "dependencies"), table(&manifest, "dependencies"));
+    let readme = table(&readme, "dependencies");
+    let manifest = table(&manifest, "dependencies");
     assert_eq!(names(&manifest), names(&readme));
     for line in readme.iter().filter(|line| !line.starts_with("toolkit ")) {
         assert!(manifest.contains(line), "`{line}` is not in the manifest");

@@ -192,7 +192,8 @@ fn riddles_do_not_come_back() {
 
 #[test]
 fn first_sentences_of_functions_open_with_a_verb() {
-    let (mut functions, mut faults) = (0, Faults::default());
+    let mut functions = 0;
+    let mut faults = Faults::default();
     for (path, text) in sources() {
         for block in doc_blocks(&text) {
             let Some(name) = block.function else { continue };
@@ -213,7 +214,8 @@ fn first_sentences_of_functions_open_with_a_verb() {
 
 #[test]
 fn first_sentences_have_no_relative_constructions() {
-    let (mut all, mut faults) = (0, Faults::default());
+    let mut all = 0;
+    let mut faults = Faults::default();
     for (path, text) in sources() {
         for block in doc_blocks(&text) {
             let Some(sentence) = first_sentence(&block.text) else { continue };

@@ -91,9 +91,9 @@ fn unknown_items<'a>(cell: &'a str, places: &[Result<PathBuf, &'a str>]) -> Vec<
     let mut source = String::new();
     for path in places.iter().flatten() {
         if path.is_dir() {
-            source.extend(rust_files(path).into_iter().map(|(_, text)| text))
+            source.extend(rust_files(path).into_iter().map(|(_, text)| text));
         } else {
-            source += &fs::read_to_string(path).expect("the file can be read")
+            source += &fs::read_to_string(path).expect("the file can be read");
         }
     }
     let of_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -125,6 +125,7 @@ fn decisions_have_numbers_of_their_own() {
         .filter_map(|name| name.split_once('-').map(|(number, _)| number.to_owned()))
         .collect();
     numbers.sort();
-    let expected: Vec<String> = (1..=numbers.len()).map(|number| format!("{number:03}")).collect();
-    assert_eq!(numbers, expected);
+    let mut distinct = numbers.clone();
+    distinct.dedup();
+    assert_eq!(numbers, distinct);
 }

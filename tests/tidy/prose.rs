@@ -82,7 +82,8 @@ pub(crate) fn paragraphs(text: &str) -> Vec<String> {
 /// The sentences of a paragraph. Text in back-ticks does not end one.
 pub(crate) fn sentences(paragraph: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
-    let (mut start, mut is_code) = (0, false);
+    let mut start = 0;
+    let mut is_code = false;
     let mut characters = paragraph.char_indices().peekable();
     while let Some((at, c)) = characters.next() {
         is_code ^= c == '`';

@@ -4,7 +4,8 @@ struct Db;
 
 #[tool(lane = "db")]
 fn search(#[state] db: &Db, query: &str) {
-    let (Db, _) = (db, query);
+    let Db = db;
+    let _ = query;
 }
 
 fn main() {}

@@ -78,7 +78,8 @@ impl ToolContext {
         state: Option<Arc<State>>,
         rare: Option<Box<RareParts>>,
     ) -> Self {
-        let (deadline, draft) = (Deadline::default(), Draft::default());
+        let deadline = Deadline::default();
+        let draft = Draft::default();
         Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
     }
 
@@ -265,7 +266,8 @@ impl ToolContext {
             emitter.emit(ToolEventKind::Progress { fraction, message: message.as_str().into() });
         }
         if let Some(run) = run {
-            let (tool_name, call_id) = (self.tool_name.clone(), self.call_id.clone());
+            let tool_name = self.tool_name.clone();
+            let call_id = self.call_id.clone();
             run.notify(Progress { tool_name, call_id, fraction, message });
         }
     }

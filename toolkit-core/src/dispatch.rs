@@ -292,7 +292,9 @@ impl Dispatcher {
         calls: impl Iterator<Item = ToolCall>,
         cancellation: Option<CancellationToken>,
     ) -> Vec<ToolResult> {
-        let (settings, registry, numbering) = (&self.settings, self.snapshot(), &mut Numbering::default());
+        let settings = &self.settings;
+        let registry = self.snapshot();
+        let numbering = &mut Numbering::default();
         let run = self.run.as_ref();
         let prepare = |call| {
             Preparation {
@@ -326,7 +328,9 @@ impl Dispatcher {
         run: Option<&Arc<RunContext>>,
         decided: Option<Box<Approval>>,
     ) -> ToolResult {
-        let (settings, registry, numbering) = (&self.settings, self.snapshot(), &mut Numbering::default());
+        let settings = &self.settings;
+        let registry = self.snapshot();
+        let numbering = &mut Numbering::default();
         let preparation = Preparation { settings, registry: &registry, run, decided, numbering, turns: None };
         let mut call = preparation.prepare(call, cancellation);
         let ended = call.run(settings, &registry, run).await;

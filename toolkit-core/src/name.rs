@@ -225,7 +225,8 @@ impl ToolName {
     /// If the method name is empty or equals the qualified name, returns the part of the qualified name after
     /// the namespace.
     fn bare_method(&self) -> &str {
-        let (name, method) = (self.as_str(), self.method_name());
+        let name = self.as_str();
+        let method = self.method_name();
         if !method.is_empty() && method != name {
             return method;
         }

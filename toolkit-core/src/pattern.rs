@@ -87,12 +87,14 @@ impl NamePattern {
     /// Returns whether `text` matches the pattern. The time is at most proportional to the product of the lengths of
     /// text and pattern.
     fn matches_text(&self, text: &str) -> bool {
-        let (mut pattern, mut text) = (self.0.chars(), text.chars());
+        let mut pattern = self.0.chars();
+        let mut text = text.chars();
         // The rest of the pattern and the rest of the name after the last `*`. On a mismatch, the `*` matches one more
         // character.
         let mut star = None;
         loop {
-            let (mut after, mut left) = (pattern.clone(), text.clone());
+            let mut after = pattern.clone();
+            let mut left = text.clone();
             match (after.next(), left.next()) {
                 (None, None) => return true,
                 (Some('*'), _) => {

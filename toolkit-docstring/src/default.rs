@@ -60,7 +60,8 @@ fn value(text: &str) -> Option<String> {
 fn quoted(text: &str) -> Option<&str> {
     let quote = text.chars().next().filter(|c| matches!(c, '`' | '\'' | '"'))?;
     let mut ends = text.match_indices(quote).map(|(place, _)| place);
-    let (_, end) = (ends.next()?, ends.next()?);
+    let _ = ends.next()?;
+    let end = ends.next()?;
     text.get(..=end)
 }
 

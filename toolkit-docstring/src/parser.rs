@@ -88,9 +88,9 @@ impl<'a> Parser<'a> {
             }
             // The text `None.` in place of entries means that there are no parameters.
             if line.text.trim_end_matches('.').eq_ignore_ascii_case("none") {
-                self.description.cut()
+                self.description.cut();
             } else {
-                self.description.keep(line)
+                self.description.keep(line);
             }
             return;
         };

@@ -47,7 +47,8 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'
 
 fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
     let sig = draft.sig;
-    let (ident, generics) = (&sig.ident, &sig.generics);
+    let ident = &sig.ident;
+    let generics = &sig.generics;
     let is_lifetime = |param: &GenericParam| matches!(param, GenericParam::Lifetime(_));
     if generics.params.iter().any(|param| !is_lifetime(param)) {
         diag.error(generics, format!("`{ident}` is generic, but a tool has one schema; use concrete types"));

@@ -39,7 +39,8 @@ pub(crate) fn checks(types: &[Type]) -> TokenStream {
             .enumerate()
             .any(|(other, (_, parts))| rank(other) < rank(index) && !parts.is_disjoint(own))
     };
-    let (mut first, mut later) = (Vec::new(), Vec::new());
+    let mut first = Vec::new();
+    let mut later = Vec::new();
     for (index, (ty, own)) in types.iter().enumerate() {
         if is_later(index, own) {
             let checked = quote_spanned!(ty.span()=> <() as __toolkit::Checked<#ty, __FIRST>>::Type);

@@ -245,7 +245,8 @@ fn implementations(ident: &Ident, generics: &Generics, beside: Beside, is_valid:
     let (decode_generics, _, decode_where) = decode.split_for_impl();
     let (describe_generics, _, describe_where) = describe.split_for_impl();
     let arguments = generics.type_params().map(|param| &param.ident);
-    let (name, path) = (ident.unraw().to_string(), quote!(::core::module_path!()));
+    let name = ident.unraw().to_string();
+    let path = quote!(::core::module_path!());
     let (deserialize, schema) = if is_valid {
         (
             quote!(__Mirror::deserialize(deserializer)),

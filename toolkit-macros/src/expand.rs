@@ -18,9 +18,11 @@ use syn::{Generics, ReturnType, Token, Type, VisRestricted, Visibility, parse_qu
 /// Types and functions have separate namespaces, so `use math::add` imports both the struct and the function.
 pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     let Draft { attr, sig, .. } = model.draft;
-    let (ident, krate) = (&sig.ident, &attr.krate);
+    let ident = &sig.ident;
+    let krate = &attr.krate;
     let marker = marker(model.draft);
-    let (items, tool) = (params::helper_items(model), tool_expr(model));
+    let items = params::helper_items(model);
+    let tool = tool_expr(model);
     let register = (!attr.unregistered)
         .then(|| quote!(#krate::__private::inventory::submit! { __toolkit::Registration::new(<#ident>::tool, ::core::module_path!()) }));
     let cfgs = model.draft.cfgs();
@@ -57,7 +59,8 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     let namespace = model.namespace.as_ref().map(|namespace| quote!(.with_namespace(#namespace)));
     let is_async = draft.sig.asyncness.map(|_| quote!(.with_async()));
     let timeout = draft.attr.timeout.map(|limit| {
-        let (seconds, nanos) = (limit.as_secs(), limit.subsec_nanos());
+        let seconds = limit.as_secs();
+        let nanos = limit.subsec_nanos();
         quote!(.with_timeout(::core::time::Duration::new(#seconds, #nanos)))
     });
     let builder_calls = &draft.attr.metadata;
@@ -76,7 +79,8 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
         let ty = param.ty;
         quote_spanned!(ty.span()=> .with_struct_args(__toolkit::struct_args::<#ty>))
     });
-    let (call, output_schema) = (call::closure(model), output_schema(model));
+    let call = call::closure(model);
+    let output_schema = output_schema(model);
     // In a generic block, a static cell would be shared by instances with different types, so the cell is local.
     let kind = if draft.generics().is_some() { quote!(let) } else { quote!(static) };
     quote! {
@@ -133,7 +137,9 @@ pub(crate) fn toolset(
     models: &[Model<'_>],
 ) -> TokenStream {
     let tools = models.iter().map(|model| {
-        let (cfgs, items, tool) = (model.draft.cfgs(), params::helper_items(model), tool_expr(model));
+        let cfgs = model.draft.cfgs();
+        let items = params::helper_items(model);
+        let tool = tool_expr(model);
         let bind = model
             .draft
             .sig
@@ -197,7 +203,8 @@ fn lasting(generics: &Generics) -> Generics {
 
 /// Generates a placeholder for a tool function with errors, so that code using the tool causes no further errors.
 pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
-    let (krate, ident) = (&draft.attr.krate, &draft.sig.ident);
+    let krate = &draft.attr.krate;
+    let ident = &draft.sig.ident;
     let marker = marker(draft);
     quote! {
         #marker
@@ -213,7 +220,9 @@ pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
 /// Generates a struct with the name of the function. If another item has the same name, the compiler's error points at
 /// the function's name.
 fn marker(draft: &Draft<'_>) -> TokenStream {
-    let (cfgs, mut vis, ident) = (draft.cfgs(), draft.vis.clone(), without_lints(draft.sig.ident.clone()));
+    let cfgs = draft.cfgs();
+    let mut vis = draft.vis.clone();
+    let ident = without_lints(draft.sig.ident.clone());
     if let Visibility::Public(token) | Visibility::Restricted(VisRestricted { pub_token: token, .. }) =
         &mut vis
     {

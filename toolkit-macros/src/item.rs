@@ -74,7 +74,8 @@ pub(crate) struct ImplBlock<'a> {
 impl ImplBlock<'_> {
     /// Returns the path before the name of one of the block's functions: `<Type>` or `<Type as Trait>`.
     pub(crate) fn path(&self, span: Span) -> TokenStream {
-        let (ty, of_trait) = (self.ty, self.of_trait.map(|path| quote!(as #path)));
+        let ty = self.ty;
+        let of_trait = self.of_trait.map(|path| quote!(as #path));
         quote_spanned!(span=> <#ty #of_trait>)
     }
 

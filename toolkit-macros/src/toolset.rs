@@ -162,7 +162,8 @@ fn tool_arguments(attr: &Attribute) -> Option<(TokenStream, Option<Attribute>)> 
         return Some((arguments(&attr.meta)?, None));
     }
     let metas = attr.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).ok()?;
-    let (condition, attrs) = (metas.first()?, metas.iter().skip(1));
+    let condition = metas.first()?;
+    let attrs = metas.iter().skip(1);
     Some((attrs.filter_map(arguments).next()?, Some(parse_quote!(#[cfg(#condition)]))))
 }
 

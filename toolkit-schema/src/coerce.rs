@@ -223,7 +223,8 @@ impl<'a, 'c> Coercion<'a, 'c> {
 
     fn items(&mut self, schema: &'a Value, items: &[Json<'_>]) -> Option<String> {
         let is_set = schema.get("uniqueItems") == Some(&Value::Bool(true));
-        let (mut changed, mut given) = (false, HashSet::new());
+        let mut changed = false;
+        let mut given = HashSet::new();
         let mut written = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             let coerced = item_schema(schema, index).and_then(|schema| self.coerced(schema, item));

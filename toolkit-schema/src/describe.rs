@@ -149,9 +149,9 @@ impl Describer<'_> {
         let mut words: Vec<String> = Vec::new();
         for branch in branches {
             if are_one && may_be_object(self.root, branch) {
-                words.extend(objects.take())
+                words.extend(objects.take());
             } else {
-                words.extend(self.describe(branch))
+                words.extend(self.describe(branch));
             }
         }
         words.dedup();

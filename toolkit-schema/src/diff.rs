@@ -121,7 +121,8 @@ impl SchemaDiff {
         } else if schema_hash(old) == schema_hash(new) {
             Vec::new()
         } else {
-            let (path, why) = ("#".to_owned(), TOO_DEEP.to_owned());
+            let path = "#".to_owned();
+            let why = TOO_DEEP.to_owned();
             vec![Difference { path, kind: SchemaChangeKind::Unknown, why }]
         };
         let changes = found.into_iter().map(|Difference { path, kind, why }| {

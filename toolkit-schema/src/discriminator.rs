@@ -119,7 +119,8 @@ mod tests {
         let tagged =
             |value: &str| json!({"type": "object", "properties": {"x": {}, "kind": {"const": value}}});
         let named = |name: &str| json!({"type": "object", "required": [name], "additionalProperties": false});
-        let (a, b) = (json!("a"), json!("b"));
+        let a = json!("a");
+        let b = json!("b");
         check(&json!([tagged("a"), tagged("b")]), Some(&Discriminator::Tag("kind", vec![&a, &b])));
         let around = json!({"$ref": "#/$defs/common", "properties": {"kind": {"const": "b"}}});
         check(

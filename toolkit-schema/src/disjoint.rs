@@ -26,7 +26,8 @@ pub(crate) fn are_disjoint(schemas: &[SchemaRef<'_>]) -> bool {
 fn are_apart(one: SchemaRef<'_>, other: SchemaRef<'_>, depth: usize) -> bool {
     let roots = (one.root, other.root);
     let (Some(one), Some(other)) = (effective(one), effective(other)) else { return true };
-    let (own, others) = (type_names(&one), type_names(&other));
+    let own = type_names(&one);
+    let others = type_names(&other);
     let meet = |own: &&str| others.iter().any(|other| overlap(own, other));
     if !own.is_empty() && !others.is_empty() && !own.iter().any(meet) {
         return true;

@@ -97,7 +97,8 @@ fn add_malformed(
             && held(name, value).is_empty()
         {
             let is_bound = keyword.types.contains(&"number");
-            let (path, expected) = (format!("{path}/{name}"), keyword.holds.words());
+            let path = format!("{path}/{name}");
+            let expected = keyword.holds.words();
             found.push(match value.as_str().filter(|text| is_bound && Decimal::parse(text).is_some()) {
                 Some(number) => {
                     (path, format!("{number} has more digits than a bound can hold; use at most 64 bits"))

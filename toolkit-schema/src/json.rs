@@ -113,7 +113,8 @@ impl<'a> Json<'a> {
     /// `at` is the path of the outer value and becomes the start of the returned path, as in `filters[2].max`.
     #[must_use]
     pub fn place(&self, offset: usize, at: &str) -> (String, &'a str) {
-        let (mut path, mut here) = (at.to_owned(), self);
+        let mut path = at.to_owned();
+        let mut here = self;
         let start = |value: &Self| value.text.as_ptr().addr() - self.text.as_ptr().addr();
         let holds = |value: &&Self| (start(value)..=start(value) + value.text.len()).contains(&offset);
         loop {
@@ -245,7 +246,8 @@ impl<'a> Reader<'a> {
             Some(open @ (b'{' | b'[')) => {
                 let depth = depth.checked_sub(1).ok_or_else(|| Error::custom("recursion limit exceeded"))?;
                 self.at += 1;
-                let (mut items, mut members) = (Vec::new(), Vec::new());
+                let mut items = Vec::new();
+                let mut members = Vec::new();
                 while let Some(byte) = self.next_byte() {
                     match byte {
                         b'}' | b']' => break,

@@ -50,7 +50,9 @@ pub(crate) fn mend(text: &str) -> Option<String> {
     let fenced = text.strip_prefix("```").and_then(|inner| inner.strip_suffix("```"));
     let of_language = |c: char| c.is_ascii_alphanumeric();
     let inner = fenced.map_or(text, |inner| inner.trim_start_matches(' ').trim_start_matches(of_language));
-    let (mut mended, mut is_inside, mut is_escaped) = (String::with_capacity(inner.len()), false, false);
+    let mut mended = String::with_capacity(inner.len());
+    let mut is_inside = false;
+    let mut is_escaped = false;
     let mut characters = inner.chars().peekable();
     while let Some(c) = characters.next() {
         is_inside ^= c == '"' && !is_escaped;

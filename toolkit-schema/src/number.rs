@@ -52,7 +52,8 @@ impl Decimal {
     #[must_use]
     pub fn integer(&self) -> Option<String> {
         let zeros = usize::try_from(self.exponent).ok().filter(|_| self.magnitude() <= LONGEST)?;
-        let (sign, digits) = (if self.negative { "-" } else { "" }, &self.digits);
+        let sign = if self.negative { "-" } else { "" };
+        let digits = &self.digits;
         Some(if digits.is_empty() { "0".to_owned() } else { format!("{sign}{digits}{}", "0".repeat(zeros)) })
     }
 

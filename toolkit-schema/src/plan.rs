@@ -162,7 +162,8 @@ impl Compiler<'_, '_> {
                 if !keywords.contains_key("enum") && !keywords.contains_key("const") =>
             {
                 let inner = self.of_type(schema, keywords, kind);
-                let (inner, null) = (self.add(inner), self.add(Node::Null));
+                let inner = self.add(inner);
+                let null = self.add(Node::Null);
                 Node::ByType(
                     [type_bits(kind).map(|bits| (bits, inner)), Some((NULL, null))]
                         .into_iter()

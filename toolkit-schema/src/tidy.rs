@@ -177,7 +177,9 @@ struct Constants {
 /// Returns `None` if a branch is not a constant, or if the constants have different types.
 fn constants(branches: &[Value]) -> Option<Constants> {
     let kind = branches.first()?.get("type")?;
-    let (mut values, mut notes, mut aliases) = (Vec::new(), Vec::new(), Map::new());
+    let mut values = Vec::new();
+    let mut notes = Vec::new();
+    let mut aliases = Map::new();
     for branch in branches {
         let known = |keyword: &String| {
             matches!(keyword.as_str(), "type" | "const" | "enum" | "description" | AUTHORED | NAMES)

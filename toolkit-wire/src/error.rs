@@ -157,7 +157,8 @@ impl UnknownApiFormat {
     /// Do not change the message: other libraries have the same one, and callers may compare it.
     pub(crate) fn new(text: &str, names: &[&str], aliases: &[Option<&str>]) -> Self {
         let aliases: Vec<&str> = aliases.iter().flatten().copied().collect();
-        let (names, aliases) = (names.join(", "), aliases.join(", "));
+        let names = names.join(", ");
+        let aliases = aliases.join(", ");
         Self { message: format!("Unknown provider: '{text}'. Supported: {names} (aliases: {aliases})") }
     }
 }

@@ -229,7 +229,8 @@ const TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut at = 0;
     while at < 256 {
-        let (mut crc, mut bit) = (at as u32, 0);
+        let mut crc = at as u32;
+        let mut bit = 0;
         while bit < 8 {
             crc = if crc & 1 == 1 { 0xedb8_8320 ^ crc >> 1 } else { crc >> 1 };
             bit += 1;

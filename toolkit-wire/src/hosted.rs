@@ -224,7 +224,8 @@ impl HostedCall {
             },
             arguments => arguments.cloned().unwrap_or_default(),
         };
-        let (kind, name) = (kind.to_owned(), name.to_owned());
+        let kind = kind.to_owned();
+        let name = name.to_owned();
         Self { id: id.to_owned(), kind, name, arguments, ..Self::default() }
     }
 

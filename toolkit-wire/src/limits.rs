@@ -48,14 +48,16 @@ pub(super) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &Wire
         let spelling = names.spell(name);
         let mut add = |what: fmt::Arguments<'_>, actual: usize, limit: usize| {
             if actual > limit {
-                let (tool, what) = (Some(name.to_owned()), what.to_string());
+                let tool = Some(name.to_owned());
+                let what = what.to_string();
                 broken.push(LimitExceeded { tool, what, actual, limit });
             }
         };
         let same = spelled.entry(spelling).or_default();
         *same += 1;
         add(format_args!("tools of the name `{spelling}`"), *same, 1);
-        let (rule, length) = (facts.names, spelling.chars().count());
+        let rule = facts.names;
+        let length = spelling.chars().count();
         let starts = !rule.letter_first
             || spelling.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
         add(format_args!("characters in the name"), length, rule.max_length);

@@ -47,17 +47,17 @@ pub(crate) fn repair<R: Replies>(history: Vec<Value>) -> Vec<Value> {
     while let Some((message, results)) = messages.next() {
         let mut replies = Vec::new();
         if R::is_reply(&message) {
-            replies.push(message)
+            replies.push(message);
         } else {
-            repaired.push(message)
+            repaired.push(message);
         }
         while let Some((reply, _)) = messages.next_if(|(next, _)| R::is_reply(next)) {
             replies.push(reply);
         }
         if R::is_answered(&results, &replies) {
-            repaired.append(&mut replies)
+            repaired.append(&mut replies);
         } else {
-            repaired.extend(answer::<R>(results, replies))
+            repaired.extend(answer::<R>(results, replies));
         }
     }
     repaired
@@ -127,7 +127,8 @@ pub(crate) fn without_results<R: Replies>(mut message: Value) -> (Option<Value>,
     let Some(Value::Array(parts)) = message.get_mut(R::PARTS) else { return (Some(message), false) };
     let before = parts.len();
     parts.retain(|part| !R::is_result(part));
-    let (held_results, is_empty) = (parts.len() < before, parts.is_empty());
+    let held_results = parts.len() < before;
+    let is_empty = parts.is_empty();
     ((!held_results || !is_empty).then_some(message), held_results)
 }
 

@@ -221,7 +221,8 @@ impl StreamAccumulator {
     /// providers report them only at the end; Anthropic reports the input tokens at the beginning.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        let (facts, mut reported) = (self.codec.facts(), Fields::new());
+        let facts = self.codec.facts();
+        let mut reported = Fields::new();
         for pointer in facts.usage.into_iter().chain([facts.cache_writes, facts.tool_tokens]) {
             let name = pointer.split('/').nth(1).unwrap_or_default();
             if let Some(value) = self.stream.body.get(name).filter(|_| !reported.contains_key(name)) {
@@ -333,9 +334,10 @@ mod tests {
         ];
         // The number of blocks after each event. Thinking alone is no message yet.
         let expected = [0, 0, 0, 0, 0, 0, 2, 2];
-        let (mut taken, mut taken_at) = (Vec::new(), Vec::new());
-        let (mut stream, mut plain) =
-            (ApiFormat::Anthropic.accumulator(), ApiFormat::Anthropic.accumulator());
+        let mut taken = Vec::new();
+        let mut taken_at = Vec::new();
+        let mut stream = ApiFormat::Anthropic.accumulator();
+        let mut plain = ApiFormat::Anthropic.accumulator();
         for (event, blocks) in events.into_iter().zip(expected) {
             let event = serde_json::from_str(event).expect("an event");
             assert_eq!(stream.push(&event), plain.push(&event));

@@ -182,14 +182,17 @@ impl Eval {
         let build = Arc::new(move |trial| agent(trial).map_err(Into::into));
         let mut waiting = self.trials().into_iter();
         let mut reports: Vec<TrialReport> = Vec::new();
-        let (mut running, mut begun) = (JoinSet::new(), HashMap::new());
+        let mut running = JoinSet::new();
+        let mut begun = HashMap::new();
         loop {
             while running.len() < self.concurrency
                 && let Some(trial) = waiting.next()
             {
-                let (build, scorers) = (build.clone(), self.scorers.clone());
+                let build = build.clone();
+                let scorers = self.scorers.clone();
                 let conducted = Arc::new(Mutex::new(TrialReport::new(&trial)));
-                let (index, ended) = (reports.len(), conducted.clone());
+                let index = reports.len();
+                let ended = conducted.clone();
                 reports.push(TrialReport::default());
                 let conduct = async move { conduct(trial, &*build, &scorers, &conducted).await };
                 begun.insert(running.spawn(in_current(conduct)).id(), (index, ended));
@@ -215,7 +218,9 @@ impl Eval {
         for Candidate { name, model } in &self.candidates {
             for repetition in 1..=self.repetitions {
                 trials.extend(self.tasks.iter().map(|task| {
-                    let (task, model_name, model) = (task.clone(), name.clone(), model.clone());
+                    let task = task.clone();
+                    let model_name = name.clone();
+                    let model = model.clone();
                     Trial { task, model_name, model, repetition }
                 }));
             }
@@ -258,7 +263,8 @@ async fn conduct(
 ) {
     let (observed, seen) = Observed::new(trial.model);
     trial.model = observed.boxed();
-    let (task, started) = (trial.task.clone(), Instant::now());
+    let task = trial.task.clone();
+    let started = Instant::now();
     // Created first: it is dropped after everything that counts tokens.
     let report = TrialReport::new(&trial);
     let mut conducted = Conducted { report, seen: seen.clone(), is_counted: false, started, place };

@@ -30,7 +30,10 @@ pub(crate) const MAX_NESTING: usize = 127;
 
 /// Checks that valid JSON is not nested deeper than `max` levels. Otherwise, returns an error message.
 pub(crate) fn check_nesting(json: &str, max: usize) -> Result<(), String> {
-    let (mut depth, mut deepest, mut in_string, mut is_escaped) = (0_usize, 0, false, false);
+    let mut depth = 0_usize;
+    let mut deepest = 0;
+    let mut in_string = false;
+    let mut is_escaped = false;
     for byte in json.bytes() {
         match byte {
             _ if is_escaped => is_escaped = false,

@@ -133,7 +133,8 @@ impl Agent {
         conversation: &mut Conversation,
         input: impl Into<UserMessage>,
     ) -> Result<T, RunError> {
-        let (run, structured) = (RunOptions::default(), StructuredOptions::default());
+        let run = RunOptions::default();
+        let structured = StructuredOptions::default();
         self.run_as_with(conversation, input, run, structured).await.map(|(value, _)| value)
     }
 

@@ -121,8 +121,11 @@ async fn model_callbacks_run_in_order_up_to_the_first_answer() {
         let seen = seen.clone();
         move || seen.lock().unwrap().push(what)
     };
-    let (first, second, third, after, last) =
-        (note("first"), note("second"), note("third"), note("after"), note("last"));
+    let first = note("first");
+    let second = note("second");
+    let third = note("third");
+    let after = note("after");
+    let last = note("last");
     let model = ScriptedModel::new().text("from the model");
     let output = agent(model.clone())
         .before_model(move |request| {

@@ -266,7 +266,8 @@ async fn a_map_is_not_asked_for_in_a_native_form_without_maps() {
             RunOptions::new(),
             structured,
         );
-        let (mut lost, mut value) = (Vec::new(), None);
+        let mut lost = Vec::new();
+        let mut value = None;
         while let Some(event) = answers.next().await {
             match event.unwrap() {
                 AnswerEvent::Run(RunEvent::RequestLosses { losses, .. }) => lost.extend(losses),
@@ -384,7 +385,8 @@ async fn a_run_that_stops_while_it_repairs_goes_on_repairing() {
     assert!(matches!(ended, Err(AgentError::Model(_))), "{ended:?}");
     let saved = serde_json::to_string(&conversation).unwrap();
     let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
-    let (options, structured) = (RunOptions::new(), StructuredOptions::new());
+    let options = RunOptions::new();
+    let structured = StructuredOptions::new();
     let (city, _) = agent.resume_as::<City>(&mut conversation, options, structured).await.unwrap();
     assert_eq!((city, paid.load(Ordering::Relaxed)), (oslo(), 0));
 }
@@ -401,7 +403,8 @@ async fn a_call_with_the_answer_is_never_lost_in_a_crash() {
     let mut conversation = Conversation::new("1");
     let run = agent.run_as_in::<City>(&mut conversation, "Which city?");
     assert!(tokio::time::timeout(Duration::from_millis(20), run).await.is_err());
-    let (options, structured) = (RunOptions::new(), StructuredOptions::new());
+    let options = RunOptions::new();
+    let structured = StructuredOptions::new();
     let (city, _) = agent.resume_as::<City>(&mut conversation, options, structured).await.unwrap();
     assert_eq!(city, oslo());
     assert_sendable(&conversation);

@@ -11,7 +11,8 @@ use toolkit_agent::{
 };
 
 fn reply(head: &str, body: &str) -> Reply {
-    let (head, body) = (head.to_owned(), body.to_owned());
+    let head = head.to_owned();
+    let body = body.to_owned();
     Arc::new(move |_| respond("200 OK", &head, &body))
 }
 
@@ -200,7 +201,8 @@ async fn errors_in_a_stream_show_no_secret() {
                 let rest = (!rest.is_empty()).then(|| chunk(rest));
                 let steps: Vec<Step> = steps.chain(rest).chain([stream_end()]).collect();
                 let server = Server::start(vec![Arc::new(move |_| steps.clone())]).await;
-                let (url, header) = (server.url.as_str(), ("x-secret", SECRET));
+                let url = server.url.as_str();
+                let header = ("x-secret", SECRET);
                 let openai = OpenAi::new().with_base_url(url).with_header(header.0, header.1);
                 let model = match name {
                     "chat" => openai.chat("m").boxed(),

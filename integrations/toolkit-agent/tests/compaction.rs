@@ -98,7 +98,8 @@ async fn watched(
     input: &str,
 ) -> (Result<String, toolkit_agent::AgentError>, Vec<RunEvent>) {
     let mut stream = agent.run_stream_in(conversation, input, RunOptions::new());
-    let (mut events, mut ended) = (Vec::new(), Ok(String::new()));
+    let mut events = Vec::new();
+    let mut ended = Ok(String::new());
     while let Some(event) = stream.next().await {
         match event {
             Ok(RunEvent::Finished { output, .. }) => ended = Ok(output.text),

@@ -32,8 +32,10 @@ struct Noted {
 
 /// Creates a tool that notes its name and the id of its call in a file each time it runs.
 fn noting(name: &str, folder: &Path) -> ClosureTool {
-    let (path, name) = (folder.join("runs"), name.to_owned());
-    let (tool, run) = (name.clone(), move |Noted { id }: Noted| {
+    let path = folder.join("runs");
+    let name = name.to_owned();
+    let tool = name.clone();
+    let run = move |Noted { id }: Noted| {
         let (path, note) = (path.clone(), format!("{name} {id}\n"));
         async move {
             let mut file = fs::File::options().create(true).append(true).open(path).unwrap();
@@ -41,7 +43,7 @@ fn noting(name: &str, folder: &Path) -> ClosureTool {
             sleep(Duration::from_millis(2)).await;
             format!("done {id}")
         }
-    });
+    };
     ClosureTool::new(&tool, "Notes.", run).unwrap()
 }
 
@@ -57,7 +59,8 @@ fn agent(name: &str, folder: &Path, tools: &[&str], below: Option<&Agent>) -> Ag
         registry.register(agent.to_tool().unwrap()).unwrap();
         names.push(agent.name().to_owned());
     }
-    let (said, is_expert) = (format!("{name} is done."), name == "expert");
+    let said = format!("{name} is done.");
+    let is_expert = name == "expert";
     let round = std::env::var(ROUND).unwrap_or_default();
     let model = ScriptedModel::new().fallback(move |request: &ModelRequest| match request.messages.last() {
         Some(Message::Tool(given)) if is_expert => {
@@ -100,7 +103,8 @@ async fn go(store: impl ConversationStore, folder: &Path) -> String {
 
 /// Checks that the model reads of each call that has run, and is never told that it did not.
 fn assert_told(conversation: &Conversation, runs: &BTreeSet<String>) {
-    let (mut calls, mut told) = (&[][..], Vec::new());
+    let mut calls = &[][..];
+    let mut told = Vec::new();
     for message in conversation.messages() {
         match message {
             Message::Assistant(said) => calls = &said.calls,
@@ -174,13 +178,15 @@ fn random(seed: &mut u64, limit: u64) -> u64 {
 #[tokio::test]
 async fn a_killed_run_ends_in_another_process_and_runs_no_call_twice() {
     let mut seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos().into();
-    let (mut kills, mut lengths) = (0, [Duration::ZERO; 2]);
+    let mut kills = 0;
+    let mut lengths = [Duration::ZERO; 2];
     while kills < KILLS {
         for (kind, length) in ["files", "sqlite"].into_iter().zip(&mut lengths) {
             let folder = tempfile::tempdir().unwrap();
             let folder = folder.path().join(kind);
             fs::create_dir(&folder).unwrap();
-            let (mut killed, mut inputs) = (Vec::new(), 1);
+            let mut killed = Vec::new();
+            let mut inputs = 1;
             for round in 0.. {
                 let begun = Instant::now();
                 let is_new_input = round > 0 && random(&mut seed, 2) == 0;
@@ -206,8 +212,8 @@ async fn a_killed_run_ends_in_another_process_and_runs_no_call_twice() {
             assert_eq!(fs::read_to_string(folder.join("answer")).unwrap(), "last is done.");
             // There is no file if each kill came after a call was saved and before it ran.
             let runs = fs::read_to_string(folder.join("runs")).unwrap_or_default();
-            let (all, runs) =
-                (runs.lines().count(), runs.lines().map(str::to_owned).collect::<BTreeSet<_>>());
+            let all = runs.lines().count();
+            let runs = runs.lines().map(str::to_owned).collect::<BTreeSet<_>>();
             assert!(all <= 6 * inputs && (!killed.is_empty() || all == 6), "{runs:?}");
             assert_eq!(runs.len(), all, "{kind}: a call ran twice after {killed:?}: {runs:?}");
             let conversation = sessions_of(&folder).await.open("ada", "1").await.unwrap();

@@ -139,7 +139,8 @@ async fn a_failure_does_not_affect_other_trials() {
     ] {
         for concurrency in [1, 3] {
             let model = ScriptedModel::new().fallback({
-                let (fault, call) = (fault.clone(), call.clone());
+                let fault = fault.clone();
+                let call = call.clone();
                 move |request| {
                     let usage = Usage::new(100, 10);
                     if request.messages.len() == 1 {

@@ -99,7 +99,8 @@ async fn check(client: Client, streaming: bool, case: Case) -> Option<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fault_is_retried_or_reported() {
-    let (mut waiting, mut wrong) = (JoinSet::new(), Vec::new());
+    let mut waiting = JoinSet::new();
+    let mut wrong = Vec::new();
     let all = clients().into_iter().flat_map(|client| cases().into_iter().map(move |case| (client, case)));
     for (client, case) in all.filter(|(client, case)| client.is_bounded || !case.only_bounded) {
         for streaming in [false, true] {

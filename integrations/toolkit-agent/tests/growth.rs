@@ -303,7 +303,9 @@ impl ChatModel for Streaming {
         if request.messages.len() > 1 {
             return Ok(ModelResponse::text("Done.").into());
         }
-        let (mut deltas, mut message, mut blocks) = (Vec::new(), AssistantMessage::default(), Vec::new());
+        let mut deltas = Vec::new();
+        let mut message = AssistantMessage::default();
+        let mut blocks = Vec::new();
         for number in 0..self.count {
             if number % 10 == 9 {
                 let arguments = format!(r#"{{"a": {number}, "b": 1}}"#);
@@ -370,7 +372,8 @@ async fn the_log_of_a_sequence_contains_a_long_answer_a_few_times() {
         assert!(log.entries.len() > turns);
         log.entries.iter().map(String::len).sum::<usize>()
     };
-    let (short, long) = (log_of(1).await, log_of(30).await);
+    let short = log_of(1).await;
+    let long = log_of(30).await;
     assert!(short < 250_000 && long < short + 50_000, "{short} and {long} bytes");
 }
 

@@ -161,13 +161,16 @@ fn script() -> ScriptedModel {
 type End = (Result<(String, bool), AgentError>, String, Vec<GuardAction>, u32);
 
 async fn run(point: Point, kind: Kind, streaming: bool, slow: bool) -> (End, Conversation, ScriptedModel) {
-    let (paid, model) = (Arc::<AtomicU32>::default(), script());
+    let paid = Arc::<AtomicU32>::default();
+    let model = script();
     let builder = if slow { Agent::builder(Hesitant(model.clone())) } else { Agent::builder(model.clone()) };
     let builder =
         builder.name("root").tools(pay(&paid)).streaming(streaming).guardrail(guardrail(point, kind));
     let agent = builder.build().unwrap();
     let mut conversation = Conversation::new("1");
-    let (mut text, mut actions, mut ended) = (String::new(), Vec::new(), None);
+    let mut text = String::new();
+    let mut actions = Vec::new();
+    let mut ended = None;
     let mut events = agent.run_stream_in(&mut conversation, "secret input", RunOptions::new());
     while let Some(event) = events.next().await {
         match event {
@@ -281,10 +284,12 @@ fn patient(delay: u64, checked: &Arc<AtomicU32>) -> Guardrail {
 #[tokio::test(start_paused = true)]
 async fn a_check_beside_the_model_costs_no_time_and_holds_calls_back() {
     for (delay, beside, expected) in [(50, true, 50), (50, false, 52), (1, true, 4)] {
-        let (checked, paid) = (Arc::<AtomicU32>::default(), Arc::<AtomicU32>::default());
+        let checked = Arc::<AtomicU32>::default();
+        let paid = Arc::<AtomicU32>::default();
         let guard = patient(delay, &checked);
         let guard = if beside { guard.beside_model() } else { guard };
-        let (at_call, known) = (checked.clone(), Arc::<AtomicU32>::default());
+        let at_call = checked.clone();
+        let known = Arc::<AtomicU32>::default();
         let seen = known.clone();
         let order = Guardrail::new("order", move |_: &ToolCall, _: &GuardContext| {
             seen.store(at_call.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -466,7 +471,8 @@ async fn a_typed_answer_is_checked_after_it_was_read() {
                 assert_eq!(output.text, r#"{"name": "secret red"}"#);
                 verdict.clone()
             });
-            let (text, valid) = ("red", r#"{"name": "secret red"}"#);
+            let text = "red";
+            let valid = r#"{"name": "secret red"}"#;
             let (model, tools) = if beside_tools {
                 (
                     ScriptedModel::new().call("final_answer", "{}").then().call("final_answer", valid),
@@ -477,7 +483,8 @@ async fn a_typed_answer_is_checked_after_it_was_read() {
             };
             let agent = Agent::builder(model).tools(tools).guardrail(guard).build().unwrap();
             let mut conversation = Conversation::new("1");
-            let (options, form) = (RunOptions::new(), StructuredOptions::new());
+            let options = RunOptions::new();
+            let form = StructuredOptions::new();
             let ended = agent.run_as_with::<Colour>(&mut conversation, "Which?", options, form).await;
             assert_sendable(&conversation);
             let history = serde_json::to_string(&conversation).unwrap();
@@ -502,7 +509,8 @@ async fn text_is_not_held_back_on_request() {
         let guard = guardrail(Point::Output, Kind::Block);
         let model = ScriptedModel::new().text("secret answer");
         let agent = Agent::builder(model).guardrail(guard).hold_text(hold).build().unwrap();
-        let (mut events, mut text) = (agent.run_stream("go"), String::new());
+        let mut events = agent.run_stream("go");
+        let mut text = String::new();
         while let Some(event) = events.next().await {
             if let RunEvent::Text { text: piece, .. } = event.unwrap() {
                 text.push_str(&piece);

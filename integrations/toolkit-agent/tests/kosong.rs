@@ -109,7 +109,8 @@ async fn ours(parts: &[Value]) -> Result<Value, AgentError> {
     let model = WireModel::new(ApiFormat::OpenAiChat, "m", transport);
     let agent = Agent::builder(model).tools(tools).retry(ModelRetry::never()).build().unwrap();
     let mut stream = agent.run_stream("go");
-    let (mut announced, mut messages) = (Vec::new(), Messages::default());
+    let mut announced = Vec::new();
+    let mut messages = Messages::default();
     while let Some(event) = stream.next().await {
         match event? {
             RunEvent::Tool { event, .. } if format!("{:?}", event.kind) == "Called" => {

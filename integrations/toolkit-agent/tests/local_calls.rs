@@ -176,7 +176,8 @@ async fn ask(model: &impl ChatModel, question: &Question) -> Outcome {
     }
     for (words, rounds) in WORDS.into_iter().zip(&mut outcome.rounds) {
         let mut messages = vec![user.clone()];
-        let (mut answer, mut results) = (first.clone(), results.clone());
+        let mut answer = first.clone();
+        let mut results = results.clone();
         let mut accepted: Vec<ToolCall> = Vec::new();
         for round in 0..ROUNDS {
             for (call, result) in answer.calls.iter().zip(&mut results) {
@@ -323,7 +324,9 @@ async fn each_stage_is_counted() {
         calls.iter().fold(ScriptedModel::new(), add)
     };
     let ask = async |calls: &[(&str, &str)]| ask(&script(calls), &task()).await;
-    let (both, accepted, none) = ((true, true), (true, false), (false, false));
+    let both = (true, true);
+    let accepted = (true, false);
+    let none = (false, false);
 
     let right = ("geo_area", r#"{"base": 10}"#);
     let outcome = ask(&[right]).await;

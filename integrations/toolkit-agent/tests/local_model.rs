@@ -238,7 +238,10 @@ async fn thirty_questions_in_a_small_window() {
             .build()
             .unwrap();
         let mut conversation = Conversation::new("1");
-        let (mut compactions, mut failed, mut right, mut errors) = (0, 0, 0, Vec::new());
+        let mut compactions = 0;
+        let mut failed = 0;
+        let mut right = 0;
+        let mut errors = Vec::new();
         for number in 1..=30_i64 {
             let note = "Please take your time and think about all entries of the list. ".repeat(6);
             let question =

@@ -177,7 +177,8 @@ async fn an_agent_whose_call_fails_before_it_continues_tells_what_it_has_done() 
 
 #[tokio::test]
 async fn a_call_that_could_not_be_saved_was_not_run() {
-    let (store, paid) = (MemoryStore::new(), Arc::default());
+    let store = MemoryStore::new();
+    let paid = Arc::default();
     let deleting = store.clone();
     let model = ScriptedModel::new().fallback(move |_: &ModelRequest| {
         // The next save is refused.

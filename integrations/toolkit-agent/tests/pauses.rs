@@ -106,7 +106,8 @@ fn case() -> impl Strategy<Value = Case> {
 
 /// Creates a slow guardrail that decides as told. It notes the texts that it lets pass.
 fn guardrail(decisions: &[Decision], passed: &Arc<Mutex<Vec<String>>>) -> Guardrail {
-    let (decisions, passed) = (decisions.to_vec(), passed.clone());
+    let decisions = decisions.to_vec();
+    let passed = passed.clone();
     let count = Mutex::new(0);
     Guardrail::new_async("judge", move |output: AgentOutput, _: GuardContext| {
         let decision = {
@@ -205,8 +206,10 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
         Some(sessions) => sessions.open("ada", "1").await.unwrap(),
         None => Conversation::new("1"),
     };
-    let (mut said, mut is_whole) = (Said::default(), true);
-    let (mut paused, mut requests) = (BTreeSet::new(), 0);
+    let mut said = Said::default();
+    let mut is_whole = true;
+    let mut paused = BTreeSet::new();
+    let mut requests = 0;
     for (index, step) in case.steps.iter().enumerate() {
         let is_new = !step.resumes || index == 0;
         if is_new {

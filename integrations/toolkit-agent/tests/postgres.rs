@@ -66,7 +66,8 @@ async fn one_of_many_concurrent_appends_to_a_version_wins() {
         for _ in 0..8 {
             stores.push(open(&config).await);
         }
-        let (mut version, mut expected) = (0, Vec::new());
+        let mut version = 0;
+        let mut expected = Vec::new();
         for round in 0..10 {
             let mut writers = JoinSet::new();
             for (number, store) in stores.iter().cloned().enumerate() {
@@ -97,7 +98,8 @@ async fn one_of_many_concurrent_appends_to_a_version_wins() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_conversation_has_no_entries_of_concurrent_appends() {
     let Some(schema) = Schema::new().await else { return };
-    let (one, other) = (open(&schema.config()).await, open(&schema.config()).await);
+    let one = open(&schema.config()).await;
+    let other = open(&schema.config()).await;
     for _ in 0..50 {
         let version = one.append("ada", "1", 0, "[1]").await.unwrap();
         let (appended, deleted) =

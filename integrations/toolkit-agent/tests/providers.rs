@@ -95,7 +95,8 @@ async fn secrets_that_a_server_repeats_are_not_in_errors() {
     let body = json!({"message": words}).to_string();
     for case in cases() {
         for (status, media_type) in [("400 Bad Request", "application/json"), ("200 OK", "text/html")] {
-            let (head, body) = (format!("content-type: {media_type}\r\n"), body.clone());
+            let head = format!("content-type: {media_type}\r\n");
+            let body = body.clone();
             let server = Server::start(vec![Arc::new(move |_| respond(status, &head, &body))]).await;
             let Err(error) = (case.model)(&server.url).stream(request()).await else {
                 panic!("{}", case.name)

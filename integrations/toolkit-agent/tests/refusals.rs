@@ -52,7 +52,8 @@ async fn begin(format: ApiFormat, events: Value) -> Result<ModelStream, ModelErr
 
 /// Streams an answer. The pieces of its text must be the text.
 async fn stream(format: ApiFormat, events: Value) -> Result<toolkit_agent::ModelResponse, ModelError> {
-    let (mut deltas, mut text) = (begin(format, events).await?, String::new());
+    let mut deltas = begin(format, events).await?;
+    let mut text = String::new();
     loop {
         match deltas.next().await.unwrap()? {
             ModelDelta::Text(piece) => text.push_str(&piece),

@@ -483,7 +483,8 @@ async fn a_request_is_repeated_after_a_timeout_unless_it_runs_in_the_background(
     let limits = || Limits::default().with_model_timeout(Duration::from_secs(60));
     for format in ApiFormat::ALL {
         for (background, streaming) in (0..4).map(|case| (case & 1 == 1, case & 2 == 2)) {
-            let (asked, other) = (Silent::default(), Silent::default());
+            let asked = Silent::default();
+            let other = Silent::default();
             let model = WireModel::new(format, "m", asked.clone());
             // However a model is wrapped, and whatever would be asked after it.
             let fallback = Fallback::new(WireModel::new(OpenAiResponses, "m", other));
@@ -580,7 +581,8 @@ async fn a_withheld_answer_ends_the_use_of_a_conversation_kept_by_the_provider()
         let model = WireModel::new(OpenAiResponses, "m", server.clone());
         let options = ModelOptions::new().with_server_state(state.clone());
         let agent = Agent::builder(model).options(options).streaming(false).guardrail(guard);
-        let (agent, mut conversation) = (agent.build().unwrap(), Conversation::default());
+        let agent = agent.build().unwrap();
+        let mut conversation = Conversation::default();
         for input in ["one", "two", "three", "four"] {
             agent.run_in(&mut conversation, input).await.unwrap();
             let saved = serde_json::to_string(&conversation).unwrap();

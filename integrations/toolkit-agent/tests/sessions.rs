@@ -148,7 +148,8 @@ async fn a_save_writes_only_the_changes() {
         agent(ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).text(answer)).build().unwrap()
     };
     for number in 0..20 {
-        let (user, answer) = (format!("question {number}"), format!("answer {number}"));
+        let user = format!("question {number}");
+        let answer = format!("answer {number}");
         sessions.run(&agent(&answer), "ada", "1", user).await.unwrap();
     }
     let size = async || {
@@ -171,7 +172,8 @@ async fn a_save_writes_only_the_changes() {
 #[tokio::test]
 async fn two_runs_in_one_conversation_do_not_overwrite_each_other() {
     let store = MemoryStore::new();
-    let (one, other) = (Sessions::new(store.clone()), Sessions::new(store));
+    let one = Sessions::new(store.clone());
+    let other = Sessions::new(store);
     one.run(&remembers("a", "1"), "ada", "1", "first").await.unwrap();
     let mut stale = other.open("ada", "1").await.unwrap();
     one.run(&remembers("b", "2"), "ada", "1", "second").await.unwrap();
@@ -219,9 +221,10 @@ async fn user_and_app_state_is_shared_and_saved() {
 #[tokio::test]
 async fn programs_with_a_common_store_keep_each_others_changes() {
     let store = MemoryStore::new();
-    let (one, other) = (Sessions::new(store.clone()), Sessions::new(store));
-    let (mut in_one, mut in_other) =
-        (one.open("ada", "1").await.unwrap(), other.open("ada", "2").await.unwrap());
+    let one = Sessions::new(store.clone());
+    let other = Sessions::new(store);
+    let mut in_one = one.open("ada", "1").await.unwrap();
+    let mut in_other = other.open("ada", "2").await.unwrap();
     in_one.session().apply(&[("user:a".to_owned(), Some(1.into()))].into());
     in_other.session().apply(&[("user:b".to_owned(), Some(2.into()))].into());
     one.save(&mut in_one).await.unwrap();
@@ -235,13 +238,18 @@ async fn programs_with_a_common_store_keep_each_others_changes() {
 #[tokio::test(start_paused = true)]
 async fn a_run_resumes_after_a_crash_within_a_turn() {
     for streaming in [true, false] {
-        let (store, crashed) = (MemoryStore::new(), MemoryStore::new());
+        let store = MemoryStore::new();
+        let crashed = MemoryStore::new();
         let found = Arc::new(Mutex::new(None));
         let mut tools = tools();
         let look = {
-            let (store, crashed, found) = (store.clone(), crashed.clone(), found.clone());
+            let store = store.clone();
+            let crashed = crashed.clone();
+            let found = found.clone();
             move |_: crate::support::Nothing, _: ToolContext| {
-                let (store, crashed, found) = (store.clone(), crashed.clone(), found.clone());
+                let store = store.clone();
+                let crashed = crashed.clone();
+                let found = found.clone();
                 async move {
                     sleep(Duration::from_millis(50)).await;
                     // The state after a crash at this point.

@@ -95,7 +95,8 @@ proptest! {
 
 async fn check(steps: &[Step]) -> Result<(), TestCaseError> {
     let store = MemoryStore::new();
-    let (sessions, agent) = (Sessions::new(store.clone()), talkative());
+    let sessions = Sessions::new(store.clone());
+    let agent = talkative();
     let mut conversation = sessions.open("ada", "1").await.unwrap();
     sessions.save(&mut conversation).await.unwrap();
     let deep = |levels| (0..levels).fold(serde_json::Value::Null, |inner, _| vec![inner].into());

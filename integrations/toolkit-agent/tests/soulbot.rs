@@ -112,7 +112,8 @@ fn agent(row: &Value) -> Agent {
     let mut registry = ToolRegistry::new();
     let mut timeout = None;
     for (given, actions) in results(row) {
-        let (name, response) = (legal(given["name"].as_str().unwrap()), &given["response"]);
+        let name = legal(given["name"].as_str().unwrap());
+        let response = &given["response"];
         let error = response["error"].as_str().unwrap_or_default();
         timeout = timeout.or(seconds(error));
         let is_there =
@@ -232,7 +233,8 @@ fn bus_event(event: &RunEvent) -> Option<[String; 2]> {
 
 fn bus(row: &Value) -> Vec<[String; 2]> {
     let events = row["bus"].as_array().unwrap().iter().map(|event| {
-        let (kind, data) = (event[0].as_str().unwrap(), &event[1]);
+        let kind = event[0].as_str().unwrap();
+        let data = &event[1];
         let subject = ["agent", "tool", "to"].iter().find_map(|key| data[*key].as_str()).unwrap_or_default();
         [kind.to_owned(), legal(subject)]
     });
@@ -258,7 +260,8 @@ async fn the_loop_agrees_with_the_reference() {
         let mut conversation = toolkit_agent::Conversation::new("1");
         let options = RunOptions::new().with_limits(limits);
         let mut stream = agent(row).run_stream_in(&mut conversation, "go", options);
-        let (mut observed, mut ended) = (Vec::new(), None);
+        let mut observed = Vec::new();
+        let mut ended = None;
         while let Some(event) = stream.next().await {
             match event {
                 Ok(event) => observed.extend(bus_event(&event)),

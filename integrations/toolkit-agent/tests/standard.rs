@@ -70,7 +70,8 @@ fn encode(
 /// Every combination of options is tried: a request has only standard fields, and each option is sent or reported.
 #[test]
 fn requests_have_only_standard_fields_and_report_everything_else() {
-    let (all, tools) = (options(), tools());
+    let all = options();
+    let tools = tools();
     for chosen in 0..1_u32 << all.len() {
         let chosen: Vec<_> = all
             .iter()

@@ -187,7 +187,8 @@ impl Case {
     fn agent(&self, seen: &Arc<Seen>) -> Agent {
         let calls = self.calls.iter().enumerate().map(|(position, made)| call(position, *made));
         let model = ScriptedModel::new().response(ModelResponse::calls(calls)).text("done");
-        let (stop, noted) = (self.stop, seen.clone());
+        let stop = self.stop;
+        let noted = seen.clone();
         let is_at = |position: usize, call: &ToolCall| call.id.as_str() == position.to_string();
         let mut builder = Agent::builder(model.clone()).name("worker").streaming(self.streaming);
         if self.streaming {

@@ -46,7 +46,7 @@ const PLACES: [Place; 8] = [
 /// Creates a value of arrays (`false`) and objects (`true`), the innermost first.
 fn nested(levels: &[bool]) -> Value {
     levels.iter().fold("[[{{\\\"".into(), |inner, is_object| {
-        if is_object {
+        if *is_object {
             Map::from_iter([("]}\"".to_owned(), inner)]).into()
         } else {
             vec![inner, "[{".into()].into()

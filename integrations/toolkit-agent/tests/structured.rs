@@ -173,7 +173,8 @@ async fn native_output_can_be_forced_or_disabled() {
     for (mode, native) in [(AnswerMode::Native, true), (AnswerMode::Text, false), (AnswerMode::Tool, false)] {
         let model = ScriptedModel::new().text("no").text(SOUP);
         let agent = Agent::builder(model.clone()).build().unwrap();
-        let (options, form) = (RunOptions::new(), StructuredOptions::new().with_mode(mode));
+        let options = RunOptions::new();
+        let form = StructuredOptions::new().with_mode(mode);
         agent.run_as_with::<Recipe>(&mut Conversation::new("1"), "Cook.", options, form).await.unwrap();
         assert!(model.requests().iter().all(|request| request.options.output.is_some() == native));
     }

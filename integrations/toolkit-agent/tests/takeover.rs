@@ -22,7 +22,8 @@ fn counted(name: &str, calls: &[&str], below: Option<&Agent>, asked: &Arc<Atomic
     };
     let mut tools = ToolRegistry::from_tools([ClosureTool::new("wait", "Waits.", wait).unwrap()]).unwrap();
     below.into_iter().for_each(|agent| tools.register(agent.to_tool().unwrap()).unwrap());
-    let (asked, calls) = (asked.clone(), calls.iter().map(|call| (*call).to_owned()).collect::<Vec<_>>());
+    let asked = asked.clone();
+    let calls = calls.iter().map(|call| (*call).to_owned()).collect::<Vec<_>>();
     let model = ScriptedModel::new().fallback(move |request: &ModelRequest| {
         asked.fetch_add(1, Ordering::Relaxed);
         Ok(match request.messages.last() {
@@ -59,7 +60,8 @@ async fn log(store: &MemoryStore) -> Vec<String> {
 
 /// Returns a copy of the store, as it is now.
 async fn copied(store: &MemoryStore) -> MemoryStore {
-    let (copy, mut version) = (MemoryStore::new(), 0);
+    let copy = MemoryStore::new();
+    let mut version = 0;
     for entry in log(store).await {
         version = copy.append("ada", "1", version, &entry).await.unwrap();
     }
@@ -70,7 +72,8 @@ async fn copied(store: &MemoryStore) -> MemoryStore {
 async fn of_two_processes_that_resume_one_is_refused_before_it_asks_a_model() {
     for kind in 0..4 {
         for crash in 1.. {
-            let (store, asked) = (MemoryStore::new(), Arc::default());
+            let store = MemoryStore::new();
+            let asked = Arc::default();
             let agent = team(kind, &asked);
             let run = async { Sessions::new(store.clone()).run(&agent, "ada", "1", "go").await };
             let ended = timeout(Duration::from_millis(crash), run).await;
@@ -82,7 +85,8 @@ async fn of_two_processes_that_resume_one_is_refused_before_it_asks_a_model() {
             requests();
             let alone = copied(&store).await;
             resume(&alone).await.unwrap();
-            let (expected, before) = (requests(), log(&store).await);
+            let expected = requests();
+            let before = log(&store).await;
             let is_finished = log(&alone).await == before;
             assert!(is_finished || ended.is_err());
             let both = tokio::join!(resume(&store), resume(&store));
@@ -145,7 +149,8 @@ async fn pending(store: &MemoryStore) -> Vec<PendingCall> {
 #[tokio::test(start_paused = true)]
 async fn decisions_wait_for_the_end_of_a_run() {
     for (is_nested, is_crash) in [(false, false), (false, true), (true, false), (true, true)] {
-        let (store, agent) = (MemoryStore::new(), slow(is_nested));
+        let store = MemoryStore::new();
+        let agent = slow(is_nested);
         let decide = async || {
             let decisions =
                 pending(&store).await.iter().fold(Decisions::new(), |all, call| all.approve(&call.id));

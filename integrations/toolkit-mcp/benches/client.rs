@@ -113,7 +113,8 @@ async fn drive(name: &str, calls: u64) {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let (read, write) = (server.stdout.take().unwrap(), server.stdin.take().unwrap());
+    let read = server.stdout.take().unwrap();
+    let write = server.stdin.take().unwrap();
     let client = Client::open(name, read, write).await;
     for number in 0..calls {
         client.call(number).await;

@@ -36,11 +36,13 @@ async fn instructions() {
     let mut stdio = Kind::BOTH.map(|kind| (kind.name(), 0));
     let mut http = stdio;
     for (index, kind) in Kind::BOTH.into_iter().enumerate() {
-        let (mut over_stdio, mut over_http) = ([0; 2], [0; 2]);
+        let mut over_stdio = [0; 2];
+        let mut over_http = [0; 2];
         for (round, calls) in CALLS.into_iter().enumerate() {
             let mut command = counted(&["serve-stdio", kind.name()]);
             let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-            let (read, write) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+            let read = child.stdout.take().unwrap();
+            let write = child.stdin.take().unwrap();
             let mut client = LineClient::new(read, write, None).open().await;
             for _ in 0..calls {
                 client.call().await;

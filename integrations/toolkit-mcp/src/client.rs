@@ -140,7 +140,8 @@ impl McpClient {
         });
         let session = inner.open().await.map_err(|error| error.of_server(inner.name()))?;
         inner.set_link(Link::Up(session.clone()));
-        let (client, supervised) = (Arc::downgrade(&inner), inner.supervised.clone().drop_guard());
+        let client = Arc::downgrade(&inner);
+        let supervised = inner.supervised.clone().drop_guard();
         tokio::spawn(async move {
             let _supervised = supervised;
             supervise(client, session).await;

@@ -74,7 +74,8 @@ mod tests {
         #[test]
         fn reports_are_read_in_order_and_the_newest_is_never_lost(steps in prop::collection::vec(any::<bool>(), 0..600)) {
             let reports = Reports::default();
-            let (mut added, mut read) = (0_usize, Vec::new());
+            let mut added = 0_usize;
+            let mut read = Vec::new();
             for is_added in steps {
                 if is_added {
                     added += 1;

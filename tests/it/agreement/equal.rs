@@ -216,7 +216,9 @@ fn escaped(text: &str) -> String {
 #[track_caller]
 fn check(tools: Vec<Arc<dyn Tool>>) {
     let runtime = Builder::new_current_thread().build().expect("a runtime");
-    let (mut found, mut equal, mut different) = (Vec::new(), 0, 0);
+    let mut found = Vec::new();
+    let mut equal = 0;
+    let mut different = 0;
     for (seed, tool) in (0_u64..).zip(&tools) {
         let schema = &tool.definition().parameters;
         // The values of a hash set have no order.

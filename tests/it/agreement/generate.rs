@@ -134,7 +134,8 @@ impl Writer {
                 Type::new(format!("({})", items.concat()), Kind::Other, false)
             }
             11 => {
-                let (item, count) = (self.ty(depth), self.random.one(&[1, 2, 3]));
+                let item = self.ty(depth);
+                let count = self.random.one(&[1, 2, 3]);
                 Type::new(format!("[{}; {count}]", item.text), Kind::Other, false)
             }
             12 => {
@@ -349,7 +350,8 @@ impl Writer {
             let count = 1 + self.random.below(4);
             let params: Vec<String> = (0..count)
                 .map(|index| {
-                    let (name, ty) = (format!("p{index}"), self.ty(3));
+                    let name = format!("p{index}");
+                    let ty = self.ty(3);
                     format!("{}{name}: {}", self.param(&ty, &name), ty.text)
                 })
                 .collect();

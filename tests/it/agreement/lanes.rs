@@ -48,7 +48,8 @@ impl<'a> Lanes<'a> {
         let most: Arc<AtomicUsize> = Arc::default();
         let (running, most_running): (Arc<AtomicUsize>, _) = (Arc::default(), most.clone());
         let middleware = move |_: ToolRequest, _: Next| {
-            let (running, most) = (running.clone(), most_running.clone());
+            let running = running.clone();
+            let most = most_running.clone();
             async move {
                 most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 for _ in 0..4 {
@@ -99,7 +100,9 @@ enum Shows {
 #[track_caller]
 fn check<T: Tool + 'static>(tools: impl IntoIterator<Item = T>, shows: Shows, with: Change<T>) {
     let runtime = Builder::new_current_thread().build().expect("a runtime");
-    let (mut found, mut equal, mut different) = (Vec::new(), 0, 0);
+    let mut found = Vec::new();
+    let mut equal = 0;
+    let mut different = 0;
     for (seed, tool) in (0_u64..).zip(tools) {
         let names = tool.definition().parameters.get("properties").and_then(Value::as_object);
         for lane in names.into_iter().flat_map(Map::keys) {

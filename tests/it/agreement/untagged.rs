@@ -122,7 +122,8 @@ pub(super) const ALIASED: [&str; 11] =
 pub(super) fn write(random: &mut Random, out: &mut String) -> std::fmt::Result {
     *out += COMMON;
     for index in 0..ENUMS {
-        let (mut variants, mut limits) = (String::new(), String::new());
+        let mut variants = String::new();
+        let mut limits = String::new();
         for variant in 0..2 + random.below(2) {
             let (fields, holds) = fields(random)?;
             writeln!(variants, "V{variant} {{ {fields} }},")?;
@@ -140,7 +141,8 @@ pub(super) fn write(random: &mut Random, out: &mut String) -> std::fmt::Result {
 
 /// Returns the fields of a variant, and an expression that is true if their values keep to their limits.
 fn fields(random: &mut Random) -> Result<(String, String), std::fmt::Error> {
-    let (mut fields, mut holds) = (String::new(), "true".to_owned());
+    let mut fields = String::new();
+    let mut holds = "true".to_owned();
     for name in ["a", "b", "c"] {
         let (of, may_have_limit) = random.one(&TYPES);
         let is_absent = random.once_in(4);

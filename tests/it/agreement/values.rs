@@ -107,7 +107,8 @@ impl<'a> Values<'a> {
 
     fn integer(&mut self, schema: &Value) -> Value {
         let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_i64);
-        let (least, most) = (bound("minimum"), bound("maximum"));
+        let least = bound("minimum");
+        let most = bound("maximum");
         if (least, most) == (Some(0), None) && self.random.once_in(4) {
             return u64::MAX.into();
         }

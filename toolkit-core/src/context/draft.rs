@@ -116,7 +116,8 @@ impl SessionHandle<'_> {
 
     /// Sets the value of a key in the session.
     pub fn set(&self, key: impl Into<String>, value: impl Into<Value>) {
-        let (key, value) = (key.into(), value.into());
+        let key = key.into();
+        let value = value.into();
         self.0.draft.write(|actions| {
             actions.state_delta.insert(key, Some(value));
         });

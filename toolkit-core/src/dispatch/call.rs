@@ -59,7 +59,8 @@ impl Preparation<'_> {
             Some(run) if self.decided.is_none() => decided(run, &id, &name, arguments.as_str()),
             _ => self.decided.take(),
         };
-        let (mut called_as, mut call_reason) = (None, None);
+        let mut called_as = None;
+        let mut call_reason = None;
         let target = guarded(|| {
             let found = registry.resolve(&name, arguments.as_str())?;
             let definition = found.tool.definition();
@@ -126,7 +127,8 @@ impl Preparation<'_> {
         call_reason: Option<&str>,
     ) -> CallGuard {
         let batch = *self.batch();
-        let (bus, run) = (&self.settings.bus, self.run.map(|run| &**run));
+        let bus = &self.settings.bus;
+        let run = self.run.map(|run| &**run);
         let call = EventCall {
             batch,
             position,
@@ -239,7 +241,8 @@ impl PreparedCall {
             let ended = match &mut self.work {
                 Err(error) => Ended::without_run(error.clone()),
                 Ok(Work { tool_name, max_result_size, run }) => {
-                    let (id, token) = (Some(self.id.clone()), self.cancellation.clone());
+                    let id = Some(self.id.clone());
+                    let token = self.cancellation.clone();
                     let context = ToolContext::of_call(tool_name.clone(), id, token, state, rare);
                     let (outcome, duration) = match run {
                         Run::Direct { tool, limit, arguments } => {
@@ -335,7 +338,8 @@ impl Plan {
             if middleware.is_empty() {
                 return execution.run(arguments, context).await;
             }
-            let (tool, context) = (execution.tool.clone(), context.clone());
+            let tool = execution.tool.clone();
+            let context = context.clone();
             let request = ToolRequest::new(tool, arguments.clone(), context, position, batch.clone());
             Next::new(middleware, execution.clone()).run(request).await
         };

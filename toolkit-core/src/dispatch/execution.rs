@@ -86,7 +86,9 @@ impl Execution {
         let Ok(runtime) = Handle::try_current() else {
             return Err(ToolError::failed("a blocking tool needs a tokio runtime"));
         };
-        let (tool, arguments, timeout) = (self.tool.clone(), arguments.to_owned(), self.timeout);
+        let tool = self.tool.clone();
+        let arguments = arguments.to_owned();
+        let timeout = self.timeout;
         let abandoned = context.cancellation_token().child_token();
         let inner = context.clone().with_cancellation(abandoned.clone());
         // The attempt must not begin on the thread: when the thread starts, a later attempt may have begun.

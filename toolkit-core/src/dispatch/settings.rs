@@ -93,7 +93,8 @@ impl Settings {
         context: &'a ToolContext,
         outcome: Outcome,
     ) -> Started<'a> {
-        let (name, id) = (context.tool_name().as_str(), context.call_id());
+        let name = context.tool_name().as_str();
+        let id = context.call_id();
         let truncate = async move {
             match outcome {
                 Ok(output) => Ok(self.truncation.shorten(limit, name, id, output, context.cancelled()).await),

@@ -104,7 +104,8 @@ pub(crate) struct CallGuard(EventEmitter);
 impl CallGuard {
     /// Creates the guard and emits the call's first event.
     pub(crate) fn new(bus: Arc<EventBus>, call: EventCall) -> Self {
-        let (call, queued_at) = (Arc::new(call), Instant::now());
+        let call = Arc::new(call);
+        let queued_at = Instant::now();
         let emitter = EventEmitter(Arc::new(Inner { bus, call, queued_at, progress: Mutex::default() }));
         emitter.emit(ToolEventKind::Called);
         Self(emitter)

@@ -266,7 +266,8 @@ impl Permissions {
     /// Returns the approval decided before the call if there is one, or else the answer of the handler. Emits
     /// events about the request and the decision.
     async fn approval(&self, asked: ApprovalRequest) -> Approval {
-        let (context, asked_at) = (asked.request.context().clone(), Instant::now());
+        let context = asked.request.context().clone();
+        let asked_at = Instant::now();
         if let Some(emitter) = context.emitter() {
             emitter.emit(ToolEventKind::ApprovalRequested { reason: asked.reason.as_str().into() });
         }

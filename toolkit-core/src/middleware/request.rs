@@ -36,7 +36,9 @@ pub(crate) struct CallArguments {
 
 impl CallArguments {
     pub(crate) fn new(tool: Arc<dyn Tool>, text: RawArguments) -> Arc<Self> {
-        let (normal, value, canonical) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let normal = OnceLock::new();
+        let value = OnceLock::new();
+        let canonical = OnceLock::new();
         Arc::new(Self { tool, text, normal, value, canonical })
     }
 

@@ -74,7 +74,8 @@ impl ToolRegistry {
             None => tool,
         };
         for Entry { tool, original, .. } in entries {
-            let (tool, original) = (bound(tool), original.map(bound));
+            let tool = bound(tool);
+            let original = original.map(bound);
             let name = tool.definition().name.clone();
             match (collision, self.tools.contains_key(name.as_str())) {
                 (Collision::Keep, true) => {}

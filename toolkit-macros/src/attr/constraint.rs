@@ -99,7 +99,8 @@ impl Constraints {
             diag.error(quote!(#start #limits #end), "`range` contains no number; widen it");
         }
         self.assert("is_number", key);
-        let (start, end) = (start.as_deref().map(wide), end.as_deref().map(wide));
+        let start = start.as_deref().map(wide);
+        let end = end.as_deref().map(wide);
         if let Some(start) = start {
             self.call(quote!(minimum(#start)));
         }
@@ -127,7 +128,8 @@ impl Constraints {
             }
             count
         };
-        let (min, max) = (bound(min), bound(max));
+        let min = bound(min);
+        let max = bound(max);
         if min.zip(max).is_some_and(|(min, max)| min > max) {
             diag.error(length, "`length` allows no value; widen it");
         }

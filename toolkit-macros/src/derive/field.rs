@@ -56,7 +56,8 @@ pub(super) fn mirror_field(
             let make = format_ident!("__default_{}", helpers.len());
             let (impl_generics, _, where_clause) = owner.generics.split_for_impl();
             let arguments = type_arguments(owner.generics);
-            let (path, value) = (quote!(#make #arguments).to_string(), default.expr(ty));
+            let path = quote!(#make #arguments).to_string();
+            let value = default.expr(ty);
             helpers.push(quote!(fn #make #impl_generics() -> #ty #where_clause { #value }));
             field.attrs.push(parse_quote!(#[serde(default = #path)]));
         }
@@ -143,7 +144,8 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<(
     if arguments.iter().any(|(name, _)| DECISIVE.iter().any(|decisive| name.is_ident(decisive))) {
         return None;
     }
-    let (ty, this) = (&field.ty, owner.this);
+    let ty = &field.ty;
+    let this = owner.this;
     let of_type = quote!(<#ty as ::core::default::Default>::default());
     let mut generics = owner.generics.clone();
     let mut with_default = |ty: &dyn ToTokens| {
@@ -166,7 +168,8 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<(
             default_of_type(key.span(), &of_type)
         }
         (None, Some((_, Some(path)))) => {
-            let (span, path) = (path.span(), only_string(&path)?.parse::<TokenStream>().ok()?);
+            let span = path.span();
+            let path = only_string(&path)?.parse::<TokenStream>().ok()?;
             quote_spanned!(span=> __toolkit::default_value(#path()).to_value())
         }
         (None, None) => {

@@ -47,7 +47,8 @@ pub(super) fn closure(model: &Model<'_>) -> TokenStream {
 
 /// Generates code that gets the receiver of a method from the call. `Toolset::tools` stores the receiver in the tool.
 fn receiver(model: &Model<'_>) -> Option<TokenStream> {
-    let (owner, receiver) = (model.draft.owner?.ty, model.draft.sig.receiver()?);
+    let owner = model.draft.owner?.ty;
+    let receiver = model.draft.sig.receiver()?;
     let method = format_ident!("{}", if is_arc(receiver) { "shared_receiver" } else { "receiver" });
     Some(quote! {
         let __toolkit::Some(__receiver) = __call.#method::<#owner>() else {
@@ -89,7 +90,8 @@ fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
 /// each exit of the function.
 fn decode(model: &Model<'_>) -> TokenStream {
     if let Some(param) = model.struct_args() {
-        let (value, ty) = (value_ident(0, param), param.ty);
+        let value = value_ident(0, param);
+        let ty = param.ty;
         let decode = quote_spanned!(param.span=> __call.decode_struct::<#ty>());
         return quote! {
             let #value = match #decode {
@@ -104,7 +106,8 @@ fn decode(model: &Model<'_>) -> TokenStream {
         quote_spanned!(param.span=> __toolkit::None::<#ty>)
     });
     let fill = params().map(|(index, param)| {
-        let (slots, index) = (hidden("__slots", param), Literal::usize_unsuffixed(index));
+        let slots = hidden("__slots", param);
+        let index = Literal::usize_unsuffixed(index);
         // With the parentheses, the expression has the same span as the schema. The compiler then reports only one
         // error for both.
         quote_spanned!(param.span=> &mut (#slots.#index))
@@ -117,7 +120,8 @@ fn decode(model: &Model<'_>) -> TokenStream {
         }
     });
     let defaults = params().filter(|(_, param)| param.attr.default.is_some()).map(|(index, param)| {
-        let (value, make) = (value_ident(index, param), default_path(model, index));
+        let value = value_ident(index, param);
+        let make = default_path(model, index);
         quote!(let #value = #value.unwrap_or_else(#make);)
     });
     // If the check of one type fails, the compiler forgets all types. It is told the types of checked and of
@@ -125,7 +129,8 @@ fn decode(model: &Model<'_>) -> TokenStream {
     let has_check = params().any(|(_, param)| param.is_checked);
     let is_told = |param: &ParamModel<'_>| param.is_checked || has_check && param.pass != PassMode::Owned;
     let known = params().filter(|(_, param)| is_told(param)).map(|(index, param)| {
-        let (value, ty) = (value_ident(index, param), param.ty);
+        let value = value_ident(index, param);
+        let ty = param.ty;
         quote!(let #value: #ty = #value;)
     });
     let all = Ident::new("__slots", Span::mixed_site());

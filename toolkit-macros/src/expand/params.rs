@@ -16,7 +16,8 @@ pub(super) fn helper_items(model: &Model<'_>) -> TokenStream {
     let generics = model.draft.generics().cloned().unwrap_or_default();
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let defaults = model.params.iter().enumerate().filter_map(|(index, param)| {
-        let (ident, ty) = (default_ident(index), param.ty);
+        let ident = default_ident(index);
+        let ty = param.ty;
         let value = param.attr.default.as_ref()?.expr(ty);
         Some(quote!(fn #ident #impl_generics() -> #ty #where_clause { #value }))
     });
@@ -88,7 +89,8 @@ fn extras(model: &Model<'_>, index: usize, param: &ParamModel<'_>) -> TokenStrea
     });
     let calls = &attr.constraints.calls;
     let constrain = (!calls.is_empty()).then(|| quote!(|__constraints| { #calls }));
-    let (default, constrain) = (option(default), option(constrain));
+    let default = option(default);
+    let constrain = option(constrain);
     quote! {
         __toolkit::Some(&__toolkit::ParamExtras {
             aliases: &[#(#aliases),*],

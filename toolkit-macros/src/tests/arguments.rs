@@ -49,7 +49,8 @@ fn param_arguments() -> Vec<TokenStream> {
 
 /// Checks that an argument changes the output of a macro. A compile error in the output also counts.
 fn assert_effect(place: &str, argument: &TokenStream, expand: impl Fn(Option<&TokenStream>) -> TokenStream) {
-    let (with, without) = (expand(Some(argument)).to_string(), expand(None).to_string());
+    let with = expand(Some(argument)).to_string();
+    let without = expand(None).to_string();
     assert!(!without.contains("compile_error"), "{place}: {without}");
     // If the argument is refused, the compile error makes the outputs differ.
     assert_ne!(with, without, "`{argument}` does nothing on {place}");

@@ -141,7 +141,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
                 let tag = json!({"enum": allowed});
                 self.at_member(name, |this| match value.get(name) {
                     Some(given) => {
-                        let (schema, text) = (Cow::Owned(tag), given.text);
+                        let schema = Cow::Owned(tag);
+                        let text = given.text;
                         let message = Message::Mismatch { schema, keyword: "enum", text };
                         this.add_found(ViolationKind::WrongType, message, true);
                     }

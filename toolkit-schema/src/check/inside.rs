@@ -62,7 +62,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     }
 
     fn inspect_required(&mut self, schema: &'a Value, members: &[(Cow<'v, str>, Json<'v>)]) {
-        let (required, dependent) = (schema.get("required"), schema.get("dependentRequired"));
+        let required = schema.get("required");
+        let dependent = schema.get("dependentRequired");
         if required.is_none() && dependent.is_none() {
             return;
         }

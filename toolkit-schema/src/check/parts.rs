@@ -72,7 +72,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
 
     /// Returns whether a schema, or a branch of it, takes any value.
     fn has_any_branch(&self, schema: &'a Value) -> bool {
-        let (mut seen, mut open) = (Vec::new(), vec![schema]);
+        let mut seen = Vec::new();
+        let mut open = vec![schema];
         while let Some(schema) = open.pop() {
             let Some(own) = resolve(self.root, schema) else { continue };
             match own {

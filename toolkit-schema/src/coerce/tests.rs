@@ -50,7 +50,8 @@ fn null_is_removed_from_optional_members_that_are_never_null() {
 fn near_misses_at_every_depth_are_coerced_within_the_budget() {
     let of = |name: &str, value: Value| json!({"type": "object", "required": [name], "additionalProperties": false, "properties": {name: value}});
     let tagged = |tag: &str, name: &str, value: Value| json!({"type": "object", "required": ["op", name], "properties": {"op": {"const": tag}, name: value}});
-    let (itself, integer) = (json!({"$ref": "#"}), json!({"type": "integer"}));
+    let itself = json!({"$ref": "#"});
+    let integer = json!({"type": "integer"});
     let by_member = json!({"anyOf": [
         {"type": "object", "properties": {"c": itself, "v": {"type": "integer"}}, "required": ["c"]},
         {"type": "object", "properties": {"c": itself, "v": {"type": "boolean"}}, "required": ["v"]},

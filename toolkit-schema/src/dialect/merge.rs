@@ -70,7 +70,8 @@ pub(super) fn merge<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> N
 }
 
 fn push_aside<'a>(node: &mut Node<'a>, aside: Node<'a>) {
-    let (mut list, path) = (node.schemas("allOf").to_vec(), aside.path.clone());
+    let mut list = node.schemas("allOf").to_vec();
+    let path = aside.path.clone();
     list.push(Rc::new(aside));
     node.set("allOf", &path, Held::Schemas(list));
 }
@@ -83,7 +84,8 @@ pub(super) fn merge_open<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize)
     if !clash(OBJECT, one, other) {
         return (merge(one, other, left), false);
     }
-    let (mut first, mut second) = (one.clone(), other.clone());
+    let mut first = one.clone();
+    let mut second = other.clone();
     let mut rest = Vec::new();
     for node in [&mut first, &mut second] {
         rest.extend(REST.iter().filter_map(|keyword| node.take(keyword)));
@@ -212,7 +214,8 @@ fn merge_values(keyword: &str, one: &Value, other: &Value) -> Option<Value> {
 
 /// Returns the types that both values of the keyword `type` allow. An `integer` is also a `number`.
 fn common_types<'a>(one: &'a Value, other: &'a Value) -> Vec<&'a str> {
-    let (one, other) = (types(Some(one)), types(Some(other)));
+    let one = types(Some(one));
+    let other = types(Some(other));
     let own = one.clone().filter(|name| other.clone().any(|wide| includes(wide, name)));
     let mut common: Vec<&str> = own.collect();
     let others: Vec<&str> = other.filter(|name| one.clone().any(|wide| includes(wide, name))).collect();

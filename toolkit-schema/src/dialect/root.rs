@@ -14,7 +14,8 @@ const MERGED: usize = 10_000;
 
 /// Converts the root schema to a single object schema.
 pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
-    let (tree, left) = (writer.tree, std::mem::replace(&mut writer.left, MERGED));
+    let tree = writer.tree;
+    let left = std::mem::replace(&mut writer.left, MERGED);
     let mut node = Root { writer, active: Vec::new() }.flatten(&tree.root, 0);
     writer.left = left;
     let path = node.path.clone();

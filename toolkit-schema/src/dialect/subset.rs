@@ -77,7 +77,8 @@ impl<'a> Subset<'_, '_, 'a> {
             Held::Value(value) => Some(value.into_owned()),
             _ => None,
         };
-        let (title, description) = (take_value("title"), take_value("description"));
+        let title = take_value("title");
+        let description = take_value("description");
         let is_nullable = take_value("nullable") == Some(Value::Bool(true));
         let mut default = node.take("default");
         if !self.rules.default

@@ -211,9 +211,9 @@ impl<'a> Subset<'_, '_, 'a> {
             draft.notes.extend(of_value("required", &json!(unknown)));
             let reason = "it names no property; stated in the description";
             if self.rules.closed {
-                self.writer.losses.narrow(&node.path, "required", reason)
+                self.writer.losses.narrow(&node.path, "required", reason);
             } else {
-                self.writer.losses.widen(&node.path, "required", reason)
+                self.writer.losses.widen(&node.path, "required", reason);
             }
         }
         if self.rules.all_required {

@@ -85,7 +85,7 @@ impl<'a> Comparison<'a> {
         let targets = (resolved(self.old, old), resolved(self.new, new));
         let (Some(old), Some(new)) = targets else {
             return if old != new {
-                self.add(Unknown, "the reference changed")
+                self.add(Unknown, "the reference changed");
             };
         };
         if !self.seen.insert((ptr::from_ref(old), ptr::from_ref(new))) {
@@ -96,7 +96,7 @@ impl<'a> Comparison<'a> {
         }
         let (Value::Object(before), Value::Object(after)) = (old, new) else {
             return if old != new {
-                self.add(Unknown, change("schema", Some(old), Some(new)))
+                self.add(Unknown, change("schema", Some(old), Some(new)));
             };
         };
         let [was, is] = [before, after].map(|keywords| types(keywords.get("type")).collect::<BTreeSet<_>>());
@@ -117,8 +117,10 @@ impl<'a> Comparison<'a> {
         let named = |keywords: &'a Map<String, Value>| keywords.get("properties").and_then(Value::as_object);
         let required =
             |keywords: &'a Map<String, Value>| names(keywords.get("required")).collect::<BTreeSet<_>>();
-        let (was_required, is_required) = (required(old), required(new));
-        let (before, after) = (named(old), named(new));
+        let was_required = required(old);
+        let is_required = required(new);
+        let before = named(old);
+        let after = named(new);
         for (name, property) in before.into_iter().flatten() {
             let now = after.and_then(|after| after.get(name));
             self.at(&["properties", name], |this| match now {
@@ -183,7 +185,8 @@ impl<'a> Comparison<'a> {
             Value::Object(members) => {
                 let reference = members.get("$ref").and_then(Value::as_str);
                 let is_same = reference.is_none_or(|reference| {
-                    let (old, new) = (resolve(self.old, value), resolve(self.new, value));
+                    let old = resolve(self.old, value);
+                    let new = resolve(self.new, value);
                     !seen.insert(reference)
                         || old == new && old.is_none_or(|target| self.refers_to_same(target, seen))
                 });

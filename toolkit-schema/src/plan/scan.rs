@@ -234,7 +234,8 @@ impl<'a> Scanner<'a> {
         if !self.begins_object(first)? {
             return (object.required == 0).then_some(());
         }
-        let (mut seen, mut guess) = (0_u64, 0);
+        let mut seen = 0_u64;
+        let mut guess = 0;
         loop {
             let named = object.fields.get(guess).filter(|field| self.accepts_key(&field.key));
             let (index, field) = match named {

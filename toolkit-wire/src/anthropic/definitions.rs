@@ -26,7 +26,8 @@ impl DefinitionCodec for Anthropic {
         let is_caller = |caller: &String| caller == "direct" || caller.starts_with("code_execution_");
         let example = |_: &Value| "the API takes objects only, so the example is left out".to_owned();
         let caller = |caller: &String| format!("the API knows no caller `{caller}`, so it is left out");
-        let (mut examples, callers) = (metadata.input_examples.clone(), &metadata.allowed_callers);
+        let mut examples = metadata.input_examples.clone();
+        let callers = &metadata.allowed_callers;
         if let Some(names) = draft.parameter_names() {
             examples.iter_mut().filter_map(Value::as_object_mut).for_each(|it| respell_members(it, &names));
         }

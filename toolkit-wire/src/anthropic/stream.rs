@@ -94,7 +94,8 @@ impl PartCodec for Anthropic {
     /// Arguments become an object, as in a response that was not streamed. Incomplete arguments stay a
     /// string. Blank pieces become an empty object, unless the start of the block contained the arguments.
     fn seal(&self, block: &mut Part, _is_complete: bool) {
-        let (field, written) = (block.growing, std::mem::take(&mut block.text));
+        let field = block.growing;
+        let written = std::mem::take(&mut block.text);
         block.has_pieces = !written.trim().is_empty();
         match field {
             "input" if block.has_pieces => match serde_json::from_str(&written) {

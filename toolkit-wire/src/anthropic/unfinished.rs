@@ -86,7 +86,8 @@ fn remove_last_thinking(history: &mut [Value]) {
 fn lost(history: &[Value], has_container: bool) -> HashMap<String, &'static str> {
     let said =
         || history.iter().filter(|message| is_of_model(message)).flat_map(|said| list(said, "content"));
-    let (mut called, mut finished) = (HashSet::new(), HashSet::new());
+    let mut called = HashSet::new();
+    let mut finished = HashSet::new();
     for block in said() {
         if is_hosted(block, "tool_use") {
             called.insert(text(block, "id"));

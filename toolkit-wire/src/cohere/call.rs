@@ -16,7 +16,8 @@ pub(super) fn is_call(value: &Value) -> bool {
 /// response was cut off at this call.
 pub(super) fn read(json: &Value, is_cut: bool) -> WireCall<'_> {
     let function = json.get("function").unwrap_or(&Value::Null);
-    let (name, arguments) = (text(function, "name"), function.get("arguments"));
+    let name = text(function, "name");
+    let arguments = function.get("arguments");
     WireCall { is_cut, ..WireCall::new(json, json.get("id"), name, arguments, extras) }
 }
 

@@ -75,7 +75,8 @@ pub(super) fn hosted(part: &Value) -> Option<HostedPart> {
     }
     let tool = |json: &Value| output(json, "toolType").and_then(|kind| Some(kind.as_str()?.to_lowercase()));
     if let Some(json) = get(fields, "toolCall") {
-        let (name, args) = (tool(json).unwrap_or_default(), output(json, "args"));
+        let name = tool(json).unwrap_or_default();
+        let args = output(json, "args");
         return Some(HostedPart::Call(HostedCall::of(json, "toolCall", &name, args.as_ref())));
     }
     let json = get(fields, "toolResponse")?;

@@ -72,7 +72,8 @@ impl RepairCodec for GeminiInteractions {
 /// turn.
 fn pair(history: &[Value]) -> HashMap<usize, Option<usize>> {
     let mut pairing = Pairing::default();
-    let (mut calls, mut pairs) = (Vec::new(), HashMap::new());
+    let mut calls = Vec::new();
+    let mut pairs = HashMap::new();
     for (index, step) in history.iter().enumerate() {
         if is_call(step) {
             pairing.call(by_id(call::read(step, false).id));

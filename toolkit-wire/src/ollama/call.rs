@@ -17,7 +17,8 @@ pub(super) fn is_call(value: &Value) -> bool {
 pub(super) fn read(json: &Value) -> WireCall<'_> {
     let function = json.get("function").unwrap_or(&Value::Null);
     let index = function.get("index").and_then(Value::as_u64);
-    let (name, arguments) = (text(function, "name"), function.get("arguments"));
+    let name = text(function, "name");
+    let arguments = function.get("arguments");
     WireCall {
         index: index.and_then(|index| usize::try_from(index).ok()),
         ..WireCall::new(json, json.get("id"), name, arguments, extras)

@@ -68,7 +68,8 @@ fn tool_choices_round_trip() {
 #[test]
 fn custom_tools_are_named_as_custom_in_the_tool_choice() {
     for format in BOTH {
-        let (add, read) = (tool(format, "function", "add"), tool(format, "custom", "fs_read"));
+        let add = tool(format, "function", "add");
+        let read = tool(format, "custom", "fs_read");
         let both = vec!["add".to_owned(), "fs.read".to_owned()];
         let allowed = allowed(format, "auto", json!([add, read]));
         for (choice, wire) in [
@@ -112,8 +113,10 @@ fn responses_accept_the_nested_form_of_chat_completions() {
 
 #[test]
 fn errors_state_the_path() {
-    let (kind, mode) = ("`function`, `custom` or `allowed_tools`", "`auto` or `required`");
-    let (name, list) = ("the name of a tool", "a list of tools");
+    let kind = "`function`, `custom` or `allowed_tools`";
+    let mode = "`auto` or `required`";
+    let name = "the name of a tool";
+    let list = "a list of tools";
     for (format, inside, name_field, foreign) in
         [(OpenAiChat, ".allowed_tools", ".function.name", "mcp"), (OpenAiResponses, "", ".name", "tool")]
     {

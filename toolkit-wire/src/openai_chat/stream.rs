@@ -54,7 +54,8 @@ impl StreamCodec for OpenAiChat {
 
     fn finish(&self, stream: &mut Assembly) -> Value {
         let mut response = std::mem::take(&mut stream.body);
-        let (is_over, is_broken) = (stream.is_over, stream.is_broken);
+        let is_over = stream.is_over;
+        let is_broken = stream.is_broken;
         let choices = stream.messages.iter_mut().map(|(index, message)| {
             let reason = message.around.get("finish_reason").and_then(Value::as_str);
             let is_cut = reason.map_or(!is_over, |reason| FinishReason::parse(reason).may_be_cut());
@@ -157,7 +158,8 @@ fn push_message(
 /// may be incomplete.
 fn close(message: &mut StreamedMessage, is_cut: bool, all: bool) {
     let parts = &mut message.parts;
-    let (last, count) = ([parts.current, parts.last()], parts.len());
+    let last = [parts.current, parts.last()];
+    let count = parts.len();
     // Some servers send the older `function_call` together with `tool_calls` for the same call.
     let legacy = call::legacy(&message.fields).cloned();
     message.fields.shift_remove("function_call");

@@ -146,9 +146,9 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     known.push_str(&text);
     parts[number].has_pieces |= is_whole && kind == CUSTOM;
     if is_other {
-        parts.stop_arguments(number)
+        parts.stop_arguments(number);
     } else {
-        parts.say_arguments(number, false)
+        parts.say_arguments(number, false);
     }
     if is_new {
         item::say(parts, place.block, &text);

@@ -81,7 +81,8 @@ impl Assembly {
     /// Returns a copy with the complete parts that earlier copies lack, up to the last complete call.
     pub(super) fn take_complete(&mut self) -> Self {
         let messages = self.messages.iter_mut().map(|(index, message)| {
-            let (around, fields) = (message.around.clone(), message.fields.clone());
+            let around = message.around.clone();
+            let fields = message.fields.clone();
             (*index, StreamedMessage { around, fields, parts: message.parts.take_complete() })
         });
         Self { messages: messages.collect(), body: self.body.clone(), ..*self }

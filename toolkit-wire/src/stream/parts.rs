@@ -302,9 +302,9 @@ impl Parts {
             return;
         }
         if self.codec.part_call(&self[number].json).is_some_and(|call| call.is_custom) {
-            self[number].set("status", "incomplete")
+            self[number].set("status", "incomplete");
         } else {
-            self.set_arguments(number, "{")
+            self.set_arguments(number, "{");
         }
     }
 

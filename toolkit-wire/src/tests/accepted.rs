@@ -28,12 +28,13 @@ fn ids(format: ApiFormat, history: &[Value]) -> (Vec<String>, Vec<String>) {
         ApiFormat::Anthropic => ("id", "tool_use_id"),
         _ => ("toolUseId", "toolUseId"),
     };
-    let (mut calls, mut results) = (Vec::new(), Vec::new());
+    let mut calls = Vec::new();
+    let mut results = Vec::new();
     for message in history {
         if message["role"] == "assistant" {
-            values(message, call, &mut calls)
+            values(message, call, &mut calls);
         } else {
-            values(message, result, &mut results)
+            values(message, result, &mut results);
         }
     }
     (calls, results)
@@ -242,7 +243,8 @@ fn token_counts_outside_the_usual_field_are_read() {
 /// Text files that the API cannot take as they are must be shown, or reported.
 #[test]
 fn every_text_file_is_shown_to_claude_or_reported() {
-    let (format, names) = (ApiFormat::Anthropic, WireNames::default());
+    let format = ApiFormat::Anthropic;
+    let names = WireNames::default();
     let base64 = |data: &str| {
         Content::from(Media {
             data: toolkit_core::output::MediaData::Base64(data.to_owned()),

@@ -11,7 +11,8 @@ const COMPLETE: &str = r#"{"x":1}"#;
 fn bodies(object: &Value, text: &str) -> [(ApiFormat, Value, Vec<Value>); ApiFormat::ALL.len() - 1] {
     let x = json!({"x": 1});
     let nested = |at: u8, id: &str, name: &str, arguments: &str| json!({"index": at, "id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
-    let (first, last) = (nested(0, "a", "f", COMPLETE), nested(1, "b", "g", text));
+    let first = nested(0, "a", "f", COMPLETE);
+    let last = nested(1, "b", "g", text);
     let item = |id: &str, name: &str, arguments: &str, status: &str| {
         json!({"type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": name,
             "arguments": arguments, "status": status})

@@ -187,7 +187,8 @@ fn check(format: ApiFormat, answer: &Answer, cuts: &[usize], is_parsed: bool) ->
         events.iter_mut().for_each(parse_pieces);
     }
     let mut stream = format.accumulator().with_argument_events();
-    let (mut brought, mut taken) = (Vec::new(), Vec::new());
+    let mut brought = Vec::new();
+    let mut taken = Vec::new();
     let pushed: Result<(), WireError> = events.iter().try_for_each(|event| {
         brought.extend(stream.push(event)?);
         taken.extend(native_parts(format, &stream.take_native()));

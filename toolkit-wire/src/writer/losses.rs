@@ -109,7 +109,8 @@ impl HistoryWriter<'_> {
         let format = api.parse::<ApiFormat>().ok();
         let Some((format, received)) = format.zip(extras.get(RECEIVED)) else { return Vec::new() };
         let plain = result.clone().with_extras(ProviderExtras::default());
-        let (mut written, mut fields) = (BTreeSet::new(), BTreeSet::new());
+        let mut written = BTreeSet::new();
+        let mut fields = BTreeSet::new();
         field_names(&format.encode_results(&[plain]).into(), &mut written);
         field_names(received, &mut fields);
         let is_known = |name: &str| FIELDS.contains(&name) || MARKS.contains(&name);

@@ -135,7 +135,8 @@ impl Screen {
     }
 
     fn tool(&mut self, event: &ToolEvent) {
-        let (id, tool) = (&event.call.call_id, event.call.tool.as_str());
+        let id = &event.call.call_id;
+        let tool = event.call.tool.as_str();
         match &event.kind {
             ToolEventKind::Called => {
                 let arguments = event.call.arguments.as_deref().unwrap_or_default().to_owned();

@@ -152,7 +152,8 @@ struct Proxy {
 
 impl Proxy {
     fn new(found: Intercept) -> Result<Self, ModelError> {
-        let (uri, authorization) = (found.uri().clone(), found.basic_auth().cloned());
+        let uri = found.uri().clone();
+        let authorization = found.basic_auth().cloned();
         if !is_plain(&uri) {
             let text = format!(
                 "the proxy of the environment has the scheme `{}`; only `http` is supported",
@@ -213,7 +214,8 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, to: Uri) -> Self::Future {
-        let (limit, connected) = (self.limit, self.clone().connect(to));
+        let limit = self.limit;
+        let connected = self.clone().connect(to);
         Box::pin(async move {
             timeout(limit, connected).await.unwrap_or_else(|_| {
                 let text = format!("no answer within {} s", limit.as_secs_f64());

@@ -141,7 +141,8 @@ impl Http {
             Err(_) => return Err(fault::timed_out("has not answered", patience)),
         };
         let (head, body) = response.into_parts();
-        let (status, headers) = (head.status, head.headers);
+        let status = head.status;
+        let headers = head.headers;
         let deadline = if status.is_success() { deadline } else { deadline.min(after(TIME_OF_FAILURES)) };
         let mut body = BoundedBody {
             body,

@@ -92,7 +92,8 @@ pub(super) fn sign(
     let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
     let lines: String = headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
 
-    let (method, query) = (request.method(), url.query().unwrap_or_default());
+    let method = request.method();
+    let query = url.query().unwrap_or_default();
     // The path is escaped once more than in the URL.
     let path = segment(url.path(), "/");
     let canonical =
@@ -128,7 +129,8 @@ fn hex(bytes: &[u8]) -> String {
 /// Returns a time in UTC in the form `20260102T030405Z`.
 fn timestamp(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let days = seconds / 86_400;
+    let rest = seconds % 86_400;
     let (year, month, day) = date(days);
     format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", rest / 3_600, rest / 60 % 60, rest % 60)
 }
@@ -137,7 +139,8 @@ fn timestamp(time: SystemTime) -> String {
 fn date(days: u64) -> (u64, u64, u64) {
     // Years are counted from March, so the leap day is the last day of a year. An era has 400 years.
     let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
+    let era = days / 146_097;
+    let day = days % 146_097;
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
     let day_of_year = day - (365 * year + year / 4 - year / 100);
     let from_march = (5 * day_of_year + 2) / 153;

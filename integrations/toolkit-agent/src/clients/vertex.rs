@@ -55,7 +55,8 @@ impl Vertex {
     /// authentication.
     #[must_use]
     pub fn new(project: impl Into<String>, location: impl Into<String>) -> Self {
-        let (project, location) = (project.into(), location.into());
+        let project = project.into();
+        let location = location.into();
         let host = match location.as_str() {
             "global" => "aiplatform.googleapis.com".to_owned(),
             // Locations that span several regions.
@@ -121,7 +122,8 @@ impl Vertex {
         if path.starts_with("projects/") {
             return self.settings.url(&format!("/{version}/{path}"));
         }
-        let (project, location) = (segment(&self.project, ":"), segment(&self.location, ""));
+        let project = segment(&self.project, ":");
+        let location = segment(&self.location, "");
         self.settings.url(&format!("/{version}/projects/{project}/locations/{location}/{path}"))
     }
 }

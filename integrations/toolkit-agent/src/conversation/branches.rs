@@ -144,7 +144,8 @@ impl Conversation {
 
     /// Abandons the unfinished work in the copy for the parallel agent at `index`. The messages of the copy stay.
     pub(crate) fn give_up_branch(&mut self, index: usize) {
-        let (base, key) = (self.messages.len(), self.branch_key(index));
+        let base = self.messages.len();
+        let key = self.branch_key(index);
         if let Some(branch) = self.children.get_mut(&key) {
             branch.give_up_work(base);
             branch.progress = None;

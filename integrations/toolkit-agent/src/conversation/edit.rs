@@ -77,7 +77,8 @@ impl Conversation {
         if self.replaced.is_empty() {
             return;
         }
-        let (base, replaced) = (self.base, &self.replaced);
+        let base = self.base;
+        let replaced = &self.replaced;
         for message in self.messages.iter_mut().take(base) {
             *message = resolved(message, replaced).clone();
         }

@@ -80,7 +80,8 @@ pub(crate) fn with_account(error: &ToolError, called: Conversation) -> ToolError
 /// Returns a line for each call that an agent called as a tool has made.
 fn account(mut called: Conversation) -> String {
     called.give_up_work(0);
-    let (mut lines, mut calls) = (String::new(), &[][..]);
+    let mut lines = String::new();
+    let mut calls = &[][..];
     for message in called.messages() {
         match message {
             Message::Assistant(said) => calls = &said.calls,

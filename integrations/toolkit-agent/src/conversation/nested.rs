@@ -30,7 +30,8 @@ impl Conversation {
     /// Begins a run that repeats the latest run with feedback as its `input`. The original question counts as
     /// unanswered.
     pub(crate) fn begin_attempt(&mut self, input: UserMessage) {
-        let (question, invalid) = (self.progress.as_ref().map(Progress::first), self.invalid_answers());
+        let question = self.progress.as_ref().map(Progress::first);
+        let invalid = self.invalid_answers();
         self.begin_run(input);
         if let Some(progress) = &mut self.progress {
             progress.question = question;
@@ -89,10 +90,12 @@ impl Conversation {
     /// Otherwise, returns the tokens, the cost and the numbers of calls so far.
     pub(crate) fn continue_run(&mut self) -> ControlFlow<RunOutput, Spent> {
         self.entered.clear();
-        let (finished, begin) = (self.finished(), self.messages.len());
+        let finished = self.finished();
+        let begin = self.messages.len();
         let progress = self.progress.get_or_insert_with(|| Progress { begin, ..Progress::default() });
         if let Some(output) = finished {
-            let (spent, begin) = (progress.spent, progress.first());
+            let spent = progress.spent;
+            let begin = progress.first();
             return ControlFlow::Break(output.in_run(spent, self.messages_since(begin)));
         }
         if progress.output.is_some() {
@@ -148,7 +151,8 @@ impl Conversation {
         progress.frames.clear();
         progress.end = Some(end);
         progress.output = Some(output.clone());
-        let (spent, begin) = (progress.spent, progress.first());
+        let spent = progress.spent;
+        let begin = progress.first();
         output.in_run(spent, self.messages_since(begin))
     }
 

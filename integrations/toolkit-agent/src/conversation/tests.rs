@@ -172,7 +172,8 @@ proptest! {
     /// The changes of all saves together give the conversation, wherever in a turn they were saved.
     #[test]
     fn the_changes_of_all_saves_give_the_conversation(steps in prop::collection::vec(step(), 1..40)) {
-        let (mut conversation, mut logged) = (Conversation::new("1"), Conversation::new("1"));
+        let mut conversation = Conversation::new("1");
+        let mut logged = Conversation::new("1");
         let mut position = Position::default();
         for step in steps {
             change(&mut conversation, &step);

@@ -58,7 +58,8 @@ impl Views {
         });
         let view = &mut self.rewritten[index];
         if view.start != start || view.compacted != *compacted {
-            let (agent, compacted) = (agent.to_owned(), compacted.clone());
+            let agent = agent.to_owned();
+            let compacted = compacted.clone();
             *view = View { agent, start, compacted, ..View::default() };
         }
         view
@@ -82,9 +83,9 @@ impl Views {
         self.counts.take_if(|counts| counts.messages > index);
         let (searched, latest) = &mut self.input;
         if latest.is_some_and(|latest| latest >= index) {
-            self.input = (0, None)
+            self.input = (0, None);
         } else {
-            *searched = (*searched).min(index)
+            *searched = (*searched).min(index);
         }
     }
 }

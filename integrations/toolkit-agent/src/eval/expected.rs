@@ -220,7 +220,8 @@ mod tests {
         /// either of these also match in `Subset`.
         #[test]
         fn stricter_comparisons_imply_weaker_ones(expected in "[abA]{0,4}", actual in "[ab]{0,4}") {
-            let (expected, actual) = (calls(&expected), calls(&actual));
+            let expected = calls(&expected);
+            let actual = calls(&actual);
             let fits = |how| compare_calls(how, &expected, &actual).is_ok();
             prop_assert!(!fits(CallMatch::Sequence) || fits(CallMatch::Set) && fits(CallMatch::Subsequence));
             prop_assert!(!fits(CallMatch::Set) && !fits(CallMatch::Subsequence) || fits(CallMatch::Subset));

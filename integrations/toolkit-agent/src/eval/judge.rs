@@ -100,7 +100,8 @@ impl Scorer for Judge {
             .instructions(INSTRUCTIONS)
             .options(self.options.clone())
             .build()?;
-        let (run, structured) = (RunOptions::default(), StructuredOptions::default());
+        let run = RunOptions::default();
+        let structured = StructuredOptions::default();
         let mut conversation = Conversation::default();
         let judged = agent.run_as_with(&mut conversation, question.to_string(), run, structured).await;
         let (Decision { reason, passed }, output) = judged?;

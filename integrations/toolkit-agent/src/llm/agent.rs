@@ -228,9 +228,9 @@ impl LlmAgent {
             if let Some(invalid) = invalid {
                 if response.message.calls.iter().any(|call| answer.is_in(call)) {
                     if transfer_to_agent.is_some() {
-                        guards.withhold_beside_transfer(conversation, &mut held)
+                        guards.withhold_beside_transfer(conversation, &mut held);
                     } else {
-                        guards.withhold(conversation, &mut held, is_added)
+                        guards.withhold(conversation, &mut held, is_added);
                     }
                 }
                 let repeated = answer.repeat(&invalid);
@@ -322,7 +322,8 @@ impl LlmAgent {
             if calls.is_billed(&error) {
                 run.0.budget.take_model_call()?;
             }
-            let (agent, error) = (|| name.clone(), error.to_string());
+            let agent = || name.clone();
+            let error = error.to_string();
             run.emit(|| RunEvent::ModelRetried {
                 agent: agent(),
                 error,

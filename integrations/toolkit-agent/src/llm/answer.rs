@@ -47,7 +47,8 @@ impl AnswerTools {
     /// tool has.
     fn new(agent: Arc<ToolRegistry>, format: &AnswerFormat) -> Result<Self, BuildError> {
         let mut all = (*agent).clone();
-        let (mut name, mut number) = (TOOL.to_owned(), 1_u32);
+        let mut name = TOOL.to_owned();
+        let mut number = 1_u32;
         loop {
             // Registering is the only way to find out whether a disabled tool has the name.
             match all.register(AnswerTool::new(&name, format)?) {

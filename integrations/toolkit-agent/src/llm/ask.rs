@@ -121,7 +121,9 @@ impl LlmAgent {
         response: &mut ModelResponse,
         calls: &mut TurnCalls<'_>,
     ) -> Result<(), AgentError> {
-        let (run, usage, paused) = (calls.run, response.usage, response.finish.is_paused());
+        let run = calls.run;
+        let usage = response.usage;
+        let paused = response.finish.is_paused();
         let mut message = take(&mut response.message);
         response.message.text.clone_from(&message.text);
         // The turn already has the name of the agent, so the string is reused.
@@ -163,7 +165,8 @@ impl LlmAgent {
         reported: &mut Unreported,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, .. }) = (calls.run, &self.settings);
-        let (provider, conversation) = (model.provider(), calls.conversation.id());
+        let provider = model.provider();
+        let conversation = calls.conversation.id();
         let call = ModelCall { agent: name, provider, model: model.name(), conversation };
         calls.has_begun = false;
         // No span contains what guardrails may still block.

@@ -93,7 +93,8 @@ impl<'a> TurnCalls<'a> {
         if self.hold_pieces {
             // A check may have changed the response, so the pieces are replaced with those of the new response.
             self.held.clear();
-            let (agent, within) = (|| self.agent.to_owned(), || run.within());
+            let agent = || self.agent.to_owned();
+            let within = || run.within();
             let said = |text: &String| (!text.is_empty()).then(|| text.clone());
             if let Some(text) = said(&message.reasoning) {
                 self.held.push(RunEvent::Reasoning { agent: agent(), text, within: within() });
@@ -207,7 +208,8 @@ impl<'a> TurnCalls<'a> {
         let message = before.message();
         if self.is_held(message) {
             // The earlier run has not emitted it, because the answer was not checked.
-            let (run, message) = (self.run, Box::new(message.clone()));
+            let run = self.run;
+            let message = Box::new(message.clone());
             self.held.push(RunEvent::Message { message, within: run.within() });
         }
         self.caller.called.begin_calls(self.conversation);

@@ -34,7 +34,8 @@ impl Guards {
         model: &mut ModelCallbacks,
     ) -> (Self, [Option<Callbacks>; 2]) {
         let mut guards = Self::default();
-        let (mut calls, mut outputs) = (Vec::new(), Vec::new());
+        let mut calls = Vec::new();
+        let mut outputs = Vec::new();
         for guardrail in guardrails {
             let name = guardrail.name.clone();
             match guardrail.check.clone() {
@@ -43,7 +44,8 @@ impl Guards {
                 Check::Call(check) => calls.push((name, check)),
                 Check::ToolOutput(check) => outputs.push((name, check)),
                 Check::Request(check) => model.before.push(Box::new(move |request, scope| {
-                    let (checks, situation) = (vec![(name.clone(), check.clone())], scope.situation());
+                    let checks = vec![(name.clone(), check.clone())];
+                    let situation = scope.situation();
                     Box::pin(async move {
                         Ok(match situation.judge(checks, request).await? {
                             Checked::Passed(request) | Checked::Replaced(request) => {
@@ -56,7 +58,8 @@ impl Guards {
                 Check::Response(check) => {
                     guards.checks_responses = true;
                     model.after.push(Box::new(move |response, scope| {
-                        let (checks, situation) = (vec![(name.clone(), check.clone())], scope.situation());
+                        let checks = vec![(name.clone(), check.clone())];
+                        let situation = scope.situation();
                         let usage = response.usage;
                         Box::pin(async move {
                             Ok(match situation.judge(checks, response).await? {
@@ -191,7 +194,8 @@ impl Guards {
             conversation.set_step(Step::Unchecked { escalate, is_repair });
             conversation.hide_answer()
         });
-        let (situation, begin) = (scope.situation(), conversation.begin_of_answer(is_added));
+        let situation = scope.situation();
+        let begin = conversation.begin_of_answer(is_added);
         let text = conversation.paused_text(begin) + &output.text;
         let whole = AgentOutput { text, ..output.clone() };
         let checked = scope.run.until_stopped(situation.judge(self.outputs.clone(), whole)).await;
@@ -224,7 +228,7 @@ impl Guards {
             Checked::Blocked(text) => (text, blocked_finish()),
         };
         if is_added {
-            conversation.replace_answer(&text)
+            conversation.replace_answer(&text);
         } else {
             let agent = agent.clone();
             conversation

@@ -29,7 +29,8 @@ impl Held {
         for message in messages {
             let Message::Assistant(said) = message else { continue };
             if has_text_events && !said.text.is_empty() {
-                let (agent, text) = (said.agent.clone(), said.text.clone());
+                let agent = said.agent.clone();
+                let text = said.text.clone();
                 self.paused.push(RunEvent::Text { agent, text, within: run.within() });
             }
             self.paused.push(RunEvent::Message { message: Box::new(said.clone()), within: run.within() });

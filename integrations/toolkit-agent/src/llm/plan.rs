@@ -227,7 +227,8 @@ impl<'a> State<'a> {
         let tokens = |index: &usize| (*index, view.tokens(*index));
         let inputs: Vec<(usize, u64)> = self.planner.kept.iter().map(tokens).collect();
         let note = self.note_tokens();
-        let (mut removed, mut best) = (0, None::<(u64, usize, u64, u64)>);
+        let mut removed = 0;
+        let mut best = None::<(u64, usize, u64, u64)>;
         for index in self.first + 1..=end {
             removed += self.cost(index - 1).of(index - 1, &self.compacted);
             if !is_boundary(self.planner.view.messages, index) {

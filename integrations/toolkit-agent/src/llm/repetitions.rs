@@ -33,7 +33,8 @@ struct Latest {
 
 impl Repetitions {
     pub(super) fn new(limits: &Limits) -> Self {
-        let (max_failures, max_calls) = (limits.max_repeated_failures, limits.max_repeated_calls);
+        let max_failures = limits.max_repeated_failures;
+        let max_calls = limits.max_repeated_calls;
         Self { max_failures, max_calls, failures: HashMap::new(), latest: None }
     }
 

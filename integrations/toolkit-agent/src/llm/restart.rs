@@ -37,7 +37,8 @@ impl Restart {
         // be invalid now.
         let is_invalid = |(position, call)| answer.is_invalid(call) && !turn.has_succeeded(position);
         let invalid = calls.iter().enumerate().position(is_invalid).unwrap_or(calls.len());
-        let (keys, prefix) = (conversation.keys_of_turn(), run.0.prefix.as_deref().unwrap_or_default());
+        let keys = conversation.keys_of_turn();
+        let prefix = run.0.prefix.as_deref().unwrap_or_default();
         for position in turn.unanswered() {
             let Some((call, key)) = calls.get(position).zip(keys.get(position)) else { continue };
             let id = format!("{prefix}{key}");

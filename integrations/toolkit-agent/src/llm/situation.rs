@@ -29,7 +29,8 @@ pub(super) struct GuardScope<'a> {
 impl GuardScope<'_> {
     /// Returns the situation for a guardrail that is asked.
     pub(super) fn situation(self) -> Situation {
-        let (agent, session) = (self.agent.to_owned(), self.session.clone());
+        let agent = self.agent.to_owned();
+        let session = self.session.clone();
         let invocation_id = self.run.invocation_id().to_owned();
         Situation {
             run: self.run.clone(),
@@ -39,7 +40,8 @@ impl GuardScope<'_> {
 
     /// Emits the text of an answer in place of another value, and the last message if it contains this answer.
     pub(super) fn emit_answer(self, conversation: &Conversation, text: &str) {
-        let (run, agent) = (self.run, || self.agent.to_owned());
+        let run = self.run;
+        let agent = || self.agent.to_owned();
         run.emit(|| RunEvent::Text { agent: agent(), text: text.to_owned(), within: run.within() });
         if let Some(Message::Assistant(message)) = conversation.messages().last() {
             run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
@@ -59,7 +61,8 @@ impl Situation {
     pub(super) fn of_call(agent: &str, request: &ToolRequest, call: ToolCall) -> Option<Self> {
         let run = request.context().extension::<Caller>()?.run.clone();
         let session = request.context().run().and_then(|run| run.session()).cloned().unwrap_or_default();
-        let (agent, invocation_id) = (agent.to_owned(), run.invocation_id().to_owned());
+        let agent = agent.to_owned();
+        let invocation_id = run.invocation_id().to_owned();
         Some(Self { run, context: GuardContext { agent, session, invocation_id, call: Some(call) } })
     }
 

@@ -17,7 +17,8 @@ pub(super) fn put_first(started: &[ToolCall], calls: &mut Vec<ToolCall>) -> bool
     for call in started.iter().skip(in_order) {
         missing.entry((&call.id, &call.name)).or_default().update(|count| count + 1);
     }
-    let (count, mut index) = (calls.len(), 0);
+    let count = calls.len();
+    let mut index = 0;
     calls.retain(|call| {
         index += 1;
         let same = missing.get(&(&call.id, call.name.as_str())).filter(|count| count.get() > 0);
@@ -50,7 +51,8 @@ mod tests {
             (0..next(6)).map(|_| call((next(3), next(2)))).collect()
         };
         for _ in 0..2_000 {
-            let (started, sent) = (list(), list());
+            let started = list();
+            let sent = list();
             let mut rest: Vec<ToolCall> = sent.clone();
             for call in &started {
                 if let Some(same) = rest.iter().position(|other| other == call) {

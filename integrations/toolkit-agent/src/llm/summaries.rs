@@ -78,7 +78,8 @@ impl Summaries<'_> {
         let mut summary = request.previous.clone();
         let messages: Vec<String> = request.messages.iter().map(paragraphs).collect();
         let tokens: Vec<u64> = messages.iter().map(|message| counter.count_text(message)).collect();
-        let (mut next, mut most_parts) = (0, MOST_PARTS);
+        let mut next = 0;
+        let mut most_parts = MOST_PARTS;
         // The default limit of the output may be lifted, but not a limit set by the program.
         let mut may_lift_limit = self.compaction.summary_options.is_none();
         while next < messages.len() {
@@ -179,7 +180,8 @@ impl Summaries<'_> {
         request.bill_to(&caller);
         let mut attempt = 1;
         loop {
-            let (agent, name) = (|| self.agent.to_owned(), || model.name().to_owned());
+            let agent = || self.agent.to_owned();
+            let name = || model.name().to_owned();
             run.emit(|| RunEvent::ModelCalled { agent: agent(), model: name(), within: run.within() });
             let error = match run.until_stopped(self.attempt(model, request.clone())).await? {
                 Ok(response) => {
@@ -221,7 +223,8 @@ impl Summaries<'_> {
 /// the tokens of each message. A message longer than `room` is a part of its own. Returns the end index of
 /// each part.
 fn parts(tokens: &[u64], next: usize, room: u64) -> Vec<usize> {
-    let (mut ends, mut sum) = (Vec::new(), 0);
+    let mut ends = Vec::new();
+    let mut sum = 0;
     for (index, tokens) in tokens.iter().enumerate().skip(next) {
         if index > next && sum + tokens > room {
             ends.push(index);

@@ -65,7 +65,8 @@ impl Tools {
         if let Some(last) = last.filter(|last| Arc::ptr_eq(&last.registry(), &current.registry())) {
             return last;
         }
-        let (run, stopping) = (&caller.run, caller.clone());
+        let run = &caller.run;
+        let stopping = caller.clone();
         let mut context = run
             .0
             .context
@@ -85,7 +86,8 @@ impl Tools {
         if !run.has_listener() {
             return dispatcher;
         }
-        let (run, agent) = (run.clone(), agent.to_owned());
+        let run = run.clone();
+        let agent = agent.to_owned();
         dispatcher.with_listener(move |event| {
             run.emit(|| RunEvent::Tool {
                 agent: agent.clone(),

@@ -85,7 +85,8 @@ impl Fallback {
     where
         Answer: Future<Output = Result<T, ModelError>> + Send,
     {
-        let (mut earlier, mut failed) = (String::new(), Unreported::new(account));
+        let mut earlier = String::new();
+        let mut failed = Unreported::new(account);
         for (index, model) in self.models.iter().enumerate() {
             let mut error = match ask(model.clone()).await {
                 Ok(answer) => return Ok(failed.before(answer)),

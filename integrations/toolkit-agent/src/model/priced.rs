@@ -58,7 +58,8 @@ impl<M: ChatModel> ChatModel for Priced<M> {
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let (price, unreported) = (self.price, Unreported::new(request.account.clone()));
+        let price = self.price;
+        let unreported = Unreported::new(request.account.clone());
         match self.model.stream(request.at(price)).await {
             Ok(pieces) => Ok(ModelStream::new(PricedStream { pieces, price, unreported })),
             Err(error) => Err(error.at(&price)),
@@ -82,7 +83,8 @@ impl Stream for PricedStream {
     type Item = Result<ModelDelta, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let (piece, price) = (ready!(Pin::new(&mut self.pieces).poll_next(context)), self.price);
+        let piece = ready!(Pin::new(&mut self.pieces).poll_next(context));
+        let price = self.price;
         Poll::Ready(match piece {
             Some(Ok(ModelDelta::Usage(reported))) => {
                 self.unreported.bill = Bill::from(reported).at(&price).correction();

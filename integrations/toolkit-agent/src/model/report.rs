@@ -65,7 +65,8 @@ pub(super) fn pause_in_text(message: &str) -> Option<Duration> {
 
 /// Parses the duration at the beginning of `text`, as in `1m2.5s` or `20 seconds`.
 fn duration(text: &str) -> Option<Duration> {
-    let (mut sum, mut rest) = (None, text);
+    let mut sum = None;
+    let mut rest = text;
     while let Some((seconds, after)) = part(rest) {
         (sum, rest) = (Some(sum.unwrap_or_default() + seconds), after);
     }

@@ -142,7 +142,8 @@ impl<M: ChatModel> Retrying<M> {
     where
         Answer: Future<Output = Result<T, ModelError>> + Send,
     {
-        let (mut attempt, mut failed) = (1, Unreported::new(account));
+        let mut attempt = 1;
+        let mut failed = Unreported::new(account);
         loop {
             let error = match ask().await {
                 Ok(answer) => return Ok(failed.before(answer)),

@@ -64,7 +64,8 @@ impl AfterAttempts for ModelStream {
         }
         let mut unreported = Unreported::new(account);
         unreported.bill = failed;
-        let (has_begun, reported) = (false, Usage::default());
+        let has_begun = false;
+        let reported = Usage::default();
         Self::new(After { pieces: self, has_begun, reported, failed: Some(failed), unreported })
     }
 }
@@ -159,7 +160,8 @@ impl ModelStream {
     /// # Errors
     /// [`ModelError`] if the first piece is an error, or if there are no pieces.
     pub(super) async fn begun(mut self, account: Option<Account>) -> Result<Self, ModelError> {
-        let (mut begin, mut unreported) = (VecDeque::new(), Unreported::new(account));
+        let mut begin = VecDeque::new();
+        let mut unreported = Unreported::new(account);
         loop {
             match self.next().await.unwrap_or_else(|| Err(ModelError::cut())) {
                 // A provider may report tokens before it refuses the request.

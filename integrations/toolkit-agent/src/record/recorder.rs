@@ -80,7 +80,8 @@ impl<M: ChatModel> Recorder<M> {
 
     fn exchange(&self, request: &ModelRequest) -> Result<Exchange, ModelError> {
         let request = recorded(request, &self.tape.secrets).map_err(|error| self.tape.failed(error))?;
-        let (fingerprint, model) = (fingerprint(&request), self.model.name().to_owned());
+        let fingerprint = fingerprint(&request);
+        let model = self.model.name().to_owned();
         Ok(Exchange { fingerprint, model, request, answer: Answer::default() })
     }
 }

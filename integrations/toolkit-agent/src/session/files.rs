@@ -74,7 +74,9 @@ impl ConversationStore for FileStore {
     }
 
     async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
-        let (path, id, entry) = (self.conversation(user, id), id.to_owned(), entry.to_owned());
+        let path = self.conversation(user, id);
+        let id = id.to_owned();
+        let entry = entry.to_owned();
         blocking(move || {
             let appended = log::append(&path, version, &entry);
             appended
@@ -107,7 +109,9 @@ impl ConversationStore for FileStore {
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
         check_values(changes)?;
-        let (path, changes, lock) = (self.state(scope), changes.clone(), self.folder.join("state.lock"));
+        let path = self.state(scope);
+        let changes = changes.clone();
+        let lock = self.folder.join("state.lock");
         blocking(move || {
             let _lock = locked(&lock).map_err(|error| failed("locked", &lock, &error))?;
             let mut values: BTreeMap<String, Value> = read(&path)?.unwrap_or_default();

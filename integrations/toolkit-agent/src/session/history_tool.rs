@@ -88,7 +88,8 @@ async fn search(
     }
     let user = context.extension::<Owner>().map(|owner| owner.0.as_str()).unwrap_or_default();
     let keyword = arguments.keyword.trim().to_lowercase();
-    let (mut found, limit) = (Vec::new(), arguments.limit.min(MAX_MESSAGES));
+    let mut found = Vec::new();
+    let limit = arguments.limit.min(MAX_MESSAGES);
     let conversations = sessions.list(user).await.map_err(ToolError::failed)?;
     // The list begins with the latest conversation. Stop loading conversations at the limit.
     for info in conversations.iter().take(MAX_CONVERSATIONS) {
@@ -126,7 +127,8 @@ fn find(conversation: &Conversation, agent: &str, keyword: &str) -> Vec<(Option<
             message if is_of_agent(message) => "AI",
             _ => return None,
         };
-        let (time, text) = (conversation.time_of(index), message.to_text());
+        let time = conversation.time_of(index);
+        let text = message.to_text();
         let matches = !text.is_empty() && text.to_lowercase().contains(keyword);
         matches.then(|| (time, line(time, author, &text)))
     });
@@ -149,7 +151,8 @@ fn line(time: Option<SystemTime>, author: &str, text: &str) -> String {
 /// From March on, every five months have 153 days.
 fn date(time: SystemTime) -> String {
     let minutes = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 60;
-    let (hour, minute) = (minutes / 60 % 24, minutes % 60);
+    let hour = minutes / 60 % 24;
+    let minute = minutes % 60;
     // The number of days since the first of March of a year divisible by 400.
     let days = (minutes / 60 / 24 + 719_468) % 146_097;
     let year = (days - days / 1_460 + days / 36_524 - days / 146_096) / 365;

@@ -34,7 +34,8 @@ impl Sessions {
             *position = Position { store: Some(store), generation, ..Position::default() };
         }
         drop(position);
-        let (user, id) = (conversation.user_id().to_owned(), conversation.id().to_owned());
+        let user = conversation.user_id().to_owned();
+        let id = conversation.id().to_owned();
         Journal { sessions: self.clone(), cursor, user, id, shared: conversation.lease.clone() }
     }
 
@@ -87,7 +88,8 @@ impl Journal {
         if matches!(entry, Ok(Some(_))) {
             conversation.mark_saved(position.generation);
         }
-        let (journal, node) = (self.clone(), node.to_vec());
+        let journal = self.clone();
+        let node = node.to_vec();
         let save = async move {
             let unsaved = matches!(entry, Ok(Some(_))).then(|| Unsaved(&journal.cursor));
             let shared = journal.save_shared().await;

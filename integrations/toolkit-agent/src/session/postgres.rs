@@ -142,7 +142,8 @@ impl PostgresStore {
         <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
     {
         let connect: Connect = Box::new(move || {
-            let (config, tls) = (config.clone(), tls.clone());
+            let config = config.clone();
+            let tls = tls.clone();
             Box::pin(async move {
                 let (client, connection) = config.connect(tls).await.map_err(failed)?;
                 // An error of the connection can be ignored, because its statements return an error, too.
@@ -217,7 +218,9 @@ impl ConversationStore for PostgresStore {
     }
 
     async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
-        let (owner, key, content) = (user.as_bytes(), id.as_bytes(), entry.as_bytes());
+        let owner = user.as_bytes();
+        let key = id.as_bytes();
+        let content = entry.as_bytes();
         let mut parameters = vec![bytes(&owner), bytes(&key), bytes(&content)];
         let number = version.cast_signed();
         let sql = if version == 0 {
@@ -255,7 +258,9 @@ impl ConversationStore for PostgresStore {
         check_values(changes)?;
         let [scope, owner] = scope.key();
         let owner = owner.as_bytes();
-        let (mut keys, mut values, mut removed) = (Vec::new(), Vec::new(), Vec::new());
+        let mut keys = Vec::new();
+        let mut values = Vec::new();
+        let mut removed = Vec::new();
         for (key, value) in changes {
             match value {
                 Some(value) => {

@@ -105,7 +105,8 @@ impl ConversationStore for SqliteStore {
     }
 
     async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
-        let (key, entry) = ([user.to_owned(), id.to_owned()], entry.to_owned());
+        let key = [user.to_owned(), id.to_owned()];
+        let entry = entry.to_owned();
         let appended = self
             .with_connection(move |connection| {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -36,7 +36,8 @@ fn without_language(block: &str) -> &str {
 
 fn among_words(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
-    let (mut rest, mut failures) = (text, 0);
+    let mut rest = text;
+    let mut failures = 0;
     while failures < MAX_FAILURES
         && let Some(start) = rest.find(['{', '['])
     {

@@ -101,7 +101,8 @@ impl Agent {
         &self,
         input: impl Into<UserMessage>,
     ) -> AnswerStream<'static, T> {
-        let (input, reader) = (Some(input.into()), Reader::<T>::new());
+        let input = Some(input.into());
+        let reader = Reader::<T>::new();
         self.stream_as(reader, RunOptions::default(), StructuredOptions::default(), |work| async move {
             work.run(&mut Conversation::default(), input).await
         })
@@ -117,7 +118,8 @@ impl Agent {
         run: RunOptions,
         structured: StructuredOptions,
     ) -> AnswerStream<'a, T> {
-        let (input, reader) = (Some(input.into()), Reader::<T>::new());
+        let input = Some(input.into());
+        let reader = Reader::<T>::new();
         self.stream_as(reader, run, structured, |work| async move { work.run(conversation, input).await })
     }
 

@@ -213,7 +213,8 @@ impl ParallelAgent {
                     Box::pin(async move { answer(agent, &mut work.copy, &run).await });
                 (index, branch)
             }));
-        let (mut outputs, mut saved) = (BTreeMap::new(), Ok(()));
+        let mut outputs = BTreeMap::new();
+        let mut saved = Ok(());
         while let Some((index, output)) = branches.next().await {
             group.keep();
             let output =
@@ -256,7 +257,9 @@ impl ParallelAgent {
                 _ => {}
             }
         }
-        let (mut texts, mut errors, mut escalate) = (Vec::new(), Vec::new(), false);
+        let mut texts = Vec::new();
+        let mut errors = Vec::new();
+        let mut escalate = false;
         let base = conversation.messages().len();
         let indexes = 0..places.names.len();
         let mut copies: Vec<_> = indexes.map(|index| conversation.take_branch(index)).collect();

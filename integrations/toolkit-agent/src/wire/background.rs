@@ -16,7 +16,8 @@ const MOST_FAILURES: u32 = 10;
 /// Polls a background response until the provider has finished it. A failed poll is repeated, because a new request to
 /// the model would be a second answer to pay for.
 pub(super) async fn finished(transport: &impl Transport, mut body: Value) -> Result<Value, ModelError> {
-    let (mut pause, mut failures) = (FIRST_POLL, 0);
+    let mut pause = FIRST_POLL;
+    let mut failures = 0;
     while let Some(id) = unfinished(&body) {
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_POLL);

@@ -27,9 +27,9 @@ pub(super) fn write(draft: &mut Draft<'_>) {
             (has_lifetime, has_points) = (true, true);
             let marker = with_lifetime(json!({"type": "ephemeral"}), cache);
             if cache.points.is_empty() {
-                draft.set("/cache_control", marker)
+                draft.set("/cache_control", marker);
             } else {
-                cache.points.iter().for_each(|point| mark(&mut draft.body, *point, &marker))
+                cache.points.iter().for_each(|point| mark(&mut draft.body, *point, &marker));
             }
         }
         ApiFormat::Bedrock => {

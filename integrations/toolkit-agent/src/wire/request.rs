@@ -216,7 +216,8 @@ fn messages_into(draft: &mut Draft<'_>, messages: Vec<Value>) {
 
 /// Encodes the messages of a request. Assistant messages that came from the same API are sent back unchanged.
 fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
-    let (format, request) = (draft.format, draft.request);
+    let format = draft.format;
+    let request = draft.request;
     let is_mistral = draft.server == Server::Mistral;
     let writer = format.history(names).with_model(draft.model).with_mistral(is_mistral);
     let new = state::new_messages(format, request);

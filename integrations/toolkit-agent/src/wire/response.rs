@@ -40,7 +40,8 @@ pub(super) fn model_response(
     state: Option<&ServerState>,
 ) -> Result<ModelResponse, ModelError> {
     let Response { text, reasoning, refusal, calls, hosted, mut finish, usage, native, id, .. } = response;
-    let (container, expiry) = (response.container, response.container_expires_at);
+    let container = response.container;
+    let expiry = response.container_expires_at;
     // OpenAI reports a refusal in a field of the message, with the finish reason of a complete answer.
     if !refusal.is_empty() && finish == FinishReason::Stop {
         finish = FinishReason::Refused;

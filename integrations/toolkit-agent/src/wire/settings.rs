@@ -118,7 +118,8 @@ fn default_tokens(draft: &Draft<'_>) -> Option<u32> {
 /// Writes the output format: the JSON Schema that the model's answer has to follow.
 fn output(draft: &mut Draft<'_>) {
     let Some(output) = &draft.request.options.output else { return };
-    let (name, converted) = (&output.name, output.schema_for(draft.format));
+    let name = &output.name;
+    let converted = output.schema_for(draft.format);
     let schema = converted.schema;
     draft.losses.extend(converted.losses);
     match draft.format {

@@ -137,7 +137,8 @@ async fn a_repetition_runs_no_tool_after_a_crash() {
     assert!(matches!(ended, Err(AgentError::Branches(_))), "{ended:?}");
     let saved = serde_json::to_string(&conversation).unwrap();
     let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
-    let (options, structured) = (RunOptions::new(), StructuredOptions::new());
+    let options = RunOptions::new();
+    let structured = StructuredOptions::new();
     let (city, _) = team.resume_as::<City>(&mut conversation, options, structured).await.unwrap();
     assert_eq!((city, paid.load(Ordering::Relaxed)), (oslo(), 1));
     assert_eq!(choice(&model, 3), ToolChoice::None);

@@ -77,10 +77,15 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
-            let (paid, repairs, late) = (Arc::<AtomicU32>::default(), Arc::<AtomicBool>::default(), Arc::<AtomicU32>::default());
+            let paid = Arc::<AtomicU32>::default();
+            let repairs = Arc::<AtomicBool>::default();
+            let late = Arc::<AtomicU32>::default();
             let mut model = ScriptedModel::new();
             for (number, parts) in script.iter().enumerate() {
-                let (parts, paid, repairs, late) = (parts.clone(), paid.clone(), repairs.clone(), late.clone());
+                let parts = parts.clone();
+                let paid = paid.clone();
+                let repairs = repairs.clone();
+                let late = late.clone();
                 model = match response(&parts, number) {
                     Err(error) => model.error(error),
                     Ok(response) => model.respond_with(move |request| {

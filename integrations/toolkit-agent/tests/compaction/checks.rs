@@ -56,8 +56,8 @@ async fn a_summary_contains_no_input_before_its_check_has_passed() {
             }
             conversation.push(Message::user(format!("the secret. {}", "Please. ".repeat(900))));
             let (ended, events) = watched(&agent, &mut conversation, "And?").await;
-            let (requests, saved) =
-                (asked.lock().unwrap().join("\n"), serde_json::to_string(&conversation).unwrap());
+            let requests = asked.lock().unwrap().join("\n");
+            let saved = serde_json::to_string(&conversation).unwrap();
             let case = format!("{case} {is_refused}: {ended:?} {requests}");
             if case.starts_with("pass") {
                 assert_eq!(ended.unwrap(), "Yes.");
@@ -77,7 +77,8 @@ async fn a_summary_contains_no_input_before_its_check_has_passed() {
 async fn a_compaction_without_the_checked_input_does_not_wait() {
     let model = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("Yes.")));
     let waited = Arc::<Mutex<Option<Duration>>>::default();
-    let (begun, summarized) = (tokio::time::Instant::now(), waited.clone());
+    let begun = tokio::time::Instant::now();
+    let summarized = waited.clone();
     let summarize = move |_: SummaryRequest| {
         *summarized.lock().unwrap() = Some(begun.elapsed());
         async { Ok::<_, String>("They talked.".to_owned()) }

@@ -178,12 +178,15 @@ async fn check(parts: &[Part], with_summary: bool) -> Result<(), TestCaseError> 
     // The same conversation leads to the same request.
     let saved = serde_json::to_string(&conversation).unwrap();
     let mut again: Conversation = serde_json::from_str(&saved).unwrap();
-    let (model, other) = (answers(), answers());
-    let (one, two) = (compacting(&model, with_summary), compacting(&other, with_summary));
+    let model = answers();
+    let other = answers();
+    let one = compacting(&model, with_summary);
+    let two = compacting(&other, with_summary);
     let input = "And what now?";
     one.run_in(&mut conversation, input).await.unwrap();
     two.run_in(&mut again, input).await.unwrap();
-    let (request, repeated) = (&model.requests()[0], &other.requests()[0]);
+    let request = &model.requests()[0];
+    let repeated = &other.requests()[0];
     fits(request, input)?;
     prop_assert_eq!(&request.messages, &repeated.messages);
 
@@ -213,7 +216,8 @@ async fn check(parts: &[Part], with_summary: bool) -> Result<(), TestCaseError> 
             one.run_in(&mut conversation, input).await.unwrap();
         }
         sessions.run(&three, "ada", "1", input).await.unwrap();
-        let (request, loaded) = (&model.requests()[run], &third.requests()[run]);
+        let request = &model.requests()[run];
+        let loaded = &third.requests()[run];
         fits(request, input)?;
         prop_assert_eq!(body(request), body(loaded));
     }

@@ -86,7 +86,8 @@ async fn long_latest_results_do_not_cost_a_summary_in_each_turn() {
             let agent = agent(&model, compaction).build().unwrap();
             let (ended, events) = watched(&agent, &mut Conversation::new("1"), "Read.").await;
             assert_eq!(ended.unwrap(), "Done.");
-            let (compactions, summaries) = (compactions(&events).len(), summary.requests().len());
+            let compactions = compactions(&events).len();
+            let summaries = summary.requests().len();
             assert_eq!(model.requests().len(), TURNS + 1, "no request was refused");
             assert!(
                 compactions <= TURNS * 2 / 3 && summaries <= TURNS / 3,

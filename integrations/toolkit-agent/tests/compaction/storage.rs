@@ -135,7 +135,8 @@ async fn a_log_keeps_shifted_compactions() {
 /// Parallel agents work on copies of the conversation, and their messages are added one after another.
 #[tokio::test]
 async fn parallel_agents_start_from_the_compaction_before() {
-    let (first, second) = (windowed(3_500, 40, true), windowed(3_500, 40, true));
+    let first = windowed(3_500, 40, true);
+    let second = windowed(3_500, 40, true);
     let named =
         |model: &ScriptedModel, name: &str| agent(model, Compaction::new(4_000)).name(name).build().unwrap();
     let team = Agent::from(ParallelAgent::new("team", [named(&first, "first"), named(&second, "second")]));

@@ -110,7 +110,8 @@ async fn a_short_first_message_of_the_user_stays() {
             until_compacted(&agent, &mut conversation).await;
             let text = model.requests().pop().unwrap().messages[0].to_text();
             assert_eq!(text.contains(first), is_kept, "{text}");
-            let (messages, message) = ("The user's messages among them", "The user's message among them");
+            let messages = "The user's messages among them";
+            let message = "The user's message among them";
             assert!(!text.contains(messages) && text.contains(message) == is_kept, "{text}");
         }
     }

@@ -45,11 +45,13 @@ fn assert_linear_runs(name: &str, size: usize, agent: impl Fn(usize) -> Agent) {
             log.entries.iter().map(String::len).sum::<usize>()
         })
     };
-    let (short, long) = (log(size), log(4 * size));
+    let short = log(size);
+    let long = log(4 * size);
     assert!(long < 6 * short, "{name}: {short} bytes, and {long} for four times the size");
     for is_saved in [false, true] {
         assert_linear(&format!("{name}, saved: {is_saved}"), size, &agent, async |agent: Agent| {
-            let (sessions, options) = (Sessions::default(), RunOptions::new());
+            let sessions = Sessions::default();
+            let options = RunOptions::new();
             let options = if is_saved { options.with_autosave(&sessions) } else { options };
             agent.run_with(&mut Conversation::new("1"), "Go.", options).await.unwrap();
         });
@@ -253,7 +255,8 @@ fn a_saved_conversation_is_loaded_in_linear_time() {
         });
         sessions
     };
-    let (small, large) = (saved(100), saved(400));
+    let small = saved(100);
+    let large = saved(400);
     assert_linear(
         "loading",
         100,
@@ -272,7 +275,8 @@ fn runs_in_one_conversation_take_linear_time() {
             50,
             |size| (size, helper()),
             async |(size, agent)| {
-                let (mut conversation, sessions) = (Conversation::new("1"), Sessions::default());
+                let mut conversation = Conversation::new("1");
+                let sessions = Sessions::default();
                 for _ in 0..size {
                     agent
                         .run_with(&mut conversation, "Go.", RunOptions::new().with_autosave(&sessions))

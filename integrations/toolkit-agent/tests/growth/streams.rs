@@ -133,7 +133,8 @@ async fn log_of(format: ApiFormat, pieces: Pieces, count: usize) -> usize {
 async fn the_log_of_a_stream_of_a_provider_grows_with_its_pieces() {
     for format in FORMATS {
         for pieces in PIECES.into_iter().filter(|pieces| has(format, *pieces)) {
-            let (short, long) = (log_of(format, pieces, 100).await, log_of(format, pieces, 400).await);
+            let short = log_of(format, pieces, 100).await;
+            let long = log_of(format, pieces, 400).await;
             assert!(10 * long <= 45 * short, "{format:?}, {pieces:?}: {short} bytes, and {long}");
         }
     }

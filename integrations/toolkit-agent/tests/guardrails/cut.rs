@@ -219,12 +219,13 @@ async fn no_event_contains_what_was_not_checked() {
     // The result of a tool is emitted before it is the answer.
     for kind in KINDS.into_iter().filter(|kind| kind.is_typed() && *kind != Kind::OutputBeside) {
         for streaming in [true, false] {
-            let (agent, mut conversation) =
-                (kind.agent(streaming, &Waited::default()), Conversation::new("1"));
+            let agent = kind.agent(streaming, &Waited::default());
+            let mut conversation = Conversation::new("1");
             let form = StructuredOptions::new().with_attempts(1);
             let options = RunOptions::new();
             let mut answers = agent.run_stream_as_with::<Colour>(&mut conversation, "Which?", options, form);
-            let (mut messages, mut is_answered) = (0, false);
+            let mut messages = 0;
+            let mut is_answered = false;
             while let Some(event) = answers.next().await {
                 let Ok(event) = event else { break };
                 let text = format!("{event:?}").replace("no secrets", "");
@@ -254,7 +255,8 @@ async fn an_invalid_answer_beside_a_transfer_is_emitted_without_its_arguments() 
         let agent = Agent::builder(ScriptedModel::new().response(said)).name("root").streaming(streaming);
         let agent = agent.sub_agent(other).guardrail(blocks_secrets()).build().unwrap();
         let mut conversation = Conversation::new("1");
-        let (options, form) = (RunOptions::new(), StructuredOptions::new());
+        let options = RunOptions::new();
+        let form = StructuredOptions::new();
         let mut answers = agent.run_stream_as_with::<Colour>(&mut conversation, "Which?", options, form);
         let mut said = Vec::new();
         while let Some(event) = answers.next().await {
@@ -333,8 +335,8 @@ async fn text_beside_calls_of_tools_is_kept_if_the_run_stops() {
 async fn the_events_beside_an_answer_are_emitted_after_its_check() {
     let pieces = ["text", "reasoning", "call_started", "call_arguments"];
     for hold in [true, false] {
-        let (answer, slow) =
-            (ToolCall::new("c", "final_answer", RED), ToolCall::new("d", "slow", r#"{"x": 1}"#));
+        let answer = ToolCall::new("c", "final_answer", RED);
+        let slow = ToolCall::new("d", "slow", r#"{"x": 1}"#);
         let mut said = ModelResponse::calls([answer.clone(), slow.clone()]);
         said.message.text = "beside it".to_owned();
         let deltas = [
@@ -352,11 +354,13 @@ async fn the_events_beside_an_answer_are_emitted_after_its_check() {
         let slow = ClosureTool::new("slow", "Waits.", |_: Nothing| "waited").unwrap();
         let tools = ToolRegistry::from_tools([slow]).unwrap();
         let agent = Agent::builder(model).tools(tools).guardrail(blocks_secrets()).hold_text(hold);
-        let (agent, mut conversation) = (agent.build().unwrap(), Conversation::new("1"));
+        let agent = agent.build().unwrap();
+        let mut conversation = Conversation::new("1");
         let form = StructuredOptions::new();
         let mut answers =
             agent.run_stream_as_with::<Colour>(&mut conversation, "Which?", RunOptions::new(), form);
-        let (mut kinds, mut messages) = (Vec::new(), Vec::new());
+        let mut kinds = Vec::new();
+        let mut messages = Vec::new();
         while let Some(event) = answers.next().await {
             match event.unwrap() {
                 AnswerEvent::Run(RunEvent::Message { message, .. }) => messages.push(message.text.clone()),

@@ -274,7 +274,9 @@ async fn no_event_of_the_model_comes_before_the_check_of_the_input() {
     let model = ScriptedModel::new().deltas(deltas.into_iter().map(Ok));
     let agent = Agent::builder(model).tools(pay(&Arc::default())).guardrail(slow.beside_model());
     let agent = agent.build().unwrap();
-    let (mut events, mut kinds, mut text) = (agent.run_stream("go"), Vec::new(), String::new());
+    let mut events = agent.run_stream("go");
+    let mut kinds = Vec::new();
+    let mut text = String::new();
     while let Some(event) = events.next().await {
         let event = event.unwrap();
         if let RunEvent::Text { text: piece, .. } = &event {
@@ -361,7 +363,8 @@ async fn no_piece_of_a_response_comes_before_its_check() {
             let model = ScriptedModel::new().deltas(deltas.clone().map(Ok)).text("Paid.");
             let agent =
                 Agent::builder(model).tools(pay(&Arc::default())).streaming(streaming).guardrail(guard);
-            let (mut events, mut kinds) = (agent.build().unwrap().run_stream("go"), Vec::new());
+            let mut events = agent.build().unwrap().run_stream("go");
+            let mut kinds = Vec::new();
             while let Some(event) = events.next().await {
                 let event = event.unwrap();
                 let shown = format!("{event:?}").replace("no hidden", "");

@@ -44,7 +44,8 @@ async fn the_text_before_a_pause_is_emitted_by_the_resumed_run() {
             .await
             .unwrap_err();
         let resumed = agent(ScriptedModel::new().text(" word"));
-        let (mut texts, mut messages) = (String::new(), String::new());
+        let mut texts = String::new();
+        let mut messages = String::new();
         let mut events = resumed.resume_stream(&mut conversation, RunOptions::new());
         while let Some(event) = events.next().await {
             match event.unwrap() {
@@ -71,7 +72,9 @@ async fn the_text_before_a_pause_is_checked_with_the_answer() {
                 let agent = guarded(pausing(&parts), streaming).build().unwrap();
                 let mut conversation = Conversation::new("1");
                 let mut events = agent.run_stream_in(&mut conversation, "go", RunOptions::new());
-                let (mut streamed, mut messages, mut output) = (String::new(), 0, None);
+                let mut streamed = String::new();
+                let mut messages = 0;
+                let mut output = None;
                 while let Some(event) = events.next().await {
                     match event.unwrap() {
                         RunEvent::Text { text, .. } => streamed.push_str(&text),

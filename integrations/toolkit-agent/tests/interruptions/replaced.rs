@@ -83,7 +83,8 @@ async fn a_changed_team_loses_nothing_and_repeats_nothing() {
     let allow = || Permissions::new().rule(PermissionRule::allow());
     for (is_group, names) in [true, false].into_iter().flat_map(|group| TEAMS.map(|names| (group, names))) {
         for crash in (1..).step_by(3) {
-            let (paid, store) = (Paid::default(), MemoryStore::new());
+            let paid = Paid::default();
+            let store = MemoryStore::new();
             let before = team(is_group, &["a", "b", "c"], &paid, allow);
             let run = async { Sessions::new(store.clone()).run(&before, "ada", "1", "go").await };
             if timeout(Duration::from_millis(crash), run).await.is_ok() {
@@ -99,7 +100,8 @@ async fn a_changed_team_loses_nothing_and_repeats_nothing() {
             sessions.resume(&team(is_group, names, &paid, allow), "ada", "1").await.unwrap();
             let conversation = sessions.open("ada", "1").await.unwrap();
             assert_sendable(&conversation);
-            let (lines, paid) = (transcript(conversation.messages()), paid.lock().unwrap().clone());
+            let lines = transcript(conversation.messages());
+            let paid = paid.lock().unwrap().clone();
             let case = format!("group {is_group}, {names:?} after {crash} ms: {paid:?}, {lines:#?}");
             assert_eq!(paid.iter().collect::<BTreeSet<_>>().len(), paid.len(), "{case}");
             let count = |text: &str| lines.iter().filter(|line| line.ends_with(text)).count();
@@ -125,7 +127,8 @@ async fn a_changed_team_loses_nothing_and_repeats_nothing() {
 async fn a_decision_about_a_call_of_an_agent_that_is_gone_is_refused() {
     let ask = || Permissions::new().rule(PermissionRule::ask("it costs money")).decide_later();
     for is_group in [true, false] {
-        let (paid, sessions) = (Paid::default(), Sessions::default());
+        let paid = Paid::default();
+        let sessions = Sessions::default();
         let both = team(is_group, &["a", "b"], &paid, ask);
         let decide = async |agent: &Agent| {
             let pending = sessions.open("ada", "1").await.unwrap().pending();

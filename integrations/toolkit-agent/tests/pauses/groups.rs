@@ -12,7 +12,8 @@ async fn requests(case: &Case) -> Vec<Vec<Vec<String>>> {
     let model = Pausing::new(&case.script);
     let agent = agent(case, &model, &Arc::<Mutex<Vec<String>>>::default());
     let mut conversation = Conversation::new("1");
-    let (mut steps, mut count) = (Vec::new(), 0);
+    let mut steps = Vec::new();
+    let mut count = 0;
     for (index, step) in case.steps.iter().enumerate() {
         let begin = (!step.resumes || index == 0, step.stop);
         drive(&agent, &mut conversation, RunOptions::new(), begin, &mut Said::default()).await;

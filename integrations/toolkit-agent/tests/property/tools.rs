@@ -40,7 +40,9 @@ pub(super) fn registry(executions: &Arc<Executions>) -> ToolRegistry {
             }
         }
     };
-    let (ok, fail, panic) = (counted(), counted(), counted());
+    let ok = counted();
+    let fail = counted();
+    let panic = counted();
     let tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(
             ClosureTool::new("ok", "Works.", move |number: Number| {

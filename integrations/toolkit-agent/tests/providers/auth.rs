@@ -281,7 +281,8 @@ proptest! {
             let (client, _) = client(&server, Some(HOUR));
             let model = client.chat("m");
             let sent = Mutex::new(Vec::new());
-            let (mut latest, mut is_kept) = (0, false);
+            let mut latest = 0;
+            let mut is_kept = false;
             let mut send = |is_reused: &mut bool| {
                 *is_reused = is_kept;
                 if !is_kept {

@@ -147,7 +147,8 @@ fn responses(parts: &[Part]) -> (Value, Vec<Value>) {
 fn anthropic(parts: &[Part]) -> (Value, Vec<Value>) {
     let start = json!({"type": "message", "role": "assistant", "content": []});
     let mut events = vec![json!({"type": "message_start", "message": start})];
-    let (mut content, mut has_calls) = (Vec::new(), false);
+    let mut content = Vec::new();
+    let mut has_calls = false;
     for part in parts {
         let index = content.len();
         let (begin, deltas, whole) = match part {
@@ -190,7 +191,8 @@ fn anthropic(parts: &[Part]) -> (Value, Vec<Value>) {
 /// The refusal is the report at the end.
 fn gemini(parts: &[Part]) -> (Value, Vec<Value>) {
     let event = |parts: Value| json!({"candidates": [{"content": {"role": "model", "parts": parts}}]});
-    let (mut events, mut content) = (Vec::new(), Vec::new());
+    let mut events = Vec::new();
+    let mut content = Vec::new();
     for (number, part) in parts.iter().enumerate() {
         match part {
             Part::Text(pieces) => {
@@ -223,7 +225,8 @@ fn gemini(parts: &[Part]) -> (Value, Vec<Value>) {
 /// Returns the events as pieces of a body, cut after these numbers of characters.
 fn cut(events: &[Value], cuts: &[usize]) -> Value {
     let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-    let (mut rest, mut pieces) = (body.chars().collect::<Vec<_>>(), Vec::new());
+    let mut rest = body.chars().collect::<Vec<_>>();
+    let mut pieces = Vec::new();
     for count in cuts.iter().cycle() {
         if rest.is_empty() {
             break;

@@ -87,7 +87,8 @@ impl LineClient {
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
         let mut child = command.spawn().ok()?;
-        let (read, write) = (child.stdout.take()?, child.stdin.take()?);
+        let read = child.stdout.take()?;
+        let write = child.stdin.take()?;
         Some(Self::new(read, write, Some(child)).open().await)
     }
 
@@ -166,7 +167,9 @@ impl HttpClient {
             body.len(),
         );
         self.stream.write_all(request.as_bytes()).await.unwrap();
-        let (mut head, mut length, mut is_chunked) = (String::new(), 0, false);
+        let mut head = String::new();
+        let mut length = 0;
+        let mut is_chunked = false;
         loop {
             let start = head.len();
             assert!(self.stream.read_line(&mut head).await.unwrap() > 0, "the server has left");

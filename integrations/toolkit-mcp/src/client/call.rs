@@ -312,7 +312,8 @@ impl<'a> Call<'a> {
 
     /// Converts a protocol error that the server has returned.
     fn refused(&self, data: &ErrorData) -> ToolError {
-        let (message, tool) = (short(&clean(&data.message)), self.context.tool_name());
+        let message = short(&clean(&data.message));
+        let tool = self.context.tool_name();
         match data.code {
             TOO_LARGE => self.too_large(),
             INVALID => self.error("sent an invalid result", "use another tool"),

@@ -112,7 +112,8 @@ fn import(
 ) -> Result<RemoteTool, Note> {
     let malformed =
         |error: String| (ToolIssueKind::Malformed, format!("is malformed and was left out: {error}"));
-    let (size, limit) = (entry.to_string().len(), settings.limits.schema_bytes.saturating_mul(4));
+    let size = entry.to_string().len();
+    let limit = settings.limits.schema_bytes.saturating_mul(4);
     if size > limit {
         return Err(malformed(format!("its entry has {size} bytes, more than {limit}")));
     }

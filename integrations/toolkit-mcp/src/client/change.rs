@@ -69,7 +69,8 @@ impl ToolListChange {
 
 impl ToolChange {
     fn between(old: &RemoteTool, new: &RemoteTool, is_blocked: bool) -> Self {
-        let (old, new) = (&old.definition, &new.definition);
+        let old = &old.definition;
+        let new = &new.definition;
         let description =
             (old.description != new.description).then(|| (old.description.clone(), new.description.clone()));
         let parameters = (old.parameters != new.parameters)
@@ -114,7 +115,7 @@ impl fmt::Display for ToolChange {
         for (part, diff) in [("parameters", &self.parameters), ("result", &self.output)] {
             let Some(diff) = diff else { continue };
             if diff.is_empty() {
-                lines.push(format!("{tool}, {part}: changed without effect on calls"))
+                lines.push(format!("{tool}, {part}: changed without effect on calls"));
             } else {
                 lines.extend(diff.changes().iter().map(|change| format!("{tool}, {part}: {change}")));
             }

@@ -282,7 +282,9 @@ impl StreamableHttpClient for TokenClient {
     ) -> Result<StreamableHttpPostResponse, Fault> {
         let response = self
             .with_token(|token| {
-                let (uri, message, session) = (uri.clone(), message.clone(), session.clone());
+                let uri = uri.clone();
+                let message = message.clone();
+                let session = session.clone();
                 let headers = headers.clone();
                 self.http.post_message_with_response_limits(uri, message, session, token, headers, limits)
             })
@@ -332,7 +334,9 @@ impl StreamableHttpClient for TokenClient {
     ) -> Result<Events, Fault> {
         let stream = self
             .with_token(|token| {
-                let (uri, session, last_event) = (uri.clone(), session.clone(), last_event.clone());
+                let uri = uri.clone();
+                let session = session.clone();
+                let last_event = last_event.clone();
                 let headers = headers.clone();
                 self.http.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, limit)
             })

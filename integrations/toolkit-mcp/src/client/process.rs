@@ -92,7 +92,8 @@ impl McpCommand {
     /// Creates the command for a program. The program is searched in `PATH`.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let program = program.as_ref().to_owned();
-        let (arguments, variables) = (Vec::new(), BTreeMap::new());
+        let arguments = Vec::new();
+        let variables = BTreeMap::new();
         Self { program, arguments, variables, directory: None, inherits_all: false }
     }
 

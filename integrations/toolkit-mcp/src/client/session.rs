@@ -82,8 +82,10 @@ impl Session {
             Ok(running) => running?,
             Err(_) => return Err(too_slow("connect", limit)),
         };
-        let (peer, running) = (running.peer().clone(), Mutex::new(Some(running)));
-        let (stale, expiry) = (CancellationToken::new(), watch::Sender::new(None));
+        let peer = running.peer().clone();
+        let running = Mutex::new(Some(running));
+        let stale = CancellationToken::new();
+        let expiry = watch::Sender::new(None);
         Ok(Self { running, peer, wire, handler, stale, opened: Instant::now(), expiry })
     }
 
@@ -130,7 +132,9 @@ impl Session {
     /// arrives, so that a server cannot fill the memory with large entries.
     async fn pages(&self, limit: Duration) -> Result<Catalog, McpError> {
         let has_tools = self.peer.peer_info().is_none_or(|peer| peer.capabilities.tools.is_some());
-        let (mut catalog, mut cursor, mut seen) = (Catalog::default(), None, HashSet::new());
+        let mut catalog = Catalog::default();
+        let mut cursor = None;
+        let mut seen = HashSet::new();
         let mut freshness = Freshness::default();
         for _ in 0..if has_tools { PAGES } else { 0 } {
             let params = PaginatedRequestParams::default().with_cursor(cursor.take());

@@ -136,7 +136,8 @@ async fn dispatch(
     cancellation: CancellationToken,
     caller: &Caller,
 ) -> Result<ToolResult, Suspension> {
-    let (id, name) = (call.id.clone(), call.name.clone());
+    let id = call.id.clone();
+    let name = call.name.clone();
     let dispatcher = settings.dispatcher.clone().with_run(run);
     let results = dispatcher.dispatch_with([call], cancellation);
     let results = if caller.can_suspend() {

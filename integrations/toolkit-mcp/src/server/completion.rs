@@ -22,7 +22,9 @@ pub(super) fn complete(definition: &ToolDefinition, parameter: &str, typed: &str
 /// Returns the values that `schema` lists, in the order of the schema. References may lead to the same schema in
 /// many ways, so each schema is visited once.
 fn listed(root: &Value, schema: &Value) -> Vec<String> {
-    let (mut values, mut known, mut visited) = (Vec::new(), HashSet::new(), HashSet::new());
+    let mut values = Vec::new();
+    let mut known = HashSet::new();
+    let mut visited = HashSet::new();
     let mut open = vec![schema];
     while let Some(schema) = open.pop() {
         if !visited.insert(std::ptr::from_ref(schema)) {

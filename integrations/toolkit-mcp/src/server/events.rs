@@ -31,7 +31,8 @@ pub(super) fn event_stream<S>(messages: S, stopped: CancellationToken) -> Respon
 where
     S: Stream<Item = ServerSseMessage> + Send + Unpin + 'static,
 {
-    let (stopped, quiet) = (Box::pin(stopped.cancelled_owned()), Box::pin(sleep(QUIET)));
+    let stopped = Box::pin(stopped.cancelled_owned());
+    let quiet = Box::pin(sleep(QUIET));
     let mut response = Response::new(Body::from_stream(Events { messages, stopped, quiet }));
     response.headers_mut().extend(HEADERS);
     response

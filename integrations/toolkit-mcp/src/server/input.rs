@@ -101,7 +101,8 @@ impl Inputs {
         responses: Option<InputResponses>,
         state: Option<String>,
     ) -> Result<Self, ErrorData> {
-        let (mut answers, mut asked) = (BTreeMap::new(), BTreeSet::new());
+        let mut answers = BTreeMap::new();
+        let mut asked = BTreeSet::new();
         if let Some(state) = state {
             let refused = || ErrorData::invalid_params("`requestState` is not valid for this call", None);
             let state = State::open(secret, &state).ok_or_else(refused)?;

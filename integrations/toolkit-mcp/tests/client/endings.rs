@@ -63,7 +63,8 @@ async fn a_question_ends_with_its_connection() {
 #[tokio::test]
 async fn a_closed_client_has_stopped_to_connect_again() {
     let server = Raw::new(Faulty);
-    let (opening, raw) = (Arc::new(()), server.clone());
+    let opening = Arc::new(());
+    let raw = server.clone();
     let alive = opening.clone();
     let endpoint = McpEndpoint::streams_from(move || {
         let (alive, raw, is_first) = (alive.clone(), raw.clone(), raw.clients.lock().unwrap().is_empty());

@@ -88,7 +88,8 @@ async fn without_a_time_a_list_is_read_again_only_when_it_changes() {
 async fn a_server_cannot_make_the_client_list_without_pause_or_never_again() {
     let eager = Growing::with_ttl(json!(1));
     let lazy = Growing::with_ttl(json!(u64::MAX));
-    let (eager_client, _lazy_client) = (connect(&eager).await, connect(&lazy).await);
+    let eager_client = connect(&eager).await;
+    let _lazy_client = connect(&lazy).await;
     sleep(Duration::from_secs(65)).await;
     assert_eq!((lists(&eager), lists(&lazy)), (7, 1), "at most every ten seconds");
     drop(eager_client);

@@ -60,7 +60,9 @@ async fn serve(server: &Bare) -> Served {
 }
 
 fn serve_on(server: &Bare, listener: TcpListener) -> Served {
-    let (token, headers, status) = (Arc::default(), Arc::default(), Arc::new(Mutex::new(StatusCode::OK)));
+    let token = Arc::default();
+    let headers = Arc::default();
+    let status = Arc::new(Mutex::new(StatusCode::OK));
     let server = server.clone();
     let service = StreamableHttpService::new(
         move || Ok(server.clone()),
@@ -130,7 +132,8 @@ async fn serve_with_late_stream(pause: Duration) -> (String, Arc<Mutex<Vec<Strin
     let methods = Arc::new(Mutex::new(Vec::new()));
     let seen = methods.clone();
     let record = move |request: Request, next: Next| {
-        let (seen, method) = (seen.clone(), request.method().to_string());
+        let seen = seen.clone();
+        let method = request.method().to_string();
         async move {
             if method == "GET" {
                 tokio::time::sleep(pause).await;

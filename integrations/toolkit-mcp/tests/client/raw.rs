@@ -119,7 +119,8 @@ impl<B: Behaviour> Raw<B> {
 
     fn answer(&self, message: &Value, client: &Client) {
         self.received.lock().unwrap().push(message.clone());
-        let (id, params) = (&message["id"], &message["params"]);
+        let id = &message["id"];
+        let params = &message["params"];
         match message["method"].as_str() {
             Some("initialize") => client.result(
                 id,

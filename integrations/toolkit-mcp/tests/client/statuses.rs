@@ -37,7 +37,8 @@ struct Proxy {
 
 impl Proxy {
     async fn serve(server: &Bare) -> (Self, String) {
-        let (proxy, server) = (Self::default(), server.clone());
+        let proxy = Self::default();
+        let server = server.clone();
         let service = StreamableHttpService::new(
             move || Ok(server.clone()),
             Arc::new(LocalSessionManager::default()),
@@ -100,7 +101,8 @@ async fn check(proxy: &Proxy, client: &McpClient, answer: Answer, expected: &str
 #[tokio::test]
 async fn a_status_ends_one_call_and_never_the_connection() {
     let pages = [("text/html", "<p>no</p>"), ("text/plain", ""), ("application/json", "{}")];
-    let (none, unknown) = (("x-none", ""), "it may have been executed; check before trying again");
+    let none = ("x-none", "");
+    let unknown = "it may have been executed; check before trying again";
     for protocol in [McpProtocol::Stateless, McpProtocol::Handshake] {
         let (proxy, url) = Proxy::serve(&Bare::new()).await;
         let client = within(builder(McpUrl::new(url)).with_protocol(protocol).connect()).await.unwrap();

@@ -73,7 +73,8 @@ async fn ten_thousand_tools_are_listed_in_pages() {
     });
     let registry = ToolRegistry::from_tools(tools).expect("legal");
     let mut client = Client::session(McpServer::new(registry).expect("complete"), json!({})).await;
-    let (mut names, mut cursor) = (Vec::new(), json!(null));
+    let mut names = Vec::new();
+    let mut cursor = json!(null);
     loop {
         let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
         let mut page = client.request("tools/list", params).await.expect("a page");

@@ -128,7 +128,8 @@ pub(super) async fn send(
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
     let mut response = Response { status, head: head.to_owned(), body: body.to_owned() };
     if response.header("transfer-encoding") == Some("chunked") {
-        let (mut rest, mut whole) = (body, String::new());
+        let mut rest = body;
+        let mut whole = String::new();
         while let Some((size, after)) = rest.split_once("\r\n") {
             let size = usize::from_str_radix(size, 16).expect("a size");
             whole.push_str(&after[..size]);

@@ -180,7 +180,8 @@ async fn servers_with_one_secret_continue_the_calls_of_each_other() {
 async fn an_approval_is_for_the_exact_arguments() {
     let mut client = Client::stateless(server(), json!({"elicitation": {}}));
     // Both amounts are the same double.
-    let (approved, other) = ("18446744073709551615", "18446744073709551614");
+    let approved = "18446744073709551615";
+    let other = "18446744073709551614";
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": STATELESS,
         "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},

@@ -120,7 +120,8 @@ async fn tools_are_listed_with_schemas_annotations_icons_and_published_metadata(
         ],
     });
     assert_eq!(result["tools"][1]["inputSchema"]["properties"]["city"], json!({"type": "string"}));
-    let (mut result, mut expected) = (result, expected);
+    let mut result = result;
+    let mut expected = expected;
     for list in [&mut result, &mut expected] {
         // The exact form of an optional enum is the schema crate's affair.
         list["tools"][1]["inputSchema"]["properties"]["unit"] = Value::Null;

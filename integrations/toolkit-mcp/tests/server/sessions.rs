@@ -48,8 +48,9 @@ async fn an_idle_session_ends_and_a_used_session_stays() {
     let idle = Duration::from_millis(400);
     let server = start(|server| server.with_max_sessions(3).with_session_idle(idle)).await;
     let address = server.address;
-    let (unused, calling, listening) =
-        (open_session(address).await, open_session(address).await, open_session(address).await);
+    let unused = open_session(address).await;
+    let calling = open_session(address).await;
+    let listening = open_session(address).await;
     let request =
         format!("GET /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n{listening}\r\n");
     let mut events = TcpStream::connect(address).await.expect("a connection");

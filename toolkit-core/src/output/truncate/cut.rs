@@ -69,10 +69,12 @@ impl Plan {
         if front + back >= length {
             return None;
         }
-        let (before, after) = (end_of(piece, front), end_of(piece, length - back));
+        let before = end_of(piece, front);
+        let after = end_of(piece, length - back);
         let is_first_cut = start <= self.head && self.head < end;
         let marker = if is_first_cut { self.marker.as_str() } else { "" };
-        let (before, after) = (piece.get(..before)?, piece.get(after..)?);
+        let before = piece.get(..before)?;
+        let after = piece.get(after..)?;
         Some(format!("{before}{marker}{after}"))
     }
 }

@@ -67,7 +67,8 @@ impl View<'_> {
         let (schema, references) = self.followed(schema, references);
         let undecided = schema.get("if").is_some_and(|condition| self.is_undecided(condition));
         let mut shown = Map::new();
-        let (mut required, mut all_of) = (Vec::new(), Vec::new());
+        let mut required = Vec::new();
+        let mut all_of = Vec::new();
         for (keyword, value) in schema {
             let value = match (keyword.as_str(), value) {
                 ("properties", Value::Object(named)) => self.properties(named),

@@ -88,7 +88,8 @@ fn a_paused_turn_goes_on_if_nothing_follows() {
 
 #[test]
 fn new_input_after_a_paused_turn_removes_the_unfinished_call() {
-    let (go, more) = (user(&[&text("Go.")]), user(&[&text("Stop searching.")]));
+    let go = user(&[&text("Go.")]);
+    let more = user(&[&text("Stop searching.")]);
     let kept = [text("I look."), search("s1"), found("s1")];
     let kept: Vec<&Value> = kept.iter().collect();
     check(

@@ -69,7 +69,9 @@ fn pieces(name: &str, args: &Map<String, Value>, cuts: &[usize]) -> Vec<Value> {
 /// yielded calls and the complete response.
 fn streamed(parts: &[Value], sizes: &[usize]) -> (Vec<ToolCall>, Value) {
     let mut stream = Gemini.accumulator();
-    let (mut events, mut rest, mut sizes) = (Vec::new(), parts, sizes.iter().cycle());
+    let mut events = Vec::new();
+    let mut rest = parts;
+    let mut sizes = sizes.iter().cycle();
     while !rest.is_empty() {
         let (now, later) = rest.split_at((*sizes.next().unwrap()).min(rest.len()));
         rest = later;

@@ -15,8 +15,8 @@ fn check(payload: &Value, calls: &[(&str, &str, &str)]) {
 
 #[track_caller]
 fn refuse(payload: &Value, path: &str, expected: &str) {
-    let (calls, messages) =
-        (OpenAiResponses.parse_calls(payload), OpenAiResponses.assistant_messages(payload));
+    let calls = OpenAiResponses.parse_calls(payload);
+    let messages = OpenAiResponses.assistant_messages(payload);
     for error in [calls.unwrap_err(), messages.unwrap_err()] {
         assert_eq!((error.path(), error.expected()), (path, expected));
     }

@@ -172,7 +172,9 @@ fn a_valid_history_is_unchanged() {
 #[test]
 fn calls_without_a_result_get_an_error_result() {
     let none = "[No output available yet]";
-    let (a, b, user) = (call("a", "f", "{}"), call("b", "f", "{}"), json!({"role": "user", "content": "hi"}));
+    let a = call("a", "f", "{}");
+    let b = call("b", "f", "{}");
+    let user = json!({"role": "user", "content": "hi"});
     check_repair(json!([a]), json!([a, answer("a", none)]));
     check_repair(json!([a, b, user]), json!([a, b, answer("a", none), answer("b", none), user]));
     check_repair(json!([a, b, answer("b", "2")]), json!([a, b, answer("a", none), answer("b", "2")]));
@@ -223,10 +225,8 @@ fn results_without_a_call_are_removed() {
 
 #[test]
 fn calls_without_an_id_get_one() {
-    let (bare, known) = (
-        json!({"type": "function_call", "name": "f", "arguments": "{}"}),
-        json!({"type": "function_call", "id": "fc_1", "name": "f", "arguments": "{}"}),
-    );
+    let bare = json!({"type": "function_call", "name": "f", "arguments": "{}"});
+    let known = json!({"type": "function_call", "id": "fc_1", "name": "f", "arguments": "{}"});
     let answer_to_none = json!({"type": "function_call_output", "output": "x"});
     let history = vec![bare.clone(), call("a", "f", "{}"), answer("a", "1"), answer_to_none, known, bare];
     let repaired = OpenAiResponses.repair_history(history);

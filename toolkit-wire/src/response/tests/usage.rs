@@ -175,7 +175,8 @@ proptest! {
     ) {
         for format in ApiFormat::ALL {
             let facts = format.codec().facts();
-            let (input, output) = (u64::from(input), u64::from(output));
+            let input = u64::from(input);
+            let output = u64::from(output);
             let reports_reasoning = facts.usage[3] != "/none";
             let usage = Usage::new(input, output)
                 .with_cached_input(input * cached / 100)

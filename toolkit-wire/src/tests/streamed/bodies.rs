@@ -185,7 +185,8 @@ fn cohere(answer: &Answer, cuts: &[usize]) -> Body {
             Part::Reasoning(text) => ("thinking", text),
             Part::Call { name, arguments } => {
                 let call = |text: &str| json!({"id": id(at), "type": "function", "function": {"name": name, "arguments": text}});
-                let (index, text) = (calls.len(), arguments.to_string());
+                let index = calls.len();
+                let text = arguments.to_string();
                 let piece = |piece: &String| json!({"tool_calls": {"function": {"arguments": piece}}});
                 events.push(event("tool-call-start".to_owned(), index, json!({"tool_calls": call("")})));
                 events.extend(

@@ -66,7 +66,8 @@ fn part(content: &Content) -> ContentPart {
 }
 
 fn binary(media: &Media) -> Option<Binary> {
-    let (kind, name) = (media.media_type.as_str(), media.name.clone());
+    let kind = media.media_type.as_str();
+    let name = media.name.clone();
     match &media.data {
         MediaData::Base64(data) => Some(Binary::from_base64(kind, data.as_str(), name)),
         MediaData::Url(url) => Some(Binary::from_url(kind, url.as_str(), name)),
