@@ -147,7 +147,7 @@ report() {
         line("check ratio", twin[2] / ours[2], "", 5, 1)
         line("release ratio", twin[3] / ours[3], "", 5, 1)
         if ($1 == 200) line("release over plain", ours[3], " CPU-s", 4, -1)
-        if ($1 == 200) line("size over plain", ours[4] / 1000000, " MB", 0.3, -1)
+        if ($1 == 200) line("size over plain", ours[4] / 1000000, " MB", 2.4, -1)
         else printf "size over plain: %.2f MB\n", ours[4] / 1000000
     }
     function line(name, value, unit, limit, sign,   met) {

@@ -253,7 +253,11 @@ proptest! {
         threads in prop::bool::ANY,
         cancel in prop::bool::ANY,
     ) {
-        let mut builder = if threads { tokio::runtime::Builder::new_multi_thread() } else { tokio::runtime::Builder::new_current_thread() };
+        let mut builder = if threads {
+            tokio::runtime::Builder::new_multi_thread()
+        } else {
+            tokio::runtime::Builder::new_current_thread()
+        };
         let runtime = builder.worker_threads(2).enable_time().build().expect("a runtime");
         let asked: Vec<ToolCall> = calls.iter().map(|(tool, arguments, id)| call(id, tool, arguments)).collect();
         let token = CancellationToken::new();

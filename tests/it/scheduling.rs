@@ -450,7 +450,11 @@ proptest! {
         if let Some(ms) = timeout {
             dispatcher = dispatcher.with_timeout(Duration::from_millis(ms));
         }
-        let mut builder = if threads { tokio::runtime::Builder::new_multi_thread() } else { tokio::runtime::Builder::new_current_thread() };
+        let mut builder = if threads {
+            tokio::runtime::Builder::new_multi_thread()
+        } else {
+            tokio::runtime::Builder::new_current_thread()
+        };
         // Time is paused, unless a blocking thread needs real time.
         let blocks = batches.iter().flatten().any(|(tool, ..)| tool.starts_with("block"));
         let runtime = builder.worker_threads(2).enable_time().start_paused(!threads && !blocks).build().unwrap();

@@ -35,7 +35,11 @@ const COMMON: &str = r#"
     impl TryFrom<String> for Upper {
         type Error = &'static str;
         fn try_from(text: String) -> Result<Self, Self::Error> {
-            if text.bytes().all(|byte| byte.is_ascii_uppercase()) { Ok(Self(text)) } else { Err("expected uppercase letters") }
+            if text.bytes().all(|byte| byte.is_ascii_uppercase()) {
+                Ok(Self(text))
+            } else {
+                Err("expected uppercase letters")
+            }
         }
     }
 "#;

@@ -87,7 +87,11 @@ proptest! {
         let registrations: Vec<Registration> =
             functions.iter().map(|function| Registration::new(FUNCTIONS[*function], "a")).collect();
         let pattern = if is_pattern { format!("{name}*") } else { name.to_owned() };
-        let filter = if is_excluded { ToolFilter::new().exclude([pattern.as_str()]).unwrap() } else { ToolFilter::new().include([pattern.as_str()]).unwrap() };
+        let filter = if is_excluded {
+            ToolFilter::new().exclude([pattern.as_str()]).unwrap()
+        } else {
+            ToolFilter::new().include([pattern.as_str()]).unwrap()
+        };
         let filter = namespace.iter().fold(filter, |filter, namespace| filter.in_namespaces([namespace]));
         let result = found(&Discovery::new().with_filter(filter), &registrations);
         let names: Vec<_> = functions.iter().map(|function| FUNCTIONS[*function]().definition().name.clone()).collect();
