@@ -1,6 +1,5 @@
 //! The registry: a program's tools, indexed by name.
 
-mod call;
 mod call_reason;
 mod change;
 pub(crate) mod discover;
@@ -10,7 +9,9 @@ mod into_arguments;
 mod live;
 mod merge;
 mod namespaces;
+mod program_state;
 mod render;
+mod resolve;
 mod search;
 mod source;
 mod switches;
@@ -21,15 +22,16 @@ pub use filter::{TagMatch, ToolFilter};
 pub use into_arguments::IntoArguments;
 pub use live::{CheckOutcome, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents};
 pub use merge::Collision;
+pub(crate) use resolve::{Rewritten, Target};
 pub use source::RegistrySource;
 pub use view::RegistryView;
 
-use crate::context::{State, StateNeed};
-use crate::error::{BuildError, BuildProblem, ToolFault};
+use crate::context::State;
+use crate::error::{BuildError, BuildProblem};
 use crate::format::ToolFormat;
-use crate::name::{ToolName, WireNames};
+use crate::name::{ToolName, WireNames, check_name};
 use crate::search::SearchOptions;
-use crate::tool::{ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset};
+use crate::tool::{ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset, has_refused_parameter};
 use foldhash::fast::RandomState;
 use render::RenderCache;
 use std::collections::HashMap;
@@ -116,6 +118,43 @@ impl ToolRegistry {
         self.try_insert(Arc::new(tool)).map(drop).map_err(BuildError::from)
     }
 
+    /// Inserts a tool. Fails if the name is illegal or already taken, or if the schema has a fault.
+    fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Entry, BuildProblem> {
+        let name = &tool.definition().name;
+        check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;
+        if let Some(problem) = tool.definition().schema_fault() {
+            return Err(problem);
+        }
+        if let Some(first) = self.get_any(name.as_str()) {
+            return Err(first.definition().duplicated_by(tool.definition()));
+        }
+        Ok(self.insert(tool))
+    }
+
+    /// Inserts a tool, or records the problem for [`check`](Self::check).
+    fn insert_or_record(&mut self, tool: Arc<dyn Tool>) {
+        if let Err(problem) = self.try_insert(tool) {
+            self.problems.push(problem);
+        }
+    }
+
+    /// Inserts a tool, replacing the tool of the same name. If that tool overrides an original, the original
+    /// is kept for `restore`.
+    fn insert(&mut self, tool: Arc<dyn Tool>) -> &mut Entry {
+        let definition = tool.definition();
+        let disabled = self.switches.reason(definition).cloned();
+        let name = definition.name.as_str().into();
+        self.respells |= has_refused_parameter(definition);
+        self.cache = self.cache.renewed();
+        let entry = self.tools.entry(name).or_insert_with(|| Entry {
+            tool: tool.clone(),
+            disabled: None,
+            original: None,
+        });
+        (entry.tool, entry.disabled) = (tool, disabled);
+        entry
+    }
+
     /// Adds all tools of a [`Toolset`].
     ///
     /// # Errors
@@ -151,63 +190,6 @@ impl ToolRegistry {
         self.timeout
     }
 
-    /// Adds a value to the state for the tools. Parameters marked with `#[state]` and
-    /// [`ToolContext::state`](crate::ToolContext::state) find the value by type.
-    ///
-    /// If the program already has the value in an `Arc`, use [`with_shared_state`](Self::with_shared_state). Tools
-    /// [merged](Self::merge_with) from a registry with its own state do not find the value, unless they require state
-    /// of this type.
-    #[must_use]
-    pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
-        self.with_shared_state(Arc::new(value))
-    }
-
-    /// Adds a value in an `Arc`, possibly a trait object, to the state shared by all tools.
-    ///
-    /// See [`with_state`](Self::with_state).
-    #[must_use]
-    pub fn with_shared_state<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
-        let state = self.state.take().map(Arc::unwrap_or_clone).unwrap_or_default();
-        self.state = Some(Arc::new(state.with_shared(value)));
-        self
-    }
-
-    /// Declares that the [run](crate::RunContext::with_state) of each call adds state of type `T`.
-    ///
-    /// Tools can then have a parameter `#[state] user: &User` although the registry has no value of this
-    /// type. The value differs from call to call, for instance in a server. A call fails if its run does not
-    /// provide the value.
-    ///
-    /// ```
-    /// use toolkit::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolContext, ToolRegistry};
-    ///
-    /// struct User(&'static str);
-    ///
-    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
-    /// struct Nothing {}
-    ///
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let who = ClosureTool::with_context("who", "Tells the name.", |_: Nothing, context: ToolContext| {
-    ///     context.state::<User>().map(|user| user.0)
-    /// })?;
-    /// let registry = ToolRegistry::from_tools([who])?.with_run_state::<User>();
-    /// let dispatcher = Dispatcher::new(registry)?.with_run(RunContext::new().with_state(User("Ada")));
-    /// let results = dispatcher.dispatch([ToolCall::new("call_1", "who", "{}")]).await;
-    /// assert_eq!(results[0].to_text(), "Ada");
-    /// # Ok::<(), toolkit::BuildError>(())
-    /// # }).unwrap();
-    /// ```
-    #[must_use]
-    pub fn with_run_state<T: ?Sized + Send + Sync + 'static>(mut self) -> Self {
-        let state = self.state.take().map(Arc::unwrap_or_clone).unwrap_or_default();
-        self.state = Some(Arc::new(state.with_run_state::<T>()));
-        self
-    }
-
-    pub(crate) fn state(&self) -> Option<&Arc<State>> {
-        self.state.as_ref()
-    }
-
     /// Checks that the registry can serve calls: no name collisions, no missing state, no reserved names and
     /// no reserved parameters.
     pub(crate) fn check_complete(&self) -> Result<(), BuildError> {
@@ -218,22 +200,6 @@ impl ToolRegistry {
         problems.extend(self.reserved_parameters());
         problems.extend(self.reserved_names());
         BuildError::unless_empty(problems)
-    }
-
-    /// Returns the state types that the tool needs but the registry lacks, each with the problem to report. Optional
-    /// state is a problem only inside of a pointer, where the tool would not find it.
-    fn missing_state<'a>(
-        &'a self,
-        definition: &'a ToolDefinition,
-    ) -> impl Iterator<Item = (&'static str, BuildProblem)> + 'a {
-        let state = self.state.as_deref();
-        let is_missing = move |need: &&StateNeed| !need.is_met && !state.is_some_and(|state| state.has(need));
-        definition.state_needs().iter().filter(is_missing).filter_map(move |need| {
-            let within = state.and_then(|state| state.pointer_around(need)).or(need.within);
-            let type_name = need.type_name();
-            let problem = || definition.problem(ToolFault::MissingState { type_name, within });
-            (!need.is_optional() || within.is_some()).then(|| (type_name, problem()))
-        })
     }
 
     /// Checks for problems recorded by `+` and `+=`, such as duplicate names. Of two tools with the same
@@ -348,3 +314,6 @@ macro_rules! tools {
         [$(<$tool>::tool()),*]
     };
 }
+
+#[cfg(all(test, not(feature = "jsonschema")))]
+mod tests;

@@ -18,15 +18,15 @@ mod lane;
 mod metadata;
 mod provider;
 mod rewriting;
-mod run;
 mod spelled;
+mod start;
 mod toolset;
 
 pub use adapted::AdaptedTool;
 pub use argument::ArgumentTransform;
 pub(crate) use bound::BoundTool;
 pub(crate) use call_reason::{
-    CALL_REASON, SplitArguments, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
+    CALL_REASON, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
 };
 pub use closure::ClosureTool;
 pub use definition::{TextFormat, ToolDefinition, ToolKind};
@@ -36,9 +36,9 @@ pub use function::{CallFn, Function, FunctionTool, Invocation, ToolCell};
 pub use future::ToolFuture;
 pub use metadata::{Locality, ToolIcon, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
-pub(crate) use run::{Started, begin, check, start};
 pub use spelled::parameter_names;
 pub(crate) use spelled::{has_refused_parameter, own_parameter_names};
+pub(crate) use start::{GuardedFuture, begin, check, start};
 pub use toolset::{BlockTools, MoreTools, Toolset, ToolsetWithoutExtends};
 
 use crate::context::ToolContext;

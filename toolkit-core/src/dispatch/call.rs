@@ -13,9 +13,9 @@ use crate::guard::{PanicText, guarded};
 use crate::middleware::{Approval, CallArguments, DecidedApproval, DecidedApprovals, Next, ToolRequest};
 use crate::name::ToolName;
 use crate::output::Outcome;
-use crate::registry::ToolRegistry;
+use crate::registry::{Rewritten, Target, ToolRegistry};
 use crate::result::ToolResult;
-use crate::tool::{Started, Tool, ToolDefinition, start};
+use crate::tool::{GuardedFuture, Tool, ToolDefinition, start};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -59,32 +59,23 @@ impl Preparation<'_> {
             Some(run) if self.decided.is_none() => decided(run, &id, &name, arguments.as_str()),
             _ => self.decided.take(),
         };
-        let mut called_as = None;
-        let mut call_reason = None;
-        let target = guarded(|| {
-            let found = registry.resolve(&name, arguments.as_str())?;
-            let definition = found.tool.definition();
-            if let Some(inner) = found.arguments {
-                arguments = inner.into();
-            }
-            if let Some(split) = registry.own_arguments(definition, arguments.as_str()) {
-                arguments = split.arguments.into();
-                call_reason = split.call_reason;
-            }
-            called_as = found.called_as;
-            Ok((found.tool, definition))
-        });
-        let target = target.unwrap_or_else(|PanicText(text)| Err(ToolError::panicked(&name, &text)));
-        let definition = target.as_ref().ok().map(|(_, definition)| *definition);
+        let target = guarded(|| registry.target(&name, arguments.as_str()));
+        let mut target = target.unwrap_or_else(|PanicText(text)| Err(ToolError::panicked(&name, &text)));
+        let mut rewritten = target.as_mut().ok().and_then(|target| target.rewritten.take());
+        if let Some(own) = rewritten.as_mut().and_then(|rewritten| rewritten.arguments.take()) {
+            arguments = own.into();
+        }
+        let definition = target.as_ref().ok().map(|target| target.definition);
         let contents = self.settings.bus.includes_contents();
         let span = CallSpan::new(definition, &name, &id, contents.then(|| arguments.as_str()));
         let guard = self.settings.bus.has_listeners().then(|| {
             let tool = definition.map_or(&*name, |definition| definition.name.as_str());
-            self.queued(position, tool, &id, &arguments, call_reason.as_deref())
+            let call_reason = rewritten.as_ref().and_then(|rewritten| rewritten.call_reason.as_deref());
+            self.queued(position, tool, &id, &arguments, call_reason)
         });
         let work = match target {
             Err(error) => Err(self.settings.failure(&name, error)),
-            Ok((tool, definition)) => {
+            Ok(Target { tool, definition, .. }) => {
                 let metadata = &definition.metadata;
                 let limit = self.settings.limit(metadata, registry.timeout());
                 let run = if self.settings.needs_plan(metadata) {
@@ -102,19 +93,7 @@ impl Preparation<'_> {
                 }
             }
         };
-        PreparedCall {
-            position,
-            id,
-            name,
-            call_reason,
-            extras,
-            called_as,
-            decided,
-            work,
-            cancellation,
-            guard,
-            span,
-        }
+        PreparedCall { position, id, name, extras, rewritten, decided, work, cancellation, guard, span }
     }
 
     #[cold]
@@ -179,10 +158,9 @@ pub(super) struct PreparedCall {
     pub(super) position: usize,
     id: CallId,
     name: String,
-    call_reason: Option<String>,
     extras: ProviderExtras,
-    /// The model's spelling of the tool name, if it differs from the name.
-    called_as: Option<Box<str>>,
+    /// What the registry has rewritten for the tool. The arguments are moved into the work.
+    rewritten: Option<Box<Rewritten>>,
     /// The approval decided before the call. Boxed, because it is rare.
     decided: Option<Box<Approval>>,
     /// The remaining work, or the error if the call cannot run.
@@ -249,7 +227,7 @@ impl PreparedCall {
                             let started = Instant::now();
                             let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {
                                 Ok(outcome) => outcome,
-                                Err(started) => started.await,
+                                Err(call) => call.await,
                             };
                             (outcome, started.elapsed())
                         }
@@ -279,12 +257,15 @@ impl PreparedCall {
 
     #[inline]
     fn rare_parts(&mut self, run: Option<&Arc<RunContext>>) -> Option<Box<RareParts>> {
-        if self.called_as.is_none() && self.call_reason.is_none() && run.is_none() && self.guard.is_none() {
+        if self.rewritten.is_none() && run.is_none() && self.guard.is_none() {
             return None;
         }
+        let rewritten = self.rewritten.as_mut();
+        let (called_as, call_reason) = rewritten
+            .map_or((None, None), |rewritten| (rewritten.called_as.take(), rewritten.call_reason.clone()));
         Some(Box::new(RareParts {
-            called_as: self.called_as.take(),
-            call_reason: self.call_reason.clone(),
+            called_as,
+            call_reason,
             run: run.cloned(),
             emitter: self.guard.as_ref().map(|guard| guard.emitter().clone()),
             extensions: self.decided.take().map(|decided| extensions(*decided)),
@@ -294,7 +275,8 @@ impl PreparedCall {
 
     #[inline]
     pub(super) fn into_result(self, Ended { outcome, actions, duration }: Ended) -> ToolResult {
-        let Self { position, id, name, call_reason, extras, .. } = self;
+        let Self { position, id, name, rewritten, extras, .. } = self;
+        let call_reason = rewritten.and_then(|rewritten| rewritten.call_reason);
         ToolResult { call_id: id, name, position, outcome, duration, call_reason, actions, extras }
     }
 
@@ -325,7 +307,7 @@ impl PreparedCall {
 impl Plan {
     /// Waits for the `turns` of the call, then runs the middleware and the tool. A turn begins when the
     /// earlier call of the batch with the same resource has ended.
-    fn run<'a>(&'a mut self, context: &'a ToolContext, position: usize) -> Started<'a> {
+    fn run<'a>(&'a mut self, context: &'a ToolContext, position: usize) -> GuardedFuture<'a> {
         let Self { execution, arguments, turns, batch } = self;
         let steps = async move {
             for turn in turns {
@@ -343,7 +325,7 @@ impl Plan {
             let request = ToolRequest::new(tool, arguments.clone(), context, position, batch.clone());
             Next::new(middleware, execution.clone()).run(request).await
         };
-        Started::new(Box::pin(steps), context, None)
+        GuardedFuture::new(Box::pin(steps), context, None)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, ToolError};
 use crate::guard::PanicText;
 use crate::middleware::{CallArguments, Middleware, Next, ToolRequest};
 use crate::output::Outcome;
-use crate::tool::{Started, Tool, ToolDefinition, start};
+use crate::tool::{GuardedFuture, Tool, ToolDefinition, start};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ impl Execution {
         let started = Instant::now();
         let outcome = match start(&*self.tool, arguments, context, self.timeout) {
             Ok(outcome) => outcome,
-            Err(started) => started.await,
+            Err(call) => call.await,
         };
         self.add(started.elapsed());
         outcome
@@ -105,7 +105,7 @@ impl Execution {
             }
             let outcome = match start(&*tool, &arguments, &inner, None) {
                 Ok(outcome) => outcome,
-                Err(started) => here.block_on(started.into_future()),
+                Err(call) => here.block_on(call),
             };
             drop(permits);
             outcome
@@ -133,7 +133,7 @@ impl Execution {
                 })
             })
         };
-        let outcome = Started::new(Box::pin(finished), context, self.timeout).await;
+        let outcome = GuardedFuture::new(Box::pin(finished), context, self.timeout).await;
         self.add(started.elapsed());
         match outcome {
             Err(error)

@@ -8,7 +8,7 @@ use crate::event::EventBus;
 use crate::guard::guarded;
 use crate::middleware::{BoxMiddleware, Middleware, Retry};
 use crate::output::{Outcome, Truncation};
-use crate::tool::{Started, ToolMetadata};
+use crate::tool::{GuardedFuture, ToolMetadata};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ impl Settings {
         limit: usize,
         context: &'a ToolContext,
         outcome: Outcome,
-    ) -> Started<'a> {
+    ) -> GuardedFuture<'a> {
         let name = context.tool_name().as_str();
         let id = context.call_id();
         let truncate = async move {
@@ -103,7 +103,7 @@ impl Settings {
                 }
             }
         };
-        Started::new(Box::pin(truncate), context, None)
+        GuardedFuture::new(Box::pin(truncate), context, None)
     }
 }
 

@@ -2,10 +2,7 @@
 
 use super::ToolRegistry;
 use crate::error::{BuildProblem, ToolFault};
-use crate::tool::{
-    CALL_REASON, SplitArguments, ToolDefinition, asks_for_call_reason, has_call_reason_parameter,
-    own_parameter_names, split_call_reason,
-};
+use crate::tool::{CALL_REASON, ToolDefinition, asks_for_call_reason, has_call_reason_parameter};
 
 impl ToolRegistry {
     /// Sets whether the model is asked for the reason of each call, in an extra argument `call_reason`.
@@ -35,22 +32,6 @@ impl ToolRegistry {
         self.call_reason = call_reason;
         self.cache = self.cache.renewed();
         self
-    }
-
-    /// Returns the arguments for the tool, under its own parameter names, and separated from the call reason.
-    ///
-    /// Returns `None` if the arguments stay as they are.
-    #[inline]
-    pub(crate) fn own_arguments(
-        &self,
-        definition: &ToolDefinition,
-        arguments: &str,
-    ) -> Option<SplitArguments> {
-        let own = if self.respells { own_parameter_names(definition, arguments) } else { None };
-        let asks = asks_for_call_reason(definition, self.call_reason);
-        let text = own.as_deref().unwrap_or(arguments);
-        let split = if asks { split_call_reason(text, definition.metadata.coerce) } else { None };
-        split.or_else(|| Some(SplitArguments { arguments: own?, call_reason: None }))
     }
 
     /// Returns a problem for each tool that declares a parameter `call_reason` although the registry asks the model for

@@ -4,7 +4,7 @@ use super::filter::ToolFilter;
 use super::{Entry, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::ToolName;
-use crate::tool::{AdaptedTool, Tool, ToolDefinition, has_refused_parameter};
+use crate::tool::{AdaptedTool, Tool, ToolDefinition};
 use std::sync::Arc;
 
 /// # Changing tools
@@ -117,22 +117,5 @@ impl ToolRegistry {
         subset.switches.tools.retain(|name, _| subset.tools.contains_key(&**name));
         subset.cache = self.cache.renewed();
         subset
-    }
-
-    /// Inserts a tool, replacing the tool of the same name. If that tool overrides an original, the original
-    /// is kept for `restore`.
-    pub(super) fn insert(&mut self, tool: Arc<dyn Tool>) -> &mut Entry {
-        let definition = tool.definition();
-        let disabled = self.switches.reason(definition).cloned();
-        let name = definition.name.as_str().into();
-        self.respells |= has_refused_parameter(definition);
-        self.cache = self.cache.renewed();
-        let entry = self.tools.entry(name).or_insert_with(|| Entry {
-            tool: tool.clone(),
-            disabled: None,
-            original: None,
-        });
-        (entry.tool, entry.disabled) = (tool, disabled);
-        entry
     }
 }

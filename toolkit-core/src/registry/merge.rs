@@ -1,8 +1,7 @@
 //! Merging registries.
 
 use super::{Entry, ToolRegistry};
-use crate::error::{BuildError, BuildProblem};
-use crate::name::check_name;
+use crate::error::BuildError;
 use crate::tool::{BoundTool, Tool};
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
@@ -94,26 +93,6 @@ impl ToolRegistry {
         self.search = self.search.take().or(other.search);
         self.cache = self.cache.renewed();
     }
-
-    /// Inserts a tool. Fails if the name is illegal or already taken, or if the schema has a fault.
-    pub(super) fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Entry, BuildProblem> {
-        let name = &tool.definition().name;
-        check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;
-        if let Some(problem) = tool.definition().schema_fault() {
-            return Err(problem);
-        }
-        if let Some(first) = self.get_any(name.as_str()) {
-            return Err(first.definition().duplicated_by(tool.definition()));
-        }
-        Ok(self.insert(tool))
-    }
-
-    /// Inserts a tool, or records the problem for [`check`](Self::check).
-    pub(super) fn insert_or_record(&mut self, tool: Arc<dyn Tool>) {
-        if let Err(problem) = self.try_insert(tool) {
-            self.problems.push(problem);
-        }
-    }
 }
 
 /// Adds the tools of another registry. Name collisions are recorded: [`ToolRegistry::check`] returns the
@@ -146,78 +125,5 @@ impl<T: Tool + 'static> Add<T> for ToolRegistry {
     fn add(mut self, tool: T) -> Self {
         self += tool;
         self
-    }
-}
-
-#[cfg(all(test, not(feature = "jsonschema")))]
-mod tests {
-    use super::*;
-    use crate::name::ToolName;
-    use crate::tool::{AdaptedTool, ClosureTool};
-    use schemars::JsonSchema;
-    use serde::Deserialize;
-    use std::collections::BTreeMap;
-
-    /// Declares argument types for a test. Each type has the pattern in a different schema keyword or position.
-    macro_rules! with_pattern {
-        ($pattern:literal) => {{
-            #[derive(Deserialize, JsonSchema)]
-            #[allow(dead_code)]
-            struct Plain {
-                #[schemars(regex(pattern = $pattern))]
-                name: String,
-            }
-
-            #[derive(Deserialize, JsonSchema)]
-            struct Nested {
-                #[allow(dead_code)]
-                list: Vec<Option<Plain>>,
-            }
-
-            #[derive(Deserialize, JsonSchema)]
-            #[allow(dead_code)]
-            struct Recursive {
-                inner: Option<Box<Recursive>>,
-                plain: Plain,
-            }
-
-            #[derive(Deserialize, JsonSchema)]
-            #[schemars(extend("patternProperties" = {$pattern: {"type": "integer"}}))]
-            #[allow(dead_code)]
-            struct Names(BTreeMap<String, i64>);
-
-            [
-                ClosureTool::new("plain", "", |_: Plain| ()),
-                ClosureTool::new("nested", "", |_: Nested| ()),
-                ClosureTool::new("recursive", "", |_: Recursive| ()),
-                ClosureTool::new("names", "", |_: Names| ()),
-            ]
-            .map(|tool| tool.expect("an object"))
-        }};
-    }
-
-    #[test]
-    fn a_pattern_that_cannot_be_checked_is_a_build_error_that_names_the_feature() {
-        for (pattern, tools) in [
-            (r"^(?!root)\w+$", with_pattern!(r"^(?!root)\w+$")),
-            (r"^\p{Lu}", with_pattern!(r"^\p{Lu}")),
-            (r"^(a)\1$", with_pattern!(r"^(a)\1$")),
-        ] {
-            for tool in tools {
-                let name = tool.definition().name.to_string();
-                let adapted =
-                    AdaptedTool::new(tool.clone()).with_name(ToolName::new("other").expect("a name"));
-                let errors = [ToolRegistry::from_tools([tool]), ToolRegistry::from_tools([adapted])];
-                for (name, error) in [name.as_str(), "other"].into_iter().zip(errors) {
-                    let error = error.expect_err(pattern).to_string();
-                    for part in [name, pattern, "feature `jsonschema`"] {
-                        assert!(error.contains(part), "`{part}` is in: {error}");
-                    }
-                }
-            }
-        }
-        for tool in with_pattern!(r"^[a-z]+\d*$") {
-            ToolRegistry::from_tools([tool]).expect("the pattern can be checked");
-        }
     }
 }

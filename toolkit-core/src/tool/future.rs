@@ -2,6 +2,7 @@
 
 use crate::error::{ErrorKind, ToolError};
 use crate::output::Outcome;
+use futures_core::future::BoxFuture;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -30,22 +31,19 @@ impl<F: Future, C: Fn(F::Output) -> Outcome> Future for Converted<F, C> {
 }
 
 /// The future of a started call. A synchronous tool returns a ready future, without an allocation.
-pub struct ToolFuture<'a>(State<'a>);
+pub struct ToolFuture<'a>(Call<'a>);
 
-enum State<'a> {
+enum Call<'a> {
     Done(Option<Outcome>),
-    Running(BoxedCall<'a>),
+    Running(BoxFuture<'a, Outcome>),
 }
-
-/// The future of a running call.
-pub(crate) type BoxedCall<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 impl<'a> ToolFuture<'a> {
     /// Creates a ready future with the outcome of an ended call.
     #[inline]
     #[must_use]
     pub fn ready(outcome: Outcome) -> Self {
-        Self(State::Done(Some(outcome)))
+        Self(Call::Done(Some(outcome)))
     }
 
     /// Creates the future of a running call. `convert` converts the output of `future` to the outcome of the
@@ -56,7 +54,7 @@ impl<'a> ToolFuture<'a> {
         future: F,
         convert: impl Fn(F::Output) -> Outcome + Send + 'a,
     ) -> Self {
-        Self(State::Running(Box::pin(Converted { future, convert })))
+        Self(Call::Running(Box::pin(Converted { future, convert })))
     }
 
     /// Creates the future of a call that fails because the program provides no state of type `type_name`.
@@ -87,10 +85,10 @@ impl<'a> ToolFuture<'a> {
     /// Returns the outcome of an ended call, or else the future of the running call. The future is `None` if it has
     /// already returned its outcome.
     #[inline]
-    pub(crate) fn into_boxed(self) -> Result<Outcome, Option<BoxedCall<'a>>> {
+    pub(crate) fn into_boxed(self) -> Result<Outcome, Option<BoxFuture<'a, Outcome>>> {
         match self.0 {
-            State::Done(outcome) => outcome.ok_or(None),
-            State::Running(call) => Err(Some(call)),
+            Call::Done(outcome) => outcome.ok_or(None),
+            Call::Running(call) => Err(Some(call)),
         }
     }
 
@@ -101,7 +99,7 @@ impl<'a> ToolFuture<'a> {
     #[inline]
     pub fn try_ready(self) -> Result<Outcome, Self> {
         match self.0 {
-            State::Done(Some(outcome)) => Ok(outcome),
+            Call::Done(Some(outcome)) => Ok(outcome),
             state => Err(Self(state)),
         }
     }
@@ -112,8 +110,8 @@ impl Future for ToolFuture<'_> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         match &mut self.0 {
-            State::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
-            State::Running(future) => future.as_mut().poll(cx),
+            Call::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
+            Call::Running(future) => future.as_mut().poll(cx),
         }
     }
 }
@@ -121,8 +119,8 @@ impl Future for ToolFuture<'_> {
 impl fmt::Debug for ToolFuture<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            State::Done(_) => "ToolFuture(done)",
-            State::Running(_) => "ToolFuture(running)",
+            Call::Done(_) => "ToolFuture(done)",
+            Call::Running(_) => "ToolFuture(running)",
         })
     }
 }

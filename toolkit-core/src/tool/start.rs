@@ -1,11 +1,11 @@
 //! The run of one call: panic guard, time limit, cancellation.
 
-use super::future::BoxedCall;
 use super::{Tool, ToolFuture};
 use crate::context::{Limit, ToolContext};
 use crate::error::ToolError;
 use crate::guard::{PanicText, discard, guarded};
 use crate::output::Outcome;
+use futures_core::future::BoxFuture;
 use pin_project_lite::pin_project;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,20 +14,21 @@ use tokio::task::{Unconstrained, unconstrained};
 use tokio::time::{Sleep, sleep_until};
 use tokio_util::sync::WaitForCancellationFuture;
 
-/// Starts one call. Returns `Ok` with the outcome if the call ends at once, and `Err` with the started call
-/// otherwise.
+/// Starts one call. Returns `Ok` with the outcome if the call ends at once, and `Err` with the future of the running
+/// call otherwise.
 ///
 /// A panic, a timeout or a cancellation becomes an error outcome.
 ///
 /// The time limit starts now. A synchronous tool cannot be stopped before it returns. Before another attempt
 /// of the same call, the caller must call [`ToolContext::begin`].
+#[expect(clippy::result_large_err, reason = "the `Err` is the usual future of a call, made in place")]
 #[inline]
 pub(crate) fn start<'a>(
     tool: &'a dyn Tool,
     arguments: &'a str,
     context: &'a ToolContext,
     limit: Option<Duration>,
-) -> Result<Outcome, Started<'a>> {
+) -> Result<Outcome, GuardedFuture<'a>> {
     if !context.may_begin() {
         return Ok(Err(ToolError::cancelled(context.known_name())));
     }
@@ -39,7 +40,7 @@ pub(crate) fn start<'a>(
         context.limit_to(limit);
     }
     match guarded(|| begin(tool, arguments, context)) {
-        Ok(call) => call.into_boxed().map_err(|call| Started { call, context, limit }),
+        Ok(call) => call.into_boxed().map_err(|call| GuardedFuture::of(call, context, limit)),
         Err(panicked) => Ok(Err(panicked.of_call(context))),
     }
 }
@@ -70,39 +71,14 @@ pub(crate) fn check(tool: &dyn Tool, arguments: &str, context: &ToolContext) -> 
     tool.validate(&definition.normal_arguments(arguments, None)?, context)
 }
 
-/// A started call, to be awaited. Its future is made in place, because it is larger.
-pub(crate) struct Started<'a> {
-    call: Option<BoxedCall<'a>>,
-    context: &'a ToolContext,
-    limit: Option<Limit>,
-}
-
-impl<'a> Started<'a> {
-    /// Wraps the future of a call. The time limit `limit` starts now.
-    pub(crate) fn new(call: BoxedCall<'a>, context: &'a ToolContext, limit: Option<Duration>) -> Self {
-        Self { call: Some(call), context, limit: limit.and_then(Limit::from_now) }
-    }
-}
-
-impl<'a> IntoFuture for Started<'a> {
-    type Output = Outcome;
-    type IntoFuture = Running<'a>;
-
-    #[inline]
-    fn into_future(self) -> Running<'a> {
-        let Self { call, context, limit } = self;
-        Running { call, context, limit, timer: None, cancelled: None }
-    }
-}
-
 pin_project! {
     /// The future of a started call, with panic guard, time limit and cancellation.
     ///
     /// The timer and the future of the cancellation are created when the tool first waits, because most calls end
     /// without waiting.
-    #[project = RunningParts]
-    pub(crate) struct Running<'a> {
-        call: Option<BoxedCall<'a>>,
+    #[project = GuardedParts]
+    pub(crate) struct GuardedFuture<'a> {
+        call: Option<BoxFuture<'a, Outcome>>,
         context: &'a ToolContext,
         limit: Option<Limit>,
         #[pin]
@@ -111,7 +87,7 @@ pin_project! {
     }
 
     /// Drops the future of a call that has not ended.
-    impl PinnedDrop for Running<'_> {
+    impl PinnedDrop for GuardedFuture<'_> {
         fn drop(this: Pin<&mut Self>) {
             if this.call.is_some() {
                 this.project().discard_call();
@@ -120,7 +96,23 @@ pin_project! {
     }
 }
 
-impl<'a> RunningParts<'_, 'a> {
+impl<'a> GuardedFuture<'a> {
+    /// Guards the future of a call. The time limit `limit` starts now.
+    pub(crate) fn new(
+        call: BoxFuture<'a, Outcome>,
+        context: &'a ToolContext,
+        limit: Option<Duration>,
+    ) -> Self {
+        Self::of(Some(call), context, limit.and_then(Limit::from_now))
+    }
+
+    #[inline]
+    fn of(call: Option<BoxFuture<'a, Outcome>>, context: &'a ToolContext, limit: Option<Limit>) -> Self {
+        Self { call, context, limit, timer: None, cancelled: None }
+    }
+}
+
+impl<'a> GuardedParts<'_, 'a> {
     /// Polls for a cancellation and for the end of the time limit, after the tool has returned `Pending`. Returns
     /// the error of a call to stop.
     ///
@@ -151,7 +143,7 @@ impl<'a> RunningParts<'_, 'a> {
     }
 }
 
-impl Future for Running<'_> {
+impl Future for GuardedFuture<'_> {
     type Output = Outcome;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {

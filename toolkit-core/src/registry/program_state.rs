@@ -1,0 +1,82 @@
+//! The state that a program provides to the tools of a registry.
+
+use super::ToolRegistry;
+use crate::context::{State, StateNeed};
+use crate::error::{BuildProblem, ToolFault};
+use crate::tool::ToolDefinition;
+use std::sync::Arc;
+
+impl ToolRegistry {
+    /// Adds a value to the state for the tools. Parameters marked with `#[state]` and
+    /// [`ToolContext::state`](crate::ToolContext::state) find the value by type.
+    ///
+    /// If the program already has the value in an `Arc`, use [`with_shared_state`](Self::with_shared_state). Tools
+    /// [merged](Self::merge_with) from a registry with its own state do not find the value, unless they require state
+    /// of this type.
+    #[must_use]
+    pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
+        self.with_shared_state(Arc::new(value))
+    }
+
+    /// Adds a value in an `Arc`, possibly a trait object, to the state shared by all tools.
+    ///
+    /// See [`with_state`](Self::with_state).
+    #[must_use]
+    pub fn with_shared_state<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
+        let state = self.state.take().map(Arc::unwrap_or_clone).unwrap_or_default();
+        self.state = Some(Arc::new(state.with_shared(value)));
+        self
+    }
+
+    /// Declares that the [run](crate::RunContext::with_state) of each call adds state of type `T`.
+    ///
+    /// Tools can then have a parameter `#[state] user: &User` although the registry has no value of this
+    /// type. The value differs from call to call, for instance in a server. A call fails if its run does not
+    /// provide the value.
+    ///
+    /// ```
+    /// use toolkit::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolContext, ToolRegistry};
+    ///
+    /// struct User(&'static str);
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Nothing {}
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let who = ClosureTool::with_context("who", "Tells the name.", |_: Nothing, context: ToolContext| {
+    ///     context.state::<User>().map(|user| user.0)
+    /// })?;
+    /// let registry = ToolRegistry::from_tools([who])?.with_run_state::<User>();
+    /// let dispatcher = Dispatcher::new(registry)?.with_run(RunContext::new().with_state(User("Ada")));
+    /// let results = dispatcher.dispatch([ToolCall::new("call_1", "who", "{}")]).await;
+    /// assert_eq!(results[0].to_text(), "Ada");
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn with_run_state<T: ?Sized + Send + Sync + 'static>(mut self) -> Self {
+        let state = self.state.take().map(Arc::unwrap_or_clone).unwrap_or_default();
+        self.state = Some(Arc::new(state.with_run_state::<T>()));
+        self
+    }
+
+    pub(crate) fn state(&self) -> Option<&Arc<State>> {
+        self.state.as_ref()
+    }
+
+    /// Returns the state types that the tool needs but the registry lacks, each with the problem to report. Optional
+    /// state is a problem only inside of a pointer, where the tool would not find it.
+    pub(super) fn missing_state<'a>(
+        &'a self,
+        definition: &'a ToolDefinition,
+    ) -> impl Iterator<Item = (&'static str, BuildProblem)> + 'a {
+        let state = self.state.as_deref();
+        let is_missing = move |need: &&StateNeed| !need.is_met && !state.is_some_and(|state| state.has(need));
+        definition.state_needs().iter().filter(is_missing).filter_map(move |need| {
+            let within = state.and_then(|state| state.pointer_around(need)).or(need.within);
+            let type_name = need.type_name();
+            let problem = || definition.problem(ToolFault::MissingState { type_name, within });
+            (!need.is_optional() || within.is_some()).then(|| (type_name, problem()))
+        })
+    }
+}

@@ -1,0 +1,181 @@
+//! From a name to its tool: the one look-up of a call, and single calls by the program.
+
+use super::{IntoArguments, ToolRegistry};
+use crate::context::{RareParts, ToolContext};
+use crate::error::ToolError;
+use crate::guard::guarded;
+use crate::name::NameRule;
+use crate::output::ToolOutput;
+use crate::tool::{
+    Tool, ToolDefinition, asks_for_call_reason, check, own_parameter_names, split_call_reason, start,
+};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+impl ToolRegistry {
+    /// Calls one tool and waits for its output. The arguments are JSON text, or a value of another type with
+    /// [`IntoArguments`].
+    ///
+    /// The time limit of the tool applies. If the tool has no limit, the limit of the registry applies. For
+    /// calls made by a model, use a [`Dispatcher`](crate::Dispatcher): a dispatcher runs batches of calls and
+    /// supports cancellation.
+    ///
+    /// # Errors
+    /// Returns a [`ToolError`] if no tool has this name, the arguments are invalid, or the tool fails, panics
+    /// or times out.
+    pub fn call<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: impl IntoArguments<'a>,
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send {
+        self.call_text(name, arguments.into_arguments())
+    }
+
+    async fn call_text(
+        &self,
+        name: &str,
+        arguments: Result<Cow<'_, str>, ToolError>,
+    ) -> Result<ToolOutput, ToolError> {
+        let arguments = arguments?;
+        let mut target = self.target(name, &arguments)?;
+        // No dispatcher has checked the registry.
+        if let Some((type_name, problem)) = self.missing_state(target.definition).next() {
+            return Err(ToolError::stateless(type_name).with_details(problem.to_string()));
+        }
+        let limit = target.definition.metadata.timeout.or(self.timeout);
+        let Rewritten { arguments: rewritten, called_as, call_reason } = target.take_rewritten();
+        let context = self.context_of(target.definition, called_as, call_reason);
+        let arguments = rewritten.as_deref().unwrap_or(&arguments);
+        match start(&**target.tool, arguments, &context, limit) {
+            Ok(outcome) => outcome,
+            Err(call) => call.await,
+        }
+    }
+
+    /// Checks a call without running it. The check fails if there is no such tool or the tool refuses the
+    /// arguments.
+    ///
+    /// ```
+    /// use toolkit::{ClosureTool, ToolRegistry};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Add { a: i64, b: i64 }
+    ///
+    /// let add = ClosureTool::new("add", "Adds.", |Add { a, b }: Add| a + b)?;
+    /// let registry = ToolRegistry::from_tools([add])?;
+    /// assert!(registry.validate("add", r#"{"a": 1, "b": "2"}"#).is_ok());
+    /// let error = registry.validate("add", r#"{"a": 1}"#).unwrap_err();
+    /// let expected = "Error validating JSON arguments: `b`: required, but missing; expected integer";
+    /// assert_eq!(error.message(), expected);
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [`ToolError`] that the call would return.
+    pub fn validate(&self, name: &str, arguments: &str) -> Result<(), ToolError> {
+        let mut target = self.target(name, arguments)?;
+        let Rewritten { arguments: rewritten, called_as, .. } = target.take_rewritten();
+        let context = self.context_of(target.definition, called_as, None);
+        guarded(|| check(&**target.tool, rewritten.as_deref().unwrap_or(arguments), &context))
+            .unwrap_or_else(|panicked| Err(panicked.of_call(&context)))
+    }
+
+    #[inline]
+    fn context_of(
+        &self,
+        definition: &ToolDefinition,
+        called_as: Option<Box<str>>,
+        call_reason: Option<String>,
+    ) -> ToolContext {
+        let is_plain = called_as.is_none() && call_reason.is_none();
+        let extras =
+            (!is_plain).then(|| Box::new(RareParts { called_as, call_reason, ..RareParts::default() }));
+        ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), extras)
+    }
+
+    /// Finds the tool for a call of `name`, and the arguments as this tool gets them. If `name` is the search tool
+    /// `call_deferred`, these are the tool named in the arguments and that tool's arguments.
+    #[inline]
+    pub(crate) fn target(&self, name: &str, text: &str) -> Result<Target<'_>, ToolError> {
+        match self.callable(name) {
+            Some(tool) => {
+                let definition = tool.definition();
+                if self.respells || asks_for_call_reason(definition, self.call_reason) {
+                    return Ok(self.rewritten(tool, Cow::Borrowed(text), None));
+                }
+                Ok(Target { tool, definition, rewritten: None })
+            }
+            None => {
+                let (tool, arguments) = self.resolve_otherwise(name, text)?;
+                let is_own = matches!(arguments, Cow::Owned(_)) || tool.definition().name.as_str() == name;
+                Ok(self.rewritten(tool, arguments, (!is_own).then(|| name.into())))
+            }
+        }
+    }
+
+    /// Returns a target whose arguments are under the tool's own parameter names, and separated from the call reason.
+    #[cold]
+    fn rewritten<'r>(
+        &self,
+        tool: &'r Arc<dyn Tool>,
+        arguments: Cow<'_, str>,
+        called_as: Option<Box<str>>,
+    ) -> Target<'r> {
+        let definition = tool.definition();
+        let own = if self.respells { own_parameter_names(definition, &arguments) } else { None };
+        let text = own.as_deref().unwrap_or(&arguments);
+        let asks = asks_for_call_reason(definition, self.call_reason);
+        let split = if asks { split_call_reason(text, definition.metadata.coerce) } else { None };
+        let (arguments, call_reason) = match split {
+            Some(split) => (Some(split.arguments), split.call_reason),
+            None => (own.or(if let Cow::Owned(inner) = arguments { Some(inner) } else { None }), None),
+        };
+        Target {
+            tool,
+            definition,
+            rewritten: Some(Box::new(Rewritten { arguments, called_as, call_reason })),
+        }
+    }
+
+    /// Returns the error for a call of `name` when no callable tool has this name, because the tool is disabled or
+    /// unknown.
+    #[cold]
+    pub(crate) fn not_found(&self, name: &str) -> ToolError {
+        let spelled = self.cache.original(self, name);
+        let own_name = spelled.as_deref().unwrap_or(name);
+        if let Some(reason) = self.disabled_reason(own_name) {
+            return ToolError::disabled(name, reason);
+        }
+        // Suggest spellings accepted by every provider: the model knows the tools by these names.
+        let names = self.cache.names(self, NameRule::DASHES);
+        let own = self.iter_definitions().map(|definition| names.spell(definition.name.as_str()));
+        ToolError::not_found(name, own.chain(self.search_names().iter().copied()))
+    }
+}
+
+/// The tool for a call, and the call as this tool gets it.
+pub(crate) struct Target<'r> {
+    pub(crate) tool: &'r Arc<dyn Tool>,
+    pub(crate) definition: &'r ToolDefinition,
+    /// What differs from the call of the model. Boxed, because it is rare.
+    pub(crate) rewritten: Option<Box<Rewritten>>,
+}
+
+/// The parts of a call that a registry rewrites for the tool.
+#[derive(Default)]
+pub(crate) struct Rewritten {
+    /// The arguments for the tool, if they differ from the arguments of the call.
+    pub(crate) arguments: Option<String>,
+    /// The tool name as the model spells it, if the spelling differs from the tool's own name.
+    pub(crate) called_as: Option<Box<str>>,
+    /// The model's reason for the call, if the registry asks for it.
+    pub(crate) call_reason: Option<String>,
+}
+
+impl Target<'_> {
+    /// Returns the parts that differ from the call of the model.
+    #[inline]
+    pub(crate) fn take_rewritten(&mut self) -> Rewritten {
+        self.rewritten.take().map_or_else(Rewritten::default, |rewritten| *rewritten)
+    }
+}
