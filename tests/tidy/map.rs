@@ -117,15 +117,31 @@ fn files_and_items_of_the_indexes_exist() {
     assert_eq!(missing, [""; 0]);
 }
 
+/// The maximum number of lines of a decision page.
+const PAGE_LINES: usize = 90;
+
 #[test]
-fn decisions_have_numbers_of_their_own() {
-    let mut numbers: Vec<String> = fs::read_dir(root().join("docs/decisions"))
+fn the_index_of_decisions_matches_their_pages() {
+    let mut names: Vec<String> = fs::read_dir(root().join("docs/decisions"))
         .expect("the decisions can be read")
         .filter_map(|entry| entry.expect("the folder can be read").file_name().into_string().ok())
-        .filter_map(|name| name.split_once('-').map(|(number, _)| number.to_owned()))
+        .filter(|name| name != "README.md")
         .collect();
-    numbers.sort();
-    let mut distinct = numbers.clone();
-    distinct.dedup();
-    assert_eq!(numbers, distinct);
+    names.sort();
+    let row = |(at, name): (usize, &String)| {
+        let text = page(&format!("docs/decisions/{name}"));
+        let number = format!("{:03}", at + 1);
+        assert!(name.starts_with(&number), "{name} should have the number {number}");
+        assert!(text.lines().count() <= PAGE_LINES, "{name} has more than {PAGE_LINES} lines");
+        let title = text.lines().next().and_then(|line| line.strip_prefix(&format!("# {number}: ")));
+        let title = title.unwrap_or_else(|| panic!("{name} has no title with its number"));
+        let measured = if text.contains("\n## Measured\n") { "yes" } else { "" };
+        format!("| {number} | [{title}]({name}) | {measured} |")
+    };
+    let expected: Vec<String> = names.iter().enumerate().map(row).collect();
+    let index = page("docs/decisions/README.md");
+    let is_row = |line: &&str| line.starts_with("| ") && line.contains("](");
+    let mut rows: Vec<&str> = index.lines().filter(is_row).collect();
+    rows.sort_unstable();
+    assert_eq!(rows, expected);
 }
