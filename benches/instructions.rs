@@ -70,14 +70,20 @@ enum Work {
     SpawnAndJoin(u32, Option<Duration>),
     /// A batch of this many calls of a tool that waits for ten milliseconds, with this timeout.
     Batch(u32, Option<Duration>),
+    /// Runs of an agent, or their floor.
+    Agent(AgentWork),
+}
+
+#[derive(Clone, Copy)]
+enum AgentWork {
     /// The loop of an agent by hand: two turns, and this many calls in the first.
     LoopByHand(usize),
     /// A run of an agent: two turns, and this many calls in the first.
-    AgentRun(usize),
+    Run(usize),
     /// The same, streamed, with a listener for the events.
-    AgentRunHeard(usize),
+    RunHeard(usize),
     /// A run of two turns and one call in a conversation with this many messages.
-    AgentHistory(usize),
+    History(usize),
 }
 
 impl Case {
@@ -115,14 +121,8 @@ impl Case {
                     support::finish(by_hand::by_map(&map, black_box(tool), black_box(arguments)))
                 });
             }
-            Work::Registry(Call { tool, arguments, .. }) => {
-                let registry = support::registry();
-                repeat(count, || support::call(&registry, tool, arguments));
-            }
-            Work::RegistryAsync(Call { async_tool, arguments, .. }) => {
-                let registry = support::registry();
-                repeat(count, || support::call(&registry, async_tool, arguments));
-            }
+            Work::Registry(call) => call_registry(count, call.tool, call.arguments),
+            Work::RegistryAsync(call) => call_registry(count, call.async_tool, call.arguments),
             Work::RegistryOfCall(call) => {
                 let registry = support::registry();
                 repeat(count, || {
@@ -173,7 +173,15 @@ impl Case {
                 };
                 repeat(count, || runtime.block_on(dispatcher.dispatch(support::waiting_calls(calls))));
             }
-            Work::LoopByHand(calls) => {
+            Work::Agent(work) => work.run(count),
+        }
+    }
+}
+
+impl AgentWork {
+    fn run(self, count: usize) {
+        match self {
+            Self::LoopByHand(calls) => {
                 let model = agents::Script::new(calls);
                 let tools = support::registry().into();
                 agents::runtime().block_on(async {
@@ -182,7 +190,7 @@ impl Case {
                     }
                 });
             }
-            Work::AgentRun(calls) => {
+            Self::Run(calls) => {
                 let agent = agents::agent(calls, false);
                 agents::runtime().block_on(async {
                     for _ in 0..count {
@@ -190,7 +198,7 @@ impl Case {
                     }
                 });
             }
-            Work::AgentRunHeard(calls) => {
+            Self::RunHeard(calls) => {
                 let agent = agents::agent(calls, true);
                 agents::runtime().block_on(async {
                     for _ in 0..count {
@@ -198,7 +206,7 @@ impl Case {
                     }
                 });
             }
-            Work::AgentHistory(messages) => {
+            Self::History(messages) => {
                 let agent = agents::agent(1, false);
                 let mut conversation = agents::conversation(messages);
                 agents::runtime().block_on(async {
@@ -216,6 +224,11 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// More allocations than any case has, for a target of instructions only.
 const ANY: i64 = 1_000_000_000;
+
+fn call_registry(count: usize, tool: &str, arguments: &str) {
+    let registry = support::registry();
+    repeat(count, || support::call(&registry, tool, arguments));
+}
 
 fn repeat<T>(count: usize, mut work: impl FnMut() -> T) {
     for _ in 0..count {
@@ -291,20 +304,36 @@ const CASES: &[Case] = &[
         Target::OfFloor(1.3, 20_010),
     )
     .count(2),
-    Case::new("agent/by_hand_1", Work::LoopByHand(1), None, Target::None),
-    Case::new("agent/run_1", Work::AgentRun(1), Some("agent/by_hand_1"), Target::OfFloor(2.5, ANY)),
-    Case::new("agent/by_hand_100", Work::LoopByHand(100), None, Target::None).count(20),
-    Case::new("agent/run_100", Work::AgentRun(100), Some("agent/by_hand_100"), Target::OfFloor(2.0, ANY))
+    Case::new("agent/by_hand_1", Work::Agent(AgentWork::LoopByHand(1)), None, Target::None),
+    Case::new(
+        "agent/run_1",
+        Work::Agent(AgentWork::Run(1)),
+        Some("agent/by_hand_1"),
+        Target::OfFloor(2.5, ANY),
+    ),
+    Case::new("agent/by_hand_100", Work::Agent(AgentWork::LoopByHand(100)), None, Target::None).count(20),
+    Case::new(
+        "agent/run_100",
+        Work::Agent(AgentWork::Run(100)),
+        Some("agent/by_hand_100"),
+        Target::OfFloor(2.0, ANY),
+    )
+    .count(20),
+    Case::new("agent/by_hand_1000", Work::Agent(AgentWork::LoopByHand(1_000)), None, Target::None).count(4),
+    Case::new(
+        "agent/run_1000",
+        Work::Agent(AgentWork::Run(1_000)),
+        Some("agent/by_hand_1000"),
+        Target::OfFloor(2.2, ANY),
+    )
+    .count(4),
+    Case::new("agent/heard_1", Work::Agent(AgentWork::RunHeard(1)), Some("agent/run_1"), Target::None),
+    Case::new("agent/heard_100", Work::Agent(AgentWork::RunHeard(100)), Some("agent/run_100"), Target::None)
         .count(20),
-    Case::new("agent/by_hand_1000", Work::LoopByHand(1_000), None, Target::None).count(4),
-    Case::new("agent/run_1000", Work::AgentRun(1_000), Some("agent/by_hand_1000"), Target::OfFloor(2.2, ANY))
-        .count(4),
-    Case::new("agent/heard_1", Work::AgentRunHeard(1), Some("agent/run_1"), Target::None),
-    Case::new("agent/heard_100", Work::AgentRunHeard(100), Some("agent/run_100"), Target::None).count(20),
-    Case::new("agent/history_10", Work::AgentHistory(10), None, Target::None).count(20),
+    Case::new("agent/history_10", Work::Agent(AgentWork::History(10)), None, Target::None).count(20),
     Case::new(
         "agent/history_10000",
-        Work::AgentHistory(10_000),
+        Work::Agent(AgentWork::History(10_000)),
         Some("agent/history_10"),
         Target::OfFloor(1.2, ANY),
     )

@@ -25,7 +25,9 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use std::mem;
 use syn::ext::IdentExt;
-use syn::{Attribute, Fields, Generics, Item, ItemEnum, ItemStruct, Type, Variant, Visibility, parse_quote};
+use syn::{
+    Attribute, Expr, Fields, Generics, Item, ItemEnum, ItemStruct, Type, Variant, Visibility, parse_quote,
+};
 
 const UNSUPPORTED: &str =
     "`ToolParams` supports structs with named fields and enums, because parameters have names";
@@ -40,58 +42,10 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
         }
     };
     let mut helpers = Vec::new();
-    let is_struct = matches!(mirror, Item::Struct(_));
-    let mut has_other = false;
-    let (attrs, ident, generics, mut fields) = match &mut mirror {
-        Item::Struct(ItemStruct { vis, attrs, ident, generics, fields, .. }) => {
-            *vis = Visibility::Inherited;
-            if !matches!(fields, Fields::Named(_)) {
-                diag.error(&ident, UNSUPPORTED);
-            }
-            (attrs, ident, generics, vec![fields])
-        }
-        Item::Enum(ItemEnum { vis, attrs, ident, generics, variants, .. }) => {
-            *vis = Visibility::Inherited;
-            if variants.is_empty() {
-                diag.error(
-                    &ident,
-                    format!("`{ident}` has no variants, so the model can send no value of it; add one"),
-                );
-            }
-            let content = serde_values(attrs, "content").pop();
-            let is_other = |variant: &Variant| {
-                serde_arguments(&variant.attrs).iter().any(|(name, _)| name.is_ident("other"))
-            };
-            has_other = variants.iter().any(is_other);
-            let is_untagged = |attrs: &[Attribute]| {
-                serde_arguments(attrs).iter().any(|(name, _)| name.is_ident("untagged"))
-            };
-            let has_names = !is_untagged(attrs);
-            let fields = variants.iter_mut().map(|variant| {
-                variant.ident = without_lints(variant.ident.clone());
-                let docs = Docs::from_attrs(&variant.attrs);
-                refuse_helpers(&variant.attrs, &["param", "tool_params"], "a variant", &mut diag);
-                variant.attrs.retain(is_serde_or_schemars);
-                describe(&mut variant.attrs, docs.description());
-                let aliases = serde_values(&variant.attrs, "alias");
-                if has_names && !aliases.is_empty() && !is_untagged(&variant.attrs) {
-                    variant
-                        .attrs
-                        .push(parse_quote!(#[schemars(extend("x-toolkit-names" = [#(#aliases),*]))]));
-                }
-                if let (Fields::Unit, Some(content)) = (&variant.fields, &content) {
-                    let no_data = constraining(&mut helpers, &quote!(__constraints.no_data(#content);));
-                    variant.attrs.push(parse_quote!(#[schemars(transform = #no_data)]));
-                }
-                &mut variant.fields
-            });
-            (attrs, ident, generics, fields.collect())
-        }
-        other => {
-            diag.error(other, UNSUPPORTED);
-            return diag.into_tokens(TokenStream::new());
-        }
+    let Some(shape) = Shape::of(&mut mirror, &mut helpers, &mut diag) else {
+        return diag.into_tokens(TokenStream::new());
     };
+    let Shape { attrs, ident, generics, mut fields, is_struct, has_other } = shape;
     let ToolParamsAttr { krate, strict_docs } = tool_params(attrs, &mut diag);
     let beside = Beside::refuse(&mut diag);
     refuse_helpers(attrs, &["param"], "a type", &mut diag);
@@ -105,7 +59,6 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let (_, ty_generics, _) = generics.split_for_impl();
     let this = quote!(#ident #ty_generics);
     let is_plain = fields.iter().all(|fields| matches!(fields, Fields::Unit));
-    // Helper functions cannot use the type parameters of the mirror.
     let is_concrete = generics.params.is_empty();
     let owner = Owner {
         this: &this,
@@ -114,42 +67,12 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
         strict_docs,
         generics: &generics.clone(),
     };
-    let mut checked = Vec::new();
-    let mut is_sized = true;
-    let mut all_described = true;
-    for field in fields.iter_mut().flat_map(|fields| fields.iter_mut()) {
-        field.vis = Visibility::Inherited;
-        if is_decoded_by_type(&field.attrs) {
-            is_sized &= check_owned(&field.ty, &mut diag);
-        }
-        // Inside the mirror, `Self` would refer to the mirror.
-        field.ty = Type::Verbatim(replace_self(field.ty.to_token_stream(), &this, &|_| quote!(<#this>)));
-        all_described &= mirror_field(field, &owner, &mut helpers, &mut diag);
-        field.ident = field.ident.take().map(without_lints);
-        if is_concrete && is_decoded_by_type(&field.attrs) {
-            let ty = mem::replace(&mut field.ty, Type::Verbatim(TokenStream::new()));
-            field.ty = parse_quote!(__Checked<#ty>);
-            checked.push(ty);
-        }
-    }
+    let mirrored = mirror_fields(&mut fields, &owner, &mut helpers, &mut diag);
     let all_fields = || fields.iter().flat_map(|fields| fields.iter());
-    let is_described = docs.description().is_some()
-        || attribute_arguments(attrs, is_serde_or_schemars)
-            .iter()
-            .any(|(name, _)| name.is_ident("description"));
-    if is_struct && !is_described && all_fields().any(|field| is_flattened(&field.attrs)) {
+    if is_struct && !has_description(attrs, &docs) && all_fields().any(|field| is_flattened(&field.attrs)) {
         attrs.insert(1, parse_quote!(#[schemars(transform = __toolkit::remove_description)]));
     }
-    if is_struct && !checked.is_empty() {
-        attrs.push(parse_quote!(#[serde(remote = "__Target")]));
-        helpers.push(quote!(type __Target = __Checked<#this>;));
-    } else {
-        let remote = ident.to_string();
-        attrs.push(parse_quote!(#[serde(remote = #remote)]));
-    }
-    if !checked.is_empty() {
-        helpers.push(checks(&checked));
-    }
+    name_remote(attrs, ident, &this, is_struct, &mirrored.checked, &mut helpers);
     if is_plain && is_concrete && !is_struct {
         helpers.push(quote!(impl __toolkit::PlainVariants for #this {}));
     }
@@ -164,9 +87,10 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     }
     let ident = mem::replace(ident, format_ident!("__Mirror"));
     // The traits need a type with a fixed size.
-    let implementations = is_sized.then(|| implementations(&ident, generics, beside, diag.is_empty()));
+    let implementations =
+        mirrored.is_sized.then(|| implementations(&ident, generics, beside, diag.is_empty()));
     let body = if diag.is_empty() { quote!(#mirror #(#helpers)*) } else { TokenStream::new() };
-    let warnings = (is_struct && !all_described).then(|| docs.warnings());
+    let warnings = (is_struct && !mirrored.is_described).then(|| docs.warnings());
     diag.into_tokens(quote! {
         #warnings
         #[allow(deprecated, unused_qualifications, clippy::all, clippy::nursery, clippy::pedantic)]
@@ -179,6 +103,147 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
             #implementations
         };
     })
+}
+
+/// The parts of a type, to be changed into the parts of its mirror.
+struct Shape<'a> {
+    attrs: &'a mut Vec<Attribute>,
+    ident: &'a mut Ident,
+    generics: &'a mut Generics,
+    /// The fields of the struct, or of each variant.
+    fields: Vec<&'a mut Fields>,
+    is_struct: bool,
+    /// `true` if a variant takes all other values.
+    has_other: bool,
+}
+
+impl<'a> Shape<'a> {
+    /// Returns the parts of a struct or an enum, with the variants already changed. Reports everything else.
+    fn of(item: &'a mut Item, helpers: &mut Vec<TokenStream>, diag: &mut Diag) -> Option<Self> {
+        match item {
+            Item::Struct(ItemStruct { vis, attrs, ident, generics, fields, .. }) => {
+                *vis = Visibility::Inherited;
+                if !matches!(fields, Fields::Named(_)) {
+                    diag.error(&ident, UNSUPPORTED);
+                }
+                let fields = vec![fields];
+                Some(Self { attrs, ident, generics, fields, is_struct: true, has_other: false })
+            }
+            Item::Enum(ItemEnum { vis, attrs, ident, generics, variants, .. }) => {
+                *vis = Visibility::Inherited;
+                if variants.is_empty() {
+                    let message = "has no variants, so the model can send no value of it; add one";
+                    diag.error(&ident, format!("`{ident}` {message}"));
+                }
+                let has_other = variants.iter().any(|variant| has_argument(&variant.attrs, "other"));
+                let content = serde_values(attrs, "content").pop();
+                let named = !has_argument(attrs, "untagged");
+                let fields = variants.iter_mut().map(|variant| {
+                    mirror_variant(variant, named, content.as_ref(), helpers, diag);
+                    &mut variant.fields
+                });
+                let fields = fields.collect();
+                Some(Self { attrs, ident, generics, fields, is_struct: false, has_other })
+            }
+            other => {
+                diag.error(other, UNSUPPORTED);
+                None
+            }
+        }
+    }
+}
+
+/// Names the type that the mirror decodes, and adds the types of its checked fields.
+fn name_remote(
+    attrs: &mut Vec<Attribute>,
+    ident: &Ident,
+    this: &TokenStream,
+    is_struct: bool,
+    checked: &[Type],
+    helpers: &mut Vec<TokenStream>,
+) {
+    if is_struct && !checked.is_empty() {
+        attrs.push(parse_quote!(#[serde(remote = "__Target")]));
+        helpers.push(quote!(type __Target = __Checked<#this>;));
+    } else {
+        let remote = ident.to_string();
+        attrs.push(parse_quote!(#[serde(remote = #remote)]));
+    }
+    if !checked.is_empty() {
+        helpers.push(checks(checked));
+    }
+}
+
+/// Returns whether a comment or an attribute describes the type.
+fn has_description(attrs: &[Attribute], docs: &Docs) -> bool {
+    let arguments = attribute_arguments(attrs, is_serde_or_schemars);
+    docs.description().is_some() || arguments.iter().any(|(name, _)| name.is_ident("description"))
+}
+
+/// Returns whether serde's attributes have an argument of this name.
+fn has_argument(attrs: &[Attribute], argument: &str) -> bool {
+    serde_arguments(attrs).iter().any(|(name, _)| name.is_ident(argument))
+}
+
+/// Translates the comments and attributes of a variant for the mirror. `named` is `true` if values contain the name of
+/// their variant; `content` is the member with the data of a variant, for an adjacently tagged enum.
+fn mirror_variant(
+    variant: &mut Variant,
+    named: bool,
+    content: Option<&Expr>,
+    helpers: &mut Vec<TokenStream>,
+    diag: &mut Diag,
+) {
+    variant.ident = without_lints(variant.ident.clone());
+    let docs = Docs::from_attrs(&variant.attrs);
+    refuse_helpers(&variant.attrs, &["param", "tool_params"], "a variant", diag);
+    variant.attrs.retain(is_serde_or_schemars);
+    describe(&mut variant.attrs, docs.description());
+    let aliases = serde_values(&variant.attrs, "alias");
+    if named && !aliases.is_empty() && !has_argument(&variant.attrs, "untagged") {
+        variant.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-names" = [#(#aliases),*]))]));
+    }
+    if let (Fields::Unit, Some(content)) = (&variant.fields, content) {
+        let no_data = constraining(helpers, &quote!(__constraints.no_data(#content);));
+        variant.attrs.push(parse_quote!(#[schemars(transform = #no_data)]));
+    }
+}
+
+/// What is known of the fields after they were translated for the mirror.
+struct Mirrored {
+    /// The types of the fields that are checked to be legal in arguments.
+    checked: Vec<Type>,
+    /// `false` if the type of a field has no fixed size.
+    is_sized: bool,
+    /// `true` if every field has a description.
+    is_described: bool,
+}
+
+fn mirror_fields(
+    fields: &mut [&mut Fields],
+    owner: &Owner<'_>,
+    helpers: &mut Vec<TokenStream>,
+    diag: &mut Diag,
+) -> Mirrored {
+    let mut mirrored = Mirrored { checked: Vec::new(), is_sized: true, is_described: true };
+    let this = owner.this;
+    for field in fields.iter_mut().flat_map(|fields| fields.iter_mut()) {
+        field.vis = Visibility::Inherited;
+        if is_decoded_by_type(&field.attrs) {
+            mirrored.is_sized &= check_owned(&field.ty, diag);
+        }
+        // Inside the mirror, `Self` would refer to the mirror.
+        field.ty = Type::Verbatim(replace_self(field.ty.to_token_stream(), this, &|_| quote!(<#this>)));
+        mirrored.is_described &= mirror_field(field, owner, helpers, diag);
+        field.ident = field.ident.take().map(without_lints);
+        // Helper functions cannot use the type parameters of the mirror.
+        if owner.generics.params.is_empty() && is_decoded_by_type(&field.attrs) {
+            let ty = mem::replace(&mut field.ty, Type::Verbatim(TokenStream::new()));
+            field.ty = parse_quote!(__Checked<#ty>);
+            mirrored.checked.push(ty);
+        }
+    }
+    mirrored
 }
 
 /// Replaces the attributes of the original type with the attributes of its mirror, the hidden copy with derives.

@@ -202,6 +202,39 @@ impl BuildProblem {
     }
 }
 
+impl ToolFault {
+    /// Writes the message about `tool`, a name with the place of its definition.
+    fn write(&self, tool: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MissingState { type_name, within: Some(pointer) } => {
+                write!(
+                    f,
+                    "{tool} needs state of type `{type_name}`, but the registry has `{pointer}<{type_name}>`; "
+                )?;
+                f.write_str(match *pointer {
+                    "Arc" => "add the `Arc` with `registry.with_shared_state(…)`",
+                    _ => "add the value without the `Box`, or as `registry.with_shared_state(Arc::from(…))`",
+                })
+            }
+            Self::MissingState { type_name, .. } => {
+                write!(f, "{tool} needs state of type `{type_name}`; add it with `registry.with_state(…)`")
+            }
+            Self::ReservedParameter { parameter } => write!(
+                f,
+                "{tool} has a parameter `{parameter}`, the name of the call's reason; rename it or set `call_reason = false`"
+            ),
+            Self::ReservedName => write!(f, "{tool} has the name of a search tool; rename it"),
+            Self::InvalidSchema { path, message } => {
+                write!(f, "{tool} has an invalid schema at `{path}`: {message}")
+            }
+            Self::InvalidTransform { argument, message } => {
+                write!(f, "argument `{argument}` of {tool} cannot be transformed: {message}")
+            }
+            Self::Refused { reason } => write!(f, "{tool} was refused: {reason}"),
+        }
+    }
+}
+
 impl fmt::Display for BuildProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -229,34 +262,7 @@ impl fmt::Display for BuildProblem {
             }
             Self::Tool { tool, defined_at, fault } => {
                 let tool = format!("tool `{tool}` (defined at {})", At(defined_at));
-                match fault {
-                    ToolFault::MissingState { type_name, within: Some(pointer) } => {
-                        write!(
-                            f,
-                            "{tool} needs state of type `{type_name}`, but the registry has `{pointer}<{type_name}>`; "
-                        )?;
-                        f.write_str(match *pointer {
-                            "Arc" => "add the `Arc` with `registry.with_shared_state(…)`",
-                            _ => "add the value without the `Box`, or as `registry.with_shared_state(Arc::from(…))`",
-                        })
-                    }
-                    ToolFault::MissingState { type_name, .. } => write!(
-                        f,
-                        "{tool} needs state of type `{type_name}`; add it with `registry.with_state(…)`"
-                    ),
-                    ToolFault::ReservedParameter { parameter } => write!(
-                        f,
-                        "{tool} has a parameter `{parameter}`, the name of the call's reason; rename it or set `call_reason = false`"
-                    ),
-                    ToolFault::ReservedName => write!(f, "{tool} has the name of a search tool; rename it"),
-                    ToolFault::InvalidSchema { path, message } => {
-                        write!(f, "{tool} has an invalid schema at `{path}`: {message}")
-                    }
-                    ToolFault::InvalidTransform { argument, message } => {
-                        write!(f, "argument `{argument}` of {tool} cannot be transformed: {message}")
-                    }
-                    ToolFault::Refused { reason } => write!(f, "{tool} was refused: {reason}"),
-                }
+                fault.write(&tool, f)
             }
             Self::Unknown { what, name, nearest, known } if nearest.is_empty() => {
                 write!(f, "{what} `{name}` not found")?;

@@ -39,16 +39,7 @@ pub(super) fn mirror_field(
     attr.check_flatten(diag);
     let docs = Docs::from_attrs(&field.attrs);
     field.attrs.retain(is_serde_or_schemars);
-    let is_skipped = ["skip", "skip_deserializing"]
-        .iter()
-        .any(|skip| serde_arguments(&field.attrs).iter().any(|(name, _)| name.is_ident(skip)));
-    if let Some(key) = attr.given(|key| key != "default").filter(|_| is_skipped) {
-        diag.error(key, format!("`{key}` has no effect because the model never sees this field; remove it"));
-    }
-    let needs_name = |key: &str| matches!(key, "default" | "rename" | "alias" | "flatten");
-    if let Some(key) = attr.given(needs_name).filter(|_| field.ident.is_none()) {
-        diag.error(key, format!("`{key}` has no effect because the field has no name; remove it"));
-    }
+    check_effects(&attr, field, diag);
     let ty = &field.ty;
     match &attr.default {
         Some(DefaultAttr::OfType(_)) => field.attrs.push(parse_quote!(#[serde(default)])),
@@ -91,9 +82,34 @@ pub(super) fn mirror_field(
         helpers.extend(attr.constraints.assertions(&field.ty.to_token_stream(), owner.generics));
         field.attrs.push(parse_quote!(#[schemars(transform = #constrain)]));
     }
+    describe_field(field, &attr, &docs, owner, diag)
+}
+
+/// Reports settings that have no effect on the field.
+fn check_effects(attr: &ParamAttr, field: &Field, diag: &mut Diag) {
+    let is_skipped = ["skip", "skip_deserializing"]
+        .iter()
+        .any(|skip| serde_arguments(&field.attrs).iter().any(|(name, _)| name.is_ident(skip)));
+    if let Some(key) = attr.given(|key| key != "default").filter(|_| is_skipped) {
+        diag.error(key, format!("`{key}` has no effect because the model never sees this field; remove it"));
+    }
+    let needs_name = |key: &str| matches!(key, "default" | "rename" | "alias" | "flatten");
+    if let Some(key) = attr.given(needs_name).filter(|_| field.ident.is_none()) {
+        diag.error(key, format!("`{key}` has no effect because the field has no name; remove it"));
+    }
+}
+
+/// Adds the description of the field. Returns whether there is one.
+fn describe_field(
+    field: &mut Field,
+    attr: &ParamAttr,
+    docs: &Docs,
+    owner: &Owner<'_>,
+    diag: &mut Diag,
+) -> bool {
     let name = field.ident.as_ref().map(|ident| ident.unraw().to_string());
     let section = owner.docs.param(|documented| name.as_deref() == Some(documented));
-    let description = docs::describe(attr.description.as_ref(), &docs, section);
+    let description = docs::describe(attr.description.as_ref(), docs, section);
     let is_described = docs::is_described(description.as_ref());
     if let Some(name) = name
         && owner.strict_docs
