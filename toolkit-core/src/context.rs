@@ -42,14 +42,14 @@ pub struct ToolContext {
     cancellation: Option<CancellationToken>,
     state: Option<Arc<State>>,
     /// Rarely used fields, boxed because contexts are often moved.
-    rare: Option<Box<RareParts>>,
+    extras: Option<Box<ContextExtras>>,
     deadline: Deadline,
     draft: Draft,
 }
 
 /// Rarely used fields of a context, boxed to keep the context small.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct RareParts {
+pub(crate) struct ContextExtras {
     /// The model's spelling of the tool name, if it differs from the name. Messages use this spelling.
     pub(crate) called_as: Option<Box<str>>,
     pub(crate) call_reason: Option<String>,
@@ -76,11 +76,11 @@ impl ToolContext {
         call_id: Option<CallId>,
         cancellation: Option<CancellationToken>,
         state: Option<Arc<State>>,
-        rare: Option<Box<RareParts>>,
+        extras: Option<Box<ContextExtras>>,
     ) -> Self {
         let deadline = Deadline::default();
         let draft = Draft::default();
-        Self { tool_name, call_id, cancellation, state, rare, deadline, draft }
+        Self { tool_name, call_id, cancellation, state, extras, deadline, draft }
     }
 
     /// Returns the complete state that the program provides to its tools.
@@ -91,23 +91,23 @@ impl ToolContext {
     /// Sets the agent run of the call. The run provides the session, the agent name and the extensions.
     #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
-        self.rare_mut().run = Some(run.into());
+        self.extras_mut().run = Some(run.into());
         self
     }
 
     /// Adds a value for the tool. The tool finds the value by its type, with [`extension`](Self::extension).
     /// An earlier value of the same type is replaced.
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
-        let rare = self.rare_mut();
-        let extensions = rare.extensions.take().map(Arc::unwrap_or_clone).unwrap_or_default();
-        rare.extensions = Some(Arc::new(extensions.with(value)));
+        let extras = self.extras_mut();
+        let extensions = extras.extensions.take().map(Arc::unwrap_or_clone).unwrap_or_default();
+        extras.extensions = Some(Arc::new(extensions.with(value)));
         self
     }
 
     /// Sets the model's reason for the call.
     pub fn with_call_reason(mut self, call_reason: Option<String>) -> Self {
         if call_reason.is_some() {
-            self.rare_mut().call_reason = call_reason;
+            self.extras_mut().call_reason = call_reason;
         }
         self
     }
@@ -116,9 +116,9 @@ impl ToolContext {
     /// decoded.
     pub(crate) fn of_check(&self, decoded: Arc<AtomicBool>) -> Self {
         let mut context = self.clone();
-        let rare = context.rare_mut();
-        rare.emitter = None;
-        rare.check = Some(decoded);
+        let extras = context.extras_mut();
+        extras.emitter = None;
+        extras.check = Some(decoded);
         context
     }
 
@@ -129,7 +129,7 @@ impl ToolContext {
     /// The call is only a check.
     #[inline]
     pub(crate) fn end_check(&self) -> Result<(), ToolError> {
-        match self.rare.as_ref().and_then(|rare| rare.check.as_ref()) {
+        match self.extras.as_ref().and_then(|extras| extras.check.as_ref()) {
             None => Ok(()),
             Some(decoded) => {
                 decoded.store(true, Ordering::Relaxed);
@@ -138,21 +138,21 @@ impl ToolContext {
         }
     }
 
-    fn rare_mut(&mut self) -> &mut RareParts {
-        self.rare.get_or_insert_default()
+    fn extras_mut(&mut self) -> &mut ContextExtras {
+        self.extras.get_or_insert_default()
     }
 
     /// Returns the emitter for events of the call, if there are listeners.
     #[inline]
     pub(crate) fn emitter(&self) -> Option<&EventEmitter> {
-        self.rare.as_ref()?.emitter.as_ref()
+        self.extras.as_ref()?.emitter.as_ref()
     }
 
     /// Returns the tool name as the model spells it, such as `math_add` for `math.add`.
     pub(crate) fn known_name(&self) -> &str {
-        self.rare
+        self.extras
             .as_ref()
-            .and_then(|rare| rare.called_as.as_deref())
+            .and_then(|extras| extras.called_as.as_deref())
             .unwrap_or_else(|| self.tool_name.as_str())
     }
 
@@ -184,20 +184,20 @@ impl ToolContext {
     /// it](crate::ToolRegistry::with_call_reason) and the model gave one.
     #[must_use]
     pub fn call_reason(&self) -> Option<&str> {
-        self.rare.as_ref()?.call_reason.as_deref()
+        self.extras.as_ref()?.call_reason.as_deref()
     }
 
     /// Returns the agent run of the call. Returns `None` if the dispatcher was created without a
     /// [run](crate::Dispatcher::with_run).
     #[must_use]
     pub fn run(&self) -> Option<&RunContext> {
-        self.rare.as_ref()?.run.as_deref()
+        self.extras.as_ref()?.run.as_deref()
     }
 
     /// Returns the run for the calls of a nested dispatcher. Its progress reports do not show the hidden
     /// values of this call.
     pub(crate) fn nested_run(&self) -> Option<Arc<RunContext>> {
-        let run = self.rare.as_ref()?.run.clone()?;
+        let run = self.extras.as_ref()?.run.clone()?;
         match self.redaction() {
             Some(redaction) if run.has_listener() => Some(Arc::new(run.redacted(redaction))),
             _ => Some(run),
@@ -205,15 +205,15 @@ impl ToolContext {
     }
 
     fn redaction(&self) -> Option<&Redaction> {
-        self.rare.as_ref()?.redaction.as_ref()
+        self.extras.as_ref()?.redaction.as_ref()
     }
 
     /// Returns the context for a call with hidden values. `redact` replaces these values in text sent to
     /// listeners.
     pub(crate) fn with_redaction(mut self, redact: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
-        let rare = self.rare.get_or_insert_default();
-        let outer = rare.redaction.take();
-        rare.redaction = Some(Redaction(Arc::new(move |text| {
+        let extras = self.extras.get_or_insert_default();
+        let outer = extras.redaction.take();
+        extras.redaction = Some(Redaction(Arc::new(move |text| {
             let text = redact(text);
             outer.as_ref().map_or_else(|| text.clone(), |Redaction(outer)| outer(&text))
         })));
@@ -244,7 +244,7 @@ impl ToolContext {
     /// of the run.
     #[must_use]
     pub fn extension<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
-        let own = self.rare.as_ref().and_then(|rare| rare.extensions.as_deref()?.get());
+        let own = self.extras.as_ref().and_then(|extras| extras.extensions.as_deref()?.get());
         own.or_else(|| self.run()?.extension())
     }
 

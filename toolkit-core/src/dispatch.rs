@@ -1,12 +1,12 @@
 //! The dispatcher: runs the calls of a model concurrently, with exactly one result for each.
 
 mod batch;
-mod call;
-mod events;
 mod execution;
 mod gates;
+mod listening;
+mod nested;
 mod outcomes;
-mod provider;
+mod prepared;
 mod results;
 #[cfg(feature = "tower")]
 mod service;
@@ -29,7 +29,7 @@ use crate::pattern::NamePattern;
 use crate::registry::{RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
 use batch::Cancellation;
-use call::{Numbering, Preparation, PreparedCall};
+use prepared::{Numbering, Preparation, PreparedCall};
 use settings::Settings;
 use std::iter;
 use std::sync::Arc;

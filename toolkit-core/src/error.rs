@@ -1,18 +1,18 @@
 //! Errors: [`ToolError`] for the model, [`BuildError`] for the programmer.
 
-mod build;
+mod build_error;
 mod details;
 mod flat;
 mod kind;
 mod listing;
 mod pending;
-mod tool;
+mod tool_error;
 
-pub use build::{BuildError, BuildProblem, Location, ToolFault};
+pub use build_error::{BuildError, BuildProblem, Location, ToolFault};
 pub(crate) use flat::{flat_error, read_flat_error};
 pub use kind::ErrorKind;
 pub(crate) use listing::one_of;
 pub use pending::Pending;
-pub use tool::ToolError;
+pub use tool_error::ToolError;
 pub(crate) use toolkit_schema::__private::{shorten, shorten_to};
 pub use toolkit_schema::{Violation, ViolationKind, nearest};

@@ -2,9 +2,9 @@
 
 mod bus;
 mod emitter;
+mod from_json;
 mod listen;
 mod log;
-mod read;
 mod statistics;
 
 pub use listen::{Lagged, ToolEvents};

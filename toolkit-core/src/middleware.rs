@@ -200,13 +200,13 @@ pub struct Next {
     /// The middleware that runs the tool, called after all middleware in `stack`.
     tool: BoxMiddleware,
     /// The arguments that the middleware before this one was called with. `None` before the first middleware.
-    judged: Option<Arc<CallArguments>>,
+    received: Option<Arc<CallArguments>>,
 }
 
 impl Next {
     /// Creates a `Next` that calls all middleware of the `stack` and then the `tool`.
     pub(crate) fn new(stack: Arc<Vec<BoxMiddleware>>, tool: Arc<impl Middleware>) -> Self {
-        Self { stack, at: 0, tool: BoxMiddleware(tool), judged: None }
+        Self { stack, at: 0, tool: BoxMiddleware(tool), received: None }
     }
 
     /// Calls the next middleware, or runs the tool. If the middleware that calls this method has changed the arguments,
@@ -215,14 +215,14 @@ impl Next {
     /// # Errors
     /// The error for the model in place of an output.
     pub async fn run(mut self, mut request: ToolRequest) -> Result<ToolOutput, ToolError> {
-        if let Some(judged) = &self.judged
-            && !Arc::ptr_eq(judged, request.call_arguments())
+        if let Some(received) = &self.received
+            && !Arc::ptr_eq(received, request.call_arguments())
         {
             self.judge_again(&mut request).await?;
         }
         let next = self.stack.get(self.at).unwrap_or(&self.tool).clone();
         self.at += 1;
-        self.judged = Some(request.call_arguments().clone());
+        self.received = Some(request.call_arguments().clone());
         next.0.handle_boxed(request, self).await
     }
 
@@ -244,10 +244,10 @@ impl Next {
 }
 
 /// The outcome shared by identical calls. It is set when the first of these calls has run.
-type SharedOutcome = Arc<OnceCell<Shared>>;
+type SharedOutcome = Arc<OnceCell<EndedOutcome>>;
 
 /// The outcome of a call, shared with identical calls.
-struct Shared {
+struct EndedOutcome {
     outcome: Outcome,
     #[cfg_attr(not(feature = "cache"), expect(dead_code, reason = "only cached outcomes expire"))]
     at: Instant,
@@ -264,7 +264,7 @@ async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (
         let (request, next) = waiting.take().ok_or_else(|| ToolError::cancelled(&name))?;
         match next.run(request).await {
             Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Pending) => Err(error),
-            outcome => Ok(Shared { outcome, at: Instant::now() }),
+            outcome => Ok(EndedOutcome { outcome, at: Instant::now() }),
         }
     };
     let shared = shared.get_or_try_init(|| run).await;
@@ -274,6 +274,6 @@ async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (
     }
 }
 
-impl_debug!(Shared, |this| outcome: this.outcome);
+impl_debug!(EndedOutcome, |this| outcome: this.outcome);
 impl_debug!(BoxMiddleware);
 impl_debug!(Next, |this| left: this.stack.len().saturating_sub(this.at));

@@ -69,10 +69,10 @@ impl Separator {
 /// # Ok::<(), toolkit::name::NameError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ToolName(Arc<Parts>);
+pub struct ToolName(Arc<NameParts>);
 
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Parts {
+struct NameParts {
     qualified: Box<str>,
     namespace: Option<Box<str>>,
     method: Box<str>,
@@ -110,7 +110,7 @@ impl ToolName {
     }
 
     fn of(qualified: &str, namespace: Option<&str>, method: &str) -> Self {
-        Self(Arc::new(Parts {
+        Self(Arc::new(NameParts {
             qualified: qualified.into(),
             namespace: namespace.map(Into::into),
             method: method.into(),

@@ -1,6 +1,5 @@
 //! The registry: a program's tools, indexed by name.
 
-mod call_reason;
 mod change;
 pub(crate) mod discover;
 mod enable;
@@ -12,9 +11,9 @@ mod namespaces;
 mod program_state;
 mod render;
 mod resolve;
-mod search;
 mod source;
 mod switches;
+mod tool_search;
 mod view;
 
 pub use discover::{Discovery, NameClash};
@@ -27,11 +26,14 @@ pub use source::RegistrySource;
 pub use view::RegistryView;
 
 use crate::context::State;
-use crate::error::{BuildError, BuildProblem};
+use crate::error::{BuildError, BuildProblem, ToolFault};
 use crate::format::ToolFormat;
 use crate::name::{ToolName, WireNames, check_name};
 use crate::search::SearchOptions;
-use crate::tool::{ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset, has_refused_parameter};
+use crate::tool::{
+    CALL_REASON, ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset, asks_for_call_reason,
+    has_call_reason_parameter, has_refused_parameter,
+};
 use foldhash::fast::RandomState;
 use render::RenderCache;
 use std::collections::HashMap;
@@ -56,7 +58,7 @@ use switches::Switches;
 /// ```
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
-    tools: HashMap<Arc<str>, Entry, RandomState>,
+    tools: HashMap<Arc<str>, RegisteredTool, RandomState>,
     switches: Switches,
     timeout: Option<Duration>,
     state: Option<Arc<State>>,
@@ -72,7 +74,7 @@ pub struct ToolRegistry {
 
 /// A registered tool, with the registry's settings for the tool.
 #[derive(Clone)]
-struct Entry {
+struct RegisteredTool {
     tool: Arc<dyn Tool>,
     /// The reason why the tool is disabled; `None` if the tool is enabled.
     disabled: Option<Arc<str>>,
@@ -80,7 +82,7 @@ struct Entry {
     original: Option<Arc<dyn Tool>>,
 }
 
-impl Entry {
+impl RegisteredTool {
     fn name(&self) -> &ToolName {
         &self.tool.definition().name
     }
@@ -119,7 +121,7 @@ impl ToolRegistry {
     }
 
     /// Inserts a tool. Fails if the name is illegal or already taken, or if the schema has a fault.
-    fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Entry, BuildProblem> {
+    fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut RegisteredTool, BuildProblem> {
         let name = &tool.definition().name;
         check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;
         if let Some(problem) = tool.definition().schema_fault() {
@@ -140,13 +142,13 @@ impl ToolRegistry {
 
     /// Inserts a tool, replacing the tool of the same name. If that tool overrides an original, the original
     /// is kept for `restore`.
-    fn insert(&mut self, tool: Arc<dyn Tool>) -> &mut Entry {
+    fn insert(&mut self, tool: Arc<dyn Tool>) -> &mut RegisteredTool {
         let definition = tool.definition();
         let disabled = self.switches.reason(definition).cloned();
         let name = definition.name.as_str().into();
         self.respells |= has_refused_parameter(definition);
         self.cache = self.cache.renewed();
-        let entry = self.tools.entry(name).or_insert_with(|| Entry {
+        let entry = self.tools.entry(name).or_insert_with(|| RegisteredTool {
             tool: tool.clone(),
             disabled: None,
             original: None,
@@ -190,16 +192,55 @@ impl ToolRegistry {
         self.timeout
     }
 
+    /// Sets whether the model is asked for the reason of each call, in an extra argument `call_reason`.
+    ///
+    /// Every tool is published with the extra argument, unless the tool [opts
+    /// out](crate::ToolMetadata::call_reason). The argument is removed before the tool reads the arguments,
+    /// and the dispatcher stores the reason in [`ToolResult::call_reason`](crate::ToolResult::call_reason).
+    /// Models choose tools better when asked for a reason ([arXiv
+    /// 2601.18282](https://arxiv.org/abs/2601.18282)).
+    ///
+    /// ```
+    /// use toolkit::{ClosureTool, ToolRegistry};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Add { a: i64, b: i64 }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let add = ClosureTool::new("add", "Adds.", |Add { a, b }: Add| a + b)?;
+    /// let registry = ToolRegistry::from_tools([add])?.with_call_reason(true);
+    /// let output = registry.call("add", r#"{"a": 1, "call_reason": "To sum up", "b": 2}"#).await?;
+    /// assert_eq!(output.to_text(), "3");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn with_call_reason(mut self, call_reason: bool) -> Self {
+        self.call_reason = call_reason;
+        self.cache = self.cache.renewed();
+        self
+    }
+
     /// Checks that the registry can serve calls: no name collisions, no missing state, no reserved names and
     /// no reserved parameters.
     pub(crate) fn check_complete(&self) -> Result<(), BuildError> {
         let mut problems = self.problems.clone();
-        for Entry { tool, .. } in self.entries() {
+        for RegisteredTool { tool, .. } in self.entries() {
             problems.extend(self.missing_state(tool.definition()).map(|(_, problem)| problem));
         }
         problems.extend(self.reserved_parameters());
         problems.extend(self.reserved_names());
         BuildError::unless_empty(problems)
+    }
+
+    /// Returns a problem for each tool that declares a parameter `call_reason` although the registry asks the model for
+    /// a call reason under this name.
+    fn reserved_parameters(&self) -> impl Iterator<Item = BuildProblem> {
+        let is_taken = |definition: &&ToolDefinition| {
+            asks_for_call_reason(definition, self.call_reason) && has_call_reason_parameter(definition)
+        };
+        let taken = self.iter_definitions().filter(is_taken);
+        taken.map(|tool| tool.problem(ToolFault::ReservedParameter { parameter: CALL_REASON }))
     }
 
     /// Checks for problems recorded by `+` and `+=`, such as duplicate names. Of two tools with the same

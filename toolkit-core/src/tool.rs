@@ -13,7 +13,6 @@ mod definition;
 mod dynamic;
 mod function;
 mod future;
-mod inner;
 mod lane;
 mod metadata;
 mod provider;
@@ -21,6 +20,7 @@ mod rewriting;
 mod spelled;
 mod start;
 mod toolset;
+mod typed;
 
 pub use adapted::AdaptedTool;
 pub use argument::ArgumentTransform;

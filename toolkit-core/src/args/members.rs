@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 pub(crate) use crate::schema::__private::Member;
 
-enum Members<'a> {
+enum ParsedArguments<'a> {
     /// An object: its JSON text and its members.
     Object(&'a str, Vec<Member<'a>>),
     Absent,
@@ -34,28 +34,28 @@ pub(crate) fn with_object<T>(
     read: impl FnOnce(&str, &[Member<'_>]) -> T,
 ) -> Result<T, ToolError> {
     let error = match read_members(text) {
-        Ok(Members::Object(object, members)) => return Ok(read(object, &members)),
-        Ok(Members::Absent) => return Ok(read("{}", &[])),
-        Ok(Members::Other) => not_an_object(text),
+        Ok(ParsedArguments::Object(object, members)) => return Ok(read(object, &members)),
+        Ok(ParsedArguments::Absent) => return Ok(read("{}", &[])),
+        Ok(ParsedArguments::Other) => not_an_object(text),
         Err(error) => error,
     };
     let Some(object) = object_in(text) else { return Err(error) };
     match read_members(&object) {
-        Ok(Members::Object(object, members)) => Ok(read(object, &members)),
+        Ok(ParsedArguments::Object(object, members)) => Ok(read(object, &members)),
         _ => Err(error),
     }
 }
 
-fn read_members(text: &str) -> Result<Members<'_>, ToolError> {
+fn read_members(text: &str) -> Result<ParsedArguments<'_>, ToolError> {
     if text.trim().is_empty() {
-        return Ok(Members::Absent);
+        return Ok(ParsedArguments::Absent);
     }
-    let read = || -> Result<Members<'_>, Error> {
+    let read = || -> Result<ParsedArguments<'_>, Error> {
         let value = serde_json::from_str::<&RawValue>(text)?.get();
         match value.as_bytes().first() {
-            Some(b'{') => members_of(value).map(|members| Members::Object(value, members)),
-            Some(b'n') => Ok(Members::Absent),
-            _ => Ok(Members::Other),
+            Some(b'{') => members_of(value).map(|members| ParsedArguments::Object(value, members)),
+            Some(b'n') => Ok(ParsedArguments::Absent),
+            _ => Ok(ParsedArguments::Other),
         }
     };
     read().map_err(|error| not_json(text, &error))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The name of a tool, and the reason for requesting approval.
-type Key = (String, String);
+type GrantKey = (String, String);
 
 /// The lock that a call holds while it requests an approval. Another call that needs the same approval waits for it.
 pub(crate) type ApprovalTurn = Arc<tokio::sync::Mutex<()>>;
@@ -12,17 +12,17 @@ pub(crate) type ApprovalTurn = Arc<tokio::sync::Mutex<()>>;
 /// The approvals given for a session, as pairs of a tool name and the reason of the request. Clones share the
 /// approvals.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Grants(Arc<Mutex<Inner>>);
+pub(crate) struct Grants(Arc<Mutex<GrantTable>>);
 
 #[derive(Debug, Default)]
-struct Inner {
-    granted: BTreeSet<Key>,
+struct GrantTable {
+    granted: BTreeSet<GrantKey>,
     /// The locks for approvals being requested. Calls without an agent run share a lock only within their batch.
-    turns: BTreeMap<(Key, Option<u64>), Weak<tokio::sync::Mutex<()>>>,
+    turns: BTreeMap<(GrantKey, Option<u64>), Weak<tokio::sync::Mutex<()>>>,
 }
 
 impl Grants {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, GrantTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

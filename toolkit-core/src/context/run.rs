@@ -51,7 +51,7 @@ pub struct RunContext {
     agent_name: Option<Arc<str>>,
     invocation_id: Option<Arc<str>>,
     session: Option<Session>,
-    shared: Arc<Shared>,
+    shared: Arc<RunShared>,
     extensions: State,
     state: State,
     listener: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
@@ -60,7 +60,7 @@ pub struct RunContext {
 
 /// The parts shared by the clones of a run. They are created on first use, because most runs need none.
 #[derive(Default)]
-struct Shared {
+struct RunShared {
     temp: OnceLock<SessionMap>,
     attempts: OnceLock<Attempts>,
     grants: OnceLock<Grants>,

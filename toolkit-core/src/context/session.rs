@@ -109,12 +109,12 @@ impl fmt::Debug for SessionMap {
 #[must_use]
 pub struct Session {
     id: Arc<str>,
-    parts: Arc<Parts>,
+    parts: Arc<SessionShared>,
 }
 
 /// The values and the approvals of a session, shared by its clones. They are created on first use.
 #[derive(Default)]
-struct Parts {
+struct SessionShared {
     own: OnceLock<SessionMap>,
     user: OnceLock<SessionMap>,
     app: OnceLock<SessionMap>,
@@ -187,8 +187,8 @@ impl Session {
     }
 
     /// Changes some parts. Clones share all other parts.
-    fn with(self, change: impl FnOnce(&mut Parts)) -> Self {
-        let mut parts = Parts {
+    fn with(self, change: impl FnOnce(&mut SessionShared)) -> Self {
+        let mut parts = SessionShared {
             own: self.store().clone().into(),
             user: self.user().clone().into(),
             app: self.app().clone().into(),

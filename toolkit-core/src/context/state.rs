@@ -22,14 +22,14 @@ use std::sync::Weak;
 #[derive(Clone, Default)]
 #[must_use]
 pub struct State {
-    values: BTreeMap<TypeId, Shared>,
+    values: BTreeMap<TypeId, StateValue>,
     /// The types declared as run state: the run of each call adds a value of the type.
     of_run: BTreeSet<TypeId>,
 }
 
 /// A value of the program's state. Clones share the value.
 #[derive(Clone)]
-struct Shared {
+struct StateValue {
     /// The name of the type.
     name: &'static str,
     /// The `Arc` that contains the value, with its type erased.
@@ -61,7 +61,7 @@ impl State {
     }
 
     fn with_value<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>, is_of_run: bool) -> Self {
-        let shared = Shared { name: type_name::<T>(), value: Arc::new(value), is_of_run };
+        let shared = StateValue { name: type_name::<T>(), value: Arc::new(value), is_of_run };
         self.values.insert(TypeId::of::<T>(), shared);
         self
     }

@@ -1,6 +1,6 @@
 //! Batches of calls: calls are pushed one after another, and results are taken as they arrive.
 
-use super::call::{Ended, Numbering, Preparation, PreparedCall};
+use super::prepared::{Ended, Numbering, Preparation, PreparedCall};
 use super::results::Results;
 use super::settings::Settings;
 use super::turns::Turns;
@@ -47,7 +47,7 @@ use tokio_util::sync::CancellationToken;
 /// ```
 #[must_use = "dropping a batch stops its calls"]
 pub struct Batch {
-    shared: Arc<Shared>,
+    shared: Arc<BatchShared>,
     numbering: Numbering,
     turns: Turns,
     /// The tokens for cancelling the batch and its calls, created on first use.
@@ -61,7 +61,7 @@ pub struct Batch {
 }
 
 /// The data shared by the calls of a batch.
-struct Shared {
+struct BatchShared {
     settings: Arc<Settings>,
     registry: Arc<ToolRegistry>,
     run: Option<Arc<RunContext>>,
@@ -76,7 +76,7 @@ impl Batch {
         cancellation: Option<Cancellation>,
     ) -> Self {
         Self {
-            shared: Arc::new(Shared { settings, registry, run, results: Results::default() }),
+            shared: Arc::new(BatchShared { settings, registry, run, results: Results::default() }),
             numbering: Numbering::default(),
             turns: Turns::default(),
             cancellation,
@@ -95,7 +95,7 @@ impl Batch {
 
     fn prepare(&mut self, call: ToolCall) -> PreparedCall {
         let Self { shared, numbering, turns, cancellation, .. } = self;
-        let Shared { settings, registry, run, .. } = &**shared;
+        let BatchShared { settings, registry, run, .. } = &**shared;
         let token = cancellation.as_mut().map(|tokens| tokens.of_call(call.id.clone()));
         let run = run.as_ref();
         Preparation { settings, registry, run, decided: None, numbering, turns: Some(turns) }
@@ -115,7 +115,7 @@ impl Batch {
                 self.tasks.push(runtime.spawn(Box::pin(async move {
                     // The slot is not moved into a variable, because the future of the task would then reserve space
                     // for two slots.
-                    let Shared { settings, registry, run, .. } = &*slot.shared;
+                    let BatchShared { settings, registry, run, .. } = &*slot.shared;
                     let Some(call) = &mut slot.call else { return };
                     let ended = call.run(settings, registry, run.as_ref()).await;
                     slot.fill(ended);
@@ -312,7 +312,7 @@ impl Cancellation {
 /// The slot for the result of one call. The slot is filled even if the task of the call never finishes.
 struct Slot {
     call: Option<PreparedCall>,
-    shared: Arc<Shared>,
+    shared: Arc<BatchShared>,
 }
 
 impl Slot {

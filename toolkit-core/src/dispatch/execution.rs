@@ -1,6 +1,6 @@
 //! The execution of one call: permits, time limit, blocking pool.
 
-use super::gates::{Permit, Resource};
+use super::gates::{LimitedResource, Permit};
 use super::settings::Settings;
 use super::span::in_current;
 use crate::context::{Limit, ToolContext};
@@ -60,15 +60,15 @@ impl Execution {
     }
 
     /// Returns the limited resources used by the call, each with the maximum number of concurrent calls.
-    fn shared(&self, arguments: &CallArguments) -> impl Iterator<Item = (Resource, usize)> {
+    fn shared(&self, arguments: &CallArguments) -> impl Iterator<Item = (LimitedResource, usize)> {
         let ToolDefinition { name, metadata, .. } = self.tool.definition();
         let lane = lane(self.tool.definition(), arguments).map(|lane| (lane, 1));
         let of_tool = match (metadata.exclusive, metadata.max_concurrency) {
             (true, _) => Some(1),
             (false, limit) => limit,
         };
-        let tool = of_tool.map(|limit| (Resource::Tool(name.as_str().into()), limit));
-        let all = self.settings.max_concurrency.map(|limit| (Resource::Dispatcher, limit));
+        let tool = of_tool.map(|limit| (LimitedResource::Tool(name.as_str().into()), limit));
+        let all = self.settings.max_concurrency.map(|limit| (LimitedResource::Dispatcher, limit));
         // A limit of zero would block all calls forever.
         lane.into_iter().chain(tool).chain(all).map(|(resource, limit)| (resource, limit.max(1)))
     }
@@ -189,13 +189,14 @@ impl Drop for Thread {
 pub(super) fn ordered(
     definition: &ToolDefinition,
     arguments: &CallArguments,
-) -> impl Iterator<Item = Resource> {
-    let exclusive = definition.metadata.exclusive.then(|| Resource::Tool(definition.name.as_str().into()));
+) -> impl Iterator<Item = LimitedResource> {
+    let exclusive =
+        definition.metadata.exclusive.then(|| LimitedResource::Tool(definition.name.as_str().into()));
     exclusive.into_iter().chain(lane(definition, arguments))
 }
 
-fn lane(definition: &ToolDefinition, arguments: &CallArguments) -> Option<Resource> {
+fn lane(definition: &ToolDefinition, arguments: &CallArguments) -> Option<LimitedResource> {
     let parameter = definition.metadata.lane.as_deref()?;
     let value = arguments.lane()?;
-    Some(Resource::Lane { parameter: parameter.into(), value: value.into() })
+    Some(LimitedResource::Lane { parameter: parameter.into(), value: value.into() })
 }

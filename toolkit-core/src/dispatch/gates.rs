@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 /// A resource shared by several calls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Resource {
+pub(super) enum LimitedResource {
     /// All calls of the dispatcher together.
     Dispatcher,
     /// The calls of the tool with this name.
@@ -23,7 +23,7 @@ pub(super) enum Resource {
 /// The gates of a dispatcher, one per resource in use.
 #[derive(Default)]
 pub(super) struct Gates {
-    gates: Mutex<HashMap<Resource, Gate, RandomState>>,
+    gates: Mutex<HashMap<LimitedResource, Gate, RandomState>>,
     batches: AtomicU64,
 }
 
@@ -59,14 +59,19 @@ impl Gates {
     /// Waits until fewer than `limit` calls hold the resource.
     ///
     /// Calls of one batch are admitted in the order of arrival. Batches take turns.
-    pub(super) async fn acquire(self: &Arc<Self>, resource: Resource, limit: usize, batch: u64) -> Permit {
+    pub(super) async fn acquire(
+        self: &Arc<Self>,
+        resource: LimitedResource,
+        limit: usize,
+        batch: u64,
+    ) -> Permit {
         match self.enter(resource, limit, batch) {
             Ok(permit) => permit,
             Err(place) => place.await,
         }
     }
 
-    fn enter(self: &Arc<Self>, resource: Resource, limit: usize, batch: u64) -> Result<Permit, Place> {
+    fn enter(self: &Arc<Self>, resource: LimitedResource, limit: usize, batch: u64) -> Result<Permit, Place> {
         let mut gates = self.lock();
         let gate = gates.entry(resource.clone()).or_default();
         if gate.order.is_empty() && gate.inside < limit {
@@ -85,12 +90,12 @@ impl Gates {
         Err(Place { gates: self.clone(), resource, batch, is_admitted: false, permit })
     }
 
-    fn permit(self: &Arc<Self>, resource: Resource) -> Permit {
+    fn permit(self: &Arc<Self>, resource: LimitedResource) -> Permit {
         Permit(Some((self.clone(), resource)))
     }
 
     /// Applies `change` to the gate of `resource`, then admits waiting calls while permits are free.
-    fn change(self: &Arc<Self>, resource: &Resource, change: impl FnOnce(&mut Gate)) {
+    fn change(self: &Arc<Self>, resource: &LimitedResource, change: impl FnOnce(&mut Gate)) {
         let mut gates = self.lock();
         let Some(gate) = gates.get_mut(resource) else { return };
         change(gate);
@@ -116,7 +121,7 @@ impl Gates {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Resource, Gate, RandomState>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<LimitedResource, Gate, RandomState>> {
         self.gates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -170,7 +175,7 @@ impl Gate {
 /// A place in a gate's queue. Dropping it leaves the queue.
 struct Place {
     gates: Arc<Gates>,
-    resource: Resource,
+    resource: LimitedResource,
     batch: u64,
     is_admitted: bool,
     permit: oneshot::Receiver<Permit>,
@@ -201,7 +206,7 @@ impl Drop for Place {
 }
 
 /// A permit to use a resource. Dropping it admits the next call.
-pub(super) struct Permit(Option<(Arc<Gates>, Resource)>);
+pub(super) struct Permit(Option<(Arc<Gates>, LimitedResource)>);
 
 impl Drop for Permit {
     fn drop(&mut self) {
@@ -227,12 +232,14 @@ mod tests {
     #[test]
     fn batches_take_turns_and_keep_their_own_order() {
         let gates = Arc::new(Gates::default());
-        let mut inside = gates.enter(Resource::Dispatcher, 1, 0).ok();
+        let mut inside = gates.enter(LimitedResource::Dispatcher, 1, 0).ok();
         assert!(inside.is_some());
         let mut places: Vec<(&str, Place)> =
             [("a1", 1), ("a2", 1), ("a3", 1), ("b1", 2), ("b2", 2), ("c1", 3)]
                 .into_iter()
-                .filter_map(|(name, batch)| Some((name, gates.enter(Resource::Dispatcher, 1, batch).err()?)))
+                .filter_map(|(name, batch)| {
+                    Some((name, gates.enter(LimitedResource::Dispatcher, 1, batch).err()?))
+                })
                 .collect();
         let mut order = Vec::new();
         while !places.is_empty() {
@@ -252,9 +259,9 @@ mod tests {
     #[test]
     fn a_permit_sent_to_an_abandoned_place_comes_back() {
         let gates = Arc::new(Gates::default());
-        let first = gates.enter(Resource::Dispatcher, 1, 0).ok();
-        let abandoned = gates.enter(Resource::Dispatcher, 1, 0).err();
-        let mut last = pin!(gates.acquire(Resource::Dispatcher, 1, 0));
+        let first = gates.enter(LimitedResource::Dispatcher, 1, 0).ok();
+        let abandoned = gates.enter(LimitedResource::Dispatcher, 1, 0).err();
+        let mut last = pin!(gates.acquire(LimitedResource::Dispatcher, 1, 0));
         assert!(ready(last.as_mut()).is_none());
         // The permit is in the channel when the place is abandoned.
         drop(first);
@@ -269,10 +276,10 @@ mod tests {
     #[test]
     fn an_abandoned_place_does_not_block_the_queue() {
         let gates = Arc::new(Gates::default());
-        let first = gates.enter(Resource::Dispatcher, 2, 0).ok();
+        let first = gates.enter(LimitedResource::Dispatcher, 2, 0).ok();
         // The call at the front of the queue waits until no call holds the resource.
-        let narrow = gates.enter(Resource::Dispatcher, 1, 0).err();
-        let mut wide = pin!(gates.acquire(Resource::Dispatcher, 2, 0));
+        let narrow = gates.enter(LimitedResource::Dispatcher, 1, 0).err();
+        let mut wide = pin!(gates.acquire(LimitedResource::Dispatcher, 2, 0));
         assert!(ready(wide.as_mut()).is_none());
         drop(narrow);
         assert!(ready(wide.as_mut()).is_some());

@@ -8,10 +8,10 @@ use std::task::{Context, Poll, Waker};
 
 /// The results of a batch. Its calls run on separate tasks.
 #[derive(Default)]
-pub(super) struct Results(Mutex<Inner>);
+pub(super) struct Results(Mutex<FinishedResults>);
 
 #[derive(Default)]
-struct Inner {
+struct FinishedResults {
     /// The results not yet taken, in the order of completion.
     ready: VecDeque<ToolResult>,
     ended: usize,
@@ -57,12 +57,12 @@ impl Results {
         Poll::Ready(rest)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, FinishedResults> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
+impl FinishedResults {
     fn wait<T>(&mut self, wanted: usize, cx: &Context<'_>) -> Poll<T> {
         self.waiting = Some((wanted, cx.waker().clone()));
         Poll::Pending

@@ -37,7 +37,7 @@ pub(super) struct Settings {
 impl Settings {
     /// Returns whether a call of the tool needs a queue, a permit, a thread, middleware or retries.
     #[inline]
-    pub(super) fn needs_plan(&self, metadata: &ToolMetadata) -> bool {
+    pub(super) fn needs_schedule(&self, metadata: &ToolMetadata) -> bool {
         self.max_concurrency.is_some()
             || !self.middleware.is_empty()
             || metadata.exclusive

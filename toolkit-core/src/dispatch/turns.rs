@@ -1,6 +1,6 @@
 //! Turns: the order of calls within a batch.
 
-use super::gates::Resource;
+use super::gates::LimitedResource;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use tokio::sync::oneshot::{self, Receiver, Sender};
@@ -9,20 +9,20 @@ use tokio::sync::oneshot::{self, Receiver, Sender};
 /// use the resource.
 #[derive(Default)]
 pub(super) struct Turns {
-    last: HashMap<Resource, Before, RandomState>,
+    last: HashMap<LimitedResource, EarlierCall, RandomState>,
     /// The number of resources at which the map is cleaned: resources without a running call are removed.
     many: usize,
 }
 
-/// Receives a message when the previous call for the same resource ends. An abandoned call sends its own `Before`: the
+/// Receives a message when the previous call for the same resource ends. An abandoned call sends its own `EarlierCall`: the
 /// receiver then waits for the call before the abandoned one.
-struct Before(Receiver<Option<Self>>);
+struct EarlierCall(Receiver<Option<Self>>);
 
 /// A call's turn to use a resource. The turn begins when the previous call for the resource has ended.
 /// Dropping the turn ends it.
 pub(super) struct Turn {
-    before: Option<Before>,
-    ended: Option<Sender<Option<Before>>>,
+    before: Option<EarlierCall>,
+    ended: Option<Sender<Option<EarlierCall>>>,
 }
 
 impl Turns {
@@ -32,26 +32,26 @@ impl Turns {
     }
 
     /// Returns the turn of the next call for `resource`.
-    pub(super) fn next(&mut self, resource: Resource) -> Turn {
+    pub(super) fn next(&mut self, resource: LimitedResource) -> Turn {
         if self.last.len() >= self.many {
             self.last.retain(|_, before| !before.has_come());
             self.many = 64.max(self.last.len() * 2);
         }
         let (ended, end) = oneshot::channel();
-        Turn { before: self.last.insert(resource, Before(end)), ended: Some(ended) }
+        Turn { before: self.last.insert(resource, EarlierCall(end)), ended: Some(ended) }
     }
 }
 
 impl Turn {
     /// Waits until the previous call for the resource has ended.
     pub(super) async fn comes(&mut self) {
-        while let Some(Before(end)) = &mut self.before {
+        while let Some(EarlierCall(end)) = &mut self.before {
             self.before = end.await.ok().flatten();
         }
     }
 }
 
-impl Before {
+impl EarlierCall {
     /// Returns whether all earlier calls for the resource have ended. An abandoned call is replaced by the
     /// call before it, so that abandoned calls do not form a long chain.
     fn has_come(&mut self) -> bool {
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn abandoned_turns_do_not_let_later_calls_overtake() {
         let mut turns = Turns::default();
-        let [mut first, second, mut third] = std::array::from_fn(|_| turns.next(Resource::Dispatcher));
+        let [mut first, second, mut third] = std::array::from_fn(|_| turns.next(LimitedResource::Dispatcher));
         assert!(has_come(&mut first));
         assert!(!has_come(&mut third));
         drop(second);
@@ -101,12 +101,12 @@ mod tests {
     fn many_calls_may_be_abandoned_in_any_order() {
         for backwards in [false, true] {
             let mut turns = Turns::default();
-            let mut row: Vec<Turn> = (0..100_000).map(|_| turns.next(Resource::Dispatcher)).collect();
+            let mut row: Vec<Turn> = (0..100_000).map(|_| turns.next(LimitedResource::Dispatcher)).collect();
             if backwards {
                 row.reverse();
             }
             drop(row);
-            assert!(has_come(&mut turns.next(Resource::Dispatcher)));
+            assert!(has_come(&mut turns.next(LimitedResource::Dispatcher)));
         }
     }
 }

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Emits the events of one call. Clones emit for the same call. A call without listeners has no emitter.
 #[derive(Clone)]
-pub(crate) struct EventEmitter(Arc<Inner>);
+pub(crate) struct EventEmitter(Arc<EmitterState>);
 
-struct Inner {
+struct EmitterState {
     bus: Arc<EventBus>,
     call: Arc<EventCall>,
     queued_at: Instant,
@@ -106,7 +106,8 @@ impl CallGuard {
     pub(crate) fn new(bus: Arc<EventBus>, call: EventCall) -> Self {
         let call = Arc::new(call);
         let queued_at = Instant::now();
-        let emitter = EventEmitter(Arc::new(Inner { bus, call, queued_at, progress: Mutex::default() }));
+        let emitter =
+            EventEmitter(Arc::new(EmitterState { bus, call, queued_at, progress: Mutex::default() }));
         emitter.emit(ToolEventKind::Called);
         Self(emitter)
     }

@@ -29,9 +29,9 @@ use std::time::SystemTime;
 /// ```
 #[derive(Clone)]
 #[must_use]
-pub struct ExecutionLog(Arc<Inner>);
+pub struct ExecutionLog(Arc<LogState>);
 
-struct Inner {
+struct LogState {
     capacity: usize,
     kept: Mutex<Kept>,
 }
@@ -64,7 +64,7 @@ impl Serialize for LogEntry {
 impl ExecutionLog {
     /// Creates a log of at most `capacity` calls.
     pub fn new(capacity: usize) -> Self {
-        Self(Arc::new(Inner { capacity, kept: Mutex::default() }))
+        Self(Arc::new(LogState { capacity, kept: Mutex::default() }))
     }
 
     /// Records a call if `event` is the last event of the call.

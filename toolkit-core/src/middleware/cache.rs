@@ -42,13 +42,13 @@ use std::time::Duration;
 pub struct Cache {
     tools: PerTool<()>,
     time_to_live: Option<Duration>,
-    entries: Arc<Mutex<LruCache<Key, Entry>>>,
+    entries: Arc<Mutex<LruCache<CallKey, CachedOutcome>>>,
 }
 
 /// The tool name and the canonical arguments.
-type Key = (Box<str>, Box<str>);
+type CallKey = (Box<str>, Box<str>);
 
-struct Entry {
+struct CachedOutcome {
     tool: Weak<dyn Tool>,
     state: SeenState,
     answer: SharedOutcome,
@@ -82,11 +82,11 @@ impl Cache {
         self.entries().clear();
     }
 
-    fn entries(&self) -> MutexGuard<'_, LruCache<Key, Entry>> {
+    fn entries(&self) -> MutexGuard<'_, LruCache<CallKey, CachedOutcome>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn key(&self, request: &ToolRequest) -> Option<Key> {
+    fn key(&self, request: &ToolRequest) -> Option<CallKey> {
         let name = &request.definition().name;
         self.tools.permission(name)?;
         Some((name.as_str().into(), request.canonical_arguments()?.into()))
@@ -94,7 +94,7 @@ impl Cache {
 
     /// Returns the cached outcome for calls with this `key`. If there is no valid outcome, adds and returns an empty
     /// outcome, to be set by the caller.
-    fn answer(&self, key: &Key, tool: &Arc<dyn Tool>, state: SeenState) -> SharedOutcome {
+    fn answer(&self, key: &CallKey, tool: &Arc<dyn Tool>, state: SeenState) -> SharedOutcome {
         let mut entries = self.entries();
         if let Some(entry) = entries.get(key) {
             let is_good = entry.answer.get().is_none_or(|shared| {
@@ -105,14 +105,14 @@ impl Cache {
                 return entry.answer.clone();
             }
         }
-        let entry = Entry { tool: Arc::downgrade(tool), state, answer: Arc::default() };
+        let entry = CachedOutcome { tool: Arc::downgrade(tool), state, answer: Arc::default() };
         let answer = entry.answer.clone();
         entries.put(key.clone(), entry);
         answer
     }
 
     /// Removes the entry for `key`, unless another outcome has replaced `answer` in the entry.
-    fn forget(&self, key: &Key, answer: &SharedOutcome) {
+    fn forget(&self, key: &CallKey, answer: &SharedOutcome) {
         let mut entries = self.entries();
         if entries.peek(key).is_some_and(|entry| Arc::ptr_eq(&entry.answer, answer)) {
             entries.pop(key);

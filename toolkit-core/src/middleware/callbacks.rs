@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 use std::pin::Pin;
 
 type Going = ControlFlow<Outcome, ToolRequest>;
-type Before = dyn Fn(ToolRequest) -> Pin<Box<dyn Future<Output = Going> + Send>> + Send + Sync;
-type After = dyn Fn(ToolRequest, ToolOutput) -> OutcomeFuture<'static> + Send + Sync;
+type BeforeCall = dyn Fn(ToolRequest) -> Pin<Box<dyn Future<Output = Going> + Send>> + Send + Sync;
+type AfterCall = dyn Fn(ToolRequest, ToolOutput) -> OutcomeFuture<'static> + Send + Sync;
 type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send + Sync;
 
 /// Calls callbacks before and after a tool.
@@ -45,8 +45,8 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send +
 #[derive(Default)]
 #[must_use]
 pub struct Callbacks {
-    before: Vec<Box<Before>>,
-    after: Vec<Box<After>>,
+    before: Vec<Box<BeforeCall>>,
+    after: Vec<Box<AfterCall>>,
     on_error: Vec<Box<OnError>>,
 }
 

@@ -33,12 +33,12 @@ pub struct Deduplicate {
 }
 
 /// The outcomes of the calls of one batch, by tool name and arguments.
-type Calls = HashMap<(String, String), Attempts>;
+type Calls = HashMap<(String, String), AttemptOutcomes>;
 
 /// The shared outcomes of identical calls, one for each attempt. `made` counts the attempts of each call. Its key is
 /// the position of the call.
 #[derive(Debug, Default)]
-struct Attempts {
+struct AttemptOutcomes {
     outcomes: Vec<SharedOutcome>,
     made: HashMap<usize, usize>,
 }
@@ -62,7 +62,7 @@ impl Deduplicate {
         }
         let (_, calls) = batches.entry(address).or_insert_with(|| (Arc::downgrade(token), Calls::new()));
         let key = (request.definition().name.as_str().to_owned(), arguments.to_owned());
-        let Attempts { outcomes, made } = calls.entry(key).or_default();
+        let AttemptOutcomes { outcomes, made } = calls.entry(key).or_default();
         let attempt = made.entry(request.position()).or_default();
         if outcomes.len() <= *attempt {
             outcomes.push(SharedOutcome::default());

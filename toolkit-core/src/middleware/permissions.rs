@@ -116,7 +116,8 @@ fn is_same(call: &ToolCall, name: &str, arguments: &str) -> bool {
 #[derive(Debug, Clone)]
 pub(crate) struct DecidedApproval(pub(crate) Approval);
 
-type Handler = dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> + Send>> + Send + Sync;
+type ApprovalHandler =
+    dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> + Send>> + Send + Sync;
 
 /// Allows or denies calls by rules, or asks for approval.
 ///
@@ -155,7 +156,7 @@ type Handler = dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> 
 pub struct Permissions {
     rules: Vec<PermissionRule>,
     otherwise: Permission,
-    handler: Option<Box<Handler>>,
+    handler: Option<Box<ApprovalHandler>>,
     patience: Option<Duration>,
     unanswered: Approval,
     without_run: Grants,
@@ -265,15 +266,16 @@ impl Permissions {
 
     /// Returns the approval decided before the call if there is one, or else the answer of the handler. Emits
     /// events about the request and the decision.
-    async fn approval(&self, asked: ApprovalRequest) -> Approval {
-        let context = asked.request.context().clone();
+    async fn approval(&self, approval_request: ApprovalRequest) -> Approval {
+        let context = approval_request.request.context().clone();
         let asked_at = Instant::now();
         if let Some(emitter) = context.emitter() {
-            emitter.emit(ToolEventKind::ApprovalRequested { reason: asked.reason.as_str().into() });
+            emitter
+                .emit(ToolEventKind::ApprovalRequested { reason: approval_request.reason.as_str().into() });
         }
         let approval = match context.extension() {
             Some(DecidedApproval(approval)) => approval.clone(),
-            None => self.ask(asked).await,
+            None => self.ask(approval_request).await,
         };
         if let Some(emitter) = context.emitter()
             && approval != Approval::Later
@@ -334,8 +336,9 @@ impl Middleware for Permissions {
         if !is_decided && grants.has(tool.as_str(), &reason) {
             return Ok(());
         }
-        let asked = ApprovalRequest { request: request.clone(), arguments, reason: reason.clone() };
-        match self.approval(asked).await {
+        let approval_request =
+            ApprovalRequest { request: request.clone(), arguments, reason: reason.clone() };
+        match self.approval(approval_request).await {
             Approval::Granted => {}
             Approval::GrantedForSession => grants.add(tool.as_str(), &reason),
             Approval::Changed(arguments) => {

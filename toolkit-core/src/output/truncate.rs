@@ -7,7 +7,7 @@ use super::{Content, ToolOutput};
 use crate::call::CallId;
 use crate::error::ToolError;
 use crate::guard::{discard, guarded_future};
-use cut::Plan;
+use cut::Cut;
 use std::borrow::Cow;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
@@ -45,7 +45,7 @@ impl TruncationStrategy {
         if total <= limit {
             return Cow::Borrowed(text);
         }
-        let cut = Plan::new(total, limit, self, "").cut(text, 0, total, total);
+        let cut = Cut::new(total, limit, self, "").cut(text, 0, total, total);
         cut.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 }
@@ -120,19 +120,19 @@ impl Truncation {
         }
         let is_json = matches!(output.content(), [Content::Json(_)]);
         let note = self.note(tool, call_id, || texts.join("\n"), is_json, given_up).await;
-        let plan = Plan::new(total, limit.saturating_sub(between), self.strategy, &note);
+        let cut = Cut::new(total, limit.saturating_sub(between), self.strategy, &note);
         let mut start = 0;
         output.change_content(|content| {
             let Some(text) = text_of(&content) else { return Some(content) };
             let length = text.chars().count();
-            let cut = plan.cut(text, start, length, total);
+            let kept = cut.cut(text, start, length, total);
             start += length;
-            match cut {
+            match kept {
                 // Drop an empty text, because it would leave only a line break between the other texts.
                 None if length == 0 => None,
                 None => Some(content),
                 Some(nothing) if nothing.is_empty() => None,
-                Some(cut) => Some(Content::Text(cut)),
+                Some(kept) => Some(Content::Text(kept)),
             }
         });
         output

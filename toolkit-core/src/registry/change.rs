@@ -1,7 +1,7 @@
 //! Removing, replacing and overriding tools.
 
 use super::filter::ToolFilter;
-use super::{Entry, ToolRegistry};
+use super::{RegisteredTool, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::ToolName;
 use crate::tool::{AdaptedTool, Tool, ToolDefinition};
@@ -103,7 +103,7 @@ impl ToolRegistry {
     /// ```
     #[must_use]
     pub fn filtered(&self, filter: &ToolFilter) -> Self {
-        let names: Vec<&ToolName> = self.entries().into_iter().map(Entry::name).collect();
+        let names: Vec<&ToolName> = self.entries().into_iter().map(RegisteredTool::name).collect();
         let mut filtered = self.subset(|definition| filter.matches(definition));
         filtered.problems.extend(filter.bare_names(&names));
         filtered

@@ -1,7 +1,7 @@
 //! Disabling and enabling tools.
 
 use super::filter::TagMatch;
-use super::{Entry, ToolRegistry};
+use super::{RegisteredTool, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{ToolName, normalize};
 use crate::tool::{Tool, ToolDefinition, ToolTag};
@@ -135,8 +135,8 @@ impl ToolRegistry {
     }
 
     /// Returns all tools, including disabled tools, sorted by name.
-    pub(super) fn entries(&self) -> Vec<&Entry> {
-        let mut entries: Vec<&Entry> = self.tools.values().collect();
+    pub(super) fn entries(&self) -> Vec<&RegisteredTool> {
+        let mut entries: Vec<&RegisteredTool> = self.tools.values().collect();
         entries.sort_by(|a, b| a.name().cmp(b.name()));
         entries
     }

@@ -1,6 +1,6 @@
 //! Merging registries.
 
-use super::{Entry, ToolRegistry};
+use super::{RegisteredTool, ToolRegistry};
 use crate::error::BuildError;
 use crate::tool::{BoundTool, Tool};
 use std::ops::{Add, AddAssign};
@@ -59,7 +59,7 @@ impl ToolRegistry {
             let entries = [&self.tools, &other.tools].into_iter().filter_map(|tools| tools.get(name));
             entries.map(|entry| entry.tool.definition()).collect()
         });
-        let mut entries: Vec<Entry> = other.tools.into_values().collect();
+        let mut entries: Vec<RegisteredTool> = other.tools.into_values().collect();
         entries.sort_by(|a, b| a.name().cmp(b.name()));
         self.problems.extend(other.problems);
         self.apply_switches();
@@ -72,7 +72,7 @@ impl ToolRegistry {
             Some(state) => Arc::new(BoundTool::new(tool, state.clone())) as Arc<dyn Tool>,
             None => tool,
         };
-        for Entry { tool, original, .. } in entries {
+        for RegisteredTool { tool, original, .. } in entries {
             let tool = bound(tool);
             let original = original.map(bound);
             let name = tool.definition().name.clone();

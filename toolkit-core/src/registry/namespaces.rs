@@ -1,6 +1,6 @@
 //! Namespaces of a registry: moving tools, replacing tools, and splitting a namespace off.
 
-use super::{Collision, Entry, ToolRegistry};
+use super::{Collision, RegisteredTool, ToolRegistry};
 use crate::error::BuildError;
 use crate::name::{NameError, Separator, ToolName, normalize};
 use crate::tool::{AdaptedTool, Tool, ToolDefinition};
@@ -148,7 +148,7 @@ impl ToolRegistry {
     ) -> Result<(), BuildError> {
         let mut renamed = self.subset(|_| false);
         let mut problems = Vec::new();
-        for Entry { tool, original, .. } in self.entries() {
+        for RegisteredTool { tool, original, .. } in self.entries() {
             let definition = tool.definition();
             let name = match rename(&definition.name) {
                 Ok(name) => name,

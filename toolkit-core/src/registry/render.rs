@@ -44,7 +44,7 @@ impl<T: Clone> Clone for Locked<T> {
 
 /// The rendered definitions in one format: the list for a request, and one fragment for each tool.
 struct Rendering<F: ToolFormat> {
-    key: Key<F>,
+    key: RenderingKey<F>,
     list: F::Rendered,
     tools: Vec<Arc<dyn Tool>>,
     /// The fragments of `tools`, in the same order.
@@ -52,7 +52,7 @@ struct Rendering<F: ToolFormat> {
 }
 
 /// The key of a rendering: a format, and whether the registry asks for the reason of each call.
-type Key<F> = (F, bool);
+type RenderingKey<F> = (F, bool);
 
 impl<F: ToolFormat> Rendering<F> {
     /// Returns the fragment of `tool` from this rendering. Returns `None` if the tool was added or replaced
@@ -81,7 +81,7 @@ impl<F: ToolFormat> AnyRendering for Rendering<F> {
 struct Renderings(Vec<Arc<dyn AnyRendering>>);
 
 impl Renderings {
-    fn get<F: ToolFormat>(&self, key: &Key<F>) -> Option<&Rendering<F>> {
+    fn get<F: ToolFormat>(&self, key: &RenderingKey<F>) -> Option<&Rendering<F>> {
         let mut typed =
             self.0.iter().filter_map(|known| (&**known as &dyn Any).downcast_ref::<Rendering<F>>());
         typed.find(|known| known.key == *key)
@@ -180,7 +180,7 @@ impl RenderCache {
         list
     }
 
-    fn render<F: ToolFormat>(&self, registry: &ToolRegistry, key: Key<F>) -> Rendering<F> {
+    fn render<F: ToolFormat>(&self, registry: &ToolRegistry, key: RenderingKey<F>) -> Rendering<F> {
         let format = &key.0;
         let publication = format.publication();
         let tools = self.published(registry, publication);

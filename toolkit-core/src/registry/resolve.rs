@@ -1,7 +1,7 @@
 //! From a name to its tool: the one look-up of a call, and single calls by the program.
 
 use super::{IntoArguments, ToolRegistry};
-use crate::context::{RareParts, ToolContext};
+use crate::context::{ContextExtras, ToolContext};
 use crate::error::ToolError;
 use crate::guard::guarded;
 use crate::name::NameRule;
@@ -88,8 +88,8 @@ impl ToolRegistry {
         call_reason: Option<String>,
     ) -> ToolContext {
         let is_plain = called_as.is_none() && call_reason.is_none();
-        let extras =
-            (!is_plain).then(|| Box::new(RareParts { called_as, call_reason, ..RareParts::default() }));
+        let extras = (!is_plain)
+            .then(|| Box::new(ContextExtras { called_as, call_reason, ..ContextExtras::default() }));
         ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), extras)
     }
 

@@ -2,7 +2,7 @@
 
 use super::namespaces::inside;
 use super::switches::Switches;
-use super::{Entry, ToolFilter, ToolRegistry};
+use super::{RegisteredTool, ToolFilter, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{NameError, Separator, ToolName};
 use crate::tool::{AdaptedTool, Tool, ToolDefinition, ToolMetadata};
@@ -168,7 +168,7 @@ impl RegistryView {
         // the new name.
         shown.switches = Switches::default();
         let mut names: Vec<BTreeSet<ToolName>> = vec![BTreeSet::new(); self.steps.len()];
-        for Entry { tool, disabled, .. } in registry.entries() {
+        for RegisteredTool { tool, disabled, .. } in registry.entries() {
             let projected = self.of_tool(tool, |step, name| {
                 if let Some(names) = names.get_mut(step) {
                     names.insert(name.clone());

@@ -49,16 +49,16 @@ impl DeferredCall {
     /// If there is only one argument, an object called `arguments`, its members become the target's arguments, unless
     /// the target has a parameter called `arguments`.
     ///
-    /// `asked` tells whether the registry asks for the reason of each call. The call reason is dropped if the target
+    /// `by_default` tells whether the registry asks for the reason of each call. The call reason is dropped if the target
     /// tool opts out of call reasons.
-    pub(crate) fn arguments_for(self, tool: &dyn Tool, asked: bool) -> String {
+    pub(crate) fn arguments_for(self, tool: &dyn Tool, by_default: bool) -> String {
         let definition = tool.definition();
         let has = |name: &str| {
             let properties = definition.parameters.get("properties").and_then(Value::as_object);
             properties.is_some_and(|own| own.contains_key(name)) || definition.parameter_named(name).is_some()
         };
-        let asks = asks_for_call_reason(definition, asked);
-        let is_reason = |name: &str| (asked || asks) && name == CALL_REASON && !has(CALL_REASON);
+        let asks = asks_for_call_reason(definition, by_default);
+        let is_reason = |name: &str| (by_default || asks) && name == CALL_REASON && !has(CALL_REASON);
         let (mut reasons, mut members): (Vec<Member>, Vec<Member>) =
             self.members.into_iter().partition(|(name, _)| is_reason(name));
         if !asks {

@@ -43,12 +43,12 @@ pub struct ToolMatch {
 /// changes only one entry.
 pub(crate) struct Index {
     /// One entry for each tool, sorted by tool name.
-    entries: Vec<Entry>,
+    entries: Vec<IndexedTool>,
     /// For each field, the total number of words in all tools.
     lengths: [f64; FIELDS],
 }
 
-struct Entry {
+struct IndexedTool {
     tool: Arc<dyn Tool>,
     words: Arc<Words>,
 }
@@ -72,9 +72,9 @@ impl Index {
         let known = |tool: &Arc<dyn Tool>| earlier.and_then(|earlier| earlier.words(tool)).cloned();
         let entry = |tool: &Arc<dyn Tool>| {
             let words = known(tool).unwrap_or_else(|| Arc::new(Words::of(tool.definition())));
-            Entry { tool: tool.clone(), words }
+            IndexedTool { tool: tool.clone(), words }
         };
-        let entries: Vec<Entry> = tools.iter().map(entry).collect();
+        let entries: Vec<IndexedTool> = tools.iter().map(entry).collect();
         let mut lengths = [0.0; FIELDS];
         for entry in &entries {
             for (all, own) in lengths.iter_mut().zip(entry.words.lengths) {
@@ -91,8 +91,8 @@ impl Index {
         Arc::ptr_eq(&entry.tool, tool).then_some(&entry.words)
     }
 
-    fn entry(&self, name: &str) -> Option<&Entry> {
-        let by_name = |entry: &Entry| entry.tool.definition().name.as_str().cmp(name);
+    fn entry(&self, name: &str) -> Option<&IndexedTool> {
+        let by_name = |entry: &IndexedTool| entry.tool.definition().name.as_str().cmp(name);
         self.entries.get(self.entries.binary_search_by(by_name).ok()?)
     }
 
@@ -344,7 +344,8 @@ mod tests {
         changed.push(tool("t100", |_| {}));
         changed.remove(10);
         let after = Index::new(&changed, Some(&before));
-        let is_new = |entry: &&Entry| !before.entries.iter().any(|old| Arc::ptr_eq(&old.words, &entry.words));
+        let is_new =
+            |entry: &&IndexedTool| !before.entries.iter().any(|old| Arc::ptr_eq(&old.words, &entry.words));
         let read: Vec<&str> =
             after.entries.iter().filter(is_new).map(|entry| entry.tool.definition().name.as_str()).collect();
         assert_eq!(read, ["t050", "t100"]);

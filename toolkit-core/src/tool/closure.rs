@@ -1,7 +1,7 @@
 //! Closures as tools, with a struct of arguments as the closure's parameter.
 
 use super::definition::OutputSchema;
-use super::inner::ToolInner;
+use super::typed::TypedTool;
 use super::{Tool, ToolDefinition, ToolFuture, check_by_call};
 use crate::args::{ToolParams, is_object, struct_args};
 use crate::context::ToolContext;
@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use std::sync::Arc;
 
 /// A function that decodes the arguments and calls the closure.
-type Call = dyn Fn(&str, &ToolContext, &ToolInner) -> ToolFuture<'static> + Send + Sync;
+type ClosureCall = dyn Fn(&str, &ToolContext, &TypedTool) -> ToolFuture<'static> + Send + Sync;
 
 impl ClosureTool {
     /// Creates a tool from a closure with one struct parameter. The fields of the struct become the tool's
@@ -119,8 +119,8 @@ impl ClosureTool {
 /// A closure as a tool, created by [`ClosureTool::new`]. Clones are cheap.
 #[derive(Clone)]
 pub struct ClosureTool {
-    pub(super) inner: Arc<ToolInner>,
-    call: Arc<Call>,
+    pub(super) inner: Arc<TypedTool>,
+    call: Arc<ClosureCall>,
 }
 
 impl ClosureTool {
@@ -142,13 +142,13 @@ impl ClosureTool {
         let mut definition = ToolDefinition::new(name, description, schema);
         definition.metadata.is_async = is_async;
         definition.metadata.defined_at = defined_at;
-        let call = move |text: &str, context: &ToolContext, inner: &ToolInner| match inner
+        let call = move |text: &str, context: &ToolContext, inner: &TypedTool| match inner
             .decode_struct::<Args>(text, context)
         {
             Ok(args) => closure(args, context),
             Err(error) => ToolFuture::refused(error),
         };
-        let inner = ToolInner::new(definition, Vec::new());
+        let inner = TypedTool::new(definition, Vec::new());
         Ok(Self { inner: Arc::new(inner), call: Arc::new(call) })
     }
 
@@ -198,7 +198,7 @@ pub(super) fn legal_name(name: &str, defined_at: Option<Location>) -> Result<Too
 /// The return value of a tool closure: a value of a type with [`IntoToolOutput`], or a future of such a
 /// value.
 ///
-/// `Kind` is [`Returned`] for a value and [`Awaited`] for a future. The compiler infers `Kind`.
+/// `Kind` is [`ReturnsValue`] for a value and [`ReturnsFuture`] for a future. The compiler infers `Kind`.
 #[diagnostic::on_unimplemented(
     message = "a closure that returns `{Self}` cannot be a tool",
     label = "this has no form for the model",
@@ -215,13 +215,13 @@ pub trait ClosureReturn<Kind> {
 
 /// The [`ClosureReturn`] kind of a closure with a plain return value.
 #[derive(Debug, Clone, Copy)]
-pub struct Returned;
+pub struct ReturnsValue;
 
 /// The [`ClosureReturn`] kind of a closure with a future as the return value.
 #[derive(Debug, Clone, Copy)]
-pub struct Awaited;
+pub struct ReturnsFuture;
 
-impl<T: IntoToolOutput> ClosureReturn<Returned> for T {
+impl<T: IntoToolOutput> ClosureReturn<ReturnsValue> for T {
     const IS_ASYNC: bool = false;
 
     fn into_call(self) -> ToolFuture<'static> {
@@ -229,7 +229,7 @@ impl<T: IntoToolOutput> ClosureReturn<Returned> for T {
     }
 }
 
-impl<F> ClosureReturn<Awaited> for F
+impl<F> ClosureReturn<ReturnsFuture> for F
 where
     F: Future<Output: IntoToolOutput> + Send + 'static,
 {

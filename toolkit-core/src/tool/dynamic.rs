@@ -11,7 +11,7 @@ use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::Value;
 use std::sync::Arc;
 
-type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
+type DynamicHandler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 
 /// A tool with a schema known only at run time, for instance from a remote server, a file or a user.
 ///
@@ -48,7 +48,7 @@ type Handler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 pub struct DynamicTool {
     definition: Arc<ToolDefinition>,
     schema: Arc<CompiledSchema>,
-    handler: Arc<Handler>,
+    handler: Arc<DynamicHandler>,
 }
 
 impl DynamicTool {
@@ -113,7 +113,7 @@ impl DynamicTool {
         description: String,
         schema: Value,
         is_async: bool,
-        handler: Arc<Handler>,
+        handler: Arc<DynamicHandler>,
     ) -> Result<Self, BuildError> {
         let defined_at = Some(Location::caller());
         let name = legal_name(name, defined_at)?;

@@ -2,18 +2,18 @@
 
 use super::TruncationStrategy;
 
-/// The plan for cutting a text: how many characters to keep at both ends, and the marker in between.
+/// The cut of a text: how many characters to keep at both ends, and the marker in between.
 ///
 /// The text may consist of several pieces. The characters are counted over all pieces together.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct Cut {
     head: usize,
     tail: usize,
     marker: String,
 }
 
-impl Plan {
-    /// Creates a plan to cut `total` characters to `limit`, including the marker.
+impl Cut {
+    /// Decides how to cut `total` characters to `limit`, including the marker.
     ///
     /// The marker states the number of missing characters and, if there is room, the `note`.
     pub(super) fn new(total: usize, limit: usize, strategy: TruncationStrategy, note: &str) -> Self {
@@ -22,7 +22,7 @@ impl Plan {
             .unwrap_or_else(|| Self::without_words(limit, strategy))
     }
 
-    /// Creates a plan with a marker between the kept parts that states the number of missing characters.
+    /// Decides on a cut with a marker between the kept parts that states the number of missing characters.
     ///
     /// Returns `None` if there is no room for this marker.
     fn in_words(total: usize, limit: usize, strategy: TruncationStrategy, note: &str) -> Option<Self> {

@@ -1,7 +1,7 @@
 //! Checks of new tools before a live registry publishes them.
 
 use crate::error::{BuildError, ToolFault};
-use crate::registry::{Entry, ToolRegistry};
+use crate::registry::{RegisteredTool, ToolRegistry};
 use crate::tool::ToolDefinition;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(super) fn run_checks(
     }
     let mut problems = Vec::new();
     let mut disabled = Vec::new();
-    for Entry { tool, .. } in after.entries() {
+    for RegisteredTool { tool, .. } in after.entries() {
         let definition = tool.definition();
         let name = definition.name.as_str();
         if before.get_any(name).is_some_and(|earlier| Arc::ptr_eq(earlier, tool)) {

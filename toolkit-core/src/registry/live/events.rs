@@ -2,7 +2,7 @@
 
 use crate::event::{EventReceiver, Lagged};
 use crate::name::ToolName;
-use crate::registry::{Entry, ToolRegistry};
+use crate::registry::{RegisteredTool, ToolRegistry};
 use crate::schema::{Compatibility, SchemaDiff};
 use futures_core::Stream;
 use std::fmt;
@@ -59,7 +59,7 @@ pub enum RegistryChange {
 pub(super) fn changes(version: u64, before: &ToolRegistry, after: &ToolRegistry) -> Vec<RegistryEvent> {
     let mut changes = Vec::new();
     let event = |tool: &ToolName, change| RegistryEvent { version, tool: tool.clone(), change };
-    let gone = before.entries().into_iter().map(Entry::name).filter(|name| !after.has(name));
+    let gone = before.entries().into_iter().map(RegisteredTool::name).filter(|name| !after.has(name));
     changes.extend(gone.map(|tool| event(tool, RegistryChange::Unregistered)));
     for now in after.entries() {
         let mut push = |change| changes.push(event(now.name(), change));

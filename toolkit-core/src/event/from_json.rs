@@ -10,14 +10,14 @@ use std::time::{Duration, SystemTime};
 
 impl<'de> Deserialize<'de> for ToolEvent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Members(Map::deserialize(deserializer)?).event().map_err(D::Error::custom)
+        EventMembers(Map::deserialize(deserializer)?).event().map_err(D::Error::custom)
     }
 }
 
 /// The members of a serialized event.
-struct Members(Map<String, Value>);
+struct EventMembers(Map<String, Value>);
 
-impl Members {
+impl EventMembers {
     fn event(mut self) -> Result<ToolEvent, String> {
         let name: String = self.take("type")?;
         let since_1970 = Duration::from_millis(self.take("timestamp_ms")?);

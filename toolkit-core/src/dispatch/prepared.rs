@@ -6,7 +6,7 @@ use super::settings::Settings;
 use super::span::CallSpan;
 use super::turns::{Turn, Turns};
 use crate::call::{CallId, ProviderExtras, RawArguments, ToolCall};
-use crate::context::{RareParts, RunContext, State, ToolActions, ToolContext};
+use crate::context::{ContextExtras, RunContext, State, ToolActions, ToolContext};
 use crate::error::ToolError;
 use crate::event::{CallGuard, EventCall};
 use crate::guard::{PanicText, guarded};
@@ -78,11 +78,11 @@ impl Preparation<'_> {
             Ok(Target { tool, definition, .. }) => {
                 let metadata = &definition.metadata;
                 let limit = self.settings.limit(metadata, registry.timeout());
-                let run = if self.settings.needs_plan(metadata) {
+                let run = if self.settings.needs_schedule(metadata) {
                     // Reading the lane from the arguments runs code of the tool, which may panic.
-                    guarded(|| self.plan(tool, definition, limit, arguments)).map(Run::Planned)
+                    guarded(|| self.schedule(tool, definition, limit, arguments)).map(CallPath::Scheduled)
                 } else {
-                    Ok(Run::Direct { tool: tool.clone(), limit, arguments })
+                    Ok(CallPath::Inline { tool: tool.clone(), limit, arguments })
                 };
                 let max_result_size = self.settings.max_result_size(metadata);
                 match run {
@@ -123,13 +123,13 @@ impl Preparation<'_> {
     }
 
     #[cold]
-    fn plan(
+    fn schedule(
         &mut self,
         tool: &Arc<dyn Tool>,
         definition: &ToolDefinition,
         limit: Option<Duration>,
         arguments: RawArguments,
-    ) -> Plan {
+    ) -> ScheduledCall {
         let arguments = CallArguments::new(tool.clone(), arguments);
         let batch = self.batch();
         let turns = match &mut self.turns {
@@ -137,7 +137,7 @@ impl Preparation<'_> {
             Some(turns) => ordered(definition, &arguments).map(|resource| turns.next(resource)).collect(),
         };
         let execution = Arc::new(Execution::new(tool.clone(), limit, self.settings.clone(), *batch));
-        Plan { execution, arguments, turns, batch }
+        ScheduledCall { execution, arguments, turns, batch }
     }
 }
 
@@ -175,17 +175,17 @@ pub(super) struct PreparedCall {
 struct Work {
     tool_name: ToolName,
     max_result_size: Option<usize>,
-    run: Run,
+    run: CallPath,
 }
 
-enum Run {
+enum CallPath {
     /// The call runs its tool at once, without waiting and without middleware.
-    Direct { tool: Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments },
+    Inline { tool: Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments },
     /// The call needs a turn, a permit, a thread, middleware or retries.
-    Planned(Plan),
+    Scheduled(ScheduledCall),
 }
 
-struct Plan {
+struct ScheduledCall {
     execution: Arc<Execution>,
     arguments: Arc<CallArguments>,
     turns: Vec<Turn>,
@@ -211,7 +211,7 @@ impl PreparedCall {
     ) -> impl Future<Output = Ended> + 'a {
         let span = self.span.clone();
         span.around(async move {
-            let rare = self.rare_parts(run);
+            let extras = self.context_extras(run);
             let state = match run {
                 Some(run) => run.state_over(registry.state()),
                 None => registry.state().cloned(),
@@ -221,9 +221,9 @@ impl PreparedCall {
                 Ok(Work { tool_name, max_result_size, run }) => {
                     let id = Some(self.id.clone());
                     let token = self.cancellation.clone();
-                    let context = ToolContext::of_call(tool_name.clone(), id, token, state, rare);
+                    let context = ToolContext::of_call(tool_name.clone(), id, token, state, extras);
                     let (outcome, duration) = match run {
-                        Run::Direct { tool, limit, arguments } => {
+                        CallPath::Inline { tool, limit, arguments } => {
                             let started = Instant::now();
                             let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {
                                 Ok(outcome) => outcome,
@@ -231,11 +231,11 @@ impl PreparedCall {
                             };
                             (outcome, started.elapsed())
                         }
-                        Run::Planned(_) if !context.may_begin() => {
+                        CallPath::Scheduled(_) if !context.may_begin() => {
                             (Err(ToolError::cancelled(context.known_name())), Duration::ZERO)
                         }
-                        Run::Planned(plan) => {
-                            (plan.run(&context, self.position).await, plan.execution.running_time())
+                        CallPath::Scheduled(call) => {
+                            (call.run(&context, self.position).await, call.execution.running_time())
                         }
                     };
                     let actions = context.end(outcome.is_ok());
@@ -256,20 +256,20 @@ impl PreparedCall {
     }
 
     #[inline]
-    fn rare_parts(&mut self, run: Option<&Arc<RunContext>>) -> Option<Box<RareParts>> {
+    fn context_extras(&mut self, run: Option<&Arc<RunContext>>) -> Option<Box<ContextExtras>> {
         if self.rewritten.is_none() && run.is_none() && self.guard.is_none() {
             return None;
         }
         let rewritten = self.rewritten.as_mut();
         let (called_as, call_reason) = rewritten
             .map_or((None, None), |rewritten| (rewritten.called_as.take(), rewritten.call_reason.clone()));
-        Some(Box::new(RareParts {
+        Some(Box::new(ContextExtras {
             called_as,
             call_reason,
             run: run.cloned(),
             emitter: self.guard.as_ref().map(|guard| guard.emitter().clone()),
             extensions: self.decided.take().map(|decided| extensions(*decided)),
-            ..RareParts::default()
+            ..ContextExtras::default()
         }))
     }
 
@@ -304,7 +304,7 @@ impl PreparedCall {
     }
 }
 
-impl Plan {
+impl ScheduledCall {
     /// Waits for the `turns` of the call, then runs the middleware and the tool. A turn begins when the
     /// earlier call of the batch with the same resource has ended.
     fn run<'a>(&'a mut self, context: &'a ToolContext, position: usize) -> GuardedFuture<'a> {

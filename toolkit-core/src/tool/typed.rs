@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 /// The definition of a tool, and the data for decoding the tool's arguments.
 #[derive(Debug, Clone)]
-pub(super) struct ToolInner {
+pub(super) struct TypedTool {
     pub(super) definition: ToolDefinition,
     /// The parameters. Empty for a tool with one struct for all arguments.
     params: Vec<Param<'static>>,
 }
 
-impl ToolInner {
+impl TypedTool {
     /// Creates the data of a tool. The schema in `definition` still has the internal keywords of its Rust types.
     pub(super) fn new(mut definition: ToolDefinition, params: Vec<Param<'static>>) -> Self {
         let unpublished = unpublished(&definition.metadata);
