@@ -22,7 +22,7 @@ pub use default::{
 pub(crate) use members::{Member, not_json, with_members, with_object};
 pub use param::{Exactness, InexactType, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainParamType};
 pub(crate) use param::{Param, ParamType, parameters_schema};
-pub(crate) use read::{ArgumentRules, check_json, given_twice, parse_value, read_arguments, unknown};
+pub(crate) use read::{ArgumentRules, given_twice, parse_value, read_arguments, unknown};
 pub use slot::{Fill, ToolParams};
 pub use struct_args::struct_args;
 pub(crate) use struct_args::{close, decode_struct, is_object};

@@ -127,7 +127,7 @@ pub(crate) fn parse_value(text: &str) -> Result<Value, ToolError> {
 ///
 /// # Errors
 /// Near misses are not coerced, and the text is not JSON, or is a string or a list.
-pub(crate) fn check_json(text: &str, rules: &ArgumentRules<'_>) -> Result<(), ToolError> {
+fn check_json(text: &str, rules: &ArgumentRules<'_>) -> Result<(), ToolError> {
     let parsed = serde_json::from_str::<&RawValue>(text);
     let error = match &parsed {
         Ok(value) if value.get().starts_with(['"', '[']) => not_an_object(text),

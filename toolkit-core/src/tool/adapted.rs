@@ -121,7 +121,10 @@ impl Tool for AdaptedTool {
 
     fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
         match &self.arguments {
-            Some(changed) => changed.validate(&*self.tool, arguments, context),
+            Some(changed) => {
+                let normal = self.definition.normal_arguments(arguments, None)?;
+                changed.validate(&*self.tool, &normal, context)
+            }
             None => self.tool.validate(arguments, context),
         }
     }

@@ -43,9 +43,6 @@ pub struct ArgumentTransform {
     pub(super) supply: Option<Supply>,
     pub(super) required: bool,
     pub(super) hidden: bool,
-    /// Whether the tool accepts `null` for the argument. `with_arguments` sets this field when the tool is
-    /// known.
-    pub(super) takes_null: bool,
 }
 
 /// The source of an argument's value when the model omits the argument.
@@ -66,7 +63,6 @@ impl ArgumentTransform {
             supply: None,
             required: false,
             hidden: false,
-            takes_null: false,
         }
     }
 

@@ -9,7 +9,7 @@ mod text;
 
 use super::argument::Supply;
 use super::lane::LaneArgument;
-use super::{ArgumentTransform, Tool, ToolDefinition, UnknownArguments};
+use super::{ArgumentTransform, ToolDefinition};
 use crate::error::{BuildError, ToolFault, nearest, one_of};
 use crate::schema::__private::Contract;
 use crate::schema::{SchemaRef, describe};
@@ -22,7 +22,6 @@ pub(super) struct Arguments {
     changes: Changes,
     /// The names of all arguments, as the tool declares them.
     names: BTreeSet<String>,
-    unknown: Unknown,
 }
 
 /// A list of transforms, at most one for each argument.
@@ -45,28 +44,6 @@ impl Changes {
     }
 }
 
-/// The treatment of an argument given under a name hidden from the model.
-#[derive(Clone, Copy)]
-enum Unknown {
-    /// The tool itself refuses unknown names, so the argument is passed on to the tool under an unknown name. The
-    /// tool's error then lists all violations together.
-    LeftToTool,
-    Refused,
-    Ignored,
-}
-
-/// The meaning of an argument name in a call by the model.
-enum Meaning<'a> {
-    /// A transformed argument, given under the name shown to the model.
-    Changed(&'a ArgumentTransform),
-    /// An argument of the tool that has no transform.
-    Own,
-    /// An argument of the tool, given under a name hidden from the model.
-    NotShown,
-    /// Not an argument of the tool.
-    Nothing,
-}
-
 impl Arguments {
     /// Checks the transforms, and applies the transforms to the schema of the tool.
     ///
@@ -74,9 +51,9 @@ impl Arguments {
     /// Returns a [`BuildError`] listing every impossible transform.
     pub(super) fn new(
         definition: &ToolDefinition,
-        mut transforms: Vec<ArgumentTransform>,
+        transforms: Vec<ArgumentTransform>,
     ) -> Result<(Self, Value), BuildError> {
-        let ToolDefinition { parameters: root, metadata, .. } = definition;
+        let root = &definition.parameters;
         let names = argument_names(root);
         let mut problems = Vec::new();
         let fault = |argument: &str, message| {
@@ -92,9 +69,6 @@ impl Arguments {
             if !is_new {
                 problem(argument, "it is changed twice; say all in one place".to_owned());
             }
-        }
-        for transform in &mut transforms {
-            transform.takes_null = takes(root, &transform.argument, &Value::Null);
         }
         let changes = Changes(transforms);
         let mut takers = BTreeMap::new();
@@ -117,13 +91,8 @@ impl Arguments {
         }
         BuildError::unless_empty(problems)?;
         let schema = schema::transformed(root, &changes).map_err(|(argument, why)| fault(&argument, why))?;
-        let unknown = match (root.get("additionalProperties"), metadata.unknown) {
-            (Some(Value::Bool(false)), _) => Unknown::LeftToTool,
-            (_, UnknownArguments::Ignore) => Unknown::Ignored,
-            (_, UnknownArguments::Refuse) => Unknown::Refused,
-        };
         let names = names.into_iter().map(str::to_owned).collect();
-        Ok((Self { changes, names, unknown }, schema))
+        Ok((Self { changes, names }, schema))
     }
 
     /// Applies the transforms to another schema of the tool's arguments. Returns `None` if the transforms do not fit the
@@ -175,8 +144,7 @@ impl Arguments {
             }
             (_, default) => default,
         };
-        let takes_null = change.takes_null && argument.takes_null;
-        Some(LaneArgument { shown_as: change.shown_as().map(str::to_owned), default, takes_null, ..argument })
+        Some(LaneArgument { shown_as: change.shown_as().map(str::to_owned), default, ..argument })
     }
 
     /// Removes the aliases of renamed or hidden arguments, and the aliases now used as names of other
@@ -189,34 +157,14 @@ impl Arguments {
         });
     }
 
-    fn meaning(&self, tool: &dyn Tool, name: &str) -> Meaning<'_> {
-        if let Some(change) = self.changes.shown(name) {
-            return Meaning::Changed(change);
-        }
-        let own =
-            self.names.get(name).map(String::as_str).or_else(|| tool.definition().parameter_named(name));
-        match own.map(|own| self.changes.of(own)) {
-            None => Meaning::Nothing,
-            Some(None) => Meaning::Own,
-            // `name` is an alias declared by the tool.
-            Some(Some(change)) if !change.is_renamed() => Meaning::Changed(change),
-            Some(Some(_)) => Meaning::NotShown,
-        }
+    /// Returns whether `name` is the tool's own name of an argument that the model knows by another name, or not at all.
+    fn is_hidden(&self, name: &str) -> bool {
+        self.names.contains(name) && self.changes.of(name).is_some_and(ArgumentTransform::is_renamed)
     }
 
     /// Returns the argument names known to the model.
     fn shown(&self) -> impl Iterator<Item = &str> {
         self.names.iter().filter_map(|name| self.changes.shown_as(name))
-    }
-
-    /// Returns a name derived from `name` and unknown to the tool. The tool then refuses the argument as
-    /// unknown.
-    fn stand_in(&self, tool: &dyn Tool, name: &str) -> String {
-        let mut other = format!("{name}_");
-        while self.names.contains(&other) || tool.definition().parameter_named(&other).is_some() {
-            other.push('_');
-        }
-        other
     }
 }
 

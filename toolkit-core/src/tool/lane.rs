@@ -15,8 +15,6 @@ pub(super) struct LaneArgument {
     pub(super) shown_as: Option<String>,
     /// The value of the argument if the model omits it.
     pub(super) default: Option<Value>,
-    /// Whether the argument accepts the value `null`. If not, and if there is a default, `null` counts as absent.
-    pub(super) takes_null: bool,
 }
 
 /// Shows only the lane, because the value of a hidden argument may be a secret.
@@ -29,8 +27,7 @@ impl fmt::Debug for LaneArgument {
 impl LaneArgument {
     fn value<'a>(&'a self, arguments: &'a Value) -> Option<&'a Value> {
         let given = self.shown_as.as_deref().and_then(|name| arguments.get(name));
-        let is_absent = |value: &Value| value.is_null() && self.default.is_some() && !self.takes_null;
-        given.filter(|value| !is_absent(value)).or(self.default.as_ref())
+        given.or(self.default.as_ref())
     }
 }
 
@@ -43,7 +40,6 @@ impl ToolDefinition {
             lane: lane.clone(),
             shown_as: Some(lane.clone()),
             default: None,
-            takes_null: true,
         }))
     }
 

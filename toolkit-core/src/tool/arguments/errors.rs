@@ -1,9 +1,8 @@
 //! Translation of errors about arguments into the names known to the model.
 
-use super::super::{ArgumentTransform, Tool};
+use super::super::ArgumentTransform;
 use super::Arguments;
-use crate::args::unknown;
-use crate::error::{ToolError, Violation, ViolationKind};
+use crate::error::{ToolError, Violation};
 
 impl Arguments {
     /// Translates the violations of an error into the argument names known to the model.
@@ -11,19 +10,12 @@ impl Arguments {
     /// The model cannot see hidden arguments, so violations of hidden arguments become details for the
     /// program.
     #[cold]
-    pub(super) fn translated(&self, tool: &dyn Tool, arguments: &str, error: ToolError) -> ToolError {
+    pub(super) fn translated(&self, error: ToolError) -> ToolError {
         if error.violations().is_empty() {
             return error;
         }
-        let stand_ins = self.stand_ins(tool, arguments);
         let mut unseen = Vec::new();
         let translated = error.map_violations(|violation| {
-            let mut stood_in = stand_ins.iter().filter(|(written, _)| *written == violation.path);
-            if violation.kind == ViolationKind::Unknown
-                && let Some((_, given)) = stood_in.next()
-            {
-                return Some(unknown(given, self.shown()));
-            }
             let Some((change, rest)) = self.changed_at(&violation.path) else { return Some(violation) };
             if change.hidden {
                 unseen.push(violation.to_string());

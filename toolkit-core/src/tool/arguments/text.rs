@@ -3,9 +3,9 @@
 use super::super::argument::Supply;
 use super::super::rewriting::Rewriting;
 use super::super::{Tool, ToolFuture, begin, check};
+use super::Arguments;
 use super::secrets::Secrets;
-use super::{Arguments, Meaning, Unknown};
-use crate::args::{Member, check_json, unknown, with_object};
+use crate::args::{unknown, with_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation};
 use crate::guard::guarded_future;
@@ -20,7 +20,7 @@ impl Arguments {
         arguments: &'a str,
         context: &'a ToolContext,
     ) -> ToolFuture<'a> {
-        let (rewritten, secrets) = match self.rewrite(tool, arguments, context) {
+        let (rewritten, secrets) = match self.rewrite(arguments, context) {
             Ok((rewritten, secrets)) => (rewritten, Arc::new(secrets)),
             Err(error) => return ToolFuture::refused(error),
         };
@@ -33,9 +33,7 @@ impl Arguments {
             // The message of a panic may contain a hidden value, so the panic is caught here.
             let outcome = guarded_future(async { begin(tool, &rewritten, context).await }).await;
             let outcome = outcome.unwrap_or_else(|panic| resume_unwind(Box::new(secrets.redact(&panic.0))));
-            outcome.map_err(|error| {
-                self.translated(tool, arguments, error).map_texts(&|text| secrets.redact(text))
-            })
+            outcome.map_err(|error| self.translated(error).map_texts(&|text| secrets.redact(text)))
         };
         ToolFuture::running(call, |outcome| outcome)
     }
@@ -49,53 +47,30 @@ impl Arguments {
     ) -> Result<(), ToolError> {
         // A check emits no events.
         let silent = context.of_check(Arc::default());
-        let (rewritten, secrets) = self.rewrite(tool, arguments, &silent)?;
+        let (rewritten, secrets) = self.rewrite(arguments, &silent)?;
         check(tool, &rewritten, context)
-            .map_err(|error| self.translated(tool, arguments, error).map_texts(&|text| secrets.redact(text)))
+            .map_err(|error| self.translated(error).map_texts(&|text| secrets.redact(text)))
     }
 
     /// Renames the arguments to the tool's names and adds the values supplied by the program. Everything else
     /// stays as the model wrote it.
     ///
     /// # Errors
-    /// Returns an error if the arguments are not a JSON object, if the model uses a hidden name the tool
-    /// would accept, or if the computation of a value fails.
-    fn rewrite(
-        &self,
-        tool: &dyn Tool,
-        arguments: &str,
-        context: &ToolContext,
-    ) -> Result<(String, Secrets), ToolError> {
-        let definition = tool.definition();
-        // The tool reads the rewritten text. So the coercion event for repairs of the original text is emitted here.
-        check_json(arguments, &definition.argument_rules(definition.contract()?, Some(context)))?;
+    /// Returns an error if the arguments are not a JSON object, if the model uses a hidden name, or if the
+    /// computation of a value fails.
+    fn rewrite(&self, arguments: &str, context: &ToolContext) -> Result<(String, Secrets), ToolError> {
         with_object(arguments, |object, members| {
             let mut rewriting = Rewriting::new(object);
             let mut refused: Vec<Violation> = Vec::new();
             let mut given: Vec<&str> = Vec::new();
             for (name, value) in members {
-                match self.meaning(tool, name) {
-                    Meaning::Changed(change) => {
-                        // If the tool does not accept `null`, the value `null` counts as absent.
-                        if value.get() == "null" && change.supply.is_some() && !change.takes_null {
-                            rewriting.skip(value.get());
-                            continue;
-                        }
-                        given.push(&change.argument);
-                        let is_renamed = change.is_renamed();
-                        rewriting.keep(value.get(), is_renamed.then_some(&change.argument));
-                    }
-                    Meaning::Own | Meaning::Nothing => rewriting.keep(value.get(), None),
-                    Meaning::NotShown => match self.unknown {
-                        Unknown::LeftToTool => {
-                            let other = self.stand_in(tool, name);
-                            rewriting.keep(value.get(), Some(&other));
-                        }
-                        Unknown::Ignored => {
-                            rewriting.skip(value.get());
-                        }
-                        Unknown::Refused => refused.push(unknown(name, self.shown())),
-                    },
+                if let Some(change) = self.changes.shown(name) {
+                    given.push(&change.argument);
+                    rewriting.keep(value.get(), change.is_renamed().then_some(&change.argument));
+                } else if self.is_hidden(name) {
+                    refused.push(unknown(name, self.shown()));
+                } else {
+                    rewriting.keep(value.get(), None);
                 }
             }
             if !refused.is_empty() {
@@ -118,19 +93,5 @@ impl Arguments {
             }
             Ok((rewriting.finish(), secrets))
         })?
-    }
-
-    /// Returns the names in the rewritten arguments that are unknown to the tool. Each name is paired with the name
-    /// that the model wrote.
-    pub(super) fn stand_ins(&self, tool: &dyn Tool, arguments: &str) -> Vec<(String, String)> {
-        let names = with_object(arguments, |_, members| {
-            let replaced = |(name, _): &Member<'_>| match self.meaning(tool, name) {
-                Meaning::NotShown => Some((self.stand_in(tool, name), name.to_string())),
-                Meaning::Nothing => Some((name.to_string(), name.to_string())),
-                Meaning::Changed(_) | Meaning::Own => None,
-            };
-            members.iter().filter_map(replaced).collect()
-        });
-        names.unwrap_or_default()
     }
 }
