@@ -10,10 +10,11 @@ mod decode;
 mod default;
 mod members;
 mod param;
+mod parameter_types;
 mod read;
-mod slot;
 mod struct_args;
 
+pub use decode::Fill;
 pub(crate) use decode::decode;
 pub use default::{
     DefaultByContainer, DefaultBySerialize, DefaultByVariant, DefaultJson, PlainVariants, default_value,
@@ -22,7 +23,7 @@ pub use default::{
 pub(crate) use members::{Member, not_json, with_members, with_object};
 pub use param::{Exactness, InexactType, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainParamType};
 pub(crate) use param::{Param, ParamType, parameters_schema};
+pub use parameter_types::ToolParams;
 pub(crate) use read::{ArgumentRules, given_twice, parse_value, read_arguments, unknown};
-pub use slot::{Fill, ToolParams};
 pub use struct_args::struct_args;
 pub(crate) use struct_args::{close, decode_struct, is_object};

@@ -4,7 +4,7 @@
 //! instance, a `range` on a string parameter. Implement the matching trait for your own type if its JSON form
 //! is a number or a string.
 
-use super::slot::ToolParams;
+use super::parameter_types::ToolParams;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
 use std::path::PathBuf;

@@ -5,7 +5,7 @@
 //! the type: `Serialize`, then an enum of plain variants, then an empty container, then the compiler's message
 //! about the missing `Serialize`.
 
-use super::slot::ToolParams;
+use super::parameter_types::ToolParams;
 use crate::schema::__private::{self as schema, Json};
 use schemars::{Schema, schema_for};
 use serde::Serialize;

@@ -1,7 +1,8 @@
 //! Parameters of a tool: the specification in generated code, and the schema.
 
+use super::decode::Fill;
 use super::default::DefaultJson;
-use super::slot::{Fill, SharedParams, ToolParams};
+use super::parameter_types::{SharedParams, ToolParams};
 use crate::schema::__private::{SchemaBuilder, check_null_default, set_default, tidy_arguments, with_notes};
 use crate::schema::Constraints;
 use schemars::{Schema, SchemaGenerator};

@@ -1,7 +1,7 @@
 //! Decoding of arguments into one struct: the parameter of a closure, or of a function with `flatten`.
 
+use super::parameter_types::ToolParams;
 use super::read::{ArgumentRules, read_arguments, refused_by_type};
-use super::slot::ToolParams;
 use crate::error::ToolError;
 use crate::schema::__private::argument_schema_of;
 use serde_json::{Map, Value};

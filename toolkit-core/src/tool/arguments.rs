@@ -180,14 +180,6 @@ impl ArgumentTransform {
         self.shown_as() != Some(self.argument.as_str())
     }
 
-    /// Returns the fixed value of a hidden argument. The tool can receive no other value for this argument.
-    fn only_value(&self) -> Option<&Value> {
-        match (self.hidden, &self.supply) {
-            (true, Some(Supply::Fixed(value))) => Some(value),
-            _ => None,
-        }
-    }
-
     /// Converts `property`, the tool's own schema of an argument, into the schema for the model.
     fn describe(&self, property: Value) -> Value {
         let mut shown = match property {

@@ -3,7 +3,7 @@
 use super::definition::OutputSchema;
 use super::typed::TypedTool;
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, check_by_call};
-use crate::args::{Fill, ParamSpec, ToolParams, parameters_schema};
+use crate::args::{Fill, ParamSpec, ToolParams, decode, parameters_schema};
 use crate::context::{StateNeed, ToolContext};
 use crate::error::{Location, ToolError};
 use crate::name::{NameError, Separator, ToolName};
@@ -31,7 +31,10 @@ impl<'a> Invocation<'a> {
     /// Returns an error with every violation of the arguments.
     #[inline(never)]
     pub fn decode(&self, slots: &mut [&mut dyn Fill]) -> Result<(), ToolError> {
-        self.tool.inner.decode(self.arguments, self.context, slots)
+        let TypedTool { definition, params } = &*self.tool.inner;
+        let rules = definition.argument_rules(definition.contract()?, Some(self.context));
+        decode(self.arguments, params, &rules, slots)?;
+        self.context.end_check()
     }
 
     /// Decodes the arguments into one struct.

@@ -2,7 +2,7 @@
 
 use super::definition::{ContractCell, no_object};
 use super::{ClosureTool, FunctionTool, ToolDefinition, ToolMetadata, UnknownArguments};
-use crate::args::{self, ArgumentRules, Fill, Param, ToolParams};
+use crate::args::{self, ArgumentRules, Param, ToolParams};
 use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::schema::__private::{Contract, Unpublished};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(super) struct TypedTool {
     pub(super) definition: ToolDefinition,
     /// The parameters. Empty for a tool with one struct for all arguments.
-    params: Vec<Param<'static>>,
+    pub(super) params: Vec<Param<'static>>,
 }
 
 impl TypedTool {
@@ -53,18 +53,6 @@ impl TypedTool {
         self.definition.contract = ContractCell::made(Ok(contract));
     }
 
-    /// Decodes the arguments into `slots`, one slot for each parameter.
-    #[inline]
-    pub(super) fn decode(
-        &self,
-        arguments: &str,
-        context: &ToolContext,
-        slots: &mut [&mut dyn Fill],
-    ) -> Result<(), ToolError> {
-        args::decode(arguments, &self.params, &self.rules(context)?, slots)?;
-        context.end_check()
-    }
-
     /// Decodes the arguments into one struct.
     pub(super) fn decode_struct<T: ToolParams>(
         &self,
@@ -76,7 +64,7 @@ impl TypedTool {
     }
 
     #[inline]
-    fn rules<'a>(&'a self, context: &'a ToolContext) -> Result<ArgumentRules<'a>, ToolError> {
+    pub(super) fn rules<'a>(&'a self, context: &'a ToolContext) -> Result<ArgumentRules<'a>, ToolError> {
         Ok(self.definition.argument_rules(self.definition.contract()?, Some(context)))
     }
 }

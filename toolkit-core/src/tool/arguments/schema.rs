@@ -3,13 +3,13 @@
 use super::super::ArgumentTransform;
 use super::Changes;
 use super::definitions::{forget_unused, redirect};
-use super::parts::{MOST_REFERENCES, accepts, each_part, strings, target};
+use super::parts::{MOST_REFERENCES, each_part, strings, target};
 use serde_json::{Map, Value};
 
 /// Returns the schema of the transformed arguments, for the model.
 ///
 /// # Errors
-/// Returns an argument name and a message if the argument's fixed value fits no variant of the schema.
+/// Returns an argument name and a message if a condition of the schema mentions a changed argument.
 pub(super) fn transformed(root: &Value, changes: &Changes) -> Result<Value, (String, String)> {
     let Value::Object(keywords) = root else { return Ok(root.clone()) };
     let view = View { root, changes };
@@ -33,28 +33,19 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// Returns whether the program supplies a value for an argument omitted by the model.
-    fn is_given(&self, name: &str) -> bool {
-        self.changes.of(name).is_some_and(|change| change.supply.is_some())
-    }
-
-    /// Returns whether `schema` mentions an argument with a transform accepted by `wanted`.
-    fn speaks_of(&self, schema: &Value, wanted: impl Fn(&ArgumentTransform) -> bool) -> bool {
-        let wanted = |name: &str| self.changes.of(name).is_some_and(&wanted);
-        let mut found = false;
+    /// Returns the changed argument that `schema` mentions, if `wanted` accepts its transform.
+    fn mentioned(&self, schema: &Value, wanted: impl Fn(&ArgumentTransform) -> bool) -> Option<&str> {
+        let mut found = None;
+        let mut mention = |name: &str| {
+            found = found.or(self.changes.of(name).filter(|change| wanted(change)).map(|it| &*it.argument));
+        };
         each_part(self.root, schema, &mut |part, _| {
-            let keys = ["properties", "dependentSchemas", "dependentRequired"]
-                .iter()
-                .filter_map(|keyword| part.get(*keyword)?.as_object());
-            found |= keys.flat_map(Map::keys).any(|name| wanted(name));
-            found |= strings(part.get("required")).any(wanted);
+            let named = ["properties", "dependentSchemas", "dependentRequired"];
+            let named = named.iter().filter_map(|keyword| part.get(*keyword)?.as_object());
+            named.flat_map(Map::keys).for_each(|name| mention(name));
+            strings(part.get("required")).for_each(&mut mention);
         });
         found
-    }
-
-    /// Returns whether `condition` mentions a hidden argument or an argument with a supplied value.
-    fn is_undecided(&self, condition: &Value) -> bool {
-        self.speaks_of(condition, |change| change.hidden || change.supply.is_some())
     }
 
     /// Transforms one schema of the arguments object. `references` is the number of references left to
@@ -65,71 +56,61 @@ impl View<'_> {
         references: usize,
     ) -> Result<Map<String, Value>, (String, String)> {
         let (schema, references) = self.followed(schema, references);
-        let undecided = schema.get("if").is_some_and(|condition| self.is_undecided(condition));
+        let is_supplied = |change: &ArgumentTransform| change.hidden || change.supply.is_some();
         let mut shown = Map::new();
-        let mut required = Vec::new();
-        let mut all_of = Vec::new();
         for (keyword, value) in schema {
             let value = match (keyword.as_str(), value) {
                 ("properties", Value::Object(named)) => self.properties(named),
-                ("required", Value::Array(names)) => self.required(&names),
-                ("dependentRequired" | "dependentSchemas", Value::Object(named)) => {
-                    let mut parts = Map::new();
-                    for (name, consequence) in named {
-                        let consequence = match &consequence {
-                            Value::Array(needed) => self.required(needed),
-                            _ => self.schema(consequence, references)?,
-                        };
-                        match self.changes.shown_as(&name) {
-                            Some(name) => drop(parts.insert(name.to_owned(), consequence)),
-                            None if !self.is_given(&name) => {}
-                            // The program always supplies this argument, so the arguments that it requires are always
-                            // required.
-                            None if consequence.is_array() => {
-                                required.extend(strings(Some(&consequence)).map(str::to_owned));
-                            }
-                            None => all_of.push(consequence),
-                        }
-                    }
-                    parts.into()
-                }
+                ("required", Value::Array(names)) => match self.required(&names) {
+                    Value::Array(names) if names.is_empty() => continue,
+                    names => names,
+                },
                 ("allOf", Value::Array(parts)) => {
                     let parts = parts.into_iter().map(|part| self.schema(part, references));
                     parts.collect::<Result<Vec<_>, _>>()?.into()
                 }
                 ("anyOf" | "oneOf", Value::Array(branches)) => {
-                    let (keyword, branches) = self.branches(&keyword, branches, references)?;
-                    if shown.contains_key(keyword) {
-                        all_of.push(Value::from_iter([(keyword, branches)]));
-                    } else {
-                        shown.insert(keyword.to_owned(), branches);
-                    }
-                    continue;
+                    let branches = branches.into_iter().map(|branch| {
+                        self.unless_mentioned(&keyword, &branch, is_supplied)?;
+                        self.schema(branch, references)
+                    });
+                    branches.collect::<Result<Vec<_>, _>>()?.into()
                 }
-                ("if" | "then" | "else", _) if undecided => continue,
-                ("not", condition) if self.is_undecided(&condition) => continue,
-                ("if" | "then" | "else" | "not", schema) => self.schema(schema, references)?,
-                // `propertyNames` refers to the tool's own names, so the keyword does not fit renamed
-                // arguments.
-                ("propertyNames", _) if self.changes.0.iter().any(ArgumentTransform::is_renamed) => continue,
-                ("minProperties", least) => self.bound(least, |change| change.supply.is_some()),
-                ("maxProperties", most) => {
-                    self.bound(most, |change| change.hidden && change.supply.is_some())
+                ("if" | "then" | "else" | "not", schema) => {
+                    self.unless_mentioned(&keyword, &schema, is_supplied)?;
+                    self.schema(schema, references)?
+                }
+                ("dependentRequired" | "dependentSchemas", named) => {
+                    let dependent = Value::from_iter([(keyword.as_str(), named.clone())]);
+                    self.unless_mentioned(&keyword, &dependent, |it| it.is_renamed() || is_supplied(it))?;
+                    named
+                }
+                // These keywords refer to the names and to the number of the tool's own arguments.
+                ("propertyNames" | "minProperties" | "maxProperties", _) if !self.changes.0.is_empty() => {
+                    continue;
                 }
                 (_, value) => value,
             };
             shown.insert(keyword, value);
         }
-        add_required(&mut shown, required);
-        if !all_of.is_empty()
-            && let Value::Array(parts) = shown.entry("allOf").or_insert_with(|| Value::Array(Vec::new()))
-        {
-            parts.extend(all_of);
-        }
-        if shown.get("required").is_some_and(|required| required.as_array().is_some_and(Vec::is_empty)) {
-            shown.shift_remove("required");
-        }
         Ok(shown)
+    }
+
+    /// # Errors
+    /// A condition of the schema mentions an argument with an accepted transform, so its meaning for the model is unclear.
+    fn unless_mentioned(
+        &self,
+        keyword: &str,
+        schema: &Value,
+        wanted: impl Fn(&ArgumentTransform) -> bool,
+    ) -> Result<(), (String, String)> {
+        match self.mentioned(schema, wanted) {
+            Some(argument) => Err((
+                argument.to_owned(),
+                format!("the schema mentions it under `{keyword}`; write a tool that calls this tool"),
+            )),
+            None => Ok(()),
+        }
     }
 
     fn schema(&self, schema: Value, references: usize) -> Result<Value, (String, String)> {
@@ -146,7 +127,9 @@ impl View<'_> {
     fn followed(&self, mut schema: Map<String, Value>, references: usize) -> (Map<String, Value>, usize) {
         let Some(left) = references.checked_sub(1) else { return (schema, references) };
         match target(self.root, &schema) {
-            Some(Value::Object(target)) if self.speaks_of(&Value::Object(target.clone()), |_| true) => {
+            Some(Value::Object(target))
+                if self.mentioned(&Value::Object(target.clone()), |_| true).is_some() =>
+            {
                 schema.shift_remove("$ref");
                 if target.keys().any(|keyword| schema.contains_key(keyword)) {
                     if let Value::Array(all) =
@@ -172,58 +155,9 @@ impl View<'_> {
     }
 
     fn required(&self, names: &[Value]) -> Value {
-        let names = names.iter().filter_map(Value::as_str).filter(|name| !self.is_given(name));
+        let names = names.iter().filter_map(Value::as_str);
+        let names = names.filter(|name| self.changes.of(name).is_none_or(|change| change.supply.is_none()));
         names.filter_map(|name| self.changes.shown_as(name)).collect()
-    }
-
-    /// Transforms the variants of `anyOf` or `oneOf`. Variants ruled out by a fixed value are dropped.
-    ///
-    /// Several variants may match if a variant mentions a hidden argument or an argument with a supplied
-    /// value. In this case, `oneOf` becomes `anyOf`.
-    fn branches(
-        &self,
-        keyword: &str,
-        branches: Vec<Value>,
-        references: usize,
-    ) -> Result<(&'static str, Value), (String, String)> {
-        let undecided = branches.iter().any(|branch| self.is_undecided(branch));
-        let mut refused = None;
-        let mut left = Vec::with_capacity(branches.len());
-        for branch in branches {
-            match self.changes.0.iter().find(|change| self.rules_out(change, &branch)) {
-                Some(change) => refused = Some(change),
-                None => left.push(self.schema(branch, references)?),
-            }
-        }
-        if let (true, Some(change)) = (left.is_empty(), refused) {
-            return Err((
-                change.argument.clone(),
-                "its value fits no variant that the tool takes".to_owned(),
-            ));
-        }
-        let keyword = if undecided || keyword == "anyOf" { "anyOf" } else { "oneOf" };
-        Ok((keyword, left.into()))
-    }
-
-    /// Returns whether the fixed value of a hidden argument rules out the variant `branch`.
-    fn rules_out(&self, change: &ArgumentTransform, branch: &Value) -> bool {
-        let Some(value) = change.only_value() else { return false };
-        let mut refused = *branch == Value::Bool(false);
-        each_part(self.root, branch, &mut |part, always| {
-            let property = part.get("properties").and_then(|properties| properties.get(&change.argument));
-            refused |= always && property.is_some_and(|property| !accepts(self.root, property, value));
-        });
-        refused
-    }
-
-    /// Reduces `bound`, a limit on the number of members, by one for each argument supplied by the program.
-    /// `is_ours` selects these arguments.
-    fn bound(&self, bound: Value, is_ours: impl Fn(&ArgumentTransform) -> bool) -> Value {
-        let ours = self.changes.0.iter().filter(|change| is_ours(change)).count();
-        match bound.as_u64() {
-            Some(bound) => bound.saturating_sub(u64::try_from(ours).unwrap_or(u64::MAX)).into(),
-            None => bound,
-        }
     }
 }
 

@@ -1,7 +1,7 @@
-//! The types that can be parameters, and the slots for their decoded values.
+//! The types that can be parameters.
 
 use schemars::JsonSchema;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 
 /// A type for a tool's parameter, or for all arguments of a tool. Every type with `Deserialize` and
 /// `JsonSchema` implements this trait.
@@ -30,23 +30,3 @@ pub trait SharedParams: ToolParams {}
 
 #[diagnostic::do_not_recommend]
 impl<T: ToolParams> SharedParams for T {}
-
-/// A slot for the decoded value of one parameter.
-///
-/// Only `fill` is compiled for each parameter type; the rest of decoding is shared.
-pub trait Fill {
-    /// Parses the value at the start of `text` into the slot. Returns the length of the value in bytes.
-    ///
-    /// # Errors
-    /// The text does not start with a value of the type. The slot stays unchanged.
-    fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error>;
-}
-
-impl<T: ToolParams> Fill for Option<T> {
-    fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        *self = Some(T::deserialize(&mut deserializer)?);
-        // Only this iterator exposes how many bytes the parser has read.
-        Ok(deserializer.into_iter::<IgnoredAny>().byte_offset())
-    }
-}
