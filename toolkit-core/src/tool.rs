@@ -13,7 +13,9 @@ mod definition;
 mod dynamic;
 mod function;
 mod future;
+mod kind;
 mod lane;
+mod made_once;
 mod metadata;
 mod provider;
 mod rewriting;
@@ -29,11 +31,12 @@ pub(crate) use call_reason::{
     CALL_REASON, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
 };
 pub use closure::ClosureTool;
-pub use definition::{TextFormat, ToolDefinition, ToolKind};
+pub use definition::ToolDefinition;
 #[cfg(feature = "jsonschema")]
 pub use dynamic::DynamicTool;
 pub use function::{CallFn, Function, FunctionTool, Invocation, ToolCell};
 pub use future::ToolFuture;
+pub use kind::{TextFormat, ToolKind};
 pub use metadata::{Locality, ToolIcon, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
 pub use spelled::parameter_names;

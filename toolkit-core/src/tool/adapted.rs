@@ -1,7 +1,7 @@
 //! Adapted tools: another name, description, metadata or arguments for the same tool.
 
 use super::arguments::Arguments;
-use super::definition::ContractCell;
+use super::made_once::ContractCell;
 use super::{ArgumentTransform, Tool, ToolDefinition, ToolFuture, ToolKind, ToolMetadata};
 use crate::context::ToolContext;
 use crate::error::{BuildError, ToolError};

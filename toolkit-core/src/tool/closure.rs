@@ -1,6 +1,6 @@
 //! Closures as tools, with a struct of arguments as the closure's parameter.
 
-use super::definition::OutputSchema;
+use super::made_once::OutputSchema;
 use super::typed::TypedTool;
 use super::{Tool, ToolDefinition, ToolFuture, check_by_call};
 use crate::args::{ToolParams, is_object, struct_args};

@@ -1,19 +1,16 @@
 //! Tool definitions: name, description, schemas and metadata.
 
-use super::ToolMetadata;
 use super::lane::LaneArgument;
+use super::made_once::{ContractCell, OutputSchema};
+use super::{TextFormat, ToolKind, ToolMetadata};
 use crate::args::{ArgumentRules, parse_value, read_arguments};
-use crate::call::ToolConfig;
 use crate::context::{StateNeed, ToolContext};
 use crate::error::{BuildProblem, ToolError, ToolFault};
 use crate::name::{NameError, ToolName};
-use crate::output::SchemaFn;
-use crate::schema::__private::{Contract, Fault, output_schema};
+use crate::schema::__private::{Contract, Fault};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::{Arc, OnceLock};
 
 /// The definition of a tool.
 ///
@@ -44,30 +41,6 @@ pub struct ToolDefinition {
     pub(super) contract: ContractCell,
     /// Whether the tool itself reads its arguments by the contract, while it decodes them.
     pub(super) reads_arguments: bool,
-}
-
-/// The kind of a tool. Some providers support custom tools in addition to functions.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum ToolKind {
-    /// A function with JSON arguments.
-    #[default]
-    Function,
-    /// A custom tool: the model writes free text instead of JSON. The tool receives an object with the text
-    /// as the string `input`. A provider without custom tools gets a function with the parameter `input`.
-    Custom(TextFormat),
-}
-
-/// The format of the free text for a custom tool.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum TextFormat {
-    /// Any text.
-    #[default]
-    Text,
-    /// Text of the language defined by this grammar, in Lark syntax.
-    Lark(String),
-    /// Text matching this regular expression.
-    Regex(String),
 }
 
 impl ToolDefinition {
@@ -175,7 +148,7 @@ impl ToolDefinition {
     }
 
     fn made_contract(&self) -> &Result<Contract, Fault> {
-        self.contract.0.get_or_init(|| Arc::new(Contract::foreign(&self.parameters)))
+        self.contract.of(&self.parameters)
     }
 
     /// Returns whether the program [computes](crate::ArgumentTransform::computed) an argument for each call.
@@ -257,99 +230,4 @@ impl ToolDefinition {
     pub fn output_schema(&self) -> Option<&Value> {
         self.output.get()
     }
-}
-
-/// The contract of a tool. It is made from Rust types with the tool, or from the schema when it is first needed.
-#[derive(Clone, Default)]
-pub(super) struct ContractCell(OnceLock<Arc<Result<Contract, Fault>>>);
-
-impl ContractCell {
-    pub(super) fn made(contract: Result<Contract, Fault>) -> Self {
-        Self(OnceLock::from(Arc::new(contract)))
-    }
-}
-
-/// Two definitions with the same schema are equal, whether or not their contracts are made.
-#[expect(clippy::missing_trait_methods, reason = "`ne` is never written by hand")]
-impl PartialEq for ContractCell {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl fmt::Debug for ContractCell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.get().is_some() { "made" } else { "not made" })
-    }
-}
-
-/// An output schema, generated on first use.
-#[derive(Clone, Default)]
-pub(super) struct OutputSchema {
-    of_type: Option<SchemaFn>,
-    made: OnceLock<Option<Value>>,
-}
-
-impl OutputSchema {
-    /// Creates an output schema from a finished schema.
-    pub(super) fn known(schema: Value) -> Self {
-        Self { of_type: None, made: OnceLock::from(Some(schema)) }
-    }
-
-    /// Creates an output schema from the schema function of a type.
-    pub(super) const fn of_type(of_type: Option<SchemaFn>) -> Self {
-        Self { of_type, made: OnceLock::new() }
-    }
-
-    fn get(&self) -> Option<&Value> {
-        let make = || self.of_type.and_then(output_schema);
-        self.made.get_or_init(make).as_ref()
-    }
-}
-
-#[expect(clippy::missing_trait_methods, reason = "`ne` is never written by hand")]
-impl PartialEq for OutputSchema {
-    fn eq(&self, other: &Self) -> bool {
-        self.get() == other.get()
-    }
-}
-
-impl fmt::Debug for OutputSchema {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.get().fmt(f)
-    }
-}
-
-impl ToolConfig {
-    /// Adds the custom tools among `definitions` to the [custom tools](Self::custom) of this choice.
-    ///
-    /// ```
-    /// use toolkit::{ApiFormat, ToolChoice, ToolConfig, ToolDefinition, ToolName};
-    /// use toolkit::definition::TextFormat;
-    /// use toolkit::name::WireNames;
-    ///
-    /// let patch = ToolDefinition::custom(ToolName::new("apply_patch")?, "Patches.", TextFormat::Text);
-    /// let wanted = ToolConfig::from(ToolChoice::Tool("apply_patch".to_owned())).with_kinds_of([&patch]);
-    /// let encoded = ApiFormat::OpenAiChat.encode_tool_config(&wanted, &WireNames::default());
-    /// assert_eq!(encoded.fields["tool_choice"]["type"], "custom");
-    /// # Ok::<(), toolkit::name::NameError>(())
-    /// ```
-    #[must_use]
-    pub fn with_kinds_of<'a>(self, definitions: impl IntoIterator<Item = &'a ToolDefinition>) -> Self {
-        let custom = definitions.into_iter().filter(|tool| matches!(tool.kind, ToolKind::Custom(_)));
-        self.with_custom(custom.map(|tool| tool.name.as_str()))
-    }
-}
-
-/// Returns a fault if the parameters schema accepts no object.
-pub(super) fn no_object(schema: &Value) -> Option<Fault> {
-    let ty = schema.get("type")?;
-    let is_object =
-        ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object"));
-    let message = || {
-        format!(
-            "arguments are an object, but this type is {ty}; with `flatten`, the type is a struct or a map"
-        )
-    };
-    (!is_object).then(|| ("#".to_owned(), message()))
 }

@@ -1,7 +1,7 @@
 //! Dynamic tools, with a schema known only at run time.
 
 use super::closure::{ClosureReturn, legal_name};
-use super::definition::OutputSchema;
+use super::made_once::OutputSchema;
 use super::{Tool, ToolDefinition, ToolFuture, ToolMetadata, ToolSource, check_by_call};
 use crate::args::parse_value;
 use crate::context::ToolContext;

@@ -1,11 +1,11 @@
 //! The data shared by function tools and closure tools.
 
-use super::definition::{ContractCell, no_object};
+use super::made_once::ContractCell;
 use super::{ClosureTool, FunctionTool, ToolDefinition, ToolMetadata, UnknownArguments};
 use crate::args::{self, ArgumentRules, Param, ToolParams};
 use crate::context::ToolContext;
 use crate::error::ToolError;
-use crate::schema::__private::{Contract, Unpublished};
+use crate::schema::__private::{Contract, Fault, Unpublished};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -75,6 +75,20 @@ fn unpublished(metadata: &ToolMetadata) -> Unpublished {
         UnknownArguments::Ignore => Unpublished::Ignored,
     }
 }
+
+/// Returns a fault if the parameters schema accepts no object.
+fn no_object(schema: &Value) -> Option<Fault> {
+    let ty = schema.get("type")?;
+    let is_object =
+        ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object"));
+    let message = || {
+        format!(
+            "arguments are an object, but this type is {ty}; with `flatten`, the type is a struct or a map"
+        )
+    };
+    (!is_object).then(|| ("#".to_owned(), message()))
+}
+
 macro_rules! inner_setters {
     ($($ty:ident)*) => {$(
         impl $ty {
@@ -104,7 +118,7 @@ macro_rules! inner_setters {
             /// output is checked.
             #[must_use]
             pub fn with_output_schema(mut self, schema: Value) -> Self {
-                self.definition_mut().output = super::definition::OutputSchema::known(schema);
+                self.definition_mut().output = super::made_once::OutputSchema::known(schema);
                 self
             }
         }

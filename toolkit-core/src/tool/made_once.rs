@@ -1,0 +1,73 @@
+//! The parts of a definition that are made on first use: the contract of the arguments, and the output schema.
+
+use crate::output::SchemaFn;
+use crate::schema::__private::{Contract, Fault, output_schema};
+use serde_json::Value;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// The contract of a tool. It is made from Rust types with the tool, or from the schema when it is first needed.
+#[derive(Clone, Default)]
+pub(super) struct ContractCell(OnceLock<Arc<Result<Contract, Fault>>>);
+
+impl ContractCell {
+    /// Returns the contract; made from `schema` by the first call.
+    pub(super) fn of(&self, schema: &Value) -> &Result<Contract, Fault> {
+        self.0.get_or_init(|| Arc::new(Contract::foreign(schema)))
+    }
+
+    pub(super) fn made(contract: Result<Contract, Fault>) -> Self {
+        Self(OnceLock::from(Arc::new(contract)))
+    }
+}
+
+/// Two definitions with the same schema are equal, whether or not their contracts are made.
+#[expect(clippy::missing_trait_methods, reason = "`ne` is never written by hand")]
+impl PartialEq for ContractCell {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for ContractCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.get().is_some() { "made" } else { "not made" })
+    }
+}
+
+/// An output schema, generated on first use.
+#[derive(Clone, Default)]
+pub(super) struct OutputSchema {
+    of_type: Option<SchemaFn>,
+    made: OnceLock<Option<Value>>,
+}
+
+impl OutputSchema {
+    /// Creates an output schema from a finished schema.
+    pub(super) fn known(schema: Value) -> Self {
+        Self { of_type: None, made: OnceLock::from(Some(schema)) }
+    }
+
+    /// Creates an output schema from the schema function of a type.
+    pub(super) const fn of_type(of_type: Option<SchemaFn>) -> Self {
+        Self { of_type, made: OnceLock::new() }
+    }
+
+    pub(super) fn get(&self) -> Option<&Value> {
+        let make = || self.of_type.and_then(output_schema);
+        self.made.get_or_init(make).as_ref()
+    }
+}
+
+#[expect(clippy::missing_trait_methods, reason = "`ne` is never written by hand")]
+impl PartialEq for OutputSchema {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl fmt::Debug for OutputSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
