@@ -20,7 +20,7 @@ pub use default::{
     DefaultByContainer, DefaultBySerialize, DefaultByVariant, DefaultJson, PlainVariants, default_value,
     set_default,
 };
-pub(crate) use members::{Member, not_json, with_members, with_object};
+pub(crate) use members::{ObjectText, not_json};
 pub use param::{Exactness, InexactType, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainParamType};
 pub(crate) use param::{Param, ParamType, parameters_schema};
 pub use parameter_types::ToolParams;

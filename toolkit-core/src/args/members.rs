@@ -1,64 +1,51 @@
 //! The members of the arguments object: names and unparsed values, in the order of the text.
 
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{members_of, object_in, value_in_words};
+use crate::schema::__private::{Member, members_of, object_in, value_in_words};
 use serde_json::Error;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 
-pub(crate) use crate::schema::__private::Member;
-
-enum ParsedArguments<'a> {
-    /// An object: its JSON text and its members.
-    Object(&'a str, Vec<Member<'a>>),
-    Absent,
-    Other,
+/// The text of the arguments object.
+pub(crate) struct ObjectText<'t> {
+    pub(crate) text: Cow<'t, str>,
+    /// The error of a reader without coercion, if the object was only [wrapped](object_in) in the arguments, for
+    /// instance in a JSON string, or if its text was repaired.
+    pub(crate) repaired: Option<ToolError>,
 }
 
-/// Calls `read` with the members of the arguments object.
-///
-/// Empty text and `null` count as an object without members. If the text only [wraps](object_in) an object, for
-/// instance in a JSON string, `read` receives the members of this object.
-///
-/// # Errors
-/// The arguments are not a JSON object.
-pub(crate) fn with_members<T>(text: &str, read: impl FnOnce(&[Member<'_>]) -> T) -> Result<T, ToolError> {
-    with_object(text, |_, members| read(members))
-}
-
-/// Calls `read` with the JSON text of the arguments object and its members, see [`with_members`].
-///
-/// # Errors
-/// The arguments are not a JSON object.
-pub(crate) fn with_object<T>(
-    text: &str,
-    read: impl FnOnce(&str, &[Member<'_>]) -> T,
-) -> Result<T, ToolError> {
-    let error = match read_members(text) {
-        Ok(ParsedArguments::Object(object, members)) => return Ok(read(object, &members)),
-        Ok(ParsedArguments::Absent) => return Ok(read("{}", &[])),
-        Ok(ParsedArguments::Other) => not_an_object(text),
-        Err(error) => error,
-    };
-    let Some(object) = object_in(text) else { return Err(error) };
-    match read_members(&object) {
-        Ok(ParsedArguments::Object(object, members)) => Ok(read(object, &members)),
-        _ => Err(error),
-    }
-}
-
-fn read_members(text: &str) -> Result<ParsedArguments<'_>, ToolError> {
-    if text.trim().is_empty() {
-        return Ok(ParsedArguments::Absent);
-    }
-    let read = || -> Result<ParsedArguments<'_>, Error> {
-        let value = serde_json::from_str::<&RawValue>(text)?.get();
-        match value.as_bytes().first() {
-            Some(b'{') => members_of(value).map(|members| ParsedArguments::Object(value, members)),
-            Some(b'n') => Ok(ParsedArguments::Absent),
-            _ => Ok(ParsedArguments::Other),
+impl<'t> ObjectText<'t> {
+    /// Finds the arguments object. Empty text and `null` count as an object without members.
+    ///
+    /// # Errors
+    /// The arguments are not a JSON object.
+    pub(crate) fn of(text: &'t str) -> Result<Self, ToolError> {
+        match strict_object(text) {
+            Ok(object) => Ok(Self { text: object.into(), repaired: None }),
+            Err(error) => match object_in(text) {
+                Some(object) => Ok(Self { text: object, repaired: Some(error) }),
+                None => Err(error),
+            },
         }
-    };
-    read().map_err(|error| not_json(text, &error))
+    }
+
+    /// # Errors
+    /// A name is no text in Unicode.
+    pub(crate) fn members(&self) -> Result<Vec<Member<'_>>, ToolError> {
+        members_of(&self.text).map_err(|error| not_json(&self.text, &error))
+    }
+}
+
+fn strict_object(text: &str) -> Result<&str, ToolError> {
+    if text.trim().is_empty() {
+        return Ok("{}");
+    }
+    let value = serde_json::from_str::<&RawValue>(text).map_err(|error| not_json(text, &error))?.get();
+    match value.as_bytes().first() {
+        Some(b'{') => Ok(value),
+        Some(b'n') => Ok("{}"),
+        _ => Err(not_an_object(text)),
+    }
 }
 
 /// Returns the error for arguments that are not JSON. For frequent mistakes, the message contains advice.
@@ -114,7 +101,7 @@ pub(super) fn message_of(error: &Error) -> String {
     lone_surrogate.iter().fold(error.to_string(), |text, theirs| text.replace(theirs, advice))
 }
 
-pub(crate) fn not_an_object(text: &str) -> ToolError {
+fn not_an_object(text: &str) -> ToolError {
     let message = format!("the arguments must be a JSON object, got {}", value_in_words(text.trim()));
     ToolError::invalid_arguments(vec![Violation::new("", ViolationKind::NotAnObject, message)])
 }

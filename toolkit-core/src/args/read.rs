@@ -1,6 +1,6 @@
 //! Reading of arguments by the contract of their tool: own names, near misses coerced, all violations reported.
 
-use super::members::{Member, message_of, not_an_object, not_json, with_members, with_object};
+use super::members::{ObjectText, message_of, not_json};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
 use crate::schema::__private::{Contract, Json, ReadValue, members_of, object_in, quoted, value_in_words};
@@ -63,8 +63,16 @@ pub(crate) fn read_arguments<'t>(
             return Err(ToolError::invalid_json(error));
         }
     }
-    check_json(text, rules)?;
-    let object = with_object(text, |object, members| object_of(object, members, rules))??;
+    let ObjectText { text: object, repaired } = ObjectText::of(text)?;
+    if let Some(error) = repaired {
+        if !rules.coerce {
+            return Err(error);
+        }
+        if let Some(emitter) = rules.context.and_then(ToolContext::emitter) {
+            emitter.coerced(ARGUMENTS);
+        }
+    }
+    let object = under_own_names(&object, rules)?;
     let read = rules.contract.read(rules.schema.into(), &object, "", rules.coerce);
     let read = refuse_violations(read, rules)?;
     emit_coerced(&object, &read, rules);
@@ -75,7 +83,8 @@ pub(crate) fn read_arguments<'t>(
 ///
 /// # Errors
 /// A part of an argument is nested too deep, or is no text in Unicode.
-fn object_of(object: &str, members: &[Member<'_>], rules: &ArgumentRules<'_>) -> Result<String, ToolError> {
+fn under_own_names<'t>(object: &'t str, rules: &ArgumentRules<'_>) -> Result<Cow<'t, str>, ToolError> {
+    let members = members_of(object).map_err(|error| not_json(object, &error))?;
     if let Err(error) = Json::parse(object) {
         let refused = members.iter().filter_map(|(name, value)| {
             let error = Json::parse(value.get()).err()?;
@@ -88,11 +97,11 @@ fn object_of(object: &str, members: &[Member<'_>], rules: &ArgumentRules<'_>) ->
         return Err(ToolError::invalid_arguments(refused));
     }
     if !members.iter().any(|(name, _)| rules.aliases.contains_key(&**name)) {
-        return Ok(object.to_owned());
+        return Ok(Cow::Borrowed(object));
     }
     let own = |name: &str| quoted(rules.aliases.get(name).map_or(name, String::as_str));
     let written = members.iter().map(|(name, value)| format!("{}:{}", own(name), value.get()));
-    Ok(format!("{{{}}}", written.collect::<Vec<_>>().join(",")))
+    Ok(Cow::Owned(format!("{{{}}}", written.collect::<Vec<_>>().join(","))))
 }
 
 fn refuse_violations<'t>(read: ReadValue<'t>, rules: &ArgumentRules<'_>) -> Result<Cow<'t, str>, ToolError> {
@@ -123,38 +132,15 @@ pub(crate) fn parse_value(text: &str) -> Result<Value, ToolError> {
     })
 }
 
-/// Reports a coercion if the arguments are an object only after the text was repaired or [unwrapped](object_in).
-///
-/// # Errors
-/// Near misses are not coerced, and the text is not JSON, or is a string or a list.
-fn check_json(text: &str, rules: &ArgumentRules<'_>) -> Result<(), ToolError> {
-    let parsed = serde_json::from_str::<&RawValue>(text);
-    let error = match &parsed {
-        Ok(value) if value.get().starts_with(['"', '[']) => not_an_object(text),
-        Err(error) if !text.trim().is_empty() => not_json(text, error),
-        _ => return Ok(()),
-    };
-    if !rules.coerce {
-        return Err(error);
-    }
-    if let (Some(emitter), Some(_)) = (rules.context.and_then(ToolContext::emitter), object_in(text)) {
-        emitter.coerced(ARGUMENTS);
-    }
-    Ok(())
-}
-
 /// Reports a coercion for each member with another value in `read` than in `object`.
 fn emit_coerced(object: &str, read: &str, rules: &ArgumentRules<'_>) {
     let Some(emitter) = rules.context.and_then(ToolContext::emitter).filter(|_| object != read) else {
         return;
     };
     let compact = |text: &str| Json::parse(text).map(|value| value.compact()).unwrap_or_default();
-    let values = |text: &str| {
-        let read = |members: &[Member<'_>]| {
-            let values = members.iter().map(|(name, value)| (name.to_string(), compact(value.get())));
-            values.collect::<Vec<_>>()
-        };
-        with_members(text, read).unwrap_or_default()
+    let values = |text: &str| -> Vec<(String, String)> {
+        let members = members_of(text).unwrap_or_default().into_iter();
+        members.map(|(name, value)| (name.into_owned(), compact(value.get()))).collect()
     };
     let given = values(object);
     for (name, value) in values(read).into_iter().filter(|member| !given.contains(member)) {

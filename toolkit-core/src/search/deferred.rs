@@ -1,6 +1,6 @@
 //! Conversion of a `call_deferred` call into a call of the target tool.
 
-use crate::args::{self, with_members};
+use crate::args::{ObjectText, given_twice};
 use crate::error::{ToolError, Violation, ViolationKind};
 use crate::tool::{CALL_REASON, Tool, asks_for_call_reason};
 use serde_json::Value;
@@ -35,7 +35,7 @@ impl DeferredCall {
             Err(ToolError::invalid_arguments(vec![Violation::new(TARGET, kind, message)]))
         };
         if targets.len() > 1 {
-            return Err(ToolError::invalid_arguments(vec![args::given_twice(TARGET)]));
+            return Err(ToolError::invalid_arguments(vec![given_twice(TARGET)]));
         }
         match targets.first().map(|(_, target)| serde_json::from_str(target)) {
             Some(Ok(Value::String(target))) => Ok(Self { target, members }),
@@ -79,6 +79,7 @@ impl DeferredCall {
 
 /// Returns the members of the JSON object in `text`, in the order of the text.
 fn members(text: &str) -> Result<Vec<Member>, ToolError> {
-    let owned = |(name, value): &args::Member<'_>| (name.to_string(), value.get().to_owned());
-    with_members(text, |members| members.iter().map(owned).collect())
+    let object = ObjectText::of(text)?;
+    let members = object.members()?.into_iter();
+    Ok(members.map(|(name, value)| (name.into_owned(), value.get().to_owned())).collect())
 }

@@ -2,7 +2,7 @@
 
 use super::rewriting::Rewriting;
 use super::{ToolDefinition, ToolKind};
-use crate::args::with_object;
+use crate::args::ObjectText;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -70,33 +70,27 @@ pub(crate) struct SplitArguments {
 /// Separates the call reason from the other arguments. The other arguments stay as the model wrote them.
 ///
 /// Returns `None` if there is no call reason, or if `text` is not a JSON object. An object that is only
-/// [wrapped](crate::args::with_object) in `text` is read with `coerce`. It stays wrapped, in a string, so the tool
+/// [wrapped](ObjectText::repaired) in `text` is read with `coerce`. It stays wrapped, in a string, so the tool
 /// reports the coercion.
 pub(crate) fn split_call_reason(text: &str, coerce: bool) -> Option<SplitArguments> {
     // Skip the parsing if the text contains neither the name nor an escape sequence that may hide the name.
     if !text.contains(CALL_REASON) && !text.contains('\\') {
         return None;
     }
-    let split = with_object(text, |object, members| {
-        let is_wrapped = object != text.trim();
-        if is_wrapped && !coerce {
-            return None;
+    let object = ObjectText::of(text).ok().filter(|object| object.repaired.is_none() || coerce)?;
+    let mut rewriting = Rewriting::new(&object.text);
+    let mut reason = None;
+    for (name, value) in object.members().ok()? {
+        if name == CALL_REASON {
+            rewriting.skip(value.get());
+            reason = Some(read_reason(value.get()));
+        } else {
+            rewriting.keep(value.get(), None);
         }
-        let mut rewriting = Rewriting::new(object);
-        let mut reason = None;
-        for (name, value) in members {
-            if name == CALL_REASON {
-                rewriting.skip(value.get());
-                reason = Some(read_reason(value.get()));
-            } else {
-                rewriting.keep(value.get(), None);
-            }
-        }
-        let rest = rewriting.finish();
-        let arguments = if is_wrapped { Value::from(rest).to_string() } else { rest };
-        reason.map(|call_reason| SplitArguments { arguments, call_reason })
-    });
-    split.ok().flatten()
+    }
+    let rest = rewriting.finish();
+    let arguments = if object.repaired.is_some() { Value::from(rest).to_string() } else { rest };
+    reason.map(|call_reason| SplitArguments { arguments, call_reason })
 }
 
 fn read_reason(value: &str) -> Option<String> {
@@ -168,9 +162,11 @@ mod tests {
             members.insert(at.min(plain.len()), format!("{blank}\"{CALL_REASON}\" : \"because, {{\""));
             let split = split_call_reason(&format!("{{{}}}", members.join(",")), true).unwrap();
             prop_assert_eq!(split.call_reason.as_deref(), Some("because, {"));
-            let read = |text: &str| with_object(text, |_, members| {
-                members.iter().map(|(name, value)| (name.to_string(), value.get().to_owned())).collect::<Vec<_>>()
-            }).unwrap();
+            let read = |text: &str| {
+                let object = ObjectText::of(text).unwrap();
+                let members = object.members().unwrap().into_iter();
+                members.map(|(name, value)| (name.into_owned(), value.get().to_owned())).collect::<Vec<_>>()
+            };
             prop_assert_eq!(read(&split.arguments), read(&format!("{{{}}}", plain.join(","))));
         }
     }

@@ -3,7 +3,7 @@
 use super::ToolDefinition;
 use super::call_reason::CALL_REASON;
 use super::rewriting::Rewriting;
-use crate::args::with_object;
+use crate::args::ObjectText;
 use crate::name::{NameRule, WireNames};
 use serde_json::{Map, Value};
 use toolkit_schema::subschemas;
@@ -49,22 +49,21 @@ fn each_name<'a>(parameters: &'a Value, visit: &mut dyn FnMut(&'a str)) {
 
 /// Returns the arguments under the tool's own parameter names. All else stays as the model wrote it.
 ///
-/// Returns `None` if no member has a provider's spelling. Arguments that are [wrapped](crate::args::with_object) stay
+/// Returns `None` if no member has a provider's spelling. Arguments that are [wrapped](ObjectText::repaired) stay
 /// wrapped, in a string, so the tool reports the coercion.
 pub(crate) fn own_parameter_names(definition: &ToolDefinition, text: &str) -> Option<String> {
     let spellings = NameRule::COMMON_PARAMETERS.map(|rule| parameter_names(rule, &definition.parameters));
     let own = |name: &str| spellings.iter().find_map(|names| names.original(name));
-    let rewritten = with_object(text, |object, members| {
-        let is_wrapped = object != text.trim();
-        if is_wrapped && !definition.metadata.coerce || members.iter().all(|(name, _)| own(name).is_none()) {
-            return None;
-        }
-        let mut rewriting = Rewriting::new(object);
-        for (name, value) in members {
-            rewriting.keep(value.get(), own(name).as_deref());
-        }
-        let arguments = rewriting.finish();
-        Some(if is_wrapped { Value::from(arguments).to_string() } else { arguments })
-    });
-    rewritten.ok().flatten()
+    let object = ObjectText::of(text).ok()?;
+    let is_wrapped = object.repaired.is_some();
+    let members = object.members().ok()?;
+    if is_wrapped && !definition.metadata.coerce || members.iter().all(|(name, _)| own(name).is_none()) {
+        return None;
+    }
+    let mut rewriting = Rewriting::new(&object.text);
+    for (name, value) in members {
+        rewriting.keep(value.get(), own(&name).as_deref());
+    }
+    let arguments = rewriting.finish();
+    Some(if is_wrapped { Value::from(arguments).to_string() } else { arguments })
 }

@@ -5,7 +5,7 @@ use super::super::rewriting::Rewriting;
 use super::super::{Tool, ToolFuture, begin, check};
 use super::Arguments;
 use super::secrets::Secrets;
-use crate::args::{unknown, with_object};
+use crate::args::{ObjectText, unknown};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation};
 use crate::guard::guarded_future;
@@ -59,39 +59,39 @@ impl Arguments {
     /// Returns an error if the arguments are not a JSON object, if the model uses a hidden name, or if the
     /// computation of a value fails.
     fn rewrite(&self, arguments: &str, context: &ToolContext) -> Result<(String, Secrets), ToolError> {
-        with_object(arguments, |object, members| {
-            let mut rewriting = Rewriting::new(object);
-            let mut refused: Vec<Violation> = Vec::new();
-            let mut given: Vec<&str> = Vec::new();
-            for (name, value) in members {
-                if let Some(change) = self.changes.shown(name) {
-                    given.push(&change.argument);
-                    rewriting.keep(value.get(), change.is_renamed().then_some(&change.argument));
-                } else if self.is_hidden(name) {
-                    refused.push(unknown(name, self.shown()));
-                } else {
-                    rewriting.keep(value.get(), None);
-                }
+        let object = ObjectText::of(arguments)?;
+        let members = object.members()?;
+        let mut rewriting = Rewriting::new(&object.text);
+        let mut refused: Vec<Violation> = Vec::new();
+        let mut given: Vec<&str> = Vec::new();
+        for (name, value) in &members {
+            if let Some(change) = self.changes.shown(name) {
+                given.push(&change.argument);
+                rewriting.keep(value.get(), change.is_renamed().then_some(&change.argument));
+            } else if self.is_hidden(name) {
+                refused.push(unknown(name, self.shown()));
+            } else {
+                rewriting.keep(value.get(), None);
             }
-            if !refused.is_empty() {
-                return Err(ToolError::invalid_arguments(refused));
+        }
+        if !refused.is_empty() {
+            return Err(ToolError::invalid_arguments(refused));
+        }
+        let mut secrets = Secrets::default();
+        for change in self.changes.0.iter().filter(|change| !given.contains(&change.argument.as_str())) {
+            let value = match &change.supply {
+                Some(Supply::Fixed(value)) => value.clone(),
+                Some(Supply::Computed(compute)) => compute(context)?,
+                None => continue,
+            };
+            rewriting.add(&change.argument, &value);
+            // The fixed default of an argument shown to the model is no secret: the schema publishes it.
+            if change.hidden {
+                secrets.add_hidden(&change.argument, &value);
+            } else if matches!(change.supply, Some(Supply::Computed(_))) {
+                secrets.add(&value);
             }
-            let mut secrets = Secrets::default();
-            for change in self.changes.0.iter().filter(|change| !given.contains(&change.argument.as_str())) {
-                let value = match &change.supply {
-                    Some(Supply::Fixed(value)) => value.clone(),
-                    Some(Supply::Computed(compute)) => compute(context)?,
-                    None => continue,
-                };
-                rewriting.add(&change.argument, &value);
-                // The fixed default of an argument shown to the model is no secret: the schema publishes it.
-                if change.hidden {
-                    secrets.add_hidden(&change.argument, &value);
-                } else if matches!(change.supply, Some(Supply::Computed(_))) {
-                    secrets.add(&value);
-                }
-            }
-            Ok((rewriting.finish(), secrets))
-        })?
+        }
+        Ok((rewriting.finish(), secrets))
     }
 }
