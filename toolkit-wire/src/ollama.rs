@@ -11,7 +11,6 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use crate::WireError;
 use crate::facts::{Facts, IdRule};
 use crate::fields::Fields;
 use crate::openai::PlainFunctions;
@@ -53,15 +52,6 @@ impl ChoiceCodec for Ollama {
         if let Some(choice) = unsaid {
             encoded = encoded.lose("/choice", choice, "the API has no tool choice: the model decides");
         }
-        match wanted.parallel {
-            Some(false) => {
-                encoded.lose("/parallel", "parallel", "the API does not limit the number of calls")
-            }
-            _ => encoded,
-        }
-    }
-
-    fn parse_tool_config(&self, _request: &Fields, _names: &WireNames) -> Result<ToolConfig, WireError> {
-        Ok(ToolConfig::default())
+        encoded.without_limit(wanted)
     }
 }

@@ -1,15 +1,12 @@
 //! The `toolChoice` of a request.
 
 use super::Bedrock;
-use crate::WireError;
-use crate::fields::{Fields, object, required, set_in};
+use crate::fields::{Fields, set_in};
 use crate::tool_config::ChoiceCodec;
 use crate::tool_config::EncodedToolConfig;
-use serde_json::{Value, json};
+use serde_json::json;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
-
-const PATH: &str = "toolConfig.toolChoice";
 
 impl ChoiceCodec for Bedrock {
     /// Encodes the tool choice. The default `auto` is left out, because only some models accept the field.
@@ -39,31 +36,6 @@ impl ChoiceCodec for Bedrock {
         if let Some((path, setting, reason)) = unsaid {
             encoded = encoded.lose(path, setting, reason);
         }
-        match wanted.parallel {
-            Some(false) => {
-                encoded.lose("/parallel", "parallel", "the API does not limit the number of calls")
-            }
-            _ => encoded,
-        }
+        encoded.without_limit(wanted)
     }
-
-    fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
-        let choice = request.get("toolConfig").and_then(|config| config.get("toolChoice"));
-        let Some(choice) = choice.filter(|choice| !choice.is_null()) else {
-            return Ok(ToolConfig::default());
-        };
-        let kind = object(choice, PATH, "an object with the kind of choice")?.iter().next();
-        let choice = match kind.map(|(kind, choice)| (kind.as_str(), choice)) {
-            Some(("auto", _)) => ToolChoice::Auto,
-            Some(("any", _)) => ToolChoice::Required,
-            Some(("tool", tool)) => ToolChoice::Tool(name(tool, names)?),
-            _ => return Err(WireError::new(PATH, "`auto`, `any` or `tool`")),
-        };
-        Ok(choice.into())
-    }
-}
-
-fn name(tool: &Value, names: &WireNames) -> Result<String, WireError> {
-    let name = required(tool, "toolConfig.toolChoice.tool", "name", "the name of a tool")?;
-    Ok(names.unspell(name).to_owned())
 }

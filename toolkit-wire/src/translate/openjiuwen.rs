@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use toolkit::ToolDefinition;
-//! use toolkit::wire::interop::openjiuwen::ToolInfo;
+//! use toolkit::wire::translate::openjiuwen::ToolInfo;
 //!
 //! let info: ToolInfo = serde_json::from_value(serde_json::json!({
 //!     "name": "get_weather",
@@ -17,8 +17,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use super::tools::parse_name;
 use crate::WireError;
-use crate::declaration::parse_name;
 use crate::ids;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -77,7 +77,7 @@ pub struct ToolInfo {
 /// A tool call of the model.
 ///
 /// ```
-/// use toolkit::wire::interop::openjiuwen::ToolCall;
+/// use toolkit::wire::translate::openjiuwen::ToolCall;
 ///
 /// let call = ToolCall {
 ///     id: Some("call_890123".to_owned()),
@@ -117,7 +117,7 @@ pub struct ToolCall {
 /// without an id gets a unique id.
 ///
 /// ```
-/// use toolkit::wire::interop::openjiuwen::{self, ToolCall};
+/// use toolkit::wire::translate::openjiuwen::{self, ToolCall};
 ///
 /// let call = |index| ToolCall {
 ///     id: None,
