@@ -10,9 +10,8 @@ pub(crate) const ABSENT: &str = "";
 
 /// The fields whose meaning [`ToolDefinition`] can express. A stored value of such a field is written again only if the
 /// value is empty.
-const SEMANTIC: [&str; 11] = [
+const SEMANTIC: [&str; 10] = [
     "name",
-    "inputSchema",
     "description",
     "parameters",
     "input_schema",
@@ -26,8 +25,7 @@ const SEMANTIC: [&str; 11] = [
 
 /// The fields with objects that may contain unknown fields. A loss is reported for each unknown field of such an
 /// object, and not for the object itself.
-const CONTAINERS: [&str; 9] = [
-    "toolSpec",
+const CONTAINERS: [&str; 8] = [
     "function",
     "custom",
     "format",

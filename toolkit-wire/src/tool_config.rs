@@ -2,7 +2,7 @@
 
 use crate::facts::Api;
 use serde_json::{Map, Value};
-use toolkit_core::call::ToolConfig;
+use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_schema::SchemaLoss;
 
@@ -40,5 +40,16 @@ impl EncodedToolConfig {
             return self;
         }
         self.lose("/parallel", "parallel", "the API does not limit the number of calls")
+    }
+}
+
+/// Returns the nearest choice for an API without sets of allowed tools, and whether the set is lost.
+pub(crate) fn without_set(choice: &ToolChoice) -> (ToolChoice, bool) {
+    let ToolChoice::Allowed { names, required } = choice else { return (choice.clone(), false) };
+    match (names.as_slice(), required) {
+        ([], false) => (ToolChoice::None, false),
+        ([only], true) => (ToolChoice::Tool(only.clone()), false),
+        (_, false) => (ToolChoice::Auto, true),
+        (_, true) => (ToolChoice::Required, true),
     }
 }

@@ -60,15 +60,18 @@ pub enum RequestFormat {
     Gemini,
 }
 
+/// The tools of a request.
+#[derive(Debug, Default)]
+pub(crate) struct RequestTools {
+    own: Vec<ToolDefinition>,
+    /// The entries, or their parts, that define the provider's own tools, such as its web search.
+    hosted: Vec<Value>,
+}
+
 /// Reads the parts of one provider's requests. [`RequestFormat`] documents the public methods.
 pub(crate) trait RequestCodec: Codec {
-    /// Parses one entry of a list of tools and appends the resulting definitions to `found`. An entry may define
-    /// several tools. An entry for a tool that the provider defines adds nothing.
-    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError>;
-
-    /// Returns the part of a tool entry that defines the provider's own tools, such as its web search. Returns `None`
-    /// if the entry defines no such tool.
-    fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError>;
+    /// Parses one entry of a list of tools and adds its tools to `found`. An entry may define several tools.
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut RequestTools) -> Result<(), WireError>;
 
     fn parse_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError>;
 
@@ -133,22 +136,24 @@ impl RequestFormat {
     /// [`WireError`] if the payload holds no tools, or a tool whose name is not
     /// [legal](toolkit_core::name::check_name).
     pub fn parse_definitions(self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-        let codec = self.codec();
-        let tools = tools::listed(codec, payload)?;
-        let mut found = Vec::with_capacity(tools.len());
-        tools.into_iter().try_for_each(|(path, tool)| codec.parse_tool(tool, &path, &mut found))?;
-        Ok(found)
+        Ok(self.parse_tools(payload)?.own)
     }
 
     /// Returns the tools in a payload that the provider defines, such as web search and code execution. Their JSON is
     /// not changed. [`parse_definitions`](Self::parse_definitions) leaves these tools out.
     ///
     /// # Errors
-    /// [`WireError`] if the payload holds no tools.
+    /// The same as for [`parse_definitions`](Self::parse_definitions).
     pub fn hosted_tools(self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        let codec = self.codec();
-        let tools = tools::listed(codec, payload)?.into_iter();
-        tools.filter_map(|(path, tool)| codec.hosted_part(tool, &path).transpose()).collect()
+        Ok(self.parse_tools(payload)?.hosted)
+    }
+
+    fn parse_tools(self, payload: &Value) -> Result<RequestTools, WireError> {
+        let mut found = RequestTools::default();
+        for (path, tool) in tools::listed(self.codec(), payload)? {
+            self.codec().parse_tool(tool, &path, &mut found)?;
+        }
+        Ok(found)
     }
 
     /// Parses tool choice and parallel tool calls from the fields of a request. Returns

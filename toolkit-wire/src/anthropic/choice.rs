@@ -2,8 +2,7 @@
 
 use super::Anthropic;
 use crate::fields::{Fields, set};
-use crate::tool_config::ChoiceCodec;
-use crate::tool_config::EncodedToolConfig;
+use crate::tool_config::{ChoiceCodec, EncodedToolConfig, without_set};
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 
@@ -11,17 +10,12 @@ pub(crate) const CHOICE: &str = "tool_choice";
 
 impl ChoiceCodec for Anthropic {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-        let (kind, name) = match &wanted.choice {
-            ToolChoice::Auto => ("auto", None),
+        let (choice, is_set_lost) = without_set(&wanted.choice);
+        let (kind, name) = match &choice {
             ToolChoice::None => ("none", None),
             ToolChoice::Required => ("any", None),
             ToolChoice::Tool(name) => ("tool", Some(name)),
-            ToolChoice::Allowed { names, required } => match (names.as_slice(), required) {
-                ([], false) => ("none", None),
-                ([only], true) => ("tool", Some(only)),
-                (_, false) => ("auto", None),
-                (_, true) => ("any", None),
-            },
+            _ => ("auto", None),
         };
         let mut choice = Fields::new();
         set(&mut choice, "type", kind);
@@ -34,12 +28,7 @@ impl ChoiceCodec for Anthropic {
         }
         let encoded = EncodedToolConfig::new(Fields::from_iter([(CHOICE.to_owned(), choice.into())]));
         let reason = "the API takes no set of tools, so the model may call every tool of the request";
-        match (&wanted.choice, kind) {
-            (ToolChoice::Allowed { .. }, "auto" | "any") => {
-                encoded.lose("/choice/allowed/names", "allowed", reason)
-            }
-            _ => encoded,
-        }
+        if is_set_lost { encoded.lose("/choice/allowed/names", "allowed", reason) } else { encoded }
     }
 }
 

@@ -2,8 +2,7 @@
 
 use super::Gemini;
 use crate::fields::{Fields, set};
-use crate::tool_config::ChoiceCodec;
-use crate::tool_config::EncodedToolConfig;
+use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
 use serde_json::json;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;

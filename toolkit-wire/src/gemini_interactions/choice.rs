@@ -2,8 +2,7 @@
 
 use super::GeminiInteractions;
 use crate::fields::{Fields, set_in};
-use crate::tool_config::ChoiceCodec;
-use crate::tool_config::EncodedToolConfig;
+use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
 use serde_json::json;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;

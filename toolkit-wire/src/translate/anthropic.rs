@@ -2,7 +2,7 @@
 
 use super::received_results::{keep, listed};
 use super::tools::{flag, parse_named, required};
-use super::{RequestCodec, ResultForm, unknown_fields};
+use super::{RequestCodec, RequestTools, ResultForm, unknown_fields};
 use crate::WireError;
 use crate::anthropic::Anthropic;
 use crate::anthropic::choice::CHOICE;
@@ -14,13 +14,13 @@ use std::collections::HashMap;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
-use toolkit_core::tool::ToolDefinition;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl RequestCodec for Anthropic {
-    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut RequestTools) -> Result<(), WireError> {
         let fields = object(tool, path, "the name, description and schema of a tool")?;
         if is_hosted(tool, path)? {
+            found.hosted.push(tool.clone());
             return Ok(());
         }
         let mut definition = parse_named(fields, path, "input_schema")?;
@@ -35,12 +35,8 @@ impl RequestCodec for Anthropic {
             metadata.allowed_callers.push(caller.to_owned());
         }
         unknown_fields::keep(self, &mut definition, fields);
-        found.push(definition);
+        found.own.push(definition);
         Ok(())
-    }
-
-    fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError> {
-        Ok(is_hosted(tool, path)?.then(|| tool.clone()))
     }
 
     fn parse_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {

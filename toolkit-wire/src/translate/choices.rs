@@ -36,7 +36,9 @@ pub(crate) fn encode_received_config(
     let origin = RequestFormat::named(api)?;
     let meaning = origin.parse_config(received, names).ok()?;
     let is_same_api = api == codec.facts().name;
-    if is_same_api && has_meaning(wanted, &meaning) {
+    let is_same = (&wanted.choice, wanted.parallel, &wanted.custom)
+        == (&meaning.choice, meaning.parallel, &meaning.custom);
+    if is_same_api && is_same {
         // The program has not changed the meaning, so the fields are written as they were read.
         return Some(EncodedToolConfig::new(received.clone()));
     }
@@ -48,11 +50,6 @@ pub(crate) fn encode_received_config(
         encoded.losses.extend(kept::losses(&unsaid, api, "/extras"));
     }
     Some(encoded)
-}
-
-/// Returns whether both configs have the same meaning. Provider extras are not compared.
-fn has_meaning(config: &ToolConfig, other: &ToolConfig) -> bool {
-    (&config.choice, config.parallel, &config.custom) == (&other.choice, other.parallel, &other.custom)
 }
 
 /// Returns the fields of `received` that are not expressed by the config `meaning`. These are fields missing

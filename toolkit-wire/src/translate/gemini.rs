@@ -2,9 +2,9 @@
 
 use super::gemini_schema::to_json_schema;
 use super::tools::parse_named;
-use super::{RequestCodec, ResultForm, gemini_results, unknown_fields};
+use super::{RequestCodec, RequestTools, ResultForm, gemini_results, unknown_fields};
 use crate::WireError;
-use crate::fields::{Fields, camel, element, field, object};
+use crate::fields::{Fields, camel, element, field, object, set};
 use crate::gemini::Gemini;
 use crate::gemini::repair::WireResult;
 use crate::gemini::spelling::{get, key};
@@ -14,39 +14,39 @@ use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_core::tool::ToolDefinition;
 
-const DECLARATIONS: &str = "functionDeclarations";
-
 impl RequestCodec for Gemini {
-    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
-        let tool = checked(tool, path)?;
-        if is_declaration(tool) {
-            found.push(parse_declaration(tool, path)?);
+    /// Parses the functions of an entry, which may also contain tools run by the service itself.
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut RequestTools) -> Result<(), WireError> {
+        let fields = object(tool, path, "a tool with `function_declarations`")?;
+        if let Some(name) =
+            ["type", "function", "input_schema"].into_iter().find(|name| fields.contains_key(*name))
+        {
+            // The tool would be lost if it were read as a tool of the service.
+            return Err(WireError::new(field(path, name), "no such field, which tools of other APIs have"));
+        }
+        // A function declaration may also stand alone.
+        if fields.get("name").is_some_and(Value::is_string) {
+            found.own.push(parse_declaration(fields, path)?);
             return Ok(());
         }
-        let Some(key) = key(tool, DECLARATIONS) else { return Ok(()) };
-        let path = field(path, key);
-        let declarations = match tool.get(key) {
-            None | Some(Value::Null) => &[][..],
-            Some(Value::Array(declarations)) => declarations,
-            Some(_) => return Err(WireError::new(path, "a list of functions")),
-        };
-        for (index, declaration) in declarations.iter().enumerate() {
-            let path = element(&path, index);
-            let fields = object(declaration, &path, "the name, description and parameters of a function")?;
-            found.push(parse_declaration(fields, &path)?);
+        let mut rest = Fields::new();
+        for (name, value) in fields {
+            let path = field(path, name);
+            match value {
+                _ if camel(name) != "functionDeclarations" => set(&mut rest, name, value.clone()),
+                Value::Null => {}
+                Value::Array(declarations) => {
+                    for (index, declaration) in declarations.iter().enumerate() {
+                        let path = element(&path, index);
+                        let expected = "the name, description and parameters of a function";
+                        found.own.push(parse_declaration(object(declaration, &path, expected)?, &path)?);
+                    }
+                }
+                _ => return Err(WireError::new(path, "a list of functions")),
+            }
         }
+        found.hosted.extend((!rest.is_empty()).then(|| rest.into()));
         Ok(())
-    }
-
-    /// Returns a tool entry without its function declarations. Returns `None` if nothing is left. One entry
-    /// may contain both functions and tools run by the service itself.
-    fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError> {
-        let mut rest = checked(tool, path)?.clone();
-        if is_declaration(&rest) {
-            return Ok(None);
-        }
-        rest.retain(|name, _| camel(name) != DECLARATIONS);
-        Ok((!rest.is_empty()).then(|| rest.into()))
     }
 
     fn parse_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
@@ -69,25 +69,6 @@ impl RequestCodec for Gemini {
             own: &["/functionResponse/id", "/functionResponse/name"],
         }
     }
-}
-
-fn checked<'a>(tool: &'a Value, path: &str) -> Result<&'a Fields, WireError> {
-    let fields = object(tool, path, "a tool with `function_declarations`")?;
-    match foreign_field(fields) {
-        Some(name) => Err(WireError::new(field(path, name), "no such field, which tools of other APIs have")),
-        None => Ok(fields),
-    }
-}
-
-/// Returns the name of the first field that occurs only in tools of other APIs. A tool with such a field would be lost
-/// if it were read as a tool of the service.
-fn foreign_field(tool: &Fields) -> Option<&'static str> {
-    ["type", "function", "input_schema"].into_iter().find(|name| tool.contains_key(*name))
-}
-
-/// Returns whether the object is a function declaration that is not inside a tool.
-fn is_declaration(fields: &Fields) -> bool {
-    fields.get("name").is_some_and(Value::is_string)
 }
 
 fn parse_declaration(declaration: &Fields, path: &str) -> Result<ToolDefinition, WireError> {

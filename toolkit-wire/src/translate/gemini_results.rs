@@ -22,7 +22,8 @@ impl WireResult<'_> {
         if let Some(error) = fields.and_then(|fields| fields.get("error"))
             && fields.is_some_and(|fields| !fields.contains_key("output"))
         {
-            return Err(ToolError::new(ErrorKind::Failed, text(error)));
+            let text = error.as_str().map_or_else(|| error.to_string(), ToOwned::to_owned);
+            return Err(ToolError::new(ErrorKind::Failed, text));
         }
         // If the response has neither `output` nor `error`, the response itself is the output.
         let output = fields.and_then(|fields| fields.get("output")).or(response);
@@ -34,10 +35,6 @@ impl WireResult<'_> {
         let mut contents: Vec<Content> = output.into_iter().chain(media).collect();
         Ok(if contents.len() == 1 { contents.remove(0).into() } else { ToolOutput::new(contents) })
     }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
 fn media(part: &Value) -> Option<Content> {

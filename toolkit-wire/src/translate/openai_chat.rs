@@ -3,7 +3,7 @@
 use super::openai::{is_hosted, media};
 use super::received_results::{keep, listed};
 use super::tools::required;
-use super::{RequestCodec, ResultForm, openai, unknown_fields};
+use super::{RequestCodec, RequestTools, ResultForm, openai, unknown_fields};
 use crate::WireError;
 use crate::fields::{Fields, object, text};
 use crate::openai::Form;
@@ -14,20 +14,17 @@ use toolkit_core::ToolResult;
 use toolkit_core::call::ToolConfig;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
-use toolkit_core::tool::ToolDefinition;
 
 impl RequestCodec for OpenAiChat {
-    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
-        if !is_hosted(tool) {
-            let (mut definition, ..) = Form::Nested.parse_tool(tool, path)?;
-            unknown_fields::keep(self, &mut definition, object(tool, path, "a tool")?);
-            found.push(definition);
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut RequestTools) -> Result<(), WireError> {
+        if is_hosted(tool) {
+            found.hosted.push(tool.clone());
+            return Ok(());
         }
+        let (mut definition, ..) = Form::Nested.parse_tool(tool, path)?;
+        unknown_fields::keep(self, &mut definition, object(tool, path, "a tool")?);
+        found.own.push(definition);
         Ok(())
-    }
-
-    fn hosted_part(&self, tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {
-        Ok(is_hosted(tool).then(|| tool.clone()))
     }
 
     fn parse_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {

@@ -3,9 +3,9 @@
 use super::openai::{is_hosted, media};
 use super::received_results::{keep, listed};
 use super::tools::{flag, required};
-use super::{RequestCodec, ResultForm, openai, unknown_fields};
+use super::{RequestCodec, RequestTools, ResultForm, openai, unknown_fields};
 use crate::WireError;
-use crate::fields::{Fields, copy, element, field, kind, list, object, only, optional, set, text};
+use crate::fields::{Fields, copy, element, field, kind, object, only, optional, set, text};
 use crate::openai::Form;
 use crate::openai_responses::call::CUSTOM;
 use crate::openai_responses::client::{self, Client};
@@ -26,10 +26,14 @@ impl RequestCodec for OpenAiResponses {
     ///
     /// A function in a namespace keeps the name written there, because calls use this name. The nested form
     /// of Chat Completions is accepted too.
-    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut RequestTools) -> Result<(), WireError> {
         let fields = object(tool, path, "a tool")?;
         if kind(fields) != Some(NAMESPACE) {
-            found.extend(parse_tool(tool, path)?);
+            if is_hosted(tool) {
+                found.hosted.push(tool.clone());
+            } else {
+                found.own.push(parse_tool(tool, path)?);
+            }
             return Ok(());
         }
         let path = field(path, "tools");
@@ -37,10 +41,15 @@ impl RequestCodec for OpenAiResponses {
             return Err(WireError::new(path, "a list of tools"));
         };
         let kept = only(fields, |name, value| !matches!(name, "type" | "name" | "tools") && *value != "");
+        let mut hosted = Vec::new();
         for (index, tool) in tools.iter().enumerate() {
             let path = element(&path, index);
             object(tool, &path, "a tool")?;
-            let Some(mut definition) = parse_tool(tool, &path)? else { continue };
+            if is_hosted(tool) {
+                hosted.push(tool.clone());
+                continue;
+            }
+            let mut definition = parse_tool(tool, &path)?;
             if let Some(name) = fields.get("name").filter(|name| name.is_string()) {
                 let meta = &mut definition.metadata.meta;
                 set(meta, NAMESPACE, name.clone());
@@ -49,21 +58,14 @@ impl RequestCodec for OpenAiResponses {
                     own[NAMESPACE] = kept.clone().into();
                 }
             }
-            found.push(definition);
+            found.own.push(definition);
+        }
+        if !hosted.is_empty() {
+            let mut namespace = fields.clone();
+            set(&mut namespace, "tools", hosted);
+            found.hosted.push(namespace.into());
         }
         Ok(())
-    }
-
-    /// Returns the tool if the service defines it. For a namespace, returns the namespace without the program's tools,
-    /// or `None` if nothing is left.
-    fn hosted_part(&self, tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {
-        if text(tool, "type") != NAMESPACE {
-            return Ok(is_hosted(tool).then(|| tool.clone()));
-        }
-        let hosted: Vec<Value> = list(tool, "tools").iter().filter(|tool| is_hosted(tool)).cloned().collect();
-        let mut namespace = tool.clone();
-        namespace["tools"] = hosted.as_slice().into();
-        Ok((!hosted.is_empty()).then_some(namespace))
     }
 
     fn parse_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
@@ -87,25 +89,19 @@ impl RequestCodec for OpenAiResponses {
     }
 }
 
-/// Parses one tool. Returns `None` for a tool that the service defines.
-fn parse_tool(tool: &Value, path: &str) -> Result<Option<ToolDefinition>, WireError> {
-    if is_hosted(tool) {
-        return Ok(None);
-    }
+/// Parses one tool of the program.
+fn parse_tool(tool: &Value, path: &str) -> Result<ToolDefinition, WireError> {
     let (mut definition, fields, path) = Form::Flat.parse_tool(tool, path)?;
     let schema = optional(fields, &path, "output_schema", "a JSON Schema object", Value::as_object)?;
     if let Some(schema) = schema {
         definition = definition.with_output_schema(schema.clone().into());
     }
     definition.metadata.defer = flag(fields, &path, "defer_loading")?.unwrap_or_default();
+    let texts = |list: &Value| list.as_array()?.iter().map(|text| Some(text.as_str()?.to_owned())).collect();
     let callers = optional(fields, &path, "allowed_callers", "a list of texts", texts)?;
     definition.metadata.allowed_callers = callers.unwrap_or_default();
     unknown_fields::keep(&OpenAiResponses, &mut definition, fields);
-    Ok(Some(definition))
-}
-
-fn texts(list: &Value) -> Option<Vec<String>> {
-    list.as_array()?.iter().map(|text| text.as_str().map(ToOwned::to_owned)).collect()
+    Ok(definition)
 }
 
 fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result<ToolResult, WireError> {

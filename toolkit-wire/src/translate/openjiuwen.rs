@@ -139,29 +139,21 @@ pub fn to_calls(calls: &[ToolCall]) -> Vec<call::ToolCall> {
     let values: Vec<Value> = calls.iter().map(|call| json!(call)).collect();
     let given = calls.iter().map(|call| call.id.as_deref().filter(|id| !id.is_empty()));
     let ids = ids::complete(values.iter().zip(given));
-    let named = calls.iter().zip(ids);
-    let ours = named.map(|(call, id)| {
-        let ours = call::ToolCall::new(id, call.name.as_str(), call.arguments.as_str());
-        match call.index {
-            Some(index) => ours.with_index(index),
-            None => ours,
-        }
-    });
-    ours.collect()
+    calls.into_iter().zip(ids).map(|(call, id)| call.with_id(id)).collect()
+}
+
+impl ToolCall {
+    fn with_id(&self, id: call::CallId) -> call::ToolCall {
+        let mut ours = call::ToolCall::new(id, self.name.as_str(), self.arguments.as_str());
+        ours.index = self.index;
+        ours
+    }
 }
 
 impl From<ToolCall> for call::ToolCall {
     fn from(call: ToolCall) -> Self {
-        let index = call.index;
-        let id = match &call.id {
-            Some(id) if !id.is_empty() => id.as_str().into(),
-            _ => ids::CallIds::default().settle(None, || json!(call)),
-        };
-        let ours = Self::new(id, call.name, call.arguments);
-        match index {
-            Some(index) => ours.with_index(index),
-            None => ours,
-        }
+        let given = call.id.as_deref().filter(|id| !id.is_empty());
+        call.with_id(ids::CallIds::default().settle(given, || json!(call)))
     }
 }
 
