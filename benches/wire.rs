@@ -114,13 +114,15 @@ mod one_definition {
             .bench_local(|| format.encode_definitions([black_box(&definition)], &names, &options));
     }
 
-    #[divan::bench(args = FORMATS)]
-    fn parsed(bencher: Bencher<'_, '_>, format: ApiFormat) {
+    #[cfg(feature = "translate")]
+    #[divan::bench(args = toolkit::wire::translate::RequestFormat::ALL)]
+    fn parsed(bencher: Bencher<'_, '_>, reader: toolkit::wire::translate::RequestFormat) {
+        let format = reader.api();
         let options = DefinitionOptions::default();
         let tools = format.encode_definitions([&definition()], &WireNames::default(), &options).to_value();
         bencher
             .counter(ItemsCount::new(1_u32))
-            .bench_local(|| format.parse_definitions(black_box(&tools)).unwrap());
+            .bench_local(|| reader.parse_definitions(black_box(&tools)).unwrap());
     }
 }
 

@@ -49,6 +49,7 @@
 //! | `cache` | `middleware::Cache`: answers repeated calls from memory |
 //! | `tower` | module `tower`: dispatchers as services, layers as middleware |
 //! | `tracing` | a `tracing` span per call, with OpenTelemetry's attribute names |
+//! | `translate` | module `wire::translate`: reads requests of providers, and converts the tools of other systems |
 
 mod directory;
 pub mod testing;

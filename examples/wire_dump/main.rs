@@ -1,11 +1,10 @@
 //! The JSON encoded for each provider, for checks against the providers' own types.
 //!
-//! `cargo run --example wire_dump` prints one document: definitions, choice and history of some tools in
-//! all formats; with `--hosted` also the tools that the providers define, and their calls. `cargo run --example
-//! wire_dump -- [--strict] [--json-schema] [--standard] FILE.jsonl FOLDER` reads
-//! tools and calls, one JSON object `{"tools": [{name, description, parameters}], "calls": [{name,
-//! arguments}]}` a line, and writes such documents into the folder. `cargo run --example wire_dump -- --replay
-//! FILE.jsonl [CUTS]` reads recorded exchanges, and prints what the codecs make of them.
+//! `cargo run --features translate --example wire_dump` prints one document: definitions, choice and history of some
+//! tools in all formats; with `--hosted` also the tools that the providers define, and their calls. `wire_dump
+//! [--strict] [--json-schema] [--standard] FILE.jsonl FOLDER` reads tools and calls, one JSON object `{"tools": [{name,
+//! description, parameters}], "calls": [{name, arguments}]}` a line, and writes such documents into the folder.
+//! `wire_dump --replay FILE.jsonl [CUTS]` reads recorded exchanges, and prints what the codecs make of them.
 
 #![allow(clippy::print_stdout)]
 
@@ -21,7 +20,8 @@ use std::error::Error;
 use std::path::Path;
 use std::{env, fs};
 use toolkit::serde_json::{self, Value};
-use toolkit::wire::{StrictTools, interop};
+use toolkit::wire::StrictTools;
+use toolkit::wire::translate::definition_from_neutral;
 use toolkit::{DefinitionOptions, ToolCall, ToolDefinition, ToolOutput, ToolResult};
 
 /// The maximum number of tools in one document; providers accept 128.
@@ -94,7 +94,7 @@ fn has_room(conversation: &Conversation, tools: &[ToolDefinition]) -> bool {
 /// Returns the tools and calls of one line; `None` if a name is illegal.
 fn read(number: usize, line: &Value) -> Option<(Vec<ToolDefinition>, Turn)> {
     let list = |name: &str| line[name].as_array().into_iter().flatten();
-    let tools = list("tools").map(|tool| interop::definition_from_neutral(tool).ok());
+    let tools = list("tools").map(|tool| definition_from_neutral(tool).ok());
     let calls: Vec<ToolCall> = list("calls")
         .enumerate()
         .map(|(index, call)| {

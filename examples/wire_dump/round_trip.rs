@@ -4,16 +4,21 @@ use crate::replay::map;
 use toolkit::name::WireNames;
 use toolkit::serde_json::{Map, Value, json};
 use toolkit::wire::HostedTool;
+use toolkit::wire::translate::RequestFormat;
 use toolkit::{ApiFormat, DefinitionOptions, WireError};
 
-/// Returns the tools, the tool choice and the messages of a request, as this library writes them.
+/// Returns the tools, the tool choice and the messages of a request, as this library writes them. Tools are left out for
+/// APIs whose requests cannot be read.
 ///
 /// The messages are a list of pieces: the index of the first message, the number of messages, and the JSON
-/// written in their place. Messages of the user are not read, so they are not in the list.
+/// written in their place. Messages of the user are not read, and neither are results of some APIs, so they are not
+/// in the list.
 pub(crate) fn write(format: ApiFormat, request: &Map<String, Value>) -> Value {
     let mut written = Map::new();
-    let tools = tools(format, request).unwrap_or_else(|error| map(json!({"error": error.to_string()})));
-    written.insert("tools".to_owned(), tools.into());
+    if let Some(reader) = RequestFormat::of(format) {
+        let tools = tools(reader, request).unwrap_or_else(|error| map(json!({"error": error.to_string()})));
+        written.insert("tools".to_owned(), tools.into());
+    }
     let name = messages_field(format);
     let messages = request.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let pieces = pieces(format, messages).unwrap_or_else(|error| json!({"error": error.to_string()}));
@@ -33,19 +38,20 @@ fn messages_field(format: ApiFormat) -> &'static str {
 }
 
 /// Returns the fields of a request for its tools and its tool choice.
-fn tools(format: ApiFormat, request: &Map<String, Value>) -> Result<Map<String, Value>, WireError> {
+fn tools(reader: RequestFormat, request: &Map<String, Value>) -> Result<Map<String, Value>, WireError> {
+    let format = reader.api();
     let names = WireNames::default();
     let mut written = Map::new();
     let payload = Value::Object(request.clone());
     if !["tools", "toolConfig"].iter().any(|name| request.get(*name).is_some_and(|tools| !tools.is_null())) {
         return Ok(written);
     }
-    let definitions = format.parse_definitions(&payload)?;
-    let hosted = format.hosted_tools(&payload)?.into_iter().map(|tool| HostedTool::new(format, tool));
+    let definitions = reader.parse_definitions(&payload)?;
+    let hosted = reader.hosted_tools(&payload)?.into_iter().map(|tool| HostedTool::new(format, tool));
     let hosted: Vec<HostedTool> = hosted.collect();
     let options = DefinitionOptions::default();
     let encoded = format.encode_definitions(&definitions, &names, &options).with_hosted(&hosted);
-    let wanted = format.parse_tool_config(request, &names)?;
+    let wanted = reader.parse_tool_config(request, &names)?;
     format.set_tools(&mut written, &encoded, &format.encode_tool_config(&wanted, &names));
     Ok(written)
 }
@@ -73,12 +79,12 @@ fn pieces(format: ApiFormat, messages: &[Value]) -> Result<Value, WireError> {
             1 => first.clone(),
             _ => messages[at..at + run].iter().cloned().collect(),
         };
-        let written = match kind {
-            "model" => history.assistant_messages(&received)?,
-            "results" => history.encode_results(&format.parse_results(&received)?),
-            _ => Vec::new(),
+        let written = match (kind, RequestFormat::of(format)) {
+            ("model", _) => Some(history.assistant_messages(&received)?),
+            ("results", Some(reader)) => Some(history.encode_results(&reader.parse_results(&received)?)),
+            _ => None,
         };
-        if kind != "user" {
+        if let Some(written) = written {
             pieces.push(json!({"kind": kind, "at": at, "count": run, "written": written}));
         }
         at += run;

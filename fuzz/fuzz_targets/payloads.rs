@@ -6,15 +6,18 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use toolkit_core::name::WireNames;
 use toolkit_wire::ApiFormat;
+use toolkit_wire::translate::RequestFormat;
 
 fuzz_target!(|text: &str| {
     let Ok(payload) = serde_json::from_str::<Value>(text) else { return };
     let names = WireNames::default();
     for format in ApiFormat::ALL {
-        let _ = format.parse_definitions(&payload);
-        let _ = format.hosted_tools(&payload);
-        let _ = format.parse_results(&payload);
-        let _ = payload.as_object().map(|request| format.parse_tool_config(request, &names));
+        if let Some(reader) = RequestFormat::of(format) {
+            let _ = reader.parse_definitions(&payload);
+            let _ = reader.hosted_tools(&payload);
+            let _ = reader.parse_results(&payload);
+            let _ = payload.as_object().map(|request| reader.parse_tool_config(request, &names));
+        }
         let calls = format.parse_calls(&payload);
         let messages = format.assistant_messages(&payload);
         assert_eq!(calls.is_ok(), messages.is_ok());

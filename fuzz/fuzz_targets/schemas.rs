@@ -7,6 +7,7 @@ use serde_json::Value;
 use toolkit_core::name::WireNames;
 use toolkit_core::{ToolDefinition, ToolName};
 use toolkit_schema::SchemaDialect;
+use toolkit_wire::translate::RequestFormat;
 use toolkit_wire::{ApiFormat, DefinitionOptions, StrictTools};
 
 fuzz_target!(|text: &str| {
@@ -26,6 +27,6 @@ fuzz_target!(|text: &str| {
     for format in ApiFormat::ALL {
         let options = DefinitionOptions::default().with_strict(StrictTools::All);
         let definitions = format.encode_definitions([&tool], &WireNames::default(), &options);
-        let _ = format.parse_definitions(&definitions.to_value());
+        let _ = RequestFormat::of(format).map(|reader| reader.parse_definitions(&definitions.to_value()));
     }
 });

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 use toolkit_core::tool::ToolKind;
 use toolkit_core::{ToolDefinition, ToolName};
-use toolkit_wire::{ApiFormat, DefinitionLoss, DefinitionReport, WireError, interop};
+use toolkit_wire::translate::{self, RequestFormat};
+use toolkit_wire::{ApiFormat, DefinitionLoss, DefinitionReport, WireError};
 
-use crate::formats::{encoded, for_each_provider, format, lower_types, parts, schema_of, theirs};
+use crate::formats::{encoded, for_each_provider, format, lower_types, parts, reader, schema_of, theirs};
 use crate::meaning;
 use crate::places;
 use crate::report::{Answer, Answers, Report};
@@ -23,7 +24,7 @@ pub(crate) fn toolops_definitions(file: &Value, report: &mut Report<'_>) -> Resu
             }
         };
         let theirs = theirs(row, "answer")?.map(|tool| parts(format, &tool));
-        Ok(match interop::definition_from_neutral(entry(row, "ir")?) {
+        Ok(match translate::definition_from_neutral(entry(row, "ir")?) {
             Ok(definition) => {
                 let (tool, report) = encoded(format, &definition);
                 let ours = Ok(parts(format, &tool));
@@ -33,7 +34,7 @@ pub(crate) fn toolops_definitions(file: &Value, report: &mut Report<'_>) -> Resu
         })
     })?;
     let each = rows(file, "definitions")?.iter().map(|row| &row["ir"]);
-    let definitions = each.filter_map(|ir| interop::definition_from_neutral(ir).ok());
+    let definitions = each.filter_map(|ir| translate::definition_from_neutral(ir).ok());
     derived(definitions.collect(), report)?;
     let back_again = for_each_provider(file, "definitions", "roundtrip")?;
     let back_again = json!({"roundtrip": back_again["definitions"]});
@@ -41,11 +42,12 @@ pub(crate) fn toolops_definitions(file: &Value, report: &mut Report<'_>) -> Resu
         let Ok(format) = format(text(row, "provider")?) else {
             return Ok((Answers::values(Value::Null, Value::Null), Value::Null));
         };
+        let reader = reader(format)?;
         let mut written = Value::Null;
-        let ours = interop::definition_from_neutral(entry(row, "ir")?).map(|definition| {
+        let ours = translate::definition_from_neutral(entry(row, "ir")?).map(|definition| {
             let tool = encoded(format, &definition).0;
             written = parts(format, &tool);
-            let parsed = format.parse_definitions(&tool);
+            let parsed = reader.parse_definitions(&json!([tool]));
             parsed.map(|parsed| parsed.iter().map(neutral).collect::<Value>())
         });
         let theirs = theirs(row, "answer")?.map(|ir| [neutral_ir(&ir)].into_iter().collect());
@@ -149,7 +151,7 @@ fn provider_name(row: &Value) -> Result<Answers, String> {
     let provider = text(row, "provider")?;
     let ir = json!({"type": "function", "name": "t", "description": "d",
         "parameters": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}});
-    let definition = interop::definition_from_neutral(&ir).map_err(|error| error.to_string())?;
+    let definition = translate::definition_from_neutral(&ir).map_err(|error| error.to_string())?;
     let refusal = |answer: Answer| answer.err().unwrap_or_default();
     let to = theirs(row, "to_provider")?;
     let from = theirs(row, "from_provider")?;
@@ -160,8 +162,9 @@ fn provider_name(row: &Value) -> Result<Answers, String> {
     let ours = match provider.parse::<ApiFormat>() {
         Err(error) => json!({"refused": [error.to_string(), error.to_string()], "is_read": false}),
         Ok(format) => {
-            let parsed = format.parse_definitions(&encoded(format, &definition).0);
-            let is_read = parsed.is_ok_and(|parsed| parsed[0].parameters["required"] == json!(["a"]));
+            let tools = json!([encoded(format, &definition).0]);
+            let parsed = RequestFormat::of(format).and_then(|reader| reader.parse_definitions(&tools).ok());
+            let is_read = parsed.is_some_and(|parsed| parsed[0].parameters["required"] == json!(["a"]));
             json!({"refused": ["", ""], "is_read": is_read})
         }
     };
@@ -179,13 +182,18 @@ fn from_native(row: &Value) -> Result<Answers, String> {
         Ok(format) => format,
         Err(unknown) => return Ok(Answers { theirs, ours: Err(unknown) }),
     };
-    let ours = format.parse_definitions(entry(row, "input")?);
+    // Theirs reads a single tool, too.
+    let input = match entry(row, "input")? {
+        Value::Object(tool) if !tool.contains_key("tools") => json!([tool]),
+        input => input.clone(),
+    };
+    let ours = reader(format)?.parse_definitions(&input);
     let ours = ours.map(|parsed| parsed.iter().map(neutral).collect::<Value>());
     Ok(Answers { theirs: back(theirs), ours: back(answer(ours)) })
 }
 
 fn neutral(definition: &ToolDefinition) -> Value {
-    neutral_ir(&interop::definition_to_neutral(definition))
+    neutral_ir(&translate::definition_to_neutral(definition))
 }
 
 /// The neutral form, where a schema of nothing is one of no parameters.

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use toolkit_core::ToolDefinition;
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::parameter_names;
+use toolkit_wire::translate::RequestFormat;
 use toolkit_wire::{ApiFormat, DefinitionOptions, DefinitionReport};
 
 use crate::vectors::{self, entry, text};
@@ -11,6 +12,11 @@ use crate::vectors::{self, entry, text};
 /// The format that other systems call so.
 pub(crate) fn format(provider: &str) -> Result<ApiFormat, String> {
     provider.parse().map_err(|error| format!("{error}"))
+}
+
+/// The format in which the requests of an API are read.
+pub(crate) fn reader(format: ApiFormat) -> Result<RequestFormat, String> {
+    RequestFormat::of(format).ok_or_else(|| format!("requests of {format} cannot be read"))
 }
 
 /// A definition as a request carries it, and the report about it.

@@ -6,7 +6,7 @@ use toolkit_core::output::{JsonText, MediaData};
 use toolkit_core::{Content, Media, ToolCall, ToolChoice, ToolConfig, ToolOutput, ToolResult};
 use toolkit_wire::{ApiFormat, WireError};
 
-use crate::formats::{for_each_provider, format, read_arguments, snake_case, theirs};
+use crate::formats::{for_each_provider, format, read_arguments, reader, snake_case, theirs};
 use crate::report::{Answer, Answers, Report};
 use crate::vectors::{entry, rows, some_text, text};
 
@@ -97,7 +97,7 @@ fn choice_to(format: ApiFormat, ir: &Value) -> Result<Answer, String> {
 
 fn choice_from(format: ApiFormat, input: &Value) -> Result<Answer, String> {
     let request = Map::from_iter([(choice_field(format).1.to_owned(), input.clone())]);
-    let parsed = format.parse_tool_config(&request, &WireNames::default());
+    let parsed = reader(format)?.parse_tool_config(&request, &WireNames::default());
     Ok(answer(parsed.map(|wanted| match wanted.choice {
         ToolChoice::None => json!({"mode": "none", "tool_name": ""}),
         ToolChoice::Required => json!({"mode": "any", "tool_name": ""}),
@@ -131,7 +131,7 @@ fn config_from(format: ApiFormat, input: &Value) -> Result<Answer, String> {
         request
             .insert("tool_choice".to_owned(), json!({"type": "auto", "disable_parallel_tool_use": disabled}));
     }
-    let parsed = format.parse_tool_config(&request, &WireNames::default());
+    let parsed = reader(format)?.parse_tool_config(&request, &WireNames::default());
     Ok(answer(parsed.map(|wanted| match wanted.parallel {
         Some(parallel) => json!({"disable_parallel": !parallel}),
         None => json!({}),
@@ -232,7 +232,7 @@ fn block_of(block: &Value) -> Option<Content> {
 }
 
 fn result_from(format: ApiFormat, input: &Value) -> Result<Answer, String> {
-    let results = format.parse_results(input).map(|results| {
+    let results = reader(format)?.parse_results(input).map(|results| {
         results
             .first()
             .map(|result| json!({"tool_call_id": result.call_id.as_str(), "result": result.to_text()}))

@@ -52,6 +52,7 @@ mod registry;
 mod registry_changes;
 mod registry_views;
 mod retries;
+#[cfg(feature = "translate")]
 mod round_trip;
 mod said;
 mod scheduling;

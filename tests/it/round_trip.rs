@@ -1,10 +1,11 @@
-//! Definitions are converted to every format and back: every loss is in the report.
+//! Definitions are converted to every format that can be read, and back: every loss is in the report.
 
 use proptest::prelude::*;
 use toolkit::definition::{ToolSource, parameter_names};
 use toolkit::name::{NameRule, WireNames};
 use toolkit::serde_json::{Map, Value, json};
-use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolMetadata, ToolName};
+use toolkit::wire::translate::RequestFormat;
+use toolkit::{DefinitionOptions, ToolDefinition, ToolMetadata, ToolName};
 
 /// A typical schema of a tool, two levels deep.
 fn schema() -> impl Strategy<Value = Value> {
@@ -85,10 +86,11 @@ proptest! {
     #[test]
     fn every_loss_is_in_the_report(definition in definition(), json_schema: bool) {
         let options = DefinitionOptions::default().with_json_schema(json_schema);
-        for format in ApiFormat::ALL {
+        for reader in RequestFormat::ALL {
+            let format = reader.api();
             let names = WireNames::new(format.name_rule(), [definition.name.as_str()]);
             let tools = format.encode_definitions([&definition], &names, &options);
-            let parsed = format.parse_definitions(&tools.to_value()).unwrap();
+            let parsed = reader.parse_definitions(&tools.to_value()).unwrap();
             let [back] = parsed.as_slice() else { panic!("one definition") };
             let lost = |path: &str| tools.report().losses.iter().any(|loss| loss.loss.path.starts_with(path));
 

@@ -139,11 +139,15 @@ fn formats(input: Input, schema: &Value, value: &Value) {
             let tools = json!([{"type": "function", "name": "a", "parameters": schema, "input_schema": schema,
                 "function": {"name": "a", "parameters": schema}}, payload]);
             for payload in history.iter().chain([&payload, &tools]) {
-                drop((format.parse_definitions(payload), format.hosted_tools(payload)));
                 drop((format.parse_calls(payload), format.parse_usage(payload)));
                 drop((format.parse_response(payload), format.assistant_messages(payload)));
-                let request = payload.as_object().cloned().unwrap_or_default();
-                drop((format.parse_results(payload), format.parse_tool_config(&request, &names)));
+                let mut request = payload.as_object().cloned().unwrap_or_default();
+                #[cfg(feature = "translate")]
+                if let Some(reader) = toolkit::wire::translate::RequestFormat::of(format) {
+                    drop((reader.parse_definitions(payload), reader.hosted_tools(payload)));
+                    drop((reader.parse_results(payload), reader.parse_tool_config(&request, &names)));
+                }
+                format.repair_request(&mut request);
                 let mut stream = format.accumulator().with_argument_events();
                 drop(stream.push(payload));
                 drop(stream.push_bytes(format!("data: {payload}\n\n{payload}\n").as_bytes()));
@@ -157,9 +161,10 @@ fn formats(input: Input, schema: &Value, value: &Value) {
             let _ = format.encode_tool_config(&ToolConfig::default(), &names);
         });
     }
-    let neutral = json!({"name": "a", "parameters": schema, "input_schema": schema});
+    #[cfg(feature = "translate")]
     on_small_stack("neutral", input, || {
-        drop(toolkit::wire::interop::definition_from_neutral(&neutral));
+        let neutral = json!({"name": "a", "parameters": schema, "input_schema": schema});
+        drop(toolkit::wire::translate::definition_from_neutral(&neutral));
     });
 }
 

@@ -85,29 +85,18 @@ def of_responses(fields):
     return "openai_responses", {"input": [{"type": "function_call_output", "call_id": "c_1", "output": "x", **fields}]}
 
 
-def of_interactions(fields):
-    step = {"type": "function_result", "call_id": "c_1", "name": "n", "result": "x", **fields}
-    return "gemini_interactions", {"input": [step]}
-
-
 def of_gemini(fields):
     result = {"id": "c_1", "name": "n", "response": {"output": "x"}, **fields}
     return "gemini", {"contents": [{"role": "user", "parts": [{"functionResponse": result}]}]}
 
 
-def of_bedrock(fields):
-    result = {"toolUseId": "c_1", "content": [{"text": "x"}], **fields}
-    return "bedrock", {"messages": [{"role": "user", "content": [{"toolResult": result}]}]}
-
-
 def results():
-    """Yields the name, the format and a request with each field of a tool result and of its contents."""
+    """Yields the name, the format and a request with each field of a tool result and of its contents, for APIs whose requests are read."""
     output = responses.response_input_item_param.FunctionCallOutput
     block = anthropic_beta.BetaToolResultBlockParam
     for request, result, field, kinds in [
         (of_anthropic, block, "content", members(typing.get_type_hints(block)["content"])),
         (of_responses, output, "output", members(responses.ResponseFunctionCallOutputItemParam)),
-        (of_interactions, interactions.FunctionResultStepParam, "result", members(interactions.FunctionResultSubcontent)),
     ]:
         assert kinds, result
         for name, content in [each for kind in kinds for each in contents(kind)]:
@@ -119,10 +108,6 @@ def results():
     media = {"mimeType": "image/png", "data": "eA=="}
     for name in map(camel, google.FunctionResponsePart.model_fields):
         yield name, *of_gemini({"parts": [{"inlineData": media, name: media}]})
-    for name in set(converse("ToolResultBlock").members) - {"toolUseId", "content", "status"}:
-        yield name, *of_bedrock({name: "x"})
-    for name in converse("ToolResultContentBlock").members:
-        yield name, *of_bedrock({"content": [{name: "x" if name == "text" else {"x": 1}}]})
 
 
 def delta(kind):

@@ -101,10 +101,9 @@ def fields():
 
 
 def tools():
-    """Yields the format and the definition of each hosted tool."""
+    """Yields the format and the definition of each hosted tool, for APIs whose requests are read."""
     unions = {"openai_responses": tags(responses.ToolParam),
-              "anthropic": tags(anthropic.ToolUnionParam) | tags(anthropic_beta.BetaToolUnionParam),
-              "gemini_interactions": tags(interactions.Tool)}
+              "anthropic": tags(anthropic.ToolUnionParam) | tags(anthropic_beta.BetaToolUnionParam)}
     for format, kinds in unions.items():
         for kind in kinds - OWN_TOOLS - UNKNOWN:
             yield format, {"type": kind, "name": "n"}

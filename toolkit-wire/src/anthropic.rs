@@ -4,12 +4,12 @@
 //! Writing produces JSON that the strictest server accepts.
 
 mod call;
-mod choice;
+pub(crate) mod choice;
 mod definitions;
 mod history;
 mod media;
 mod repair;
-mod response;
+pub(crate) mod response;
 mod results;
 mod stream;
 #[cfg(test)]

@@ -3,9 +3,9 @@
 //! The traits for the tool config and for the parts of a stream are in the modules of the types that they use.
 
 use crate::call::{Message, OutgoingCall, Reading};
-use crate::declaration::{Draft, EncodedDefinition, Spelling, listed_tools, take_named};
+use crate::declaration::{Draft, EncodedDefinition, Spelling, take_named};
 use crate::facts::Api;
-use crate::fields::{Fields, set};
+use crate::fields::Fields;
 use crate::stream::assembly::Assembly;
 use crate::stream::part::PartCodec;
 use crate::tool_config::ChoiceCodec;
@@ -38,22 +38,11 @@ pub(crate) trait Codec:
 {
 }
 
-/// Reads and writes the `tools` of a request.
+/// Writes the `tools` of a request.
 pub(crate) trait DefinitionCodec: Api {
     /// Writes one definition. [`encode_definition`](Self::encode_definition) reports the settings that the
     /// API cannot express.
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value;
-
-    /// Returns whether the object `fields` is a single tool rather than a request with a list of tools.
-    fn is_tool(&self, fields: &Fields) -> bool;
-
-    /// Parses one entry of a list of tools and appends the resulting definitions to `found`. An entry may define
-    /// several tools. An entry for a tool that the provider defines adds nothing.
-    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError>;
-
-    /// Returns the part of a tool entry that defines the provider's own tools, such as its web search. Returns `None`
-    /// if the entry defines no such tool.
-    fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError>;
 
     /// Returns the name of the program's tool that runs the calls of the hosted tool `tool`. Returns `None` if the
     /// provider runs `tool` itself.
@@ -97,39 +86,6 @@ pub(crate) trait DefinitionCodec: Api {
         }
         draft.report_unsaid(self.facts().unsaid);
         EncodedDefinition { json, losses: draft.losses }
-    }
-
-    /// Stores the fields of the received definition `tool` that [`ToolDefinition`] cannot express. They are
-    /// stored in `meta`, under the name of the format.
-    fn keep(&self, definition: &mut ToolDefinition, tool: &Fields) {
-        let facts = self.facts();
-        let strict = definition.metadata.strict == Some(true);
-        let names = WireNames::default();
-        let how = Spelling {
-            names: &names,
-            strict,
-            dialect: facts.dialect(strict, false),
-            outputs: false,
-            parameters: None,
-        };
-        let plain = kept::without_parameters(definition);
-        let written = self.write_definition(&mut Draft { definition: &plain, how: &how, losses: Vec::new() });
-        let kept = written.as_object().map(|written| kept::of_definition(tool, written));
-        if let Some(kept) = kept.filter(|kept| !kept.is_empty()) {
-            set(&mut definition.metadata.meta, facts.name, kept);
-        }
-    }
-
-    fn parse_definitions(&self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-        let tools = listed_tools(payload, |fields| self.is_tool(fields), self.facts())?;
-        let mut found = Vec::with_capacity(tools.len());
-        tools.into_iter().try_for_each(|(path, tool)| self.parse_tool(tool, &path, &mut found))?;
-        Ok(found)
-    }
-
-    fn hosted_tools(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        let tools = listed_tools(payload, |fields| self.is_tool(fields), self.facts())?;
-        tools.into_iter().filter_map(|(path, tool)| self.hosted_part(tool, &path).transpose()).collect()
     }
 }
 
@@ -189,7 +145,7 @@ pub(crate) trait HistoryCodec: Api {
     fn encode_user(&self, contents: &[Content]) -> Value;
 }
 
-/// Reads and writes tool results.
+/// Writes tool results.
 pub(crate) trait ResultCodec {
     /// Encodes the results of one turn. `ids` are the ids of the calls, in the same order as the results.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value>;
@@ -205,9 +161,6 @@ pub(crate) trait ResultCodec {
     ) -> Vec<Value> {
         self.encode_results(results, ids, names)
     }
-
-    /// Parses tool results in the order of the payload. The caller sets the positions of the results.
-    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError>;
 }
 
 /// Repairs histories, so that every call has a result.

@@ -1,11 +1,11 @@
 //! The fields that tool definitions have in every API: name, description and schema.
 
 use crate::facts::Facts;
-use crate::fields::{Fields, element, field, optional, text};
-use crate::{ApiFormat, WireError, kept, standard};
+use crate::fields::{Fields, text};
+use crate::{ApiFormat, kept, standard};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
-use toolkit_core::name::{NameRule, ToolName, WireNames};
+use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolSource, parameter_names};
 use toolkit_schema::{SchemaDialect, SchemaLoss, booleans_to_objects};
 
@@ -170,60 +170,6 @@ pub(super) fn take_named(entries: &mut Vec<Box<RawValue>>, name: &str) -> Option
     parsed(&entries.remove(at))
 }
 
-/// Returns the tools in a payload, each with its path. The payload is a list of tools, a request with
-/// `tools`, or a single tool. A request may have only messages; the list of tools is then empty.
-pub(super) fn listed_tools<'a>(
-    payload: &'a Value,
-    is_tool: impl Fn(&Fields) -> bool,
-    facts: &Facts,
-) -> Result<Vec<(String, &'a Value)>, WireError> {
-    let none = || WireError::new("", "a list of tools, one tool, or a request with `tools`");
-    let list = |tools: &'a [Value], path: &str| {
-        Ok(tools.iter().enumerate().map(|(index, tool)| (element(path, index), tool)).collect())
-    };
-    match payload {
-        Value::Array(tools) => list(tools, ""),
-        Value::Object(fields) if is_tool(fields) => Ok(vec![(String::new(), payload)]),
-        Value::Object(request) => match found_at(payload, facts.tools) {
-            Some((Value::Array(tools), path)) => list(tools, &path),
-            Some((Value::Null, _)) => Ok(Vec::new()),
-            // Gemini reads a single object as a list with one element.
-            Some((tool, path)) if tool.as_object().is_some_and(&is_tool) => Ok(vec![(path, tool)]),
-            None if request.contains_key(facts.messages) => Ok(Vec::new()),
-            Some((_, path)) => Err(WireError::new(path, "a list of tools")),
-            None => Err(none()),
-        },
-        _ => Err(none()),
-    }
-}
-
-/// Returns the value at `path`, and the path at which it was found. The first names of `path` may be missing, so that a
-/// caller may pass an inner object without the objects that usually contain it.
-fn found_at<'a>(payload: &'a Value, path: &[&str]) -> Option<(&'a Value, String)> {
-    let paths = (0..path.len()).filter_map(|skipped| path.get(skipped..));
-    let mut found = paths.filter_map(|path| {
-        Some((path.iter().try_fold(payload, |value, name| value.get(name))?, path.join(".")))
-    });
-    found.next()
-}
-
-/// Parses a definition from its `name`, its `description`, and the parameter schema in the field `key`. If
-/// there is no schema, the tool takes no arguments.
-pub(super) fn parse_named(function: &Fields, path: &str, key: &str) -> Result<ToolDefinition, WireError> {
-    let name = parse_name(function.get("name"), &field(path, "name"))?;
-    let description = optional(function, path, "description", "a text", Value::as_str)?.unwrap_or_default();
-    let schema = optional(function, path, key, "a JSON Schema object", |schema| schema.as_object())?;
-    let parameters =
-        schema.map_or_else(|| json!({"type": "object", "properties": {}}), |schema| schema.clone().into());
-    Ok(ToolDefinition::new(name, description, parameters))
-}
-
-pub(super) fn parse_name(name: Option<&Value>, path: &str) -> Result<ToolName, WireError> {
-    let Some(name) = name.and_then(Value::as_str) else { return Err(WireError::new(path, "a tool name")) };
-    ToolName::new(name)
-        .map_err(|error| WireError::new(path, format!("a tool name such as `{}`", error.suggestion())))
-}
-
 /// Returns the grammar of a custom tool as the fields `syntax` and `definition`. Returns `None` if the tool
 /// accepts any text.
 pub(super) fn grammar(format: &TextFormat) -> Option<Fields> {
@@ -236,16 +182,4 @@ pub(super) fn grammar(format: &TextFormat) -> Option<Fields> {
         ("syntax".to_owned(), syntax.into()),
         ("definition".to_owned(), grammar.as_str().into()),
     ]))
-}
-
-/// Parses the input format of a custom tool. The grammar is in `format` itself, or in its field `grammar`.
-pub(super) fn parse_format(format: &Value) -> Option<TextFormat> {
-    let grammar = format.get("grammar").unwrap_or(format);
-    let definition = || grammar.get("definition")?.as_str().map(ToOwned::to_owned);
-    match (text(format, "type"), text(grammar, "syntax")) {
-        ("text", _) => Some(TextFormat::Text),
-        (_, "lark") => definition().map(TextFormat::Lark),
-        (_, "regex") => definition().map(TextFormat::Regex),
-        _ => None,
-    }
 }

@@ -46,12 +46,12 @@ impl Report {
     /// Parses an error object. The code is taken from a string field if there is one, and from a number otherwise.
     pub(crate) fn of(error: &Value) -> Self {
         // In an error without an object around it, the type only marks the error.
-        let said = |name: &&str| {
+        let value_of = |name: &&str| {
             let code = error.get(*name).and_then(Value::as_str);
             code.filter(|code| !matches!(code.trim(), "" | "error")).map(ToOwned::to_owned)
         };
         let number = |name: &&str| Some(error.get(*name)?.as_number()?.to_string());
-        let code = ["code", "status", "type"].iter().find_map(said);
+        let code = ["code", "status", "type"].iter().find_map(value_of);
         let code = code.or_else(|| ["code", "status"].iter().find_map(number)).unwrap_or_default();
         let text = error_text(error);
         let is_blocked = blocked::is_reported(error, &text);

@@ -55,21 +55,6 @@ pub(crate) fn optional<'a, T>(
     }
 }
 
-/// Reads the optional boolean field `name`.
-pub(crate) fn flag(fields: &Fields, path: &str, name: &str) -> Result<Option<bool>, WireError> {
-    optional(fields, path, name, "true or false", Value::as_bool)
-}
-
-/// Reads a required string field.
-pub(crate) fn required<'a>(
-    value: &'a Value,
-    path: &str,
-    name: &str,
-    expected: &str,
-) -> Result<&'a str, WireError> {
-    value.get(name).and_then(Value::as_str).ok_or_else(|| WireError::new(field(path, name), expected))
-}
-
 /// Returns `value` as an object, or the error that `expected` was expected at `path`.
 pub(crate) fn object<'a>(value: &'a Value, path: &str, expected: &str) -> Result<&'a Fields, WireError> {
     value.as_object().ok_or_else(|| WireError::new(path, expected))

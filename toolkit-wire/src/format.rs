@@ -11,8 +11,8 @@ use crate::facts::Facts;
 use crate::stream::merge::overlay;
 use crate::{
     DefinitionOptions, Definitions, EncodedToolConfig, Response, StreamAccumulator, Usage, WireError,
-    anthropic, bedrock, cohere, fields, gemini, gemini_interactions, ollama, openai_chat, openai_responses,
-    reading, tool_config,
+    anthropic, bedrock, cohere, fields, gemini, gemini_interactions, kept, ollama, openai_chat,
+    openai_responses, reading,
 };
 pub use render::ConfiguredFormat;
 use serde_json::{Map, Value};
@@ -145,36 +145,6 @@ impl ApiFormat {
         Renderer::new(self.codec(), &definitions, names, options).render_all()
     }
 
-    /// Parses definitions from a list of tools, a single tool, or a request with `tools`.
-    ///
-    /// Names keep the spelling of the payload. A tool without parameters gets the schema of an empty object. Tools that
-    /// the provider defines, such as its web search, are left out; [`hosted_tools`](Self::hosted_tools) returns them.
-    ///
-    /// ```
-    /// use toolkit::ApiFormat;
-    ///
-    /// let tools = serde_json::json!([{"type": "function", "function": {"name": "now"}}]);
-    /// let definitions = ApiFormat::OpenAiChat.parse_definitions(&tools)?;
-    /// assert_eq!(definitions[0].name.as_str(), "now");
-    /// # Ok::<(), toolkit::WireError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`WireError`] if the payload holds no tools, or a tool whose name is not
-    /// [legal](toolkit_core::name::check_name).
-    pub fn parse_definitions(self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
-        self.codec().parse_definitions(payload)
-    }
-
-    /// Returns the tools in a payload that the provider defines, such as web search and code execution. Their JSON is
-    /// not changed. [`parse_definitions`](Self::parse_definitions) leaves these tools out.
-    ///
-    /// # Errors
-    /// [`WireError`] if the payload holds no tools.
-    pub fn hosted_tools(self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        self.codec().hosted_tools(payload)
-    }
-
     /// Encodes tool choice and parallel tool calls as fields of a request.
     ///
     /// A setting that the API cannot express is approximated and reported. For example, a choice limited to
@@ -193,7 +163,18 @@ impl ApiFormat {
     /// ```
     #[must_use]
     pub fn encode_tool_config(self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-        tool_config::encode(self.codec(), wanted, names)
+        let codec = self.codec();
+        #[cfg(feature = "translate")]
+        if let Some(encoded) = crate::translate::encode_received_config(codec, wanted, names) {
+            return encoded;
+        }
+        let mut encoded = codec.encode_tool_config(wanted, names);
+        match wanted.extras.origin() {
+            Some((api, extras)) if api == self.name() => kept::restore(&mut encoded.fields, extras),
+            Some((api, extras)) => encoded.losses.extend(kept::losses(extras, api, "/extras")),
+            None => {}
+        }
+        encoded
     }
 
     /// Sets the tools, the tool choice and the limit on parallel calls of a request.
@@ -227,19 +208,6 @@ impl ApiFormat {
             overlay(request, &config.fields, |_, _| true);
             fields::set_in(request, self.codec().facts().tools, tools);
         }
-    }
-
-    /// Parses tool choice and parallel tool calls from the fields of a request. Returns
-    /// [`ToolConfig::default`] if the fields are missing.
-    ///
-    /// # Errors
-    /// [`WireError`] if a field is not valid for the format.
-    pub fn parse_tool_config(
-        self,
-        request: &Map<String, Value>,
-        names: &WireNames,
-    ) -> Result<ToolConfig, WireError> {
-        tool_config::parse(self.codec(), request, names)
     }
 
     /// Parses the calls in a response, and returns them in the order of the response. The payload is a

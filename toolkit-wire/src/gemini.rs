@@ -6,15 +6,14 @@
 //! Writing uses the spelling of the reference, except for `function_declarations`. The spelling `function_declarations`
 //! distinguishes tools of this format from tools of other formats.
 
-mod call;
+pub(crate) mod call;
 mod choice;
-mod definitions;
+pub(crate) mod definitions;
 mod history;
-mod repair;
+pub(crate) mod repair;
 mod response;
 mod results;
-mod schema;
-mod spelling;
+pub(crate) mod spelling;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -1,23 +1,17 @@
-//! Fields that exist in only one API. They are stored when the API's JSON is parsed, written again for the same API,
-//! and reported as lost for another API.
-//!
-//! Such fields are found by comparison: the received JSON is parsed and written again, and the fields missing
-//! afterwards are stored. This needs no list of fields that would have to follow the provider's reference.
+//! Fields that exist in only one API. They are written for this API, and reported as lost for another API.
 
 use crate::fields::{Fields, camel, set};
-use serde_json::{Value, json};
-use toolkit_core::tool::ToolDefinition;
+use serde_json::Value;
 use toolkit_schema::SchemaLoss;
 
 /// The key that stores a list of field names: the fields that the received JSON lacks, although this library always
 /// writes them.
-const ABSENT: &str = "";
+pub(crate) const ABSENT: &str = "";
 
 /// The fields whose meaning [`ToolDefinition`] can express. A stored value of such a field is written again only if the
 /// value is empty.
-const SEMANTIC: [&str; 11] = [
+const SEMANTIC: [&str; 10] = [
     "name",
-    "inputSchema",
     "description",
     "parameters",
     "input_schema",
@@ -31,8 +25,7 @@ const SEMANTIC: [&str; 11] = [
 
 /// The fields with objects that may contain unknown fields. A loss is reported for each unknown field of such an
 /// object, and not for the object itself.
-const CONTAINERS: [&str; 9] = [
-    "toolSpec",
+const CONTAINERS: [&str; 8] = [
     "function",
     "custom",
     "format",
@@ -42,70 +35,6 @@ const CONTAINERS: [&str; 9] = [
     "functionCallingConfig",
     "toolChoice",
 ];
-
-/// The fields with schemas. Schemas are not compared, because the dialects convert them.
-const SCHEMAS: [&str; 7] = [
-    "parameters",
-    "input_schema",
-    "inputSchema",
-    "parametersJsonSchema",
-    "response",
-    "responseJsonSchema",
-    "output_schema",
-];
-
-/// Returns a copy of the definition without its parameters. The schemas are not compared, so the codec need
-/// not convert them.
-pub(crate) fn without_parameters(definition: &ToolDefinition) -> ToolDefinition {
-    let mut plain =
-        ToolDefinition::new(definition.name.clone(), definition.description.clone(), no_parameters());
-    plain.kind = definition.kind.clone();
-    plain.metadata = definition.metadata.clone();
-    plain
-}
-
-/// Returns the fields of a received definition that the written definition lacks, except schemas.
-pub(crate) fn of_definition(received: &Fields, written: &Fields) -> Fields {
-    difference(received, written, &SCHEMAS, |_, _| false)
-}
-
-/// Returns the fields of `received` that `written` lacks. If both have an object in the same field, the
-/// fields of the two objects are compared.
-///
-/// The fields named in `opaque` are not compared. The function `is_other` returns whether a received value
-/// differs in meaning from the written value.
-pub(crate) fn difference(
-    received: &Fields,
-    written: &Fields,
-    opaque: &[&str],
-    is_other: fn(&Value, &Value) -> bool,
-) -> Fields {
-    let mut kept = Fields::new();
-    for (name, value) in received {
-        let is_opaque = opaque.contains(&name.as_str()) || opaque.contains(&&*camel(name));
-        let known = written.get(name).or_else(|| written.get(&*camel(name)));
-        match (known, value) {
-            (Some(known), Value::Null) if !known.is_null() => set(&mut kept, name, Value::Null),
-            _ if is_opaque => {}
-            (None, value) => set(&mut kept, name, value.clone()),
-            (Some(Value::Object(known)), Value::Object(received)) => {
-                let inner = difference(received, known, opaque, is_other);
-                if !inner.is_empty() {
-                    set(&mut kept, name, inner);
-                }
-            }
-            (Some(known), value) if is_other(value, known) => set(&mut kept, name, value.clone()),
-            _ => {}
-        }
-    }
-    let absent = ["description", "parameters", "strict"].into_iter();
-    let absent: Vec<&str> =
-        absent.filter(|name| written.contains_key(*name) && !received.contains_key(*name)).collect();
-    if !absent.is_empty() {
-        set(&mut kept, ABSENT, absent);
-    }
-    kept
-}
 
 /// Adds the stored fields `kept` to a definition. A field that is already in `written` stays unchanged. However, if it
 /// has only its default value, and the received definition had `null` or no value, the received form is restored.
@@ -152,10 +81,6 @@ pub(crate) fn losses(kept: &Fields, api: &str, path: &str) -> Vec<SchemaLoss> {
     found
 }
 
-fn no_parameters() -> Value {
-    json!({"type": "object", "properties": {}})
-}
-
 /// Returns whether a value is the default, which is written even if the definition does not set it. Defaults
 /// are an empty string, `false`, and the schema of a tool without parameters.
 fn is_default(value: &Value) -> bool {
@@ -179,6 +104,3 @@ fn is_empty(value: &Value) -> bool {
         _ => false,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -21,7 +21,6 @@ mod gemini_interactions;
 mod history;
 pub mod hosted;
 mod ids;
-pub mod interop;
 mod kept;
 mod limits;
 mod media;
@@ -42,6 +41,8 @@ mod strict;
 mod tests;
 mod texts;
 mod tool_config;
+#[cfg(feature = "translate")]
+pub mod translate;
 mod writer;
 
 pub use definitions::{DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions};

@@ -168,17 +168,6 @@ pub(super) fn file_name(media: &Media) -> Cow<'_, str> {
     }
 }
 
-/// Creates a media item from a URL. A `data:` URL contains the bytes and the media type. If the URL is of
-/// another kind, the media type is `otherwise`.
-pub(super) fn media(address: &str, otherwise: &str) -> Media {
-    let data = address.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
-    let (media_type, data) = match data {
-        Some((media_type, data)) => (media_type, MediaData::Base64(data.to_owned())),
-        None => (otherwise, MediaData::Url(address.to_owned())),
-    };
-    Media { media_type: media_type.to_owned(), data, name: None }
-}
-
 /// Returns the media type in lowercase, without its parameters.
 pub(super) fn essence(media_type: &str) -> Cow<'_, str> {
     let essence = media_type.split(';').next().unwrap_or_default().trim();

@@ -11,12 +11,10 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use crate::WireError;
 use crate::facts::{Facts, IdRule};
 use crate::fields::Fields;
 use crate::openai::PlainFunctions;
-use crate::tool_config::ChoiceCodec;
-use crate::tool_config::EncodedToolConfig;
+use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_schema::SchemaDialect;
@@ -53,15 +51,6 @@ impl ChoiceCodec for Ollama {
         if let Some(choice) = unsaid {
             encoded = encoded.lose("/choice", choice, "the API has no tool choice: the model decides");
         }
-        match wanted.parallel {
-            Some(false) => {
-                encoded.lose("/parallel", "parallel", "the API does not limit the number of calls")
-            }
-            _ => encoded,
-        }
-    }
-
-    fn parse_tool_config(&self, _request: &Fields, _names: &WireNames) -> Result<ToolConfig, WireError> {
-        Ok(ToolConfig::default())
+        encoded.without_limit(wanted)
     }
 }

@@ -3,14 +3,14 @@
 //! The JSON follows the API reference and the types of OpenAI's SDK. Reading accepts the JSON of all these servers.
 //! Writing produces JSON that the strictest server accepts.
 
-mod call;
-mod client;
-mod definitions;
+pub(crate) mod call;
+pub(crate) mod client;
+pub(crate) mod definitions;
 mod history;
 mod hosted;
 mod repair;
 mod response;
-mod results;
+pub(crate) mod results;
 mod stream;
 #[cfg(test)]
 mod tests;

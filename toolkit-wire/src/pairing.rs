@@ -5,11 +5,9 @@
 //! neither id nor name matches any call. If several calls match, the result belongs to the latest turn with a
 //! matching call, and within this turn to the first matching call.
 
-use crate::ids;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
-use toolkit_core::call::CallId;
 
 /// The content of a placeholder result. Such a result is added for a call that has none.
 pub(crate) const NO_OUTPUT: &str = "[No output available yet]";
@@ -135,36 +133,4 @@ pub(crate) fn pair<'a>(
         }
     }
     pairs
-}
-
-/// Returns the results in a history, each with an id. Each element of `messages` has the calls and results of
-/// one message. If a result has no id, it gets the id of its call, which
-/// [`parse_calls`](crate::ApiFormat::parse_calls) generates if necessary. If no call matches, the result gets
-/// a new id.
-pub(crate) fn identified<'a>(messages: impl IntoIterator<Item = Vec<Entry<'a>>>) -> Vec<(&'a Value, CallId)> {
-    let mut pairing = Pairing::default();
-    let mut call_ids: Vec<CallId> = Vec::new();
-    let mut found: Vec<(&Value, Option<CallId>)> = Vec::new();
-    for entries in messages {
-        pairing.begin_turn();
-        let calls = entries.iter().filter_map(|entry| match entry {
-            Entry::Call(key, json) => Some((*json, key.id.as_deref())),
-            Entry::Result(..) => None,
-        });
-        call_ids.extend(ids::complete(calls));
-        for entry in entries {
-            match entry {
-                Entry::Call(key, _) => {
-                    pairing.call(key);
-                }
-                Entry::Result(key, json) => {
-                    let given = key.id.as_deref().map(CallId::from);
-                    let call = pairing.result(key).and_then(|number| call_ids.get(number));
-                    found.push((json, given.or_else(|| call.cloned())));
-                }
-            }
-        }
-    }
-    let ids = ids::complete(found.iter().map(|(json, id)| (*json, id.as_ref().map(CallId::as_str))));
-    found.into_iter().map(|(json, _)| json).zip(ids).collect()
 }

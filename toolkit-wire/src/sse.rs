@@ -12,7 +12,7 @@ pub(super) struct SseDecoder {
     line: Vec<u8>,
     data: Option<Vec<u8>>,
     after_carriage_return: bool,
-    begun: bool,
+    is_started: bool,
 }
 
 /// Error when an event is longer than [`LONGEST`].
@@ -36,7 +36,7 @@ impl SseDecoder {
             self.after_carriage_return = end == Some(b'\r');
             self.line.extend_from_slice(text);
             if self.line.len() + self.data.as_ref().map_or(0, Vec::len) > LONGEST {
-                *self = Self { begun: true, ..Self::default() };
+                *self = Self { is_started: true, ..Self::default() };
                 return Err(TooLong);
             }
             if end.is_some() {
@@ -55,8 +55,8 @@ impl SseDecoder {
 
     fn end_line(&mut self) -> Option<String> {
         let mut line = std::mem::take(&mut self.line);
-        if !self.begun {
-            self.begun = true;
+        if !self.is_started {
+            self.is_started = true;
             if line.starts_with("\u{feff}".as_bytes()) {
                 line.drain(..3);
             }

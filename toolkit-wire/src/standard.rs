@@ -2,7 +2,8 @@
 //! fields.
 
 use crate::facts::{Facts, Strictness};
-use toolkit_core::call::{ToolChoice, ToolConfig};
+use crate::tool_config::without_set;
+use toolkit_core::call::ToolConfig;
 use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::SchemaLoss;
 
@@ -37,17 +38,10 @@ pub(super) fn definition(definition: &ToolDefinition) -> ToolDefinition {
 /// of allowed tools, no custom tools, and no limit on parallel calls.
 pub(super) fn tool_config(wanted: &ToolConfig) -> (ToolConfig, Vec<SchemaLoss>) {
     let mut losses = Vec::new();
-    let choice = match &wanted.choice {
-        ToolChoice::Allowed { names, required } => match (names.as_slice(), required) {
-            ([], false) => ToolChoice::None,
-            ([only], true) => ToolChoice::Tool(only.clone()),
-            (_, required) => {
-                losses.push(SchemaLoss::new("/choice/allowed/names", "allowed", REASON));
-                if *required { ToolChoice::Required } else { ToolChoice::Auto }
-            }
-        },
-        choice => choice.clone(),
-    };
+    let (choice, is_set_lost) = without_set(&wanted.choice);
+    if is_set_lost {
+        losses.push(SchemaLoss::new("/choice/allowed/names", "allowed", REASON));
+    }
     if wanted.parallel == Some(false) {
         losses.push(SchemaLoss::new("/parallel", "parallel", REASON));
     }

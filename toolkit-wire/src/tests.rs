@@ -14,6 +14,7 @@ mod texts;
 mod unknown;
 
 use crate::ApiFormat;
+use crate::translate::RequestFormat;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -62,10 +63,12 @@ pub(crate) fn pieces(text: &str, cuts: &[usize]) -> Vec<String> {
 /// Checks that no parser panics on `payload`. The calls of the payload can be parsed if and only if its messages can be
 /// parsed.
 pub(crate) fn check_payload(format: ApiFormat, payload: &Value) -> TestCaseResult {
-    let _ = format.parse_definitions(payload);
-    let _ = format.hosted_tools(payload);
-    let _ = format.parse_results(payload);
-    let _ = payload.as_object().map(|request| format.parse_tool_config(request, &WireNames::default()));
+    if let Some(reader) = RequestFormat::of(format) {
+        let _ = reader.parse_definitions(payload);
+        let _ = reader.hosted_tools(payload);
+        let _ = reader.parse_results(payload);
+        let _ = payload.as_object().map(|request| reader.parse_tool_config(request, &WireNames::default()));
+    }
     prop_assert_eq!(format.parse_calls(payload).is_ok(), format.assistant_messages(payload).is_ok());
     Ok(())
 }

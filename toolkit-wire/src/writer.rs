@@ -1,6 +1,6 @@
 //! Encodes calls and results for a history, with matching names and ids.
 
-mod losses;
+pub(crate) mod losses;
 
 use crate::call::OutgoingCall;
 use crate::codec::Codec;
@@ -170,14 +170,19 @@ impl<'a> HistoryWriter<'a> {
     #[must_use]
     pub fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
         let ids = self.ids(results.iter().map(|result| result.call_id.as_str()));
-        if self.tool_references {
-            let referring: Vec<ToolResult> = results.iter().map(|result| self.referring(result)).collect();
-            return self.codec.encode_results_for(self.generation, &referring, &ids, self.names);
-        }
-        match self.mistral() {
+        let encode = |results: &[ToolResult]| match self.mistral() {
             Some(form) => self.separate_results(form.encode_results(results, &ids, self.names)),
             None => self.codec.encode_results_for(self.generation, results, &ids, self.names),
+        };
+        #[cfg(feature = "translate")]
+        let encode = |results: &[ToolResult]| {
+            crate::translate::encode_received_results(self.codec, self.generation, results, encode)
+        };
+        if self.tool_references {
+            let referring: Vec<ToolResult> = results.iter().map(|result| self.referring(result)).collect();
+            return encode(&referring);
         }
+        encode(results)
     }
 
     /// Inserts a short message of the model between results and the next user message if the history is for

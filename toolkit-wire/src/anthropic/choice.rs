@@ -1,28 +1,21 @@
 //! The `tool_choice` of a request. It includes the limit on parallel calls.
 
 use super::Anthropic;
-use crate::WireError;
-use crate::fields::{Fields, flag, object, required, set, text};
-use crate::tool_config::ChoiceCodec;
-use crate::tool_config::EncodedToolConfig;
+use crate::fields::{Fields, set};
+use crate::tool_config::{ChoiceCodec, EncodedToolConfig, without_set};
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 
-const CHOICE: &str = "tool_choice";
+pub(crate) const CHOICE: &str = "tool_choice";
 
 impl ChoiceCodec for Anthropic {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-        let (kind, name) = match &wanted.choice {
-            ToolChoice::Auto => ("auto", None),
+        let (choice, is_set_lost) = without_set(&wanted.choice);
+        let (kind, name) = match &choice {
             ToolChoice::None => ("none", None),
             ToolChoice::Required => ("any", None),
             ToolChoice::Tool(name) => ("tool", Some(name)),
-            ToolChoice::Allowed { names, required } => match (names.as_slice(), required) {
-                ([], false) => ("none", None),
-                ([only], true) => ("tool", Some(only)),
-                (_, false) => ("auto", None),
-                (_, true) => ("any", None),
-            },
+            _ => ("auto", None),
         };
         let mut choice = Fields::new();
         set(&mut choice, "type", kind);
@@ -35,32 +28,7 @@ impl ChoiceCodec for Anthropic {
         }
         let encoded = EncodedToolConfig::new(Fields::from_iter([(CHOICE.to_owned(), choice.into())]));
         let reason = "the API takes no set of tools, so the model may call every tool of the request";
-        match (&wanted.choice, kind) {
-            (ToolChoice::Allowed { .. }, "auto" | "any") => {
-                encoded.lose("/choice/allowed/names", "allowed", reason)
-            }
-            _ => encoded,
-        }
-    }
-
-    fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
-        // If the field is missing, the service's default applies: the model decides.
-        let Some(choice) = request.get(CHOICE).filter(|choice| !choice.is_null()) else {
-            return Ok(ToolConfig::default());
-        };
-        let fields = object(choice, CHOICE, "an object with a `type`")?;
-        let mut wanted = ToolConfig::from(match text(choice, "type") {
-            "auto" => ToolChoice::Auto,
-            "none" => ToolChoice::None,
-            "any" => ToolChoice::Required,
-            "tool" => {
-                let name = required(choice, CHOICE, "name", "the name of a tool")?;
-                ToolChoice::Tool(names.unspell(name).to_owned())
-            }
-            _ => return Err(WireError::new("tool_choice.type", "`auto`, `any`, `tool` or `none`")),
-        });
-        wanted.parallel = flag(fields, CHOICE, "disable_parallel_tool_use")?.map(|disabled| !disabled);
-        Ok(wanted)
+        if is_set_lost { encoded.lose("/choice/allowed/names", "allowed", reason) } else { encoded }
     }
 }
 
@@ -68,6 +36,7 @@ impl ChoiceCodec for Anthropic {
 mod tests {
     use super::*;
     use crate::anthropic::FACTS;
+    use crate::translate::RequestFormat;
     use serde_json::{Map, Value, json};
 
     fn encode(wanted: &ToolConfig) -> Value {
@@ -80,13 +49,16 @@ mod tests {
         let names = WireNames::new(FACTS.names, ["fs.read", "add"]);
         let request = json!({"tool_choice": choice});
         assert_eq!(encode(wanted), request);
-        assert_eq!(Anthropic.parse_tool_config(request.as_object().unwrap(), &names).as_ref(), Ok(wanted));
+        assert_eq!(
+            RequestFormat::Anthropic.parse_tool_config(request.as_object().unwrap(), &names).as_ref(),
+            Ok(wanted)
+        );
     }
 
     #[track_caller]
     fn refuse(choice: Value, path: &str, expected: &str) {
         let request = Map::from_iter([("tool_choice".to_owned(), choice)]);
-        let error = Anthropic.parse_tool_config(&request, &WireNames::default()).unwrap_err();
+        let error = RequestFormat::Anthropic.parse_tool_config(&request, &WireNames::default()).unwrap_err();
         assert_eq!((error.path(), error.expected()), (path, expected));
     }
 
@@ -134,7 +106,8 @@ mod tests {
     #[test]
     fn a_missing_tool_choice_is_auto() {
         for request in [json!({}), json!({"tool_choice": null})] {
-            let parsed = Anthropic.parse_tool_config(request.as_object().unwrap(), &WireNames::default());
+            let parsed = RequestFormat::Anthropic
+                .parse_tool_config(request.as_object().unwrap(), &WireNames::default());
             assert_eq!(parsed, Ok(ToolConfig::default()));
         }
     }

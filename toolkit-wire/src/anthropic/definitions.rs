@@ -1,12 +1,10 @@
 //! The `tools` of a request.
 
 use super::Anthropic;
-use crate::WireError;
 use crate::codec::DefinitionCodec;
-use crate::declaration::{Draft, parse_named, respell_members};
-use crate::fields::{Fields, element, field, flag, object, optional, set, text};
+use crate::declaration::{Draft, respell_members};
+use crate::fields::{Fields, set, text};
 use serde_json::Value;
-use toolkit_core::tool::ToolDefinition;
 
 impl DefinitionCodec for Anthropic {
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
@@ -36,42 +34,12 @@ impl DefinitionCodec for Anthropic {
         tool.into()
     }
 
-    fn is_tool(&self, fields: &Fields) -> bool {
-        ["input_schema", "name"].iter().any(|name| fields.contains_key(*name))
-            || fields.get("type").is_some_and(Value::is_string)
-    }
-
-    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
-        let fields = object(tool, path, "the name, description and schema of a tool")?;
-        if is_hosted(tool, path)? {
-            return Ok(());
-        }
-        let mut definition = parse_named(fields, path, "input_schema")?;
-        let list = |name| optional(fields, path, name, "a list", Value::as_array);
-        let metadata = &mut definition.metadata;
-        metadata.strict = flag(fields, path, "strict")?;
-        metadata.defer = flag(fields, path, "defer_loading")?.unwrap_or(false);
-        metadata.input_examples = list("input_examples")?.cloned().unwrap_or_default();
-        for (index, caller) in list("allowed_callers")?.into_iter().flatten().enumerate() {
-            let path = || element(&field(path, "allowed_callers"), index);
-            let caller = caller.as_str().ok_or_else(|| WireError::new(path(), "the name of a caller"))?;
-            metadata.allowed_callers.push(caller.to_owned());
-        }
-        self.keep(&mut definition, fields);
-        found.push(definition);
-        Ok(())
-    }
-
     /// Returns the name of a tool that the provider defines and the program runs, such as `bash`. The calls of such a
     /// tool are ordinary calls.
     fn answered_by<'a>(&self, tool: &'a Value) -> Option<&'a str> {
         const CLIENT: [&str; 4] = ["bash_", "text_editor_", "memory_", "computer_2"];
         let kind = text(tool, "type");
         CLIENT.iter().any(|start| kind.starts_with(start)).then(|| text(tool, "name"))
-    }
-
-    fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError> {
-        Ok(is_hosted(tool, path)?.then(|| tool.clone()))
     }
 }
 
@@ -96,31 +64,15 @@ fn put_accepted<T: Clone + Into<Value>>(
     }
 }
 
-/// Returns whether the service defines the tool, such as `web_search_20250305` or `bash_20250124`. Returns an error for
-/// a function in the format of another API, because the function would be lost if it were read as a tool of the
-/// service.
-fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
-    match tool.get("type") {
-        None | Some(Value::Null) => Ok(false),
-        Some(kind) if kind == "custom" => Ok(false),
-        // This is a function in the format of another API. It would be lost if it were read as a tool of the
-        // service.
-        Some(kind) if kind == "function" => {
-            Err(WireError::new(field(path, "type"), "no such type, which tools of other APIs have"))
-        }
-        Some(Value::String(_)) => Ok(true),
-        Some(_) => Err(WireError::new(field(path, "type"), "a text")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::anthropic::FACTS;
     use crate::declaration::{EncodedDefinition, Spelling};
+    use crate::translate::RequestFormat;
     use serde_json::json;
     use toolkit_core::name::{ToolName, WireNames};
-    use toolkit_core::tool::{TextFormat, ToolMetadata};
+    use toolkit_core::tool::{TextFormat, ToolDefinition, ToolMetadata};
     use toolkit_schema::SchemaDialect;
 
     fn encode(definition: &ToolDefinition, names: &WireNames, strict: bool) -> EncodedDefinition {
@@ -144,15 +96,15 @@ mod tests {
 
     #[track_caller]
     fn check(payload: &Value, names: &[&str], hosted: &[Value]) {
-        let parsed = Anthropic.parse_definitions(payload).unwrap();
+        let parsed = RequestFormat::Anthropic.parse_definitions(payload).unwrap();
         let parsed: Vec<&str> = parsed.iter().map(|definition| definition.name.as_str()).collect();
         assert_eq!(parsed, names);
-        assert_eq!(Anthropic.hosted_tools(payload).unwrap(), hosted);
+        assert_eq!(RequestFormat::Anthropic.hosted_tools(payload).unwrap(), hosted);
     }
 
     #[track_caller]
     fn refuse(payload: &Value, path: &str, expected: &str) {
-        let error = Anthropic.parse_definitions(payload).unwrap_err();
+        let error = RequestFormat::Anthropic.parse_definitions(payload).unwrap_err();
         assert_eq!((error.path(), error.expected()), (path, expected));
     }
 
@@ -166,7 +118,7 @@ mod tests {
         full["cache_control"] = json!({"type": "ephemeral"});
         full["eager_input_streaming"] = true.into();
         for tool in [weather(), full] {
-            let parsed = Anthropic.parse_definitions(&tool).unwrap();
+            let parsed = RequestFormat::Anthropic.parse_definitions(&json!([tool])).unwrap();
             let strict = parsed[0].metadata.strict == Some(true);
             let encoded = encode(&parsed[0], &WireNames::default(), strict);
             assert_eq!(encoded.json, tool);
@@ -215,30 +167,28 @@ mod tests {
     }
 
     #[test]
-    fn a_list_a_tool_and_a_request_are_parsed() {
+    fn a_list_and_a_request_are_parsed() {
         let search = json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 3});
         let bash = json!({"type": "bash_20250124", "name": "bash"});
         let servers = json!({"type": "mcp_toolset", "mcp_server_name": "x"});
         let mut custom = weather();
         custom["type"] = "custom".into();
-        check(&weather(), &["get_weather"], &[]);
         check(
             &json!([custom, search, bash, weather(), servers]),
             &["get_weather", "get_weather"],
-            &[search.clone(), bash, servers],
+            &[search, bash, servers],
         );
         check(&json!({"model": "m", "messages": [], "tools": [weather()]}), &["get_weather"], &[]);
         check(&json!({"messages": []}), &[], &[]);
         check(&json!({"tools": null}), &[], &[]);
-        check(&search, &[], std::slice::from_ref(&search));
         check(&json!([]), &[], &[]);
-        check(&json!({"name": "untyped", "type": null}), &["untyped"], &[]);
+        check(&json!([{"name": "untyped", "type": null}]), &["untyped"], &[]);
     }
 
     #[test]
     fn a_missing_schema_means_no_parameters() {
         for tool in [json!({"name": "now"}), json!({"name": "now", "input_schema": null, "strict": null})] {
-            let parsed = Anthropic.parse_definitions(&json!([tool])).unwrap();
+            let parsed = RequestFormat::Anthropic.parse_definitions(&json!([tool])).unwrap();
             assert_eq!(parsed[0].parameters, json!({"type": "object", "properties": {}}));
             assert_eq!((parsed[0].description.as_str(), parsed[0].metadata.strict), ("", None));
         }
@@ -246,7 +196,7 @@ mod tests {
 
     #[test]
     fn errors_state_the_path() {
-        let whole = "a list of tools, one tool, or a request with `tools`";
+        let whole = "a list of tools, or a request with `tools`";
         let with = |tool: Value| json!({"tools": [weather(), tool]});
         refuse(&json!(1), "", whole);
         refuse(&json!({"content": []}), "", whole);
@@ -269,6 +219,6 @@ mod tests {
         }
         let mut tool = weather();
         tool["allowed_callers"] = json!(["direct", 1]);
-        refuse(&tool, "allowed_callers[1]", "the name of a caller");
+        refuse(&json!([tool]), "[0].allowed_callers[1]", "the name of a caller");
     }
 }

@@ -1,8 +1,8 @@
-//! Converts the contents of messages and results to content blocks, and parses such blocks.
+//! Converts the contents of messages and results to content blocks.
 
 use crate::fields::{Fields, set, text};
 use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, base64, canonical, essence};
-use crate::results::{is_blank, json_content, unsendable};
+use crate::results::{is_blank, unsendable};
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, JsonText, Media, MediaData};
 
@@ -149,41 +149,6 @@ fn sextet(byte: u8) -> Option<u8> {
         b'0'..=b'9' => Some(byte - b'0' + 52),
         b'+' => Some(62),
         b'/' => Some(63),
-        _ => None,
-    }
-}
-
-/// Parses a content block into a [`Content`]. A block of an unknown type is kept as JSON.
-pub(super) fn content(block: &Value) -> Content {
-    let known = match block.get("type").and_then(Value::as_str) {
-        Some("text") => block.get("text").and_then(Value::as_str).map(|text| Content::Text(text.to_owned())),
-        Some("image") => media(block, "image/*").map(|media| Content::Image(Box::new(media))),
-        Some("document") => match plain_text(block) {
-            Some(text) => Some(Content::Text(text.to_owned())),
-            None => media(block, "application/pdf").map(|media| Content::File(Box::new(media))),
-        },
-        _ => None,
-    };
-    known.unwrap_or_else(|| json_content(block))
-}
-
-fn plain_text(block: &Value) -> Option<&str> {
-    let source =
-        block.get("source").filter(|source| source.get("type").is_some_and(|kind| kind == "text"))?;
-    source.get("data")?.as_str()
-}
-
-/// Parses a media item. The API states no media type for a URL, so an item with a URL gets the media type `behind_url`.
-fn media(block: &Value, behind_url: &str) -> Option<Media> {
-    let source = block.get("source")?;
-    let text = |name: &str| source.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
-    let name = block.get("title").and_then(Value::as_str).map(ToOwned::to_owned);
-    match source.get("type")?.as_str()? {
-        "base64" => {
-            let data = MediaData::Base64(text("data")?);
-            Some(Media { media_type: text("media_type")?, data, name })
-        }
-        "url" => Some(Media { media_type: behind_url.to_owned(), data: MediaData::Url(text("url")?), name }),
         _ => None,
     }
 }

@@ -109,7 +109,7 @@ fn content<'a>(
 
 /// Returns whether a value is a content block. It must have a known type or, if it has no type, the fields of a call.
 /// Blocks of the service's own tools are recognised by the end of their type, because new tools are added regularly.
-pub(super) fn is_block(value: &Value) -> bool {
+pub(crate) fn is_block(value: &Value) -> bool {
     match value.get("type").and_then(Value::as_str) {
         Some("text" | "thinking" | "redacted_thinking" | "compaction" | "container_upload") => true,
         Some(kind) => kind.ends_with("tool_use") || kind.ends_with("tool_result"),

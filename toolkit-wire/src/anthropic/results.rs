@@ -1,21 +1,15 @@
-//! Encodes and parses results as content blocks.
+//! Encodes results as content blocks.
 
-use super::media::{self, blocks, text_block};
-use super::response::is_block;
-use super::{Anthropic, FACTS, call};
-use crate::WireError;
+use super::media::{blocks, text_block};
+use super::{Anthropic, FACTS};
 use crate::codec::ResultCodec;
-use crate::fields::{Fields, copy, field, flag, object, required, set, text};
+use crate::fields::{Fields, set};
 use crate::repair::user_message;
-use crate::results::{RECEIVED, as_received, error_message, is_blank, keep, listed, listed_blocks};
+use crate::results::{error_message, is_blank};
 use serde_json::Value;
-use std::collections::HashMap;
+use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::ToolOutput;
-use toolkit_core::{ErrorKind, ToolError, ToolResult};
-
-/// The fields of a received result that stay if the outcome changes.
-const STAYING: [&str; 2] = ["cache_control", "toolset_name"];
 
 impl ResultCodec for Anthropic {
     /// Encodes all results in one user message, because the service requires all of them in the message after
@@ -24,33 +18,6 @@ impl ResultCodec for Anthropic {
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
         user_message("content", blocks.collect())
-    }
-
-    /// Parses the results in a message, a block, or a list of messages or blocks. If the payload also
-    /// contains the call of a result, the result gets the tool name from the call.
-    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        let items = listed(payload, "a message with results, a result, or a list of them")?;
-        let mut results = Vec::new();
-        let mut names = HashMap::new();
-        for (path, item) in items {
-            for (path, block) in listed_blocks(item, path, is_block)? {
-                match text(block, "type") {
-                    "tool_use" => {
-                        let call = call::read(block, false);
-                        names.extend(call.id.map(|id| (id.into_owned(), call.name)));
-                    }
-                    "tool_result" => {
-                        let id = required(block, &path, "tool_use_id", "the id of a call")?;
-                        let name = names.get(id).copied().unwrap_or_default();
-                        let result = ToolResult::new(id.into(), name, parse_outcome(block, &path)?);
-                        let written = encode_result(&result, id);
-                        results.push(keep(result, FACTS.name, block, &written));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        Ok(results)
     }
 }
 
@@ -69,10 +36,7 @@ pub(super) fn encode_result(result: &ToolResult, id: &str) -> Value {
     if let Some(toolset) = result.extras.get(FACTS.name, "toolset_name") {
         set(&mut block, "toolset_name", toolset.clone());
     }
-    if let Some(Value::Object(received)) = result.extras.get(FACTS.name, RECEIVED) {
-        copy(received, &mut block, &STAYING);
-    }
-    as_received(&Anthropic, FACTS.name, &["/tool_use_id"], result, block.into())
+    block.into()
 }
 
 /// Encodes a single text as a string, and any other output as a list of blocks.
@@ -91,15 +55,4 @@ fn content(output: &ToolOutput) -> Value {
 
 fn text_of(block: &Value) -> Option<&str> {
     block.get("text")?.as_str()
-}
-
-fn parse_outcome(block: &Value, path: &str) -> Result<Result<ToolOutput, ToolError>, WireError> {
-    let output = match block.get("content") {
-        None | Some(Value::Null) => ToolOutput::default(),
-        Some(Value::String(text)) => ToolOutput::text(text.as_str()),
-        Some(Value::Array(blocks)) => ToolOutput::new(blocks.iter().map(media::content).collect()),
-        Some(_) => return Err(WireError::new(field(path, "content"), "a text or a list of content blocks")),
-    };
-    let is_error = flag(object(block, path, "a result")?, path, "is_error")?.unwrap_or_default();
-    Ok(if is_error { Err(ToolError::new(ErrorKind::Failed, output.to_text())) } else { Ok(output) })
 }

@@ -155,9 +155,9 @@ fn begin(parts: &mut Parts, index: Option<u64>, block: Option<&Value>) -> Option
         "input" => parts.announce(number),
         "" => {}
         field => {
-            let begun = texts::of(&part.json, field).into_owned();
-            parts.say(field == "thinking", &begun);
-            parts[number].text = begun;
+            let first = texts::of(&part.json, field).into_owned();
+            parts.say(field == "thinking", &first);
+            parts[number].text = first;
         }
     }
     Some(number)

@@ -84,18 +84,18 @@ fn remove_last_thinking(history: &mut [Value]) {
 /// A call can no longer be finished after a message that does not continue its turn. Messages of other APIs never
 /// continue the turn, because they contain neither the service's own tools nor calls by its code.
 fn lost(history: &[Value], has_container: bool) -> HashMap<String, &'static str> {
-    let said =
-        || history.iter().filter(|message| is_of_model(message)).flat_map(|said| list(said, "content"));
+    let blocks =
+        || history.iter().filter(|message| is_of_model(message)).flat_map(|message| list(message, "content"));
     let mut called = HashSet::new();
     let mut finished = HashSet::new();
-    for block in said() {
+    for block in blocks() {
         if is_hosted(block, "tool_use") {
             called.insert(text(block, "id"));
         } else if is_hosted(block, "tool_result") && called.contains(text(block, "tool_use_id")) {
             finished.insert(text(block, "tool_use_id"));
         }
     }
-    let callers: HashSet<&str> = said().map(caller).collect();
+    let callers: HashSet<&str> = blocks().map(caller).collect();
     let is_code = |block: &Value| {
         text(block, "name").ends_with("code_execution")
             || !caller(block).is_empty()
@@ -103,7 +103,7 @@ fn lost(history: &[Value], has_container: bool) -> HashMap<String, &'static str>
     };
     let mut lost = HashMap::new();
     if !has_container {
-        let code = said().filter(|block| is_hosted(block, "tool_use") && is_code(block));
+        let code = blocks().filter(|block| is_hosted(block, "tool_use") && is_code(block));
         let unfinished = code.map(|block| text(block, "id")).filter(|id| !finished.contains(id));
         lost.extend(unfinished.map(|id| (id.to_owned(), HAS_NO_CONTAINER)));
     }

@@ -1,8 +1,8 @@
-//! Converts the contents of messages and results to content blocks, and back.
+//! Converts the contents of messages and results to content blocks.
 
 use crate::fields::{Fields, set, text};
 use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
-use crate::results::{json_content, unsendable};
+use crate::results::unsendable;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use toolkit_core::name::fnv1a;
@@ -101,29 +101,4 @@ pub(super) fn number_documents<'a>(blocks: impl IntoIterator<Item = &'a mut Valu
     }
     let mut taken = HashSet::new();
     blocks.into_iter().for_each(|block| number(block, &mut taken));
-}
-
-/// Parses a content block into a [`Content`]. A block of an unknown kind is kept as JSON.
-pub(super) fn content(block: &Value) -> Content {
-    let text = block.get("text").and_then(Value::as_str).map(|text| Content::Text(text.to_owned()));
-    let known = text
-        .or_else(|| block.get("json").map(json_content))
-        .or_else(|| Some(Content::Image(Box::new(media(block.get("image")?, IMAGES)?))))
-        .or_else(|| Some(Content::File(Box::new(media(block.get("document")?, DOCUMENTS)?))));
-    known.unwrap_or_else(|| json_content(block))
-}
-
-fn media(block: &Value, kinds: &[&str]) -> Option<Media> {
-    let format = text(block, "format");
-    let named =
-        FORMATS.iter().find(|(_, name)| *name == format).map(|(media_type, _)| (*media_type).to_owned());
-    let listed = |kind: &&str| kind.strip_suffix(format).is_some_and(|start| start.ends_with('/'));
-    let media_type = named.or_else(|| kinds.iter().copied().find(listed).map(ToOwned::to_owned))?;
-    let source = block.get("source")?;
-    let string = |value: Option<&Value>| value.and_then(Value::as_str).map(ToOwned::to_owned);
-    let data = match string(source.get("bytes")) {
-        Some(data) => MediaData::Base64(data),
-        None => MediaData::Url(string(source.pointer("/s3Location/uri"))?),
-    };
-    Some(Media { media_type, data, name: string(block.get("name")) })
 }

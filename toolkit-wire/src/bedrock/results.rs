@@ -1,18 +1,15 @@
-//! Encodes and parses results as content blocks.
+//! Encodes results as content blocks.
 
+use super::Bedrock;
 use super::media::{self, number_documents};
-use super::response::is_block;
-use super::{Bedrock, FACTS, call};
-use crate::WireError;
 use crate::codec::ResultCodec;
-use crate::fields::{Fields, field, list, required, set, text};
+use crate::fields::{Fields, set};
 use crate::repair::user_message;
-use crate::results::{as_received, error_message, is_blank, keep, listed, listed_blocks};
+use crate::results::{error_message, is_blank};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
-use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl ResultCodec for Bedrock {
     /// Encodes all results in one user message, because the service requires all of them in the message after
@@ -20,28 +17,6 @@ impl ResultCodec for Bedrock {
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
         user_message("content", blocks.collect())
-    }
-
-    /// Parses the results in a message, a block, or a list of messages or blocks. If the payload also
-    /// contains the call of a result, the result gets the tool name from the call.
-    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        let mut results = Vec::new();
-        let mut names = HashMap::new();
-        for (path, item) in listed(payload, "a message with results, a result, or a list of them")? {
-            for (path, block) in listed_blocks(item, path, is_block)? {
-                if call::is_call(block) {
-                    let call = call::read(block, false);
-                    names.extend(call.id.map(|id| (id.into_owned(), call.name)));
-                } else if let Some(result) = block.get("toolResult") {
-                    let id = required(result, &field(&path, "toolResult"), "toolUseId", "the id of a call")?;
-                    let name = names.get(id).copied().unwrap_or_default();
-                    let result = ToolResult::new(id.into(), name, parse_outcome(result));
-                    let written = encode_result(&result, id);
-                    results.push(keep(result, FACTS.name, block, &written));
-                }
-            }
-        }
-        Ok(results)
     }
 }
 
@@ -56,7 +31,7 @@ fn encode_result(result: &ToolResult, id: &str) -> Value {
             set(&mut fields, "status", "error");
         }
     }
-    as_received(&Bedrock, FACTS.name, &["/toolResult/toolUseId"], result, json!({"toolResult": fields}))
+    json!({"toolResult": fields})
 }
 
 /// Encodes an output as content blocks. Blank texts are dropped, because the service refuses them.
@@ -77,13 +52,5 @@ fn block(content: &Content) -> Value {
             _ => json!({"text": json.as_str()}),
         },
         _ => media::block(content),
-    }
-}
-
-fn parse_outcome(result: &Value) -> Result<ToolOutput, ToolError> {
-    let output = ToolOutput::new(list(result, "content").iter().map(media::content).collect());
-    match text(result, "status") {
-        "error" => Err(ToolError::new(ErrorKind::Failed, output.to_text())),
-        _ => Ok(output),
     }
 }

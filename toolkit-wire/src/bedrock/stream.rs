@@ -40,7 +40,7 @@ impl StreamCodec for Bedrock {
             // A later message has a stop reason of its own.
             "messageStart" if data.is_object() => drop(stream.body.shift_remove("stopReason")),
             "contentBlockStart" => {
-                if let Some(start) = data.get("start").and_then(begun) {
+                if let Some(start) = data.get("start").and_then(started_part) {
                     begin(stream.parts(), index, start);
                 }
             }
@@ -124,7 +124,7 @@ impl PartCodec for Bedrock {
 }
 
 /// Returns the content block in a start event, or `None` if the event names no kind of block.
-fn begun(start: &Value) -> Option<Value> {
+fn started_part(start: &Value) -> Option<Value> {
     let (kind, fields) = start.as_object()?.iter().next()?;
     Some(json!({kind: fields}))
 }

@@ -1,11 +1,8 @@
 //! The `tool_choice` of a request.
 
 use super::Cohere;
-use crate::WireError;
 use crate::fields::{Fields, set};
-use crate::tool_config::ChoiceCodec;
-use crate::tool_config::EncodedToolConfig;
-use serde_json::Value;
+use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 
@@ -33,23 +30,6 @@ impl ChoiceCodec for Cohere {
             let reason = "the API cannot name tools: the model may call every tool of the request";
             encoded = encoded.lose(path, setting, reason);
         }
-        match wanted.parallel {
-            Some(false) => {
-                encoded.lose("/parallel", "parallel", "the API does not limit the number of calls")
-            }
-            _ => encoded,
-        }
-    }
-
-    fn parse_tool_config(&self, request: &Fields, _names: &WireNames) -> Result<ToolConfig, WireError> {
-        let choice = match request.get(CHOICE) {
-            None | Some(Value::Null) => ToolChoice::Auto,
-            Some(choice) => match choice.as_str() {
-                Some("REQUIRED") => ToolChoice::Required,
-                Some("NONE") => ToolChoice::None,
-                _ => return Err(WireError::new(CHOICE, "`REQUIRED` or `NONE`")),
-            },
-        };
-        Ok(choice.into())
+        encoded.without_limit(wanted)
     }
 }

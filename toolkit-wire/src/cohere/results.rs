@@ -1,11 +1,9 @@
-//! Encodes and parses results as tool messages.
+//! Encodes results as tool messages.
 
+use super::Cohere;
 use super::history::{MEDIA, image, text_part};
-use super::{Cohere, FACTS};
-use crate::WireError;
 use crate::codec::ResultCodec;
-use crate::fields::{required, text};
-use crate::results::{as_received, json_content, keep, listed, output_text, received, result_text};
+use crate::results::{output_text, result_text};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
@@ -16,8 +14,8 @@ impl ResultCodec for Cohere {
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let mut messages: Vec<Value> =
             results.iter().zip(ids).map(|(result, id)| tool_message(result, id)).collect();
-        let others = results.iter().filter(|result| received(self, FACTS.name, result).is_none());
-        let contents = others.flat_map(|result| result.outcome.as_ref().map_or(&[][..], ToolOutput::content));
+        let contents =
+            results.iter().flat_map(|result| result.outcome.as_ref().map_or(&[][..], ToolOutput::content));
         let images: Vec<Value> = contents.filter_map(image).collect();
         if !images.is_empty() {
             let parts: Vec<Value> =
@@ -26,26 +24,6 @@ impl ResultCodec for Cohere {
         }
         messages
     }
-
-    /// Parses the `tool` messages of a history, or a single `tool` message. The API has no mark for errors,
-    /// so every result is parsed as an output.
-    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        let messages = listed(payload, "a message or a list of messages")?;
-        let messages = messages.into_iter().filter(|(_, message)| text(message, "role") == "tool");
-        let parse = |(path, message): (String, &Value)| {
-            let id = required(message, &path, "tool_call_id", "the id of a call")?;
-            let output = match message.get("content") {
-                None | Some(Value::Null) => ToolOutput::text(""),
-                Some(Value::String(text)) => ToolOutput::text(text.as_str()),
-                Some(Value::Array(parts)) => ToolOutput::new(parts.iter().map(parse_part).collect()),
-                Some(value) => json_content(value).into(),
-            };
-            let result = ToolResult::new(id.into(), "", Ok(output));
-            let written = tool_message(&result, id);
-            Ok(keep(result, FACTS.name, message, &written))
-        };
-        messages.map(parse).collect()
-    }
 }
 
 fn tool_message(result: &ToolResult, id: &str) -> Value {
@@ -53,8 +31,7 @@ fn tool_message(result: &ToolResult, id: &str) -> Value {
         Ok(output) => content(output),
         Err(error) => error.message().into(),
     };
-    let message = json!({"role": "tool", "tool_call_id": id, "content": content});
-    as_received(&Cohere, FACTS.name, &["/tool_call_id"], result, message)
+    json!({"role": "tool", "tool_call_id": id, "content": content})
 }
 
 /// Encodes an output. JSON objects become documents, which the model can cite. If the output has no JSON
@@ -75,13 +52,5 @@ fn document(content: &Content) -> Option<Value> {
             Some(json!({"type": "document", "document": {"data": data}}))
         }
         _ => None,
-    }
-}
-
-fn parse_part(part: &Value) -> Content {
-    match (part.get("text"), part.pointer("/document/data")) {
-        (Some(Value::String(text)), _) | (_, Some(Value::String(text))) => Content::Text(text.clone()),
-        (_, Some(data)) => json_content(data),
-        _ => json_content(part),
     }
 }

@@ -1,7 +1,7 @@
 //! The turns of a history: encoding, parsing and repair.
 
 use super::ApiFormat;
-use crate::{HistoryWriter, WireError};
+use crate::HistoryWriter;
 use serde_json::{Map, Value};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
@@ -71,15 +71,6 @@ impl ApiFormat {
     #[must_use]
     pub const fn history(self, names: &WireNames) -> HistoryWriter<'_> {
         HistoryWriter::new(self.codec(), names)
-    }
-
-    /// Parses tool results from one message, one item, or a list. Messages of other kinds are skipped.
-    ///
-    /// # Errors
-    /// [`WireError`] if a result is not valid for the format.
-    pub fn parse_results(self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        let results = self.codec().parse_results(payload)?.into_iter().enumerate();
-        Ok(results.map(|(position, result)| result.with_position(position)).collect())
     }
 
     /// Repairs a history: adds an error result for each call without a result, and removes results without a

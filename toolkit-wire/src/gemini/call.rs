@@ -18,7 +18,7 @@ pub(super) fn function(part: &Value) -> Option<&Value> {
 ///
 /// Since Gemini 3, the service refuses a history in which a signature is missing from its original part, so
 /// the signature becomes an extra of the call.
-pub(super) fn read(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
+pub(crate) fn read(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let function = function(part)?;
     let field = |name| function.as_object().and_then(|function| get(function, name));
     // Only the stream decoder assembles partial arguments. Here, they show that the call is incomplete.

@@ -1,12 +1,9 @@
 //! The `toolConfig` of a request.
 
 use super::Gemini;
-use super::spelling::get;
-use crate::WireError;
-use crate::fields::{Fields, element, field, object, set};
-use crate::tool_config::ChoiceCodec;
-use crate::tool_config::EncodedToolConfig;
-use serde_json::{Value, json};
+use crate::fields::{Fields, set};
+use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
+use serde_json::json;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 
@@ -22,20 +19,7 @@ impl ChoiceCodec for Gemini {
         let mut fields = Fields::new();
         set(&mut fields, "toolConfig", json!({"functionCallingConfig": config}));
         let encoded = EncodedToolConfig::new(fields);
-        let reason = "the API has no word for calls one at a time, so there may be several";
-        match (wanted.parallel, mode) {
-            (Some(false), "AUTO" | "ANY" | "VALIDATED") => encoded.lose("/parallel", "parallel", reason),
-            _ => encoded,
-        }
-    }
-
-    fn parse_tool_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
-        let path = "toolConfig.functionCallingConfig";
-        let Some(config) = get(request, "toolConfig") else { return Ok(ToolConfig::default()) };
-        let config = get(object(config, "toolConfig", "an object")?, "functionCallingConfig");
-        let Some(config) = config else { return Ok(ToolConfig::default()) };
-        let config = object(config, path, "an object")?;
-        parse_choice(config, path, names).map(ToolConfig::from)
+        if mode == "NONE" { encoded } else { encoded.without_limit(wanted) }
     }
 }
 
@@ -54,52 +38,11 @@ fn mode_and_names(choice: &ToolChoice) -> (&'static str, &[String]) {
     }
 }
 
-fn parse_choice(config: &Fields, path: &str, names: &WireNames) -> Result<ToolChoice, WireError> {
-    let allowed = parse_names(config, path, names)?;
-    let mode = match get(config, "mode") {
-        None => String::new(),
-        Some(Value::String(mode)) => mode.to_ascii_uppercase(),
-        Some(_) => return Err(unknown_mode(path)),
-    };
-    match (mode.as_str(), allowed) {
-        ("NONE", _) => Ok(ToolChoice::None),
-        ("" | "MODE_UNSPECIFIED" | "AUTO" | "VALIDATED", None) => Ok(ToolChoice::Auto),
-        ("" | "MODE_UNSPECIFIED" | "AUTO" | "VALIDATED", Some(names)) => {
-            Ok(ToolChoice::Allowed { names, required: false })
-        }
-        ("ANY", None) => Ok(ToolChoice::Required),
-        ("ANY", Some(mut names)) => match (names.pop(), names.is_empty()) {
-            (Some(only), true) => Ok(ToolChoice::Tool(only)),
-            (last, _) => {
-                names.extend(last);
-                Ok(ToolChoice::Allowed { names, required: true })
-            }
-        },
-        _ => Err(unknown_mode(path)),
-    }
-}
-
-fn unknown_mode(path: &str) -> WireError {
-    WireError::new(field(path, "mode"), "`AUTO`, `ANY`, `NONE` or `VALIDATED`")
-}
-
-/// Parses the names in `allowedFunctionNames`. Returns `None` if the list is missing or empty, because both
-/// allow every tool.
-fn parse_names(config: &Fields, path: &str, names: &WireNames) -> Result<Option<Vec<String>>, WireError> {
-    let path = field(path, "allowedFunctionNames");
-    let Some(allowed) = get(config, "allowedFunctionNames") else { return Ok(None) };
-    let Some(allowed) = allowed.as_array() else { return Err(WireError::new(path, "a list of names")) };
-    let allowed = allowed.iter().enumerate().map(|(index, name)| match name.as_str() {
-        Some(name) => Ok(names.unspell(name).to_owned()),
-        None => Err(WireError::new(element(&path, index), "the name of a function")),
-    });
-    let allowed: Vec<String> = allowed.collect::<Result<_, _>>()?;
-    Ok(Some(allowed).filter(|names| !names.is_empty()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::translate::RequestFormat;
+    use serde_json::Value;
     use toolkit_core::name::NameRule;
 
     fn names() -> WireNames {
@@ -117,7 +60,8 @@ mod tests {
 
     #[track_caller]
     fn reads(config: &Value, choice: ToolChoice) {
-        assert_eq!(Gemini.parse_tool_config(&request(config), &names()), Ok(choice.into()), "{config}");
+        let parsed = RequestFormat::Gemini.parse_tool_config(&request(config), &names()).unwrap();
+        assert_eq!((parsed.choice, parsed.parallel), (choice, None), "{config}");
     }
 
     #[track_caller]
@@ -179,12 +123,12 @@ mod tests {
             json!({"tool_config": {"function_calling_config": {"mode": "NONE"}}}),
             json!({"toolConfig": {"function_calling_config": {"mode": "none"}}}),
         ] {
-            let parsed = Gemini.parse_tool_config(request.as_object().unwrap(), &names());
+            let parsed = RequestFormat::Gemini.parse_tool_config(request.as_object().unwrap(), &names());
             assert_eq!(parsed, Ok(ToolChoice::None.into()));
         }
         for request in [json!({}), json!({"toolConfig": null}), json!({"toolConfig": {}})] {
             assert_eq!(
-                Gemini.parse_tool_config(request.as_object().unwrap(), &names()),
+                RequestFormat::Gemini.parse_tool_config(request.as_object().unwrap(), &names()),
                 Ok(ToolConfig::default())
             );
         }
@@ -210,7 +154,8 @@ mod tests {
                 "the name of a function",
             ),
         ] {
-            let error = Gemini.parse_tool_config(request.as_object().unwrap(), &names()).unwrap_err();
+            let error =
+                RequestFormat::Gemini.parse_tool_config(request.as_object().unwrap(), &names()).unwrap_err();
             assert_eq!((error.path(), error.expected()), (path.as_str(), expected));
         }
     }

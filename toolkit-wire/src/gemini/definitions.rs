@@ -1,36 +1,14 @@
 //! The `tools` of a request.
 
 use super::Gemini;
-use super::schema::to_json_schema;
-use super::spelling::{get, key, list};
-use crate::WireError;
+use super::spelling::{get, list};
 use crate::codec::DefinitionCodec;
-use crate::declaration::{Draft, parse_named, take_named};
-use crate::fields::{Fields, camel, element, field, object, set};
+use crate::declaration::{Draft, take_named};
+use crate::fields::{Fields, set};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::{SchemaDialect, SchemaLoss};
-
-const DECLARATIONS: &str = "functionDeclarations";
-
-/// The names of the tools that the service defines. Each tool is an object in the field with its name, such as
-/// `{"googleSearch": {}}`.
-const HOSTED: [&str; 12] = [
-    "codeExecution",
-    "computerUse",
-    "enterpriseWebSearch",
-    "exaAiSearch",
-    "fileSearch",
-    "googleMaps",
-    "googleSearch",
-    "googleSearchRetrieval",
-    "mcpServers",
-    "parallelAiSearch",
-    "retrieval",
-    "urlContext",
-];
 
 /// The functions of the tool `computerUse`, from the guide. The service defines a function unless the tool excludes it.
 const COMPUTER: [&str; 13] = [
@@ -83,34 +61,6 @@ impl DefinitionCodec for Gemini {
         declaration.into()
     }
 
-    fn is_tool(&self, fields: &Fields) -> bool {
-        key(fields, DECLARATIONS).is_some()
-            || is_declaration(fields)
-            || fields.keys().any(|name| HOSTED.contains(&&*camel(name)))
-            || foreign_field(fields).is_some()
-    }
-
-    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
-        let tool = checked(tool, path)?;
-        if is_declaration(tool) {
-            found.push(parse_declaration(tool, path)?);
-            return Ok(());
-        }
-        let Some(key) = key(tool, DECLARATIONS) else { return Ok(()) };
-        let path = field(path, key);
-        let declarations = match tool.get(key) {
-            None | Some(Value::Null) => &[][..],
-            Some(Value::Array(declarations)) => declarations,
-            Some(_) => return Err(WireError::new(path, "a list of functions")),
-        };
-        for (index, declaration) in declarations.iter().enumerate() {
-            let path = element(&path, index);
-            let fields = object(declaration, &path, "the name, description and parameters of a function")?;
-            found.push(parse_declaration(fields, &path)?);
-        }
-        Ok(())
-    }
-
     /// Removes the definitions of the tools that answer the calls of `computerUse`, except for excluded functions.
     fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Box<RawValue>>) -> Option<Value> {
         if let Some(computer) = tool.as_object().and_then(|tool| get(tool, "computerUse")?.as_object()) {
@@ -130,17 +80,6 @@ impl DefinitionCodec for Gemini {
             });
         }
         Some(tool.clone())
-    }
-
-    /// Returns a tool entry without its function declarations. Returns `None` if nothing is left. One entry
-    /// may contain both functions and tools run by the service itself.
-    fn hosted_part(&self, tool: &Value, path: &str) -> Result<Option<Value>, WireError> {
-        let mut rest = checked(tool, path)?.clone();
-        if is_declaration(&rest) {
-            return Ok(None);
-        }
-        rest.retain(|name, _| camel(name) != DECLARATIONS);
-        Ok((!rest.is_empty()).then(|| rest.into()))
     }
 }
 
@@ -178,48 +117,6 @@ fn has_no_properties(schema: &Value) -> bool {
 
 fn is_typed(schema: &Value) -> bool {
     ["type", "anyOf", "ref"].iter().any(|keyword| schema.get(keyword).is_some()) && !has_no_properties(schema)
-}
-
-fn checked<'a>(tool: &'a Value, path: &str) -> Result<&'a Fields, WireError> {
-    let fields = object(tool, path, "a tool with `function_declarations`")?;
-    match foreign_field(fields) {
-        Some(name) => Err(WireError::new(field(path, name), "no such field, which tools of other APIs have")),
-        None => Ok(fields),
-    }
-}
-
-/// Returns the name of the first field that occurs only in tools of other APIs. A tool with such a field would be lost
-/// if it were read as a tool of the service.
-fn foreign_field(tool: &Fields) -> Option<&'static str> {
-    ["type", "function", "input_schema"].into_iter().find(|name| tool.contains_key(*name))
-}
-
-/// Returns whether the object is a function declaration that is not inside a tool.
-fn is_declaration(fields: &Fields) -> bool {
-    fields.get("name").is_some_and(Value::is_string)
-}
-
-fn parse_declaration(declaration: &Fields, path: &str) -> Result<ToolDefinition, WireError> {
-    let definition = match key(declaration, "parametersJsonSchema") {
-        Some(key) if declaration.get(key).is_some_and(|schema| !schema.is_null()) => {
-            parse_named(declaration, path, key)?
-        }
-        _ => {
-            let mut definition = parse_named(declaration, path, "parameters")?;
-            definition.parameters = to_json_schema(&definition.parameters);
-            definition
-        }
-    };
-    let output = match get(declaration, "responseJsonSchema") {
-        Some(schema) => Some(schema.clone()),
-        None => get(declaration, "response").map(to_json_schema),
-    };
-    let mut definition = match output {
-        Some(output) => definition.with_output_schema(output),
-        None => definition,
-    };
-    Gemini.keep(&mut definition, declaration);
-    Ok(definition)
 }
 
 #[cfg(test)]

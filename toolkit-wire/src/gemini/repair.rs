@@ -3,12 +3,33 @@
 
 use super::Gemini;
 use super::call::read as read_call;
-use super::results::WireResult;
+use super::spelling::get;
 use crate::codec::RepairCodec;
 use crate::fields::{Fields, list, set, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
 use crate::repair::{Replies, repair, results, without_results};
 use serde_json::{Value, json};
+
+/// A result in a part: `{functionResponse: {id?, name, response, parts?}}`.
+#[derive(Clone, Copy)]
+pub(crate) struct WireResult<'a>(pub(crate) &'a Fields);
+
+impl<'a> WireResult<'a> {
+    /// Returns the result in `part`, or `None` for other parts.
+    pub(crate) fn of(part: &'a Value) -> Option<Self> {
+        get(part.as_object()?, "functionResponse")?.as_object().map(Self)
+    }
+
+    /// Returns the key that identifies the call of this result.
+    pub(crate) fn key(self) -> Key<'a> {
+        let id = get(self.0, "id").and_then(Value::as_str).filter(|id| !id.is_empty());
+        Key { id: id.map(Into::into), name: Some(self.name()) }
+    }
+
+    pub(crate) fn name(self) -> &'a str {
+        get(self.0, "name").and_then(Value::as_str).unwrap_or_default()
+    }
+}
 
 impl RepairCodec for Gemini {
     /// Moves results into the message after their calls, adds missing results, and removes results without a

@@ -35,8 +35,8 @@ impl ResponseCodec for Gemini {
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         for part in reading.other_parts() {
-            let said = if is_true(part, "thought") { &mut response.reasoning } else { &mut response.text };
-            said.push_str(&texts::of(part, "text"));
+            let target = if is_true(part, "thought") { &mut response.reasoning } else { &mut response.text };
+            target.push_str(&texts::of(part, "text"));
         }
         let candidate = reading.payload.pointer("/candidates/0").unwrap_or(reading.payload).as_object();
         // The service may block the prompt after the first parts of the answer.

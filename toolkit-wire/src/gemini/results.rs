@@ -4,18 +4,14 @@ use super::call::sendable_id;
 use super::{FACTS, Gemini};
 use crate::codec::ResultCodec;
 use crate::fields::{Fields, set};
+use crate::history;
 use crate::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, essence, media_of};
 use crate::repair::user_message;
-use crate::results::{as_received, attachments, output_text, received, result_text, unsendable};
-use crate::{WireError, history};
+use crate::results::{attachments, output_text, result_text, unsendable};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, JsonText, Media, MediaData, ToolOutput};
-
-pub(super) use parse::WireResult;
-
-mod parse;
 
 /// The media items that models of the third and later generations accept, both in messages and in tool results.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED_IN_RESULTS };
@@ -101,9 +97,7 @@ impl ResultCodec for Gemini {
         let table = FACTS.media_table(generation).unwrap_or(&MEDIA);
         let parts = results.iter().map(|result| encode_result(table, result, names));
         let mut messages = user_message("parts", parts.collect());
-        let others = results.iter().zip(ids);
-        let others = others.filter(|(result, _)| !is_sent_as_received(table, result));
-        let attached = others.flat_map(|(result, id)| {
+        let attached = results.iter().zip(ids).flat_map(|(result, id)| {
             let name = history::name(FACTS.names, names.spell(&result.name)).into_owned();
             attachments(table, result, id, name)
         });
@@ -113,13 +107,9 @@ impl ResultCodec for Gemini {
         messages.extend(user_message("parts", attached.flatten().collect()));
         messages
     }
-
-    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        parse::parse_results(payload)
-    }
 }
 
-pub(super) fn encode_result(table: &MediaTable, result: &ToolResult, names: &WireNames) -> Value {
+fn encode_result(table: &MediaTable, result: &ToolResult, names: &WireNames) -> Value {
     let mut answer = Fields::new();
     if let Some(id) = sendable_id(result.call_id.as_str()) {
         set(&mut answer, "id", id);
@@ -139,19 +129,7 @@ pub(super) fn encode_result(table: &MediaTable, result: &ToolResult, names: &Wir
     if !media.is_empty() {
         set(&mut answer, "parts", media);
     }
-    let part = json!({"functionResponse": answer});
-    if is_sent_as_received(table, result) {
-        as_received(&Gemini, FACTS.name, &["/functionResponse/id", "/functionResponse/name"], result, part)
-    } else {
-        part
-    }
-}
-
-/// Returns whether a received result is written as it was received. The models with the media items of `table` may
-/// accept fewer fields than those of the received result.
-fn is_sent_as_received(table: &MediaTable, result: &ToolResult) -> bool {
-    let json = received(&Gemini, FACTS.name, result);
-    json.is_some_and(|json| json.pointer("/functionResponse/parts").is_none() || !table.results.is_empty())
+    json!({"functionResponse": answer})
 }
 
 /// Returns the JSON for an output. An output that consists of a single JSON value stays unchanged. Any other

@@ -32,11 +32,11 @@ impl HistoryCodec for GeminiInteractions {
         steps
     }
 
-    fn encode_assistant(&self, said: &str, calls: Vec<Value>) -> Vec<Value> {
-        let said = Some(said).filter(|said| !said.is_empty());
-        let said =
-            said.map(|text| json!({"type": "model_output", "content": [{"type": "text", "text": text}]}));
-        said.into_iter().chain(calls).collect()
+    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
+        let text = Some(text).filter(|text| !text.is_empty());
+        let output =
+            text.map(|text| json!({"type": "model_output", "content": [{"type": "text", "text": text}]}));
+        output.into_iter().chain(calls).collect()
     }
 
     fn encode_user(&self, contents: &[Content]) -> Value {

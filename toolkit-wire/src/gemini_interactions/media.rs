@@ -1,10 +1,10 @@
-//! Converts contents to the content blocks of steps, and back.
+//! Converts contents to the content blocks of steps.
 
-use crate::fields::{Fields, set, text};
+use crate::fields::{Fields, set};
 use crate::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
-use crate::results::{json_content, unsendable};
+use crate::results::unsendable;
 use serde_json::{Value, json};
-use toolkit_core::output::{Content, Media, MediaData};
+use toolkit_core::output::{Content, MediaData};
 
 /// The media items that the API accepts, from the types of Google's SDK. User messages and tool results accept the same
 /// items.
@@ -94,24 +94,4 @@ pub(super) fn media(content: &Content) -> Option<Value> {
         set(&mut block, "mime_type", &*essence);
     }
     Some(block.into())
-}
-
-/// Parses a content block into a [`Content`]. A block of an unknown type is kept as JSON.
-pub(super) fn content(block: &Value) -> Content {
-    let string = |name: &str| block.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
-    let data = || string("data").map(MediaData::Base64).or_else(|| string("uri").map(MediaData::Url));
-    let known = match text(block, "type") {
-        "text" => string("text").map(Content::Text),
-        kind @ ("image" | "audio" | "video" | "document") => data().map(|data| {
-            let media_type = string("mime_type").unwrap_or_else(|| format!("{kind}/*"));
-            let media = Box::new(Media { media_type, data, name: None });
-            match kind {
-                "image" => Content::Image(media),
-                "audio" => Content::Audio(media),
-                _ => Content::File(media),
-            }
-        }),
-        _ => None,
-    };
-    known.unwrap_or_else(|| json_content(block))
 }

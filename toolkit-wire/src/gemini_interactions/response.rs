@@ -27,12 +27,12 @@ impl ResponseCodec for GeminiInteractions {
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         for step in reading.other_parts() {
-            let (said, name) = match text(step, "type") {
+            let (target, name) = match text(step, "type") {
                 "model_output" => (&mut response.text, "content"),
                 "thought" => (&mut response.reasoning, "summary"),
                 _ => continue,
             };
-            said.push_str(&texts::of(step, name));
+            target.push_str(&texts::of(step, name));
         }
         response.finish = FinishReason::parse(text(reading.payload, "status"));
         // The service does not count the tokens of thoughts as output tokens, and does not count the results of

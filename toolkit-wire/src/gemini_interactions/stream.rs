@@ -205,7 +205,7 @@ fn join(step: &mut Value, name: &str, block: &Value) {
     let is_text = text(block, "type") == "text";
     let open = last(step, name).filter(|last| is_text && text(last, "type") == "text");
     match open.and_then(|last| last.get_mut("text")) {
-        Some(Value::String(said)) => said.push_str(text(block, "text")),
+        Some(Value::String(known)) => known.push_str(text(block, "text")),
         _ if block.is_object() => push(step, name, std::slice::from_ref(block)),
         _ => {}
     }

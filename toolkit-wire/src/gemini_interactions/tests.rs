@@ -3,12 +3,13 @@
 use super::FACTS;
 use crate::ApiFormat::GeminiInteractions;
 use crate::tests::{any_json, check_payload, check_round_trip};
-use crate::{DefinitionOptions, FinishReason, StreamEvent};
+use crate::{DefinitionOptions, FinishReason, HostedTool, StreamEvent};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use toolkit_core::call::{ToolCall, ToolChoice, ToolConfig};
-use toolkit_core::name::WireNames;
+use toolkit_core::name::{ToolName, WireNames};
 use toolkit_core::output::{Content, Media, ToolOutput};
+use toolkit_core::tool::{ToolDefinition, ToolMetadata};
 use toolkit_core::{ToolError, ToolResult};
 
 fn weather() -> Value {
@@ -20,6 +21,14 @@ fn weather() -> Value {
         "defer_loading": true,
         "short_description": "weather",
     })
+}
+
+fn definition() -> ToolDefinition {
+    let metadata = ToolMetadata::default()
+        .with_defer(true)
+        .with_meta("gemini_interactions", json!({"short_description": "weather"}));
+    let name = ToolName::new("weather.get").unwrap();
+    ToolDefinition::new(name, "d", weather()["parameters"].clone()).with_metadata(metadata)
 }
 
 fn call(id: &str, name: &str, arguments: Value) -> Value {
@@ -45,22 +54,17 @@ fn refuse(payload: &Value, path: &str, expected: &str) {
 }
 
 #[test]
-fn definitions_round_trip() {
+fn definitions_are_encoded() {
     let search = json!({"type": "google_search"});
-    let payload = json!({"input": "hi", "tools": [weather(), search]});
-    let parsed = GeminiInteractions.parse_definitions(&payload).unwrap();
     let names = WireNames::new(FACTS.names, ["weather.get"]);
-    let tools = GeminiInteractions.encode_definitions(&parsed, &names, &DefinitionOptions::default());
-    assert_eq!(tools.to_value(), json!([weather()]));
+    let tools = GeminiInteractions.encode_definitions([&definition()], &names, &DefinitionOptions::default());
+    let hosted = HostedTool::new(GeminiInteractions, search.clone());
+    assert_eq!(tools.with_hosted([&hosted]).to_value(), json!([weather(), search]));
     assert!(tools.report().is_clean());
-    assert_eq!(GeminiInteractions.hosted_tools(&payload).unwrap(), [search]);
-    assert!(GeminiInteractions.parse_definitions(&json!({"input": "hi"})).unwrap().is_empty());
-    let error = GeminiInteractions.parse_definitions(&json!([{"name": "a"}])).unwrap_err();
-    assert_eq!(error.path(), "[0].type");
 }
 
 #[test]
-fn tool_choices_round_trip() {
+fn tool_choices_are_encoded() {
     let names = WireNames::default();
     let allowed = |list: &[&str], required| ToolChoice::Allowed {
         names: list.iter().map(|name| (*name).to_owned()).collect(),
@@ -75,33 +79,21 @@ fn tool_choices_round_trip() {
         (allowed(&["f", "g"], true), tools("any", &["f", "g"])),
         (allowed(&["f"], false), tools("auto", &["f"])),
     ] {
-        let config = GeminiInteractions.encode_tool_config(&choice.clone().into(), &names);
+        let config = GeminiInteractions.encode_tool_config(&choice.into(), &names);
         let request = json!({"generation_config": {"tool_choice": encoded}});
         assert_eq!((Value::from(config.fields.clone()), config.losses.len()), (request, 0));
-        assert_eq!(GeminiInteractions.parse_tool_config(&config.fields, &names), Ok(choice.into()));
     }
     let nothing = GeminiInteractions.encode_tool_config(&allowed(&[], true).into(), &names);
     assert_eq!(nothing.fields["generation_config"]["tool_choice"], "none");
     let one = GeminiInteractions.encode_tool_config(&ToolConfig::default().with_parallel(false), &names);
     assert_eq!(one.losses[0].path, "/parallel");
-    for (choice, path) in [
-        (json!("required"), ""),
-        (tools("any", &[])["allowed_tools"].clone(), ""),
-        (json!({"allowed_tools": {"tools": 1}}), ".allowed_tools.tools"),
-        (json!({"allowed_tools": {"tools": [1]}}), ".allowed_tools.tools[0]"),
-    ] {
-        let request = json!({"generation_config": {"tool_choice": choice}});
-        let error = GeminiInteractions.parse_tool_config(request.as_object().unwrap(), &names).unwrap_err();
-        assert_eq!(error.path(), format!("generation_config.tool_choice{path}"));
-    }
 }
 
 #[test]
 fn tools_do_not_replace_other_settings_of_a_request() {
     let mut request = json!({"generation_config": {"temperature": 0}}).as_object().unwrap().clone();
-    let definitions = GeminiInteractions.parse_definitions(&weather()).unwrap();
     let names = WireNames::default();
-    let tools = GeminiInteractions.encode_definitions(&definitions, &names, &DefinitionOptions::default());
+    let tools = GeminiInteractions.encode_definitions([&definition()], &names, &DefinitionOptions::default());
     let config = GeminiInteractions.encode_tool_config(&ToolChoice::Required.into(), &names);
     GeminiInteractions.set_tools(&mut request, &tools, &config);
     assert_eq!(request["generation_config"], json!({"temperature": 0, "tool_choice": "any"}));
@@ -184,13 +176,6 @@ fn results_of_every_kind_are_encoded_and_parsed() {
         (&json!("document"), &json!("text"), &json!("video"))
     );
     assert_eq!(steps[2]["is_error"], true);
-    let back = GeminiInteractions.parse_results(&json!(steps)).unwrap();
-    assert_eq!((back.len(), back[1].name.as_str(), back[2].is_error()), (3, "f", true));
-    assert!(matches!(back[1].output().unwrap().content()[1], Content::Audio(_)));
-    let nameless =
-        json!([call("a", "f", json!({})), {"type": "function_result", "call_id": "a", "result": {"x": 1}}]);
-    let back = GeminiInteractions.parse_results(&nameless).unwrap();
-    assert_eq!((back[0].name.as_str(), &*back[0].output().unwrap().to_text()), ("f", r#"{"x":1}"#));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tests of hosted tools in definitions, and of their calls in responses and streams.
 
 use super::{HostedCall, HostedTool, anthropic, gemini, openai};
+use crate::translate::RequestFormat;
 use crate::{ApiFormat, DefinitionOptions, Definitions, StreamEvent};
 use serde_json::{Value, json};
 use toolkit_core::name::{ToolName, WireNames};
@@ -60,8 +61,10 @@ fn hosted_tools_stand_unchanged_beside_the_own_tools_and_are_read_again() {
             let mut expected: Vec<Value> = plain.to_value().as_array().unwrap().clone();
             expected.extend(mine.iter().cloned());
             assert_eq!(with.to_value(), json!(expected));
-            assert_eq!(format.hosted_tools(&with.to_value()).unwrap(), mine);
-            assert_eq!(format.parse_definitions(&with.to_value()).unwrap().len(), own_tools.len());
+            if let Some(reader) = RequestFormat::of(format) {
+                assert_eq!(reader.hosted_tools(&with.to_value()).unwrap(), mine);
+                assert_eq!(reader.parse_definitions(&with.to_value()).unwrap().len(), own_tools.len());
+            }
             // Each tool of another API is reported.
             assert_eq!(with.report().losses.len(), all().len() - mine.len());
         }
@@ -92,10 +95,10 @@ fn the_own_tools_that_answer_the_computer_of_gemini_are_not_defined_twice() {
         (gemini::google_search(), vec!["add", "click_at", "navigate"]),
     ] {
         let tools = tools.clone().with_hosted([&computer]).to_value();
-        let declared = ApiFormat::Gemini.parse_definitions(&tools).unwrap();
+        let declared = RequestFormat::Gemini.parse_definitions(&tools).unwrap();
         let declared: Vec<String> = declared.iter().map(|tool| tool.name.to_string()).collect();
         assert_eq!(declared, expected, "{tools}");
-        assert_eq!(ApiFormat::Gemini.hosted_tools(&tools).unwrap(), [computer.definition]);
+        assert_eq!(RequestFormat::Gemini.hosted_tools(&tools).unwrap(), [computer.definition]);
     }
 }
 
@@ -309,7 +312,7 @@ fn results_of_the_search_refer_to_deferred_tools() {
     let reference = |name: &str| json!({"type": "tool_reference", "tool_name": name});
     assert_eq!(written[0]["content"][0]["content"], json!([reference("read"), reference("write")]));
     // References come back unchanged.
-    let read = ApiFormat::Anthropic.parse_results(&json!(written)).unwrap();
+    let read = RequestFormat::Anthropic.parse_results(&json!(written)).unwrap();
     assert_eq!(ApiFormat::Anthropic.encode_results(&read), written);
 }
 

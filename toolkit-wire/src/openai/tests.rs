@@ -2,6 +2,7 @@
 
 use crate::ApiFormat::{self, OpenAiChat, OpenAiResponses};
 use crate::WireError;
+use crate::translate::RequestFormat;
 use serde_json::{Map, Value, json};
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
@@ -28,8 +29,12 @@ fn allowed(format: ApiFormat, mode: &str, tools: Value) -> Value {
     }
 }
 
+fn reader(format: ApiFormat) -> RequestFormat {
+    RequestFormat::of(format).unwrap()
+}
+
 fn parse(format: ApiFormat, choice: &Value) -> Result<ToolConfig, WireError> {
-    format.parse_tool_config(json!({"tool_choice": choice}).as_object().unwrap(), &names())
+    reader(format).parse_tool_config(json!({"tool_choice": choice}).as_object().unwrap(), &names())
 }
 
 /// Checks that `wanted` is written as `wire`, and that `wire` is parsed as `wanted`.
@@ -89,10 +94,10 @@ fn parallel_tool_calls_round_trip() {
             wanted.parallel = parallel;
             let fields = format.encode_tool_config(&wanted, &names()).fields;
             assert_eq!(fields.get("parallel_tool_calls"), parallel.map(Value::from).as_ref());
-            assert_eq!(format.parse_tool_config(&fields, &names()), Ok(wanted));
+            assert_eq!(reader(format).parse_tool_config(&fields, &names()), Ok(wanted));
         }
         let wrong = json!({"parallel_tool_calls": 1});
-        let error = format.parse_tool_config(wrong.as_object().unwrap(), &names()).unwrap_err();
+        let error = reader(format).parse_tool_config(wrong.as_object().unwrap(), &names()).unwrap_err();
         assert_eq!((error.path(), error.expected()), ("parallel_tool_calls", "true or false"));
     }
 }
@@ -101,7 +106,7 @@ fn parallel_tool_calls_round_trip() {
 fn a_missing_tool_choice_is_auto() {
     for format in BOTH {
         assert_eq!(parse(format, &Value::Null), Ok(ToolConfig::default()));
-        assert_eq!(format.parse_tool_config(&Map::new(), &names()), Ok(ToolConfig::default()));
+        assert_eq!(reader(format).parse_tool_config(&Map::new(), &names()), Ok(ToolConfig::default()));
     }
 }
 

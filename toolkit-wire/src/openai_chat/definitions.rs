@@ -1,41 +1,23 @@
 //! The `tools` of a request.
 
 use super::OpenAiChat;
-use crate::WireError;
 use crate::codec::DefinitionCodec;
 use crate::declaration::Draft;
-use crate::fields::{Fields, object, set};
-use crate::openai::{Form, is_hosted};
+use crate::fields::set;
+use crate::openai::Form;
 use serde_json::{Value, json};
-use toolkit_core::tool::{ToolDefinition, ToolKind};
+use toolkit_core::tool::ToolKind;
 
 impl DefinitionCodec for OpenAiChat {
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
         let (kind, mut fields) = Form::Nested.encode_tool(draft);
         // A missing `strict` means `false`. The field is only written if needed, because some servers do not
         // know it.
-        let is_said = draft.how.strict || draft.definition.metadata.strict == Some(false);
-        if is_said && draft.definition.kind == ToolKind::Function {
+        let is_set = draft.how.strict || draft.definition.metadata.strict == Some(false);
+        if is_set && draft.definition.kind == ToolKind::Function {
             set(&mut fields, "strict", draft.how.strict);
         }
         json!({"type": kind, kind: fields})
-    }
-
-    fn is_tool(&self, fields: &Fields) -> bool {
-        fields.contains_key("function") || fields.get("type").is_some_and(Value::is_string)
-    }
-
-    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
-        if !is_hosted(tool) {
-            let (mut definition, ..) = Form::Nested.parse_tool(tool, path)?;
-            self.keep(&mut definition, object(tool, path, "a tool")?);
-            found.push(definition);
-        }
-        Ok(())
-    }
-
-    fn hosted_part(&self, tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {
-        Ok(is_hosted(tool).then(|| tool.clone()))
     }
 }
 
@@ -44,8 +26,9 @@ mod tests {
     use super::*;
     use crate::declaration::Spelling;
     use crate::openai_chat::FACTS;
+    use crate::translate::RequestFormat;
     use toolkit_core::name::{ToolName, WireNames};
-    use toolkit_core::tool::{TextFormat, ToolMetadata};
+    use toolkit_core::tool::{TextFormat, ToolDefinition, ToolMetadata};
     use toolkit_schema::SchemaDialect;
 
     fn encode(definition: &ToolDefinition, names: &WireNames) -> Value {
@@ -73,20 +56,20 @@ mod tests {
 
     #[track_caller]
     fn check(payload: &Value, names: &[&str]) {
-        let parsed = OpenAiChat.parse_definitions(payload).unwrap();
+        let parsed = RequestFormat::OpenAiChat.parse_definitions(payload).unwrap();
         let parsed: Vec<&str> = parsed.iter().map(|definition| definition.name.as_str()).collect();
         assert_eq!(parsed, names);
     }
 
     #[track_caller]
     fn refuse(payload: &Value, path: &str, expected: &str) {
-        let error = OpenAiChat.parse_definitions(payload).unwrap_err();
+        let error = RequestFormat::OpenAiChat.parse_definitions(payload).unwrap_err();
         assert_eq!((error.path(), error.expected()), (path, expected));
     }
 
     #[test]
     fn definitions_round_trip() {
-        let parsed = OpenAiChat.parse_definitions(&weather()).unwrap();
+        let parsed = RequestFormat::OpenAiChat.parse_definitions(&json!([weather()])).unwrap();
         let names = WireNames::default();
         let encoded: Vec<Value> = parsed.iter().map(|tool| encode(tool, &names)).collect();
         assert_eq!(encoded, [weather()]);
@@ -96,10 +79,9 @@ mod tests {
     fn tools_that_the_service_runs_are_left_out() {
         let search = json!({"type": "web_search", "user_location": {"type": "approximate"}});
         let tools = json!({"tools": [weather(), search, {"type": "custom", "custom": {"name": "x"}}]});
-        assert_eq!(OpenAiChat.hosted_tools(&tools).unwrap(), std::slice::from_ref(&search));
-        assert_eq!(OpenAiChat.hosted_tools(&search).unwrap(), [search]);
-        assert!(OpenAiChat.hosted_tools(&json!({"messages": []})).unwrap().is_empty());
-        assert_eq!(OpenAiChat.hosted_tools(&json!({"tools": 1})).unwrap_err().path(), "tools");
+        assert_eq!(RequestFormat::OpenAiChat.hosted_tools(&tools).unwrap(), std::slice::from_ref(&search));
+        assert!(RequestFormat::OpenAiChat.hosted_tools(&json!({"messages": []})).unwrap().is_empty());
+        assert_eq!(RequestFormat::OpenAiChat.hosted_tools(&json!({"tools": 1})).unwrap_err().path(), "tools");
     }
 
     /// Checks that `definition` is encoded as `wire`, and that `wire` is parsed as `definition`.
@@ -115,21 +97,27 @@ mod tests {
         };
         let encoded = OpenAiChat.encode_definition(definition, &how);
         assert_eq!((&encoded.json, encoded.losses.as_slice()), (wire, &[][..]));
-        assert_eq!(OpenAiChat.parse_definitions(wire).unwrap(), std::slice::from_ref(definition));
+        assert_eq!(
+            RequestFormat::OpenAiChat.parse_definitions(&json!([wire])).unwrap(),
+            std::slice::from_ref(definition)
+        );
     }
 
     #[test]
     fn strictness_round_trips() {
         let mut wire = weather();
         wire["function"]["strict"] = json!(true);
-        let strict = OpenAiChat.parse_definitions(&wire).unwrap().remove(0);
+        let strict = RequestFormat::OpenAiChat.parse_definitions(&json!([wire])).unwrap().remove(0);
         assert_eq!(strict.metadata.strict, Some(true));
         both_ways(&strict, true, &wire);
         wire["function"]["strict"] = json!(false);
-        let lax = OpenAiChat.parse_definitions(&wire).unwrap().remove(0);
+        let lax = RequestFormat::OpenAiChat.parse_definitions(&json!([wire])).unwrap().remove(0);
         both_ways(&lax, false, &wire);
         wire["function"]["strict"] = Value::Null;
-        assert_eq!(OpenAiChat.parse_definitions(&wire).unwrap()[0].metadata.strict, None);
+        assert_eq!(
+            RequestFormat::OpenAiChat.parse_definitions(&json!([wire])).unwrap()[0].metadata.strict,
+            None
+        );
     }
 
     #[test]
@@ -157,7 +145,7 @@ mod tests {
             .with_input_examples([json!({"city": "Paris"})])
             .with_allowed_callers(["direct"])
             .with_defer(true);
-        let definition = OpenAiChat.parse_definitions(&weather()).unwrap().remove(0);
+        let definition = RequestFormat::OpenAiChat.parse_definitions(&json!([weather()])).unwrap().remove(0);
         let definition = definition.with_metadata(metadata).with_output_schema(json!({"type": "string"}));
         let names = WireNames::default();
         let how = Spelling {
@@ -182,9 +170,8 @@ mod tests {
     }
 
     #[test]
-    fn a_list_a_tool_and_a_request_are_parsed() {
+    fn a_list_and_a_request_are_parsed() {
         let custom = json!({"type": "custom", "custom": {"name": "apply_patch"}});
-        check(&weather(), &["get_weather"]);
         check(
             &json!([weather(), custom, {"type": "web_search"}, weather()]),
             &["get_weather", "apply_patch", "get_weather"],
@@ -192,16 +179,16 @@ mod tests {
         check(&json!({"model": "gpt-4o", "messages": [], "tools": [weather()]}), &["get_weather"]);
         check(&json!({"messages": []}), &[]);
         check(&json!({"tools": null}), &[]);
-        check(&custom, &["apply_patch"]);
         check(&json!([]), &[]);
-        check(&json!({"function": {"name": "untyped"}}), &["untyped"]);
+        check(&json!([{"function": {"name": "untyped"}}]), &["untyped"]);
     }
 
     #[test]
     fn a_missing_schema_means_no_parameters() {
         for function in [json!({"name": "now"}), json!({"name": "now", "parameters": null})] {
-            let parsed =
-                OpenAiChat.parse_definitions(&json!([{"type": "function", "function": function}])).unwrap();
+            let parsed = RequestFormat::OpenAiChat
+                .parse_definitions(&json!([{"type": "function", "function": function}]))
+                .unwrap();
             assert_eq!(parsed[0].parameters, json!({"type": "object", "properties": {}}));
             assert_eq!(parsed[0].description, "");
         }
@@ -209,7 +196,7 @@ mod tests {
 
     #[test]
     fn errors_state_the_path() {
-        let whole = "a list of tools, one tool, or a request with `tools`";
+        let whole = "a list of tools, or a request with `tools`";
         let function = "the name, description and parameters of a function";
         let with =
             |function: Value| json!({"tools": [weather(), {"type": "function", "function": function}]});
@@ -217,15 +204,15 @@ mod tests {
         refuse(&json!({"choices": []}), "", whole);
         refuse(&json!({"tools": "none"}), "tools", "a list of tools");
         refuse(&json!([null]), "[0].function", function);
-        refuse(&json!({"type": "function", "name": "flat"}), "function", function);
+        refuse(&json!([{"type": "function", "name": "flat"}]), "[0].function", function);
         refuse(
             &json!([{"type": "custom", "name": "flat"}]),
             "[0].custom",
             "the name, description and format of a custom tool",
         );
         refuse(
-            &json!({"type": "custom", "custom": {"name": "x", "format": {"type": "yaml"}}}),
-            "custom.format",
+            &json!([{"type": "custom", "custom": {"name": "x", "format": {"type": "yaml"}}}]),
+            "[0].custom.format",
             "`text`, or a grammar with `syntax` (`lark` or `regex`) and `definition`",
         );
         refuse(&with(json!({"name": "a", "strict": 1})), "tools[1].function.strict", "true or false");

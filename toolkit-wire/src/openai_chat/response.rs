@@ -32,8 +32,8 @@ impl ResponseCodec for OpenAiChat {
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
             for (is_reasoning, text) in text_pieces(fields) {
-                let said = if is_reasoning { &mut response.reasoning } else { &mut response.text };
-                said.push_str(&text);
+                let target = if is_reasoning { &mut response.reasoning } else { &mut response.text };
+                target.push_str(&text);
             }
             response.refusal = fields.get("refusal").map(texts::whole).unwrap_or_default().into_owned();
         }

@@ -1,20 +1,17 @@
-//! Encodes and parses results as tool messages.
+//! Encodes results as tool messages.
 
 use super::{FACTS, OpenAiChat};
 use crate::codec::ResultCodec;
-use crate::fields::{required, text};
+use crate::history;
 use crate::media::{
-    IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, base64, canonical, file_name, media,
+    IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, base64, canonical, file_name,
 };
-use crate::results::{
-    as_received, attachments, json_content, keep, listed, output_text, received, result_text, unsendable,
-};
-use crate::{WireError, history};
+use crate::results::{attachments, output_text, result_text, unsendable};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
-use toolkit_core::output::{Content, Media, ToolOutput};
+use toolkit_core::output::{Content, Media};
 
 /// The media items that the API accepts, from OpenAI's guides to images, audio and files. Other servers accept at most
 /// the same types. Tool messages contain only text.
@@ -72,9 +69,7 @@ impl Contents {
     ) -> Vec<Value> {
         let message = |(result, id): (&ToolResult, &String)| tool_message(self.table, result, id);
         let mut messages: Vec<Value> = results.iter().zip(ids).map(message).collect();
-        let others = results.iter().zip(ids);
-        let others = others.filter(|(result, _)| received(&OpenAiChat, FACTS.name, result).is_none());
-        let attached = others.flat_map(|(result, id)| {
+        let attached = results.iter().zip(ids).flat_map(|(result, id)| {
             let name = history::name(FACTS.names, names.spell(&result.name)).into_owned();
             attachments(self.table, result, id, name)
         });
@@ -93,13 +88,6 @@ impl ResultCodec for OpenAiChat {
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
         OPENAI.encode_results(results, ids, names)
     }
-
-    /// Parses the `tool` messages of a history, or a single `tool` message.
-    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        let messages = listed(payload, "a message or a list of messages")?;
-        let messages = messages.iter().filter(|(_, message)| text(message, "role") == "tool");
-        messages.map(|(path, message)| parse_result(message, path)).collect()
-    }
 }
 
 fn tool_message(table: &MediaTable, result: &ToolResult, id: &str) -> Value {
@@ -107,8 +95,7 @@ fn tool_message(table: &MediaTable, result: &ToolResult, id: &str) -> Value {
         Ok(output) => output_text(output, |content| result_text(table, content)),
         Err(error) => Cow::Borrowed(error.message()),
     };
-    let message = json!({"role": "tool", "tool_call_id": id, "content": text});
-    as_received(&OpenAiChat, FACTS.name, &["/tool_call_id"], result, message)
+    json!({"role": "tool", "tool_call_id": id, "content": text})
 }
 
 /// Encodes an image, an audio item or a file as a content part. Returns `None` for audio without embedded bytes.
@@ -123,30 +110,4 @@ fn write(kind: MediaKind, media: &Media) -> Option<Value> {
             json!({"type": "file", "file": {"filename": file_name(media), "file_data": address(media)}})
         }
     })
-}
-
-/// Parses a `tool` message. The API does not mark errors, so every result is parsed as an output. The tool
-/// name is only set if the server sends it.
-fn parse_result(message: &Value, path: &str) -> Result<ToolResult, WireError> {
-    let id = required(message, path, "tool_call_id", "the id of a call")?;
-    let output = match message.get("content") {
-        None | Some(Value::Null) => ToolOutput::text(""),
-        Some(Value::String(text)) => ToolOutput::text(text),
-        Some(Value::Array(parts)) => ToolOutput::new(parts.iter().map(parse_part).collect()),
-        Some(value) => json_content(value).into(),
-    };
-    let result = ToolResult::new(id.into(), text(message, "name"), Ok(output));
-    let written = tool_message(&MEDIA, &result, id);
-    Ok(keep(result, FACTS.name, message, &written))
-}
-
-/// Parses a content part. OpenAI's service accepts only text; other servers also accept images. Other parts
-/// are kept as JSON.
-fn parse_part(part: &Value) -> Content {
-    let picture = part.get("image_url").map(|image| image.get("url").unwrap_or(image));
-    match (part.get("text"), picture) {
-        (Some(Value::String(text)), _) => Content::Text(text.clone()),
-        (_, Some(Value::String(url))) => Content::Image(Box::new(media(url, "image/*"))),
-        _ => json_content(part),
-    }
 }

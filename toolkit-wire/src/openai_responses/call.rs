@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use toolkit_core::call::ProviderExtras;
 
 pub(super) const FUNCTION: &str = "function_call";
-pub(super) const CUSTOM: &str = "custom_tool_call";
+pub(crate) const CUSTOM: &str = "custom_tool_call";
 
 /// The extra fields of a call that are sent back with the call in the next request.
 ///

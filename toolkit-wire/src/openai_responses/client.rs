@@ -8,14 +8,11 @@ mod results;
 use super::FACTS;
 use crate::call::{Origin, OutgoingCall};
 use crate::fields::{Fields, copy, kind, only, set, text};
-use crate::media::media;
-use crate::results::{json_content, output_text, unsendable};
+use crate::results::{output_text, unsendable};
 use results::{write_approval, write_computer, write_found, write_shell};
 use serde_json::{Value, json};
+use toolkit_core::ToolResult;
 use toolkit_core::call::ProviderExtras;
-use toolkit_core::error::ErrorKind;
-use toolkit_core::output::{Content, ToolOutput};
-use toolkit_core::{ToolError, ToolResult};
 
 /// The name of the registry's search tool, which answers `tool_search_call`.
 pub(super) const SEARCH: &str = "discover_tools";
@@ -25,22 +22,20 @@ const APPROVAL: &str = "mcp_approval_request";
 
 /// A kind of call to a tool defined by the provider and run by the program.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(crate) struct Client {
     /// The type of the call.
-    pub(super) call: &'static str,
+    pub(crate) call: &'static str,
     /// The type of the result.
     pub(super) output: &'static str,
     /// The type of the tool in a request.
     pub(super) definition: &'static str,
     /// The name of the tool that answers the call.
-    pub(super) tool: &'static str,
+    pub(crate) tool: &'static str,
     /// The names of the fields with the call's id, first in the call and then in the result.
     ids: [&'static str; 2],
     arguments: Members,
     /// Writes the fields of a result, and returns the text that these fields cannot express.
     write: fn(&mut Fields, &ToolResult) -> Option<String>,
-    /// Reads the fields of a result.
-    read: fn(&Value) -> Result<ToolOutput, ToolError>,
     /// Whether the item of a call needs an `id` in requests.
     needs_id: bool,
 }
@@ -64,7 +59,6 @@ pub(super) static CLIENT: [Client; 6] = [
         ids: ["call_id", "call_id"],
         arguments: Members::Of("action"),
         write: write_shell,
-        read: |item| Ok(json_output(item.get("output"))),
         needs_id: false,
     },
     Client {
@@ -78,7 +72,6 @@ pub(super) static CLIENT: [Client; 6] = [
             set(item, "output", message(result));
             None
         },
-        read: |item| Ok(ToolOutput::text(text(item, "output"))),
         needs_id: true,
     },
     Client {
@@ -93,10 +86,6 @@ pub(super) static CLIENT: [Client; 6] = [
             set(item, "output", message(result));
             None
         },
-        read: |item| match text(item, "status") {
-            "failed" => Err(ToolError::new(ErrorKind::Failed, text(item, "output"))),
-            _ => Ok(ToolOutput::text(text(item, "output"))),
-        },
         needs_id: false,
     },
     Client {
@@ -107,14 +96,6 @@ pub(super) static CLIENT: [Client; 6] = [
         ids: ["call_id", "call_id"],
         arguments: Members::Fields(&["action", "actions", "pending_safety_checks"]),
         write: write_computer,
-        read: |item| {
-            let shot = item.get("output").unwrap_or(&Value::Null);
-            let content = match text(shot, "image_url") {
-                "" => json_content(shot),
-                url => Content::Image(Box::new(media(url, "image/*"))),
-            };
-            Ok(content.into())
-        },
         needs_id: true,
     },
     Client {
@@ -125,7 +106,6 @@ pub(super) static CLIENT: [Client; 6] = [
         ids: ["call_id", "call_id"],
         arguments: Members::Of("arguments"),
         write: write_found,
-        read: |item| Ok(json_output(item.get("tools"))),
         needs_id: false,
     },
     Client {
@@ -136,12 +116,6 @@ pub(super) static CLIENT: [Client; 6] = [
         ids: ["id", "approval_request_id"],
         arguments: Members::Fields(&["server_label", "name", "arguments"]),
         write: write_approval,
-        read: |item| {
-            let answer = only(item.as_object().unwrap_or(&Fields::new()), |name, _| {
-                matches!(name, "approve" | "reason")
-            });
-            Ok(json_content(&answer.into()).into())
-        },
         needs_id: true,
     },
 ];
@@ -165,7 +139,7 @@ pub(super) fn of_call(item: &Fields) -> Option<&'static Client> {
 
 /// Returns the row of [`CLIENT`] for a result. Returns `None` for the outputs of tools run by the provider
 /// itself.
-pub(super) fn of_output(item: &Value) -> Option<&'static Client> {
+pub(crate) fn of_output(item: &Value) -> Option<&'static Client> {
     let client = CLIENT.iter().find(|client| client.output == text(item, "type"))?;
     let is_hosted = text(item, "execution") == "server";
     (!is_hosted).then_some(client)
@@ -273,20 +247,10 @@ impl Client {
         });
         std::iter::once(Value::Object(item)).chain(rest).collect()
     }
-
-    /// Reads a result. Returns the outcome, and the extras needed to write the result again.
-    pub(super) fn read_result(&self, item: &Value) -> (Result<ToolOutput, ToolError>, Fields) {
-        let mut extras = Fields::from_iter([("type".to_owned(), self.call.into())]);
-        copy(item.as_object().unwrap_or(&Fields::new()), &mut extras, &["caller", "max_output_length"]);
-        if let Some(checks) = item.get("acknowledged_safety_checks") {
-            set(&mut extras, "pending_safety_checks", checks.clone());
-        }
-        ((self.read)(item), extras)
-    }
 }
 
 /// Returns the call id in `item`. If `item` is a result, this is the id of the call that it answers.
-pub(super) fn answered(item: &Value) -> &str {
+pub(crate) fn answered(item: &Value) -> &str {
     let kind = text(item, "type");
     let field = CLIENT.iter().find_map(|client| match client.ids {
         [id, _] if client.call == kind => Some(id),
@@ -304,10 +268,6 @@ fn message(result: &ToolResult) -> String {
         Ok(output) => output_text(output, unsendable).into_owned(),
         Err(error) => error.message().to_owned(),
     }
-}
-
-fn json_output(value: Option<&Value>) -> ToolOutput {
-    json_content(value.unwrap_or(&Value::Array(Vec::new()))).into()
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use super::client;
 use super::{FACTS, OpenAiResponses};
+use crate::DefinitionOptions;
 use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, take_named};
-use crate::fields::{Fields, element, field, flag, kind, list, object, only, optional, set, text};
-use crate::openai::{Form, is_hosted};
-use crate::{DefinitionOptions, WireError};
+use crate::fields::{Fields, kind, list, set, text};
+use crate::openai::Form;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolkit_core::tool::{ToolDefinition, ToolKind};
@@ -20,7 +20,7 @@ const CALLERS: [&str; 2] = ["direct", "programmatic"];
 
 /// The type of an entry that groups tools under a common name. Also the key of this name in
 /// [`ToolMetadata::meta`](toolkit_core::ToolMetadata::meta).
-const NAMESPACE: &str = "namespace";
+pub(crate) const NAMESPACE: &str = "namespace";
 
 impl DefinitionCodec for OpenAiResponses {
     fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
@@ -51,43 +51,6 @@ impl DefinitionCodec for OpenAiResponses {
         tool.into()
     }
 
-    /// Returns whether an object is a tool. Unlike a request, a tool has a type or a name.
-    fn is_tool(&self, fields: &Fields) -> bool {
-        kind(fields).is_some() || fields.contains_key("function") || fields.contains_key("name")
-    }
-
-    /// Parses a tool, or all tools of a namespace.
-    ///
-    /// A function in a namespace keeps the name written there, because calls use this name. The nested form
-    /// of Chat Completions is accepted too.
-    fn parse_tool(&self, tool: &Value, path: &str, found: &mut Vec<ToolDefinition>) -> Result<(), WireError> {
-        let fields = object(tool, path, "a tool")?;
-        if kind(fields) != Some(NAMESPACE) {
-            found.extend(parse_tool(tool, path)?);
-            return Ok(());
-        }
-        let path = field(path, "tools");
-        let Some(tools) = fields.get("tools").and_then(Value::as_array) else {
-            return Err(WireError::new(path, "a list of tools"));
-        };
-        let kept = only(fields, |name, value| !matches!(name, "type" | "name" | "tools") && *value != "");
-        for (index, tool) in tools.iter().enumerate() {
-            let path = element(&path, index);
-            object(tool, &path, "a tool")?;
-            let Some(mut definition) = parse_tool(tool, &path)? else { continue };
-            if let Some(name) = fields.get("name").filter(|name| name.is_string()) {
-                let meta = &mut definition.metadata.meta;
-                set(meta, NAMESPACE, name.clone());
-                if !kept.is_empty() {
-                    let own = meta.entry(FACTS.name).or_insert_with(|| Fields::new().into());
-                    own[NAMESPACE] = kept.clone().into();
-                }
-            }
-            found.push(definition);
-        }
-        Ok(())
-    }
-
     fn answered_by<'a>(&self, tool: &'a Value) -> Option<&'a str> {
         client::answered_by(tool)
     }
@@ -111,18 +74,6 @@ impl DefinitionCodec for OpenAiResponses {
             }
         }
         Some(tool)
-    }
-
-    /// Returns the tool if the service defines it. For a namespace, returns the namespace without the program's tools,
-    /// or `None` if nothing is left.
-    fn hosted_part(&self, tool: &Value, _path: &str) -> Result<Option<Value>, WireError> {
-        if text(tool, "type") != NAMESPACE {
-            return Ok(is_hosted(tool).then(|| tool.clone()));
-        }
-        let hosted: Vec<Value> = list(tool, "tools").iter().filter(|tool| is_hosted(tool)).cloned().collect();
-        let mut namespace = tool.clone();
-        namespace["tools"] = hosted.as_slice().into();
-        Ok((!hosted.is_empty()).then_some(namespace))
     }
 
     /// Returns the namespace from which the definition was parsed. If there is none, returns the namespace in the
@@ -188,27 +139,6 @@ fn join_namespace(namespace: &Value, entries: &mut [Box<RawValue>]) -> bool {
         }
     }
     false
-}
-
-/// Parses one tool. Returns `None` for a tool that the service defines.
-fn parse_tool(tool: &Value, path: &str) -> Result<Option<ToolDefinition>, WireError> {
-    if is_hosted(tool) {
-        return Ok(None);
-    }
-    let (mut definition, fields, path) = Form::Flat.parse_tool(tool, path)?;
-    let schema = optional(fields, &path, "output_schema", "a JSON Schema object", Value::as_object)?;
-    if let Some(schema) = schema {
-        definition = definition.with_output_schema(schema.clone().into());
-    }
-    definition.metadata.defer = flag(fields, &path, "defer_loading")?.unwrap_or_default();
-    let callers = optional(fields, &path, "allowed_callers", "a list of texts", texts)?;
-    definition.metadata.allowed_callers = callers.unwrap_or_default();
-    OpenAiResponses.keep(&mut definition, fields);
-    Ok(Some(definition))
-}
-
-fn texts(list: &Value) -> Option<Vec<String>> {
-    list.as_array()?.iter().map(|text| text.as_str().map(ToOwned::to_owned)).collect()
 }
 
 #[cfg(test)]

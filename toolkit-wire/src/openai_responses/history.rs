@@ -64,10 +64,10 @@ impl HistoryCodec for OpenAiResponses {
 
     /// Encodes the text as a message item, followed by the calls. The message item has the short form with
     /// `role` and `content`, because the long form requires an id.
-    fn encode_assistant(&self, said: &str, calls: Vec<Value>) -> Vec<Value> {
-        let said = Some(said).filter(|said| !said.is_empty());
-        let said = said.map(|text| json!({"type": "message", "role": "assistant", "content": text}));
-        said.into_iter().chain(calls).collect()
+    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
+        let text = Some(text).filter(|text| !text.is_empty());
+        let message = text.map(|text| json!({"type": "message", "role": "assistant", "content": text}));
+        message.into_iter().chain(calls).collect()
     }
 
     fn encode_user(&self, contents: &[Content]) -> Value {

@@ -30,13 +30,13 @@ impl ResponseCodec for OpenAiResponses {
 
     fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
         for item in reading.other_parts() {
-            let said = match text(item, "type") {
+            let target = match text(item, "type") {
                 "reasoning" => &mut response.reasoning,
                 "message" | "" => &mut response.text,
                 _ => continue,
             };
-            said.push_str(&texts::of(item, "summary"));
-            said.push_str(&texts::of(item, "content"));
+            target.push_str(&texts::of(item, "summary"));
+            target.push_str(&texts::of(item, "content"));
             list(item, "content")
                 .iter()
                 .for_each(|part| response.refusal.push_str(&texts::of(part, "refusal")));

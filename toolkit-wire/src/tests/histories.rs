@@ -2,6 +2,7 @@
 //! parsing and encoding them again.
 
 use crate::ApiFormat;
+use crate::translate::RequestFormat;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -135,13 +136,15 @@ proptest! {
                 let (said, results) = messages(format, number, turn);
                 let payload = if let [only] = said.as_slice() { only.clone() } else { json!(said) };
                 prop_assert_eq!(writer.assistant_messages(&payload).unwrap(), said.clone(), "{}", format);
-                let parsed = format.parse_results(&json!(results)).unwrap();
                 let calls = format.parse_calls(&payload).unwrap();
-                prop_assert_eq!((parsed.len(), calls.len()), (turn.1, turn.1), "{}", format);
-                prop_assert_eq!(writer.encode_results(&parsed), results.clone(), "{}", format);
-                history.extend(said.into_iter().chain(results));
+                prop_assert_eq!(calls.len(), turn.1, "{}", format);
+                history.extend(said.into_iter().chain(results.clone()));
+                let Some(reader) = RequestFormat::of(format) else { continue };
+                let parsed = reader.parse_results(&json!(results)).unwrap();
+                prop_assert_eq!(parsed.len(), turn.1, "{}", format);
+                prop_assert_eq!(writer.encode_results(&parsed), results, "{}", format);
                 // Each result is matched with its call, even if there are no ids.
-                let parsed = format.parse_results(&json!(history)).unwrap();
+                let parsed = reader.parse_results(&json!(history)).unwrap();
                 let ids = parsed[parsed.len() - turn.1..].iter().map(|result| &result.call_id);
                 prop_assert!(ids.eq(calls.iter().map(|call| &call.id)), "{}: {}", format, json!(history));
             }

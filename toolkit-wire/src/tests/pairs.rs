@@ -1,6 +1,7 @@
 //! Conversations that were sent to one API, read from its JSON, and sent to another API.
 
 use crate::ApiFormat;
+use crate::translate::RequestFormat;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -125,8 +126,10 @@ fn write(format: ApiFormat, turns: &[(String, Vec<ToolCall>, Vec<ToolResult>)]) 
 
 /// Checks that each call of a history has one result, and the other way round.
 fn check_pairs(format: ApiFormat, history: &[Value], count: usize) -> TestCaseResult {
-    let results = format.parse_results(&json!(history)).unwrap();
-    prop_assert_eq!(results.len(), count, "{}: {:?}", format, history);
+    if let Some(reader) = RequestFormat::of(format) {
+        let results = reader.parse_results(&json!(history)).unwrap();
+        prop_assert_eq!(results.len(), count, "{}: {:?}", format, history);
+    }
     // Bedrock requires alternating roles, so a repair joins the results and the next input.
     if format != ApiFormat::Bedrock {
         prop_assert_eq!(format.repair_history(history.to_vec()), history, "{}", format);
@@ -135,11 +138,11 @@ fn check_pairs(format: ApiFormat, history: &[Value], count: usize) -> TestCaseRe
 }
 
 proptest! {
-    // Each case writes 72 histories.
+    // Each case writes 36 histories.
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.div_ceil(4), ..ProptestConfig::default() })]
 
     #[test]
-    fn a_conversation_moves_from_any_api_to_any_other(
+    fn a_conversation_moves_to_any_other_api(
         turns in vec(("[a-z]{4,9}", exchanges()), 1..4)
     ) {
         let turns: Vec<_> = turns.iter().enumerate().map(|(number, (said, exchanges))| {
@@ -147,7 +150,8 @@ proptest! {
             (said.clone(), calls, results)
         }).collect();
         let count = turns.iter().map(|(_, calls, _)| calls.len()).sum();
-        for from in ApiFormat::ALL {
+        for reader in RequestFormat::ALL {
+            let from = reader.api();
             let names = WireNames::default();
             let writer = from.history(&names);
             let history = write(from, &turns);
@@ -163,7 +167,7 @@ proptest! {
                 // The results are read beside their calls, which some APIs need to find the ids.
                 let both: Vec<Value> =
                     [writer.encode_assistant(said, calls), writer.encode_results(results)].concat();
-                let results = from.parse_results(&json!(both)).unwrap();
+                let results = reader.parse_results(&json!(both)).unwrap();
                 let ids = |ids: Vec<&str>| ids.join(" ");
                 prop_assert_eq!(
                     ids(read.iter().map(|call| call.id.as_str()).collect()),

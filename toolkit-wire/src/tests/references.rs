@@ -1,5 +1,6 @@
 //! Tests of references in the schemas of tools, in every format.
 
+use crate::translate::RequestFormat;
 use crate::{ApiFormat, DefinitionOptions};
 use serde_json::json;
 use toolkit_core::name::{ToolName, WireNames};
@@ -40,6 +41,6 @@ fn references_are_kept_where_the_api_has_them_unless_the_program_asks() {
 fn a_single_object_with_functions_is_a_list_of_tools_of_gemini() {
     let declaration = json!({"name": "now", "description": "The time."});
     let request = json!({"contents": [], "tools": {"functionDeclarations": [declaration]}});
-    let definitions = ApiFormat::Gemini.parse_definitions(&request).unwrap();
+    let definitions = RequestFormat::Gemini.parse_definitions(&request).unwrap();
     assert_eq!(definitions[0].name.as_str(), "now");
 }

@@ -3,12 +3,10 @@
 use super::HistoryWriter;
 use crate::ApiFormat;
 use crate::fields::{list, text};
-use crate::results::RECEIVED;
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::slice;
 use toolkit_core::ToolResult;
-use toolkit_core::call::{ProviderExtras, ToolCall};
+use toolkit_core::call::ToolCall;
 use toolkit_core::output::{Content, ToolOutput};
 use toolkit_schema::SchemaLoss;
 
@@ -93,30 +91,12 @@ impl HistoryWriter<'_> {
     pub fn result_losses(&self, results: &[ToolResult]) -> Vec<SchemaLoss> {
         let losses = results.iter().enumerate().map(|(index, result)| {
             let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
-            let mut losses = self.losses(contents, true, &format!("/{index}"));
-            losses.extend(self.received_losses(result, &format!("/{index}")));
+            let losses = self.losses(contents, true, &format!("/{index}"));
+            #[cfg(feature = "translate")]
+            let losses = [losses, crate::translate::result_losses(self.codec, result, index)].concat();
             losses
         });
         losses.flatten().collect()
-    }
-
-    /// Returns a loss for each field that only the JSON of a result received from another API has.
-    fn received_losses(&self, result: &ToolResult, path: &str) -> Vec<SchemaLoss> {
-        let Some((api, extras)) = result.extras.origin().filter(|(api, _)| *api != self.codec.facts().name)
-        else {
-            return Vec::new();
-        };
-        let format = api.parse::<ApiFormat>().ok();
-        let Some((format, received)) = format.zip(extras.get(RECEIVED)) else { return Vec::new() };
-        let plain = result.clone().with_extras(ProviderExtras::default());
-        let mut written = BTreeSet::new();
-        let mut fields = BTreeSet::new();
-        field_names(&format.encode_results(&[plain]).into(), &mut written);
-        field_names(received, &mut fields);
-        let is_known = |name: &str| FIELDS.contains(&name) || MARKS.contains(&name);
-        let lost = fields.difference(&written).filter(|name| !is_known(name));
-        let reason = format!("only the API `{format}` has such a field in results");
-        lost.map(|name| SchemaLoss::new(format!("{path}/{name}"), name.as_str(), reason.as_str())).collect()
     }
 
     fn losses(&self, contents: &[Content], is_result: bool, path: &str) -> Vec<SchemaLoss> {
@@ -210,7 +190,7 @@ impl ApiFormat {
 const TEXTS: [&str; 5] = ["text", "output_text", "refusal", "", "citationsContent"];
 
 /// The fields of messages and of their texts that are sent to every API, or that describe only the message itself.
-const FIELDS: [&str; 20] = [
+pub(crate) const FIELDS: [&str; 20] = [
     "role",
     "type",
     "id",
@@ -233,28 +213,6 @@ const FIELDS: [&str; 20] = [
     "cache_control",
 ];
 
-/// The fields of results that say nothing to the model.
-const MARKS: [&str; 4] = ["is_error", "prompt_cache_breakpoint", "toolset_name", "caller"];
-
-/// Adds the names of all fields with a value to `names`. Contents with an unknown type are written as JSON in a text.
-fn field_names(json: &Value, names: &mut BTreeSet<String>) {
-    match json {
-        Value::String(text) if text.starts_with('{') => {
-            if let Ok(json @ Value::Object(_)) = serde_json::from_str(text) {
-                field_names(&json, names);
-            }
-        }
-        Value::Array(list) => list.iter().for_each(|value| field_names(value, names)),
-        Value::Object(fields) => {
-            for (name, value) in fields.iter().filter(|(_, value)| !is_empty(value)) {
-                names.insert(name.clone());
-                field_names(value, names);
-            }
-        }
-        _ => {}
-    }
-}
-
 /// Returns the names of all other fields of `json` that have a value.
 fn others<'a>(json: &'a Value, known: &'static [&str]) -> impl Iterator<Item = &'a str> {
     let fields = json.as_object().into_iter().flatten();
@@ -266,7 +224,7 @@ fn others<'a>(json: &'a Value, known: &'static [&str]) -> impl Iterator<Item = &
 
 /// Returns whether a value has no content: `null`, `false`, an empty string, or a list or an object of such
 /// values.
-fn is_empty(value: &Value) -> bool {
+pub(crate) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::String(text) => text.is_empty(),

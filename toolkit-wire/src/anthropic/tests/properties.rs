@@ -3,6 +3,7 @@
 use crate::ApiFormat::Anthropic;
 use crate::anthropic::FACTS;
 use crate::tests::{any_json, check_payload, pieces};
+use crate::translate::RequestFormat;
 use crate::{StreamEnd, StreamEvent};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -145,7 +146,7 @@ proptest! {
         prop_assert_eq!(parsed.len(), calls.len());
         let results: Vec<ToolResult> =
             calls.iter().map(|call| ToolResult::of(call, Ok(ToolOutput::text("1")))).collect();
-        let answers = Anthropic.parse_results(&json!(Anthropic.encode_results(&results))).unwrap();
+        let answers = RequestFormat::Anthropic.parse_results(&json!(Anthropic.encode_results(&results))).unwrap();
         let mut ids = HashSet::new();
         for ((parsed, call), answer) in parsed.iter().zip(&calls).zip(answers) {
             prop_assert!(FACTS.ids.unwrap().rule.accepts(parsed.id.as_str()) && ids.insert(parsed.id.as_str()));

@@ -1,6 +1,7 @@
 //! Tests of encoding results as messages, and of parsing them.
 
 use crate::ApiFormat::Anthropic;
+use crate::translate::RequestFormat;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ProviderExtras;
@@ -174,7 +175,7 @@ fn results_round_trip() {
     ];
     let messages = Anthropic.encode_results(&results);
     for payload in [json!(messages), messages[0].clone(), messages[0]["content"].clone()] {
-        let parsed = Anthropic.parse_results(&payload).unwrap();
+        let parsed = RequestFormat::Anthropic.parse_results(&payload).unwrap();
         assert_eq!(parsed.iter().map(|result| result.position).collect::<Vec<_>>(), [0, 1, 2, 3]);
         for (parsed, result) in parsed.iter().zip(&results) {
             assert_eq!(parsed.call_id, result.call_id);
@@ -192,25 +193,25 @@ fn other_blocks_are_left_out() {
         {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "add", "input": {}}]},
         {"role": "user", "content": [block, {"type": "text", "text": "and?"}]},
     ]);
-    let parsed = Anthropic.parse_results(&history).unwrap();
+    let parsed = RequestFormat::Anthropic.parse_results(&history).unwrap();
     assert_eq!(parsed.len(), 1);
     assert_eq!((parsed[0].name.as_str(), parsed[0].output()), ("add", Some(&ToolOutput::default())));
-    assert_eq!(Anthropic.parse_results(&block).unwrap()[0].name, "");
-    assert!(Anthropic.parse_results(&json!([])).unwrap().is_empty());
+    assert_eq!(RequestFormat::Anthropic.parse_results(&block).unwrap()[0].name, "");
+    assert!(RequestFormat::Anthropic.parse_results(&json!([])).unwrap().is_empty());
 }
 
 #[test]
 fn unknown_blocks_are_kept_as_json() {
     let reference = json!({"type": "tool_reference", "tool_name": "add"});
     let result = json!({"type": "tool_result", "tool_use_id": "a", "content": [reference]});
-    let parsed = Anthropic.parse_results(&result).unwrap();
+    let parsed = RequestFormat::Anthropic.parse_results(&result).unwrap();
     assert_eq!(parsed[0].to_text(), reference.to_string());
 }
 
 #[test]
 fn errors_about_results_state_the_path() {
     let refuse = |payload: Value, path: &str, expected: &str| {
-        let error = Anthropic.parse_results(&payload).unwrap_err();
+        let error = RequestFormat::Anthropic.parse_results(&payload).unwrap_err();
         assert_eq!((error.path(), error.expected()), (path, expected));
     };
     let message = |block: Value| json!([{"role": "user", "content": [block]}]);
@@ -236,7 +237,7 @@ fn the_cache_breakpoint_of_a_received_result_is_sent_back() {
     let block = json!({"type": "tool_result", "tool_use_id": "call_1", "content": "3",
         "cache_control": {"type": "ephemeral"}});
     let message = json!({"role": "user", "content": [block]});
-    let results = Anthropic.parse_results(&message).unwrap();
+    let results = RequestFormat::Anthropic.parse_results(&message).unwrap();
     assert_eq!(Anthropic.encode_results(&results), [message]);
     // The cache breakpoint of a call does not become a breakpoint of its result.
     let extras = json!({"cache_control": {"type": "ephemeral"}}).as_object().unwrap().clone();

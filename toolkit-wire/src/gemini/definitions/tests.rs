@@ -1,11 +1,12 @@
 //! Tests of encoding and parsing definitions.
 
 use super::*;
+use crate::translate::RequestFormat;
 use crate::{ApiFormat, DefinitionOptions};
 use serde_json::json;
 use std::slice::from_ref;
 use toolkit_core::name::{ToolName, WireNames};
-use toolkit_core::tool::{TextFormat, ToolMetadata};
+use toolkit_core::tool::{TextFormat, ToolDefinition, ToolMetadata};
 
 fn encode(definition: &ToolDefinition, json_schema: bool) -> (Value, Vec<String>) {
     let options = DefinitionOptions::default().with_json_schema(json_schema).with_output_schemas(true);
@@ -24,15 +25,15 @@ fn city() -> Value {
 
 #[track_caller]
 fn check(payload: &Value, names: &[&str], hosted: &[Value]) {
-    let parsed = Gemini.parse_definitions(payload).unwrap();
+    let parsed = RequestFormat::Gemini.parse_definitions(payload).unwrap();
     let parsed: Vec<&str> = parsed.iter().map(|definition| definition.name.as_str()).collect();
     assert_eq!(parsed, names);
-    assert_eq!(Gemini.hosted_tools(payload).unwrap(), hosted);
+    assert_eq!(RequestFormat::Gemini.hosted_tools(payload).unwrap(), hosted);
 }
 
 #[track_caller]
 fn refuse(payload: &Value, path: &str, expected: &str) {
-    let error = Gemini.parse_definitions(payload).unwrap_err();
+    let error = RequestFormat::Gemini.parse_definitions(payload).unwrap_err();
     assert_eq!((error.path(), error.expected()), (path, expected));
 }
 
@@ -66,7 +67,9 @@ fn each_dialect_has_its_own_schema_field() {
     );
     assert!(losses.is_empty());
     for declaration in [google, json_schema] {
-        let parsed = Gemini.parse_definitions(&json!([{"function_declarations": [declaration]}])).unwrap();
+        let parsed = RequestFormat::Gemini
+            .parse_definitions(&json!([{"function_declarations": [declaration]}]))
+            .unwrap();
         assert_eq!(parsed.as_slice(), from_ref(&definition));
     }
 }
@@ -112,18 +115,17 @@ fn both_spellings_of_fields_are_parsed() {
     let search = json!({"googleSearch": {}});
     let code = json!({"code_execution": {}});
     let functions = json!({"functionDeclarations": [{"name": "a"}, {"name": "b", "parameters": null}]});
-    check(&functions, &["a", "b"], &[]);
+    check(&json!([functions]), &["a", "b"], &[]);
     check(
         &json!([functions, search, {"function_declarations": [{"name": "c"}]}]),
         &["a", "b", "c"],
         from_ref(&search),
     );
-    check(&search, &[], from_ref(&search));
-    check(&json!({"function_declarations": []}), &[], &[]);
-    check(&json!({"function_declarations": null, "code_execution": {}}), &[], from_ref(&code));
+    check(&json!([{"function_declarations": []}]), &[], &[]);
+    check(&json!([{"function_declarations": null, "code_execution": {}}]), &[], from_ref(&code));
     check(&json!([{"of_next_year": {}}]), &[], &[json!({"of_next_year": {}})]);
-    check(&json!({"function_declarations": [{"name": "a"}], "code_execution": {}}), &["a"], &[code]);
-    check(&json!({"name": "a", "description": "alone"}), &["a"], &[]);
+    check(&json!([{"function_declarations": [{"name": "a"}], "code_execution": {}}]), &["a"], &[code]);
+    check(&json!([{"name": "a", "description": "alone"}]), &["a"], &[]);
     check(&json!({"contents": [], "tools": [functions, search]}), &["a", "b"], &[search]);
     check(&json!({"contents": []}), &[], &[]);
     check(&json!({"tools": null}), &[], &[]);
@@ -137,7 +139,8 @@ fn schemas_become_json_schema() {
     }});
     let response = json!({"type": "OBJECT", "any_of": [{"type": "INTEGER"}]});
     let declaration = json!({"name": "a", "parameters": parameters, "response": response});
-    let parsed = Gemini.parse_definitions(&json!({"functionDeclarations": [declaration]})).unwrap();
+    let parsed =
+        RequestFormat::Gemini.parse_definitions(&json!([{"functionDeclarations": [declaration]}])).unwrap();
     assert_eq!(
         parsed[0].parameters,
         json!({"type": "object", "properties": {"y": {"type": ["array", "null"], "items": {"type": "string"}}}})
@@ -146,22 +149,22 @@ fn schemas_become_json_schema() {
 
     let plain = json!({"$ref": "#/$defs/A", "$defs": {"A": {"const": "STRING"}}});
     let declaration = json!({"name": "a", "parameters_json_schema": plain, "response_json_schema": plain});
-    let parsed = Gemini.parse_definitions(&declaration).unwrap();
+    let parsed = RequestFormat::Gemini.parse_definitions(&json!([declaration])).unwrap();
     assert_eq!((&parsed[0].parameters, parsed[0].output_schema()), (&plain, Some(&plain)));
 }
 
 #[test]
 fn errors_state_the_path() {
-    let whole = "a list of tools, one tool, or a request with `tools`";
+    let whole = "a list of tools, or a request with `tools`";
     let foreign = "no such field, which tools of other APIs have";
     let with = |function: Value| json!({"tools": [{"googleSearch": {}}, {"functionDeclarations": [{"name": "a"}, function]}]});
     refuse(&json!(1), "", whole);
     refuse(&json!({"choices": []}), "", whole);
     refuse(&json!({"tools": "none"}), "tools", "a list of tools");
     refuse(&json!([null]), "[0]", "a tool with `function_declarations`");
-    refuse(&json!({"type": "function", "function": {"name": "a"}}), "type", foreign);
+    refuse(&json!([{"type": "function", "function": {"name": "a"}}]), "[0].type", foreign);
     refuse(&json!([{"name": "a", "input_schema": {}}]), "[0].input_schema", foreign);
-    refuse(&json!({"function_declarations": {}}), "function_declarations", "a list of functions");
+    refuse(&json!([{"function_declarations": {}}]), "[0].function_declarations", "a list of functions");
     let path = "tools[1].functionDeclarations[1]";
     refuse(&with(json!(1)), path, "the name, description and parameters of a function");
     refuse(&with(json!({})), &format!("{path}.name"), "a tool name");

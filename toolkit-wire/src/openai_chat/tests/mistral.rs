@@ -3,6 +3,7 @@
 
 use crate::ApiFormat::OpenAiChat;
 use crate::StreamEvent;
+use crate::translate::RequestFormat;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolCall, ToolChoice};
@@ -22,7 +23,9 @@ fn body(content: Value) -> Value {
 #[test]
 fn the_choice_any_requires_a_call() {
     let request = json!({"tool_choice": "any"});
-    let parsed = OpenAiChat.parse_tool_config(request.as_object().unwrap(), &WireNames::default()).unwrap();
+    let parsed = RequestFormat::OpenAiChat
+        .parse_tool_config(request.as_object().unwrap(), &WireNames::default())
+        .unwrap();
     assert_eq!(parsed.choice, ToolChoice::Required);
     // The choice is sent back in the server's own word.
     let encoded = OpenAiChat.encode_tool_config(&parsed, &WireNames::default());

@@ -1,6 +1,7 @@
 //! Tests of encoding results as messages, and of parsing them.
 
 use crate::ApiFormat::OpenAiChat;
+use crate::translate::RequestFormat;
 use serde_json::{Value, json};
 use toolkit_core::ToolError;
 use toolkit_core::ToolResult;
@@ -142,7 +143,7 @@ fn all_results_come_before_the_message_with_media() {
 fn results_round_trip() {
     let sent = [result("a", Ok(ToolOutput::text("12"))), result("b", Err(ToolError::failed("no")))];
     let messages = OpenAiChat.encode_results(&sent);
-    let read = OpenAiChat.parse_results(&json!(messages)).unwrap();
+    let read = RequestFormat::OpenAiChat.parse_results(&json!(messages)).unwrap();
     let read: Vec<_> = read
         .iter()
         .map(|result| (result.position, result.call_id.as_str(), result.to_text().into_owned()))
@@ -152,7 +153,7 @@ fn results_round_trip() {
 
 #[test]
 fn results_of_a_history_are_parsed() {
-    let read = |payload: Value| OpenAiChat.parse_results(&payload).unwrap();
+    let read = |payload: Value| RequestFormat::OpenAiChat.parse_results(&payload).unwrap();
     let history = json!([
         {"role": "user", "content": "hi"},
         {"role": "tool", "tool_call_id": "a", "name": "chart", "content": [
@@ -171,6 +172,7 @@ fn results_of_a_history_are_parsed() {
         assert_eq!(parsed[0].to_text(), "");
     }
     assert!(read(json!({"role": "user", "content": "hi"})).is_empty());
-    let error = OpenAiChat.parse_results(&json!([{"role": "tool", "content": "x"}])).unwrap_err();
+    let error =
+        RequestFormat::OpenAiChat.parse_results(&json!([{"role": "tool", "content": "x"}])).unwrap_err();
     assert_eq!((error.path(), error.expected()), ("[0].tool_call_id", "the id of a call"));
 }

@@ -84,14 +84,14 @@ pub(super) fn write_computer(item: &mut Fields, result: &ToolResult) -> Option<S
 /// call. An object may also have a `reason`. An output other than a boolean or an object becomes the reason
 /// for the refusal.
 pub(super) fn write_approval(item: &mut Fields, result: &ToolResult) -> Option<String> {
-    let said = message(result);
-    let answer = result.output().and_then(|_| serde_json::from_str::<Value>(&said).ok());
+    let answer_text = message(result);
+    let answer = result.output().and_then(|_| serde_json::from_str::<Value>(&answer_text).ok());
     let (approve, reason) = match &answer {
         Some(Value::Bool(approve)) => (*approve, ""),
         Some(object @ Value::Object(_)) => {
             (object.get("approve") == Some(&Value::Bool(true)), text(object, "reason"))
         }
-        _ => (false, said.as_str()),
+        _ => (false, answer_text.as_str()),
     };
     set(item, "approve", approve);
     if !reason.is_empty() {

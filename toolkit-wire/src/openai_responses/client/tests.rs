@@ -1,6 +1,7 @@
 //! Tests of calls to tools that the provider defines and the program runs, complete and streamed, and of their results.
 
 use super::CLIENT;
+use crate::translate::RequestFormat;
 use crate::{ApiFormat, StreamEvent};
 use serde_json::{Value, json};
 use toolkit_core::name::WireNames;
@@ -238,7 +239,7 @@ fn results_of_every_kind_are_parsed_and_written_unchanged() {
             let program =
                 json!({"type": "program", "id": "p_1", "call_id": "prog_1", "code": "", "fingerprint": "f"});
             let mut history = vec![program, item.clone(), written.clone()];
-            let read = RESPONSES.parse_results(&json!(history)).unwrap();
+            let read = RequestFormat::OpenAiResponses.parse_results(&json!(history)).unwrap();
             let [result] = read.as_slice() else { panic!("one result of {name}") };
             assert_eq!(result.name, name);
             let again = RESPONSES.encode_results(&read);

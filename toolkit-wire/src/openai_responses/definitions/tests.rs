@@ -3,6 +3,7 @@
 use super::*;
 use crate::declaration::{EncodedDefinition, Spelling};
 use crate::openai_responses::FACTS;
+use crate::translate::RequestFormat;
 use serde_json::json;
 use toolkit_core::name::{ToolName, WireNames};
 use toolkit_core::tool::{TextFormat, ToolMetadata};
@@ -33,7 +34,7 @@ fn weather() -> Value {
 /// Checks that the tool is parsed, and that it is written again without a change or loss.
 #[track_caller]
 fn check(tool: &Value) {
-    let parsed = OpenAiResponses.parse_definitions(tool).unwrap();
+    let parsed = RequestFormat::OpenAiResponses.parse_definitions(&json!([tool])).unwrap();
     let strict = tool["strict"] == true;
     let encoded: Vec<EncodedDefinition> =
         parsed.iter().map(|definition| encode(definition, strict)).collect();
@@ -43,11 +44,15 @@ fn check(tool: &Value) {
 
 #[track_caller]
 fn check_names(payload: &Value, names: &[&str], hosted: &[&str]) {
-    let parsed = OpenAiResponses.parse_definitions(payload).unwrap();
+    let parsed = RequestFormat::OpenAiResponses.parse_definitions(payload).unwrap();
     let parsed: Vec<&str> = parsed.iter().map(|definition| definition.name.as_str()).collect();
     assert_eq!(parsed, names);
-    let kinds: Vec<Value> =
-        OpenAiResponses.hosted_tools(payload).unwrap().iter().map(|tool| tool["type"].clone()).collect();
+    let kinds: Vec<Value> = RequestFormat::OpenAiResponses
+        .hosted_tools(payload)
+        .unwrap()
+        .iter()
+        .map(|tool| tool["type"].clone())
+        .collect();
     assert_eq!(kinds, hosted);
 }
 
@@ -59,7 +64,7 @@ fn check_losses(definition: &ToolDefinition, paths: &[&str]) {
 
 #[track_caller]
 fn refuse(payload: &Value, path: &str, expected: &str) {
-    let error = OpenAiResponses.parse_definitions(payload).unwrap_err();
+    let error = RequestFormat::OpenAiResponses.parse_definitions(payload).unwrap_err();
     assert_eq!((error.path(), error.expected()), (path, expected));
 }
 
@@ -91,7 +96,7 @@ fn the_nested_form_of_chat_completions_is_parsed() {
         {"type": "custom", "custom": {"name": "q", "format": {"type": "text"}}},
     ]);
     check_names(&nested, &["now", "untyped", "p", "q"], &[]);
-    let parsed = OpenAiResponses.parse_definitions(&nested).unwrap();
+    let parsed = RequestFormat::OpenAiResponses.parse_definitions(&nested).unwrap();
     assert_eq!((parsed[0].description.as_str(), parsed[0].metadata.strict), ("d", Some(true)));
     assert_eq!(parsed[2].kind, ToolKind::Custom(TextFormat::Lark("start: x".to_owned())));
     assert_eq!(parsed[3].kind, ToolKind::Custom(TextFormat::Text));
@@ -105,16 +110,14 @@ fn tools_of_a_namespace_keep_its_name() {
         {"type": "namespace", "name": "empty", "tools": []},
     ]);
     check_names(&payload, &["get_weather", "p"], &[]);
-    let parsed = OpenAiResponses.parse_definitions(&payload).unwrap();
+    let parsed = RequestFormat::OpenAiResponses.parse_definitions(&payload).unwrap();
     assert!(parsed.iter().all(|definition| definition.metadata.meta["namespace"] == "crm"));
 }
 
 #[test]
-fn a_list_a_tool_and_a_request_are_parsed() {
+fn a_list_and_a_request_are_parsed() {
     let search = json!({"type": "web_search", "search_context_size": "low"});
     let mcp = json!({"type": "mcp", "server_label": "s", "server_url": "https://x.org"});
-    check_names(&weather(), &["get_weather"], &[]);
-    check_names(&search, &[], &["web_search"]);
     check_names(
         &json!([weather(), search, mcp, weather()]),
         &["get_weather", "get_weather"],
@@ -124,8 +127,8 @@ fn a_list_a_tool_and_a_request_are_parsed() {
     check_names(&json!({"input": []}), &[], &[]);
     check_names(&json!({"tools": null}), &[], &[]);
     check_names(&json!([]), &[], &[]);
-    check_names(&json!({"name": "untyped"}), &["untyped"], &[]);
-    assert_eq!(OpenAiResponses.hosted_tools(&json!([search, weather()])).unwrap(), [search]);
+    check_names(&json!([{"name": "untyped"}]), &["untyped"], &[]);
+    assert_eq!(RequestFormat::OpenAiResponses.hosted_tools(&json!([search, weather()])).unwrap(), [search]);
 }
 
 #[test]
@@ -134,7 +137,7 @@ fn missing_fields_have_defaults() {
         json!({"type": "function", "name": "now"}),
         json!({"type": "function", "name": "now", "parameters": null, "strict": null, "allowed_callers": null}),
     ] {
-        let parsed = OpenAiResponses.parse_definitions(&tool).unwrap().remove(0);
+        let parsed = RequestFormat::OpenAiResponses.parse_definitions(&json!([tool])).unwrap().remove(0);
         assert_eq!(parsed.parameters, json!({"type": "object", "properties": {}}));
         assert_eq!(
             (parsed.metadata.strict, parsed.metadata.defer, parsed.output_schema()),
@@ -175,8 +178,8 @@ fn output_schemas_are_sent_for_json_outputs() {
 #[test]
 fn errors_state_the_path() {
     let with = |tool: Value| json!({"tools": [weather(), tool]});
-    refuse(&json!(1), "", "a list of tools, one tool, or a request with `tools`");
-    refuse(&json!({"output": []}), "", "a list of tools, one tool, or a request with `tools`");
+    refuse(&json!(1), "", "a list of tools, or a request with `tools`");
+    refuse(&json!({"output": []}), "", "a list of tools, or a request with `tools`");
     refuse(&json!([null]), "[0]", "a tool");
     refuse(&with(json!({"type": "function"})), "tools[1].name", "a tool name");
     refuse(&with(json!({"type": "function", "function": {}})), "tools[1].function.name", "a tool name");
@@ -192,7 +195,7 @@ fn errors_state_the_path() {
         "a JSON Schema object",
     );
     let format = "a `text` or a `grammar` of `lark` or `regex`";
-    refuse(&json!({"type": "custom", "name": "p", "format": {"type": "grammar"}}), "format", format);
+    refuse(&json!([{"type": "custom", "name": "p", "format": {"type": "grammar"}}]), "[0].format", format);
     let namespace = |tools: Value| with(json!({"type": "namespace", "name": "n", "tools": tools}));
     refuse(&namespace(json!(1)), "tools[1].tools", "a list of tools");
     refuse(&namespace(json!([weather(), 1])), "tools[1].tools[1]", "a tool");

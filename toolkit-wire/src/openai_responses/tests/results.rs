@@ -2,6 +2,7 @@
 
 use super::call;
 use crate::ApiFormat::OpenAiResponses;
+use crate::translate::RequestFormat;
 use serde_json::{Value, json};
 use toolkit_core::ToolError;
 use toolkit_core::ToolResult;
@@ -88,7 +89,7 @@ fn a_result_has_the_kind_of_its_call() {
         {"type": "custom_tool_call_output", "call_id": "b", "output": "x", "caller": {"type": "direct"}},
     ]);
     assert_eq!(Value::from(OpenAiResponses.encode_results(&results)), items);
-    let parsed = OpenAiResponses.parse_results(&items).unwrap();
+    let parsed = RequestFormat::OpenAiResponses.parse_results(&items).unwrap();
     assert_eq!(Value::from(OpenAiResponses.encode_results(&parsed)), items);
 }
 
@@ -105,7 +106,7 @@ fn results_round_trip() {
             {"type": "input_image", "file_id": "file_1"},
         ]},
     ]);
-    let parsed = OpenAiResponses.parse_results(&items).unwrap();
+    let parsed = RequestFormat::OpenAiResponses.parse_results(&items).unwrap();
     let of =
         |index: usize| (parsed[index].call_id.as_str(), parsed[index].name.as_str(), parsed[index].position);
     assert_eq!((of(0), of(1)), (("a", "chart", 0), ("b", "now", 1)));
@@ -124,7 +125,7 @@ fn results_round_trip() {
 
 #[track_caller]
 fn refuse(payload: &Value, path: &str, expected: &str) {
-    let error = OpenAiResponses.parse_results(payload).unwrap_err();
+    let error = RequestFormat::OpenAiResponses.parse_results(payload).unwrap_err();
     assert_eq!((error.path(), error.expected()), (path, expected));
 }
 
@@ -138,5 +139,5 @@ fn errors_state_the_path() {
         "[1].call_id",
         "the id of a call",
     );
-    assert!(OpenAiResponses.parse_results(&json!({"type": "message"})).unwrap().is_empty());
+    assert!(RequestFormat::OpenAiResponses.parse_results(&json!({"type": "message"})).unwrap().is_empty());
 }

@@ -1,7 +1,8 @@
 //! The neutral JSON form in which several libraries exchange definitions.
 
+use super::tools::{parse_format, parse_name};
 use crate::WireError;
-use crate::declaration::{grammar, parse_format, parse_name};
+use crate::declaration::grammar;
 use crate::fields::{Fields, element, optional, set};
 use serde_json::{Value, json};
 use toolkit_core::ToolDefinition;
@@ -22,7 +23,7 @@ const TYPES: &str = "`function`, `mcp` or `custom`";
 /// - `metadata`: passed through as [`meta`](toolkit_core::ToolMetadata::meta).
 ///
 /// ```
-/// use toolkit::wire::interop::definition_from_neutral;
+/// use toolkit::wire::translate::definition_from_neutral;
 ///
 /// let definition = definition_from_neutral(&serde_json::json!({
 ///     "type": "function",

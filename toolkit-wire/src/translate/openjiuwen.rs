@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use toolkit::ToolDefinition;
-//! use toolkit::wire::interop::openjiuwen::ToolInfo;
+//! use toolkit::wire::translate::openjiuwen::ToolInfo;
 //!
 //! let info: ToolInfo = serde_json::from_value(serde_json::json!({
 //!     "name": "get_weather",
@@ -17,8 +17,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use super::tools::parse_name;
 use crate::WireError;
-use crate::declaration::parse_name;
 use crate::ids;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -77,7 +77,7 @@ pub struct ToolInfo {
 /// A tool call of the model.
 ///
 /// ```
-/// use toolkit::wire::interop::openjiuwen::ToolCall;
+/// use toolkit::wire::translate::openjiuwen::ToolCall;
 ///
 /// let call = ToolCall {
 ///     id: Some("call_890123".to_owned()),
@@ -117,7 +117,7 @@ pub struct ToolCall {
 /// without an id gets a unique id.
 ///
 /// ```
-/// use toolkit::wire::interop::openjiuwen::{self, ToolCall};
+/// use toolkit::wire::translate::openjiuwen::{self, ToolCall};
 ///
 /// let call = |index| ToolCall {
 ///     id: None,
@@ -139,29 +139,21 @@ pub fn to_calls(calls: &[ToolCall]) -> Vec<call::ToolCall> {
     let values: Vec<Value> = calls.iter().map(|call| json!(call)).collect();
     let given = calls.iter().map(|call| call.id.as_deref().filter(|id| !id.is_empty()));
     let ids = ids::complete(values.iter().zip(given));
-    let named = calls.iter().zip(ids);
-    let ours = named.map(|(call, id)| {
-        let ours = call::ToolCall::new(id, call.name.as_str(), call.arguments.as_str());
-        match call.index {
-            Some(index) => ours.with_index(index),
-            None => ours,
-        }
-    });
-    ours.collect()
+    calls.into_iter().zip(ids).map(|(call, id)| call.with_id(id)).collect()
+}
+
+impl ToolCall {
+    fn with_id(&self, id: call::CallId) -> call::ToolCall {
+        let mut ours = call::ToolCall::new(id, self.name.as_str(), self.arguments.as_str());
+        ours.index = self.index;
+        ours
+    }
 }
 
 impl From<ToolCall> for call::ToolCall {
     fn from(call: ToolCall) -> Self {
-        let index = call.index;
-        let id = match &call.id {
-            Some(id) if !id.is_empty() => id.as_str().into(),
-            _ => ids::CallIds::default().settle(None, || json!(call)),
-        };
-        let ours = Self::new(id, call.name, call.arguments);
-        match index {
-            Some(index) => ours.with_index(index),
-            None => ours,
-        }
+        let given = call.id.as_deref().filter(|id| !id.is_empty());
+        call.with_id(ids::CallIds::default().settle(given, || json!(call)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tests of fields that exist in only one API, with random and with fixed fields.
 
+use crate::translate::RequestFormat;
 use crate::{ApiFormat, DefinitionOptions, Definitions, StrictTools};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -7,16 +8,16 @@ use toolkit_core::name::WireNames;
 use toolkit_core::tool::ToolDefinition;
 
 /// Returns definitions in the JSON of the API. They have no unknown fields.
-fn tools(format: ApiFormat) -> Vec<Value> {
+fn tools(format: RequestFormat) -> Vec<Value> {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
     let function = json!({"name": "now", "description": "The time.", "parameters": schema});
     let grammar = json!({"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: /.+/"}});
     match format {
-        ApiFormat::OpenAiChat => vec![
+        RequestFormat::OpenAiChat => vec![
             json!({"type": "function", "function": function}),
             json!({"type": "custom", "custom": {"name": "p", "description": "Patches.", "format": grammar}}),
         ],
-        ApiFormat::OpenAiResponses => vec![
+        RequestFormat::OpenAiResponses => vec![
             json!({"type": "function", "name": "now", "description": "The time.", "parameters": schema,
                 "strict": false}),
             json!({"type": "custom", "name": "p", "description": "Patches.",
@@ -25,41 +26,31 @@ fn tools(format: ApiFormat) -> Vec<Value> {
                 {"type": "function", "name": "now", "description": "The time.", "parameters": schema,
                     "strict": false}]}),
         ],
-        ApiFormat::Anthropic => {
+        RequestFormat::Anthropic => {
             vec![json!({"name": "now", "description": "The time.", "input_schema": schema})]
         }
-        ApiFormat::Gemini => vec![json!({"name": "now", "description": "The time.", "parameters":
+        RequestFormat::Gemini => vec![json!({"name": "now", "description": "The time.", "parameters":
             {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}})],
-        ApiFormat::Bedrock => {
-            vec![
-                json!({"toolSpec": {"name": "now", "description": "The time.", "inputSchema": {"json": schema}}}),
-            ]
-        }
-        ApiFormat::GeminiInteractions => {
-            vec![json!({"type": "function", "name": "now", "description": "The time.", "parameters": schema})]
-        }
-        _ => vec![json!({"type": "function", "function": function})],
     }
 }
 
 /// Returns tool configs in the JSON of the API. They have no unknown fields.
-fn configs(format: ApiFormat) -> Vec<Value> {
+fn configs(format: RequestFormat) -> Vec<Value> {
     match format {
-        ApiFormat::OpenAiChat => vec![
+        RequestFormat::OpenAiChat => vec![
             json!({"tool_choice": {"type": "function", "function": {"name": "now"}}}),
             json!({"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [
                 {"type": "function", "function": {"name": "now"}}]}}, "parallel_tool_calls": false}),
         ],
-        ApiFormat::OpenAiResponses => vec![json!({"tool_choice": {"type": "function", "name": "now"}})],
-        ApiFormat::Anthropic => vec![
+        RequestFormat::OpenAiResponses => vec![json!({"tool_choice": {"type": "function", "name": "now"}})],
+        RequestFormat::Anthropic => vec![
             json!({"tool_choice": {"type": "tool", "name": "now"}}),
             json!({"tool_choice": {"type": "auto", "disable_parallel_tool_use": true}}),
         ],
-        ApiFormat::Gemini => vec![
+        RequestFormat::Gemini => vec![
             json!({"toolConfig": {"functionCallingConfig": {"mode": "AUTO"}}}),
             json!({"toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["now"]}}}),
         ],
-        _ => Vec::new(),
     }
 }
 
@@ -125,11 +116,12 @@ proptest! {
         added in prop::collection::vec(unknown(), 0..5),
         which in any::<prop::sample::Index>(),
     ) {
-        for format in ApiFormat::ALL {
-            let tools = tools(format);
+        for reader in RequestFormat::ALL {
+            let format = reader.api();
+            let tools = tools(reader);
             let mut tool = tools[which.index(tools.len())].clone();
             let names = grown(&mut tool, added.clone());
-            let parsed = format.parse_definitions(&tool).unwrap();
+            let parsed = reader.parse_definitions(&json!([tool])).unwrap();
             let [definition] = parsed.as_slice() else { panic!("one definition") };
             let encoded = encode(format, definition);
             let expected = match format {
@@ -156,17 +148,15 @@ proptest! {
         which in any::<prop::sample::Index>(),
     ) {
         let names = WireNames::default();
-        for format in ApiFormat::ALL {
-            let configs = configs(format);
-            if configs.is_empty() {
-                continue;
-            }
+        for reader in RequestFormat::ALL {
+            let format = reader.api();
+            let configs = configs(reader);
             let mut request = configs[which.index(configs.len())].clone();
             let (name, inner) = request.as_object_mut().unwrap().iter_mut().next().unwrap();
             let name = name.clone();
             let unknown = grown(inner, added.clone());
             let received: &Map<String, Value> = request.as_object().unwrap();
-            let config = format.parse_tool_config(received, &names).unwrap();
+            let config = reader.parse_tool_config(received, &names).unwrap();
             let encoded = format.encode_tool_config(&config, &names);
             prop_assert_eq!(Value::Object(encoded.fields).to_string(), request.to_string());
             for other in ApiFormat::ALL.into_iter().filter(|other| *other != format) {
@@ -184,16 +174,16 @@ proptest! {
 /// Checks that a definition is written back unchanged, and that each of the `lost` fields is reported for
 /// another API.
 #[track_caller]
-fn check(format: ApiFormat, tool: Value, lost: &[&str]) {
-    let parsed = format.parse_definitions(&tool).unwrap();
+fn check(reader: RequestFormat, tool: Value, lost: &[&str]) {
+    let format = reader.api();
+    let parsed = reader.parse_definitions(&json!([tool])).unwrap();
     let encoded = encode(format, &parsed[0]);
     let expected = match format {
         ApiFormat::Gemini => json!([{"function_declarations": [tool]}]),
         _ => json!([tool]),
     };
     assert_eq!(encoded.to_value(), expected);
-    let other = if format == ApiFormat::Ollama { ApiFormat::OpenAiChat } else { ApiFormat::Ollama };
-    let losses = &encode(other, &parsed[0]).report().losses.clone();
+    let losses = &encode(ApiFormat::Ollama, &parsed[0]).report().losses.clone();
     let keywords: Vec<&str> = losses.iter().map(|loss| loss.loss.keyword.as_str()).collect();
     assert_eq!(keywords, lost);
 }
@@ -204,19 +194,19 @@ fn fields_of_the_providers_come_back_unchanged() {
     let cache = json!({"type": "ephemeral"});
     let chat = |function: Value| json!({"type": "function", "function": function});
     check(
-        ApiFormat::OpenAiChat,
+        RequestFormat::OpenAiChat,
         json!({"type": "function", "function": {"name": "a", "description": "b", "parameters": schema,
             "eager_input_streaming": true}, "cache_control": cache}),
         &["eager_input_streaming", "cache_control"],
     );
-    check(ApiFormat::OpenAiChat, chat(json!({"name": "a"})), &[]);
+    check(RequestFormat::OpenAiChat, chat(json!({"name": "a"})), &[]);
     check(
-        ApiFormat::OpenAiChat,
+        RequestFormat::OpenAiChat,
         chat(json!({"name": "a", "description": null, "strict": null, "parameters": null})),
         &[],
     );
     check(
-        ApiFormat::OpenAiChat,
+        RequestFormat::OpenAiChat,
         json!({"type": "custom", "custom": {"name": "a", "format": {"type": "text"}}}),
         &["kind"],
     );
@@ -225,16 +215,16 @@ fn fields_of_the_providers_come_back_unchanged() {
         tool.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
         tool
     };
-    check(ApiFormat::OpenAiResponses, responses(json!({})), &[]);
-    check(ApiFormat::OpenAiResponses, responses(json!({"strict": null})), &[]);
+    check(RequestFormat::OpenAiResponses, responses(json!({})), &[]);
+    check(RequestFormat::OpenAiResponses, responses(json!({"strict": null})), &[]);
     check(
-        ApiFormat::OpenAiResponses,
+        RequestFormat::OpenAiResponses,
         responses(json!({"strict": null, "async": true, "defer_loading": false})),
         &["async"],
     );
     let namespace = json!({"type": "namespace", "name": "crm", "description": "Customers.", "tools": [
         responses(json!({})), responses(json!({"name": "c", "defer_loading": true}))]});
-    let parsed = ApiFormat::OpenAiResponses.parse_definitions(&namespace).unwrap();
+    let parsed = RequestFormat::OpenAiResponses.parse_definitions(&json!([namespace])).unwrap();
     let options = DefinitionOptions::default();
     let written = ApiFormat::OpenAiResponses.encode_definitions(&parsed, &WireNames::default(), &options);
     assert_eq!(written.to_value(), json!([namespace]));
@@ -242,13 +232,13 @@ fn fields_of_the_providers_come_back_unchanged() {
     let described = encode(ApiFormat::Anthropic, &parsed[0]);
     assert!(described.report().losses.iter().any(|loss| loss.loss.keyword == "description"));
     check(
-        ApiFormat::Anthropic,
+        RequestFormat::Anthropic,
         json!({"type": "custom", "name": "a", "description": "b", "input_schema": schema, "strict": false,
             "cache_control": cache, "eager_input_streaming": true, "allowed_callers": []}),
         &["cache_control", "eager_input_streaming"],
     );
     check(
-        ApiFormat::Gemini,
+        RequestFormat::Gemini,
         json!({"name": "a", "description": "b", "behavior": "NON_BLOCKING"}),
         &["behavior"],
     );
@@ -258,7 +248,7 @@ fn fields_of_the_providers_come_back_unchanged() {
 fn kept_fields_yield_to_what_the_program_sets() {
     let tool = json!({"type": "function", "name": "a", "parameters": {"type": "object", "properties": {},
         "additionalProperties": false}, "strict": null});
-    let mut parsed = ApiFormat::OpenAiResponses.parse_definitions(&tool).unwrap();
+    let mut parsed = RequestFormat::OpenAiResponses.parse_definitions(&json!([tool])).unwrap();
     parsed[0].description = "Does it.".to_owned();
     parsed[0].metadata.strict = Some(true);
     let written = encode(ApiFormat::OpenAiResponses, &parsed[0]).to_value();
@@ -279,7 +269,7 @@ fn settings_of_gemini_come_back_unchanged() {
         (json!({"tool_config": {"retrieval_config": place}}), &["retrieval_config"]),
     ] {
         let received = config.as_object().unwrap();
-        let parsed = ApiFormat::Gemini.parse_tool_config(received, &names).unwrap();
+        let parsed = RequestFormat::Gemini.parse_tool_config(received, &names).unwrap();
         assert_eq!(ApiFormat::Gemini.encode_tool_config(&parsed, &names).fields, *received);
         let other = ApiFormat::Anthropic.encode_tool_config(&parsed, &names);
         let keywords: Vec<&str> = other.losses.iter().map(|loss| loss.keyword.as_str()).collect();
@@ -296,10 +286,10 @@ fn hosted_tools_inside_a_namespace_are_read_and_written() {
     let namespace =
         json!({"type": "namespace", "name": "crm", "description": "Customers.", "tools": [own, mcp]});
     let format = ApiFormat::OpenAiResponses;
-    let hosted = format.hosted_tools(&json!([namespace])).unwrap();
+    let hosted = RequestFormat::OpenAiResponses.hosted_tools(&json!([namespace])).unwrap();
     assert_eq!(hosted[0]["tools"], json!([mcp]));
     let hosted: Vec<_> = hosted.into_iter().map(|tool| crate::HostedTool::new(format, tool)).collect();
-    let parsed = format.parse_definitions(&json!([namespace])).unwrap();
+    let parsed = RequestFormat::OpenAiResponses.parse_definitions(&json!([namespace])).unwrap();
     let written = format.encode_definitions(&parsed, &WireNames::default(), &DefinitionOptions::default());
     assert_eq!(written.with_hosted(&hosted).to_value(), json!([namespace]));
 }

@@ -1,0 +1,180 @@
+//! Reads requests: the definitions, the tool choice and the results in the JSON of a provider. Also converts the tools
+//! and calls of other systems.
+//!
+//! [`RequestFormat`] is the entry point. To translate a request, read it with the format of its provider, and write it
+//! with the [`ApiFormat`] of another.
+
+mod anthropic;
+mod choices;
+mod gemini;
+mod gemini_results;
+mod gemini_schema;
+mod neutral;
+mod openai;
+mod openai_chat;
+mod openai_responses;
+pub mod openjiuwen;
+mod received_results;
+mod tools;
+mod unknown_fields;
+
+use crate::codec::Codec;
+use crate::fields::Fields;
+use crate::{ApiFormat, WireError};
+pub(crate) use choices::encode_received_config;
+pub use neutral::{definition_from_neutral, definition_to_neutral};
+pub(crate) use received_results::{encode_received_results, result_losses};
+use serde_json::{Map, Value};
+use toolkit_core::ToolResult;
+use toolkit_core::call::ToolConfig;
+use toolkit_core::name::WireNames;
+use toolkit_core::tool::ToolDefinition;
+
+/// An API whose requests can be read.
+///
+/// ```
+/// use toolkit::wire::translate::RequestFormat;
+/// use toolkit::{ApiFormat, DefinitionOptions};
+/// use toolkit::name::WireNames;
+///
+/// let tools = serde_json::json!([{"type": "function", "function": {"name": "now"}}]);
+/// let definitions = RequestFormat::OpenAiChat.parse_definitions(&tools)?;
+/// let tools = ApiFormat::Anthropic.encode_definitions(
+///     &definitions,
+///     &WireNames::default(),
+///     &DefinitionOptions::default(),
+/// );
+/// assert_eq!(tools.to_value()[0]["name"], "now");
+/// # Ok::<(), toolkit::WireError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RequestFormat {
+    /// OpenAI's Chat Completions API.
+    OpenAiChat,
+    /// OpenAI's Responses API.
+    OpenAiResponses,
+    /// Anthropic's Messages API.
+    Anthropic,
+    /// The `generateContent` API of Google's Gemini.
+    Gemini,
+}
+
+/// The tools of a request.
+#[derive(Debug, Default)]
+pub(crate) struct RequestTools {
+    own: Vec<ToolDefinition>,
+    /// The entries, or their parts, that define the provider's own tools, such as its web search.
+    hosted: Vec<Value>,
+}
+
+/// Reads the parts of one provider's requests. [`RequestFormat`] documents the public methods.
+pub(crate) trait RequestCodec: Codec {
+    /// Parses one entry of a list of tools and adds its tools to `found`. An entry may define several tools.
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut RequestTools) -> Result<(), WireError>;
+
+    fn parse_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError>;
+
+    /// Parses tool results in the order of the payload. The caller sets the positions of the results.
+    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError>;
+
+    /// Returns the form of results in encoded messages.
+    fn result_form(&self) -> ResultForm;
+}
+
+/// The place and the form of results in the messages of an API.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ResultForm {
+    /// The field with the parts of a message. Empty if each result is a message of its own.
+    parts: &'static str,
+    is_result: fn(&Value) -> bool,
+    /// JSON pointers to the fields that depend on the request: ids and names.
+    own: &'static [&'static str],
+}
+
+impl RequestFormat {
+    /// All formats.
+    pub const ALL: [Self; 4] = [Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini];
+
+    /// Returns the format for the requests of `api`, or `None` if they cannot be read.
+    #[must_use]
+    pub fn of(api: ApiFormat) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.api() == api)
+    }
+
+    /// Returns the API of the format.
+    #[must_use]
+    pub const fn api(self) -> ApiFormat {
+        match self {
+            Self::OpenAiChat => ApiFormat::OpenAiChat,
+            Self::OpenAiResponses => ApiFormat::OpenAiResponses,
+            Self::Anthropic => ApiFormat::Anthropic,
+            Self::Gemini => ApiFormat::Gemini,
+        }
+    }
+
+    const fn codec(self) -> &'static dyn RequestCodec {
+        match self {
+            Self::OpenAiChat => &crate::openai_chat::OpenAiChat,
+            Self::OpenAiResponses => &crate::openai_responses::OpenAiResponses,
+            Self::Anthropic => &crate::anthropic::Anthropic,
+            Self::Gemini => &crate::gemini::Gemini,
+        }
+    }
+
+    /// Returns the codec for the API with this name, which provider extras have.
+    fn named(api: &str) -> Option<&'static dyn RequestCodec> {
+        Self::ALL.into_iter().find(|format| format.api().name() == api).map(Self::codec)
+    }
+
+    /// Parses definitions from a list of tools, a single tool, or a request with `tools`.
+    ///
+    /// Names keep the spelling of the payload. A tool without parameters gets the schema of an empty object. Tools that
+    /// the provider defines, such as its web search, are left out; [`hosted_tools`](Self::hosted_tools) returns them.
+    ///
+    /// # Errors
+    /// [`WireError`] if the payload holds no tools, or a tool whose name is not
+    /// [legal](toolkit_core::name::check_name).
+    pub fn parse_definitions(self, payload: &Value) -> Result<Vec<ToolDefinition>, WireError> {
+        Ok(self.parse_tools(payload)?.own)
+    }
+
+    /// Returns the tools in a payload that the provider defines, such as web search and code execution. Their JSON is
+    /// not changed. [`parse_definitions`](Self::parse_definitions) leaves these tools out.
+    ///
+    /// # Errors
+    /// The same as for [`parse_definitions`](Self::parse_definitions).
+    pub fn hosted_tools(self, payload: &Value) -> Result<Vec<Value>, WireError> {
+        Ok(self.parse_tools(payload)?.hosted)
+    }
+
+    fn parse_tools(self, payload: &Value) -> Result<RequestTools, WireError> {
+        let mut found = RequestTools::default();
+        for (path, tool) in tools::listed(self.codec(), payload)? {
+            self.codec().parse_tool(tool, &path, &mut found)?;
+        }
+        Ok(found)
+    }
+
+    /// Parses tool choice and parallel tool calls from the fields of a request. Returns
+    /// [`ToolConfig::default`] if the fields are missing.
+    ///
+    /// # Errors
+    /// [`WireError`] if a field is not valid for the format.
+    pub fn parse_tool_config(
+        self,
+        request: &Map<String, Value>,
+        names: &WireNames,
+    ) -> Result<ToolConfig, WireError> {
+        choices::parse_tool_config(self.codec(), request, names)
+    }
+
+    /// Parses tool results from one message, one item, or a list. Messages of other kinds are skipped.
+    ///
+    /// # Errors
+    /// [`WireError`] if a result is not valid for the format.
+    pub fn parse_results(self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+        let results = self.codec().parse_results(payload)?.into_iter().enumerate();
+        Ok(results.map(|(position, result)| result.with_position(position)).collect())
+    }
+}

@@ -1,0 +1,171 @@
+//! Reads requests of Anthropic's API.
+
+use super::received_results::{keep, listed};
+use super::tools::{flag, parse_named, required};
+use super::{RequestCodec, RequestTools, ResultForm, unknown_fields};
+use crate::WireError;
+use crate::anthropic::Anthropic;
+use crate::anthropic::choice::CHOICE;
+use crate::anthropic::response::is_block;
+use crate::fields::{Fields, element, field, list, object, optional, text};
+use crate::results::json_content;
+use serde_json::Value;
+use std::collections::HashMap;
+use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
+use toolkit_core::{ErrorKind, ToolError, ToolResult};
+
+impl RequestCodec for Anthropic {
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut RequestTools) -> Result<(), WireError> {
+        let fields = object(tool, path, "the name, description and schema of a tool")?;
+        if is_hosted(tool, path)? {
+            found.hosted.push(tool.clone());
+            return Ok(());
+        }
+        let mut definition = parse_named(fields, path, "input_schema")?;
+        let list = |name| optional(fields, path, name, "a list", Value::as_array);
+        let metadata = &mut definition.metadata;
+        metadata.strict = flag(fields, path, "strict")?;
+        metadata.defer = flag(fields, path, "defer_loading")?.unwrap_or(false);
+        metadata.input_examples = list("input_examples")?.cloned().unwrap_or_default();
+        for (index, caller) in list("allowed_callers")?.into_iter().flatten().enumerate() {
+            let path = || element(&field(path, "allowed_callers"), index);
+            let caller = caller.as_str().ok_or_else(|| WireError::new(path(), "the name of a caller"))?;
+            metadata.allowed_callers.push(caller.to_owned());
+        }
+        unknown_fields::keep(self, &mut definition, fields);
+        found.own.push(definition);
+        Ok(())
+    }
+
+    fn parse_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
+        // If the field is missing, the service's default applies: the model decides.
+        let Some(choice) = request.get(CHOICE).filter(|choice| !choice.is_null()) else {
+            return Ok(ToolConfig::default());
+        };
+        let fields = object(choice, CHOICE, "an object with a `type`")?;
+        let mut wanted = ToolConfig::from(match text(choice, "type") {
+            "auto" => ToolChoice::Auto,
+            "none" => ToolChoice::None,
+            "any" => ToolChoice::Required,
+            "tool" => {
+                let name = required(choice, CHOICE, "name", "the name of a tool")?;
+                ToolChoice::Tool(names.unspell(name).to_owned())
+            }
+            _ => return Err(WireError::new("tool_choice.type", "`auto`, `any`, `tool` or `none`")),
+        });
+        wanted.parallel = flag(fields, CHOICE, "disable_parallel_tool_use")?.map(|disabled| !disabled);
+        Ok(wanted)
+    }
+
+    /// Parses the results in a message, a block, or a list of messages or blocks. If the payload also
+    /// contains the call of a result, the result gets the tool name from the call.
+    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+        let items = listed(payload, "a message with results, a result, or a list of them")?;
+        let mut results = Vec::new();
+        let mut names = HashMap::new();
+        for (path, item) in items {
+            for (path, block) in listed_blocks(item, path)? {
+                match text(block, "type") {
+                    "tool_use" => {
+                        names.insert(text(block, "id"), text(block, "name"));
+                    }
+                    "tool_result" => {
+                        let id = required(block, &path, "tool_use_id", "the id of a call")?;
+                        let name = names.get(id).copied().unwrap_or_default();
+                        let result = ToolResult::new(id.into(), name, parse_outcome(block, &path)?);
+                        results.push(keep(self, result, block));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(results)
+    }
+
+    fn result_form(&self) -> ResultForm {
+        ResultForm {
+            parts: "content",
+            is_result: |block| text(block, "type") == "tool_result",
+            own: &["/tool_use_id"],
+        }
+    }
+}
+
+/// Returns whether the service defines the tool, such as `web_search_20250305` or `bash_20250124`. Returns an error for
+/// a function in the format of another API, because the function would be lost if it were read as a tool of the
+/// service.
+fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
+    match tool.get("type") {
+        None | Some(Value::Null) => Ok(false),
+        Some(kind) if kind == "custom" => Ok(false),
+        Some(kind) if kind == "function" => {
+            Err(WireError::new(field(path, "type"), "no such type, which tools of other APIs have"))
+        }
+        Some(Value::String(_)) => Ok(true),
+        Some(_) => Err(WireError::new(field(path, "type"), "a text")),
+    }
+}
+
+/// Returns the content blocks of the message `item`, each with its path. If `item` itself is a block, it is
+/// returned.
+fn listed_blocks(item: &Value, path: String) -> Result<Vec<(String, &Value)>, WireError> {
+    if is_block(item) {
+        return Ok(vec![(path, item)]);
+    }
+    match item.get("role").and_then(Value::as_str) {
+        Some("user" | "assistant" | "system") => {}
+        // A message with another role may contain results in the format of another API. They would be lost.
+        _ => return Err(WireError::new(field(&path, "role"), "`user`, which marks messages with results")),
+    }
+    let path = field(&path, "content");
+    let blocks = list(item, "content").iter().enumerate();
+    Ok(blocks.map(|(index, block)| (element(&path, index), block)).collect())
+}
+
+fn parse_outcome(block: &Value, path: &str) -> Result<Result<ToolOutput, ToolError>, WireError> {
+    let output = match block.get("content") {
+        None | Some(Value::Null) => ToolOutput::default(),
+        Some(Value::String(text)) => ToolOutput::text(text.as_str()),
+        Some(Value::Array(blocks)) => ToolOutput::new(blocks.iter().map(content).collect()),
+        Some(_) => return Err(WireError::new(field(path, "content"), "a text or a list of content blocks")),
+    };
+    let is_error = flag(object(block, path, "a result")?, path, "is_error")?.unwrap_or_default();
+    Ok(if is_error { Err(ToolError::new(ErrorKind::Failed, output.to_text())) } else { Ok(output) })
+}
+
+/// Parses a content block into a [`Content`]. A block of an unknown type is kept as JSON.
+fn content(block: &Value) -> Content {
+    let known = match block.get("type").and_then(Value::as_str) {
+        Some("text") => block.get("text").and_then(Value::as_str).map(|text| Content::Text(text.to_owned())),
+        Some("image") => media(block, "image/*").map(|media| Content::Image(Box::new(media))),
+        Some("document") => match plain_text(block) {
+            Some(text) => Some(Content::Text(text.to_owned())),
+            None => media(block, "application/pdf").map(|media| Content::File(Box::new(media))),
+        },
+        _ => None,
+    };
+    known.unwrap_or_else(|| json_content(block))
+}
+
+fn plain_text(block: &Value) -> Option<&str> {
+    let source =
+        block.get("source").filter(|source| source.get("type").is_some_and(|kind| kind == "text"))?;
+    source.get("data")?.as_str()
+}
+
+/// Parses a media item. The API states no media type for a URL, so an item with a URL gets the media type `behind_url`.
+fn media(block: &Value, behind_url: &str) -> Option<Media> {
+    let source = block.get("source")?;
+    let text = |name: &str| source.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
+    let name = block.get("title").and_then(Value::as_str).map(ToOwned::to_owned);
+    match source.get("type")?.as_str()? {
+        "base64" => {
+            let data = MediaData::Base64(text("data")?);
+            Some(Media { media_type: text("media_type")?, data, name })
+        }
+        "url" => Some(Media { media_type: behind_url.to_owned(), data: MediaData::Url(text("url")?), name }),
+        _ => None,
+    }
+}

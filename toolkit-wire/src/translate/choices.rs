@@ -1,0 +1,82 @@
+//! Reads the tool choice of requests, and writes it again.
+
+use super::{RequestCodec, RequestFormat, unknown_fields};
+use crate::codec::Codec;
+use crate::fields::{camel, only};
+use crate::{EncodedToolConfig, WireError, kept};
+use serde_json::{Map, Value};
+use toolkit_core::call::{ProviderExtras, ToolConfig};
+use toolkit_core::name::WireNames;
+
+/// Parses a tool config. If [`ToolConfig`] cannot express some of the fields, all received fields become provider
+/// extras.
+pub(super) fn parse_tool_config(
+    codec: &dyn RequestCodec,
+    request: &Map<String, Value>,
+    names: &WireNames,
+) -> Result<ToolConfig, WireError> {
+    let mut config = codec.parse_config(request, names)?;
+    let written = codec.encode_tool_config(&config, names).fields;
+    let is_config = |name: &str| written.contains_key(name) || written.contains_key(&*camel(name));
+    let received = only(request, |name, value| is_config(name) && !value.is_null());
+    if !unsaid(codec, &received, &config, names).is_empty() {
+        config.extras = ProviderExtras::new(codec.facts().name, received);
+    }
+    Ok(config)
+}
+
+/// Encodes a tool config that was read from a request. Fields that were read from the same API are written again, and
+/// fields of another API are reported as lost. Returns `None` for any other tool config.
+pub(crate) fn encode_received_config(
+    codec: &dyn Codec,
+    wanted: &ToolConfig,
+    names: &WireNames,
+) -> Option<EncodedToolConfig> {
+    let (api, received) = wanted.extras.origin()?;
+    let origin = RequestFormat::named(api)?;
+    let meaning = origin.parse_config(received, names).ok()?;
+    let is_same_api = api == codec.facts().name;
+    let is_same = (&wanted.choice, wanted.parallel, &wanted.custom)
+        == (&meaning.choice, meaning.parallel, &meaning.custom);
+    if is_same_api && is_same {
+        // The program has not changed the meaning, so the fields are written as they were read.
+        return Some(EncodedToolConfig::new(received.clone()));
+    }
+    let mut encoded = codec.encode_tool_config(wanted, names);
+    let unsaid = unsaid(origin, received, &meaning, names);
+    if is_same_api {
+        kept::restore(&mut encoded.fields, &unsaid);
+    } else {
+        encoded.losses.extend(kept::losses(&unsaid, api, "/extras"));
+    }
+    Some(encoded)
+}
+
+/// Returns the fields of `received` that are not expressed by the config `meaning`. These are fields missing
+/// when `meaning` is encoded, and modes that are encoded with another value.
+fn unsaid(
+    codec: &dyn RequestCodec,
+    received: &Map<String, Value>,
+    meaning: &ToolConfig,
+    names: &WireNames,
+) -> Map<String, Value> {
+    let written = codec.encode_tool_config(meaning, names).fields;
+    // OpenAI's Responses API also accepts the nested names of Chat Completions.
+    let is_named = written.get("tool_choice").is_some_and(|choice| choice.get("name").is_some());
+    let opaque: &[&str] = if is_named { &["function", "custom"] } else { &[] };
+    unknown_fields::difference(received, &written, opaque, is_other)
+}
+
+/// Returns whether a received value differs in meaning from the written value. Differences in the spelling of a mode do
+/// not count.
+fn is_other(received: &Value, written: &Value) -> bool {
+    match (received, written) {
+        (Value::String(mode), Value::String(known)) => {
+            mode != "MODE_UNSPECIFIED" && !mode.eq_ignore_ascii_case(known)
+        }
+        (Value::Array(received), Value::Array(written)) => received.len() != written.len(),
+        // The choice of a hosted tool is read as the choice of any tool, and written as a string.
+        (Value::Object(_), Value::String(_)) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,142 @@
+//! Reads the tools and the tool choice of requests of the two OpenAI APIs.
+
+use super::tools::{flag, parse_format, parse_named, required};
+use crate::WireError;
+use crate::fields::{Fields, element, field, list, object, optional, text};
+use crate::openai::{CHOICE, Form, PARALLEL};
+use serde_json::Value;
+use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::name::WireNames;
+use toolkit_core::output::{Media, MediaData};
+use toolkit_core::tool::ToolDefinition;
+
+/// Parses the fields `tool_choice` and `parallel_tool_calls`.
+pub(super) fn parse_config(form: Form, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
+    let choice = request.get(CHOICE).unwrap_or(&Value::Null);
+    let mut wanted = ToolConfig::from(form.parse_choice(choice, names)?);
+    wanted.custom = form.custom(choice, names).collect();
+    wanted.parallel = flag(request, "", PARALLEL)?;
+    Ok(wanted)
+}
+
+/// Returns whether the provider defines the tool. Its type is then neither `function` nor `custom`.
+pub(super) fn is_hosted(tool: &Value) -> bool {
+    tool.get("type").and_then(Value::as_str).is_some_and(|kind| !matches!(kind, "function" | "custom"))
+}
+
+impl Form {
+    /// Parses the definition of a tool run by the program. Also returns the fields of the tool and their
+    /// path.
+    pub(super) fn parse_tool<'a>(
+        self,
+        tool: &'a Value,
+        path: &str,
+    ) -> Result<(ToolDefinition, &'a Fields, String), WireError> {
+        let is_custom = text(tool, "type") == "custom";
+        let (kind, missing) = if is_custom {
+            ("custom", "the name, description and format of a custom tool")
+        } else {
+            ("function", "the name, description and parameters of a function")
+        };
+        let (fields, path) = match (tool.get(kind).and_then(Value::as_object), self) {
+            (Some(nested), _) => (nested, field(path, kind)),
+            (None, Self::Flat) => (object(tool, path, "a tool")?, path.to_owned()),
+            (None, Self::Nested) => return Err(WireError::new(field(path, kind), missing)),
+        };
+        let mut definition = parse_named(fields, &path, "parameters")?;
+        if is_custom {
+            let expected = match self {
+                Self::Nested => "`text`, or a grammar with `syntax` (`lark` or `regex`) and `definition`",
+                Self::Flat => "a `text` or a `grammar` of `lark` or `regex`",
+            };
+            let format = optional(fields, &path, "format", expected, parse_format)?.unwrap_or_default();
+            definition = ToolDefinition::custom(definition.name, definition.description, format);
+        }
+        definition.metadata.strict = flag(fields, &path, "strict")?;
+        Ok((definition, fields, path))
+    }
+
+    fn parse_choice(self, choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
+        match (choice, text(choice, "type")) {
+            // `auto` is the default for a request with tools.
+            (Value::Null, _) => Ok(ToolChoice::Auto),
+            (Value::String(mode), _) => match mode.as_str() {
+                "auto" => Ok(ToolChoice::Auto),
+                "none" => Ok(ToolChoice::None),
+                // Mistral writes `any` instead of `required`.
+                "required" | "any" => Ok(ToolChoice::Required),
+                _ => Err(WireError::new(CHOICE, "`auto`, `none` or `required`")),
+            },
+            (_, "function" | "custom") => self.parse_name(choice, CHOICE, names).map(ToolChoice::Tool),
+            (_, "allowed_tools") => self.parse_allowed(choice, names),
+            // This is the choice of a tool defined by the provider, such as its web search.
+            (Value::Object(_), kind) if self.is_hosted_choice(kind) => Ok(ToolChoice::Required),
+            (Value::Object(_), _) => {
+                Err(WireError::new(field(CHOICE, "type"), "`function`, `custom` or `allowed_tools`"))
+            }
+            _ => Err(WireError::new(CHOICE, "a tool choice: a text or an object")),
+        }
+    }
+
+    /// Returns whether a tool choice of this type names a tool defined by the provider. The modes and types
+    /// in the tool choices of other APIs do not name such tools.
+    fn is_hosted_choice(self, kind: &str) -> bool {
+        let foreign = ["", "any", "auto", "none", "required", "tool", "function", "custom"];
+        self == Self::Flat && !foreign.contains(&kind)
+    }
+
+    /// Returns the object with the mode and the allowed tools of a tool choice, and the path of this object.
+    fn allowed(self, choice: &Value) -> (&Value, String) {
+        match self {
+            Self::Nested => {
+                (choice.get("allowed_tools").unwrap_or(&Value::Null), field(CHOICE, "allowed_tools"))
+            }
+            Self::Flat => (choice, CHOICE.to_owned()),
+        }
+    }
+
+    /// Returns the names of the custom tools among the tools of a tool choice.
+    fn custom(self, choice: &Value, names: &WireNames) -> impl Iterator<Item = String> {
+        let tools = list(self.allowed(choice).0, "tools").iter().chain(std::iter::once(choice));
+        let custom = tools.filter(|tool| text(tool, "type") == "custom");
+        custom.filter_map(move |tool| self.parse_name(tool, CHOICE, names).ok())
+    }
+
+    fn parse_allowed(self, choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
+        let (allowed, path) = self.allowed(choice);
+        let required = match text(allowed, "mode") {
+            "auto" => false,
+            "required" => true,
+            _ => return Err(WireError::new(field(&path, "mode"), "`auto` or `required`")),
+        };
+        let path = field(&path, "tools");
+        let Some(tools) = allowed.get("tools").and_then(Value::as_array) else {
+            return Err(WireError::new(path, "a list of tools"));
+        };
+        let tools = tools.iter().enumerate().filter(|(_, tool)| !self.is_hosted_choice(text(tool, "type")));
+        let allowed = tools.map(|(index, tool)| self.parse_name(tool, &element(&path, index), names));
+        Ok(ToolChoice::Allowed { names: allowed.collect::<Result<_, _>>()?, required })
+    }
+
+    /// Returns the name of a tool in a tool choice. The name is in the field `function`, or in `custom` for a custom
+    /// tool.
+    fn parse_name(self, tool: &Value, path: &str, names: &WireNames) -> Result<String, WireError> {
+        let kind = if text(tool, "type") == "custom" { "custom" } else { "function" };
+        let (named, path) = match self {
+            Self::Flat => (tool.get(kind).unwrap_or(tool), path.to_owned()),
+            Self::Nested => (tool.get(kind).unwrap_or(&Value::Null), field(path, kind)),
+        };
+        Ok(names.unspell(required(named, &path, "name", "the name of a tool")?).to_owned())
+    }
+}
+
+/// Creates a media item from a URL. A `data:` URL contains the bytes and the media type. If the URL is of
+/// another kind, the media type is `otherwise`.
+pub(super) fn media(address: &str, otherwise: &str) -> Media {
+    let data = address.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
+    let (media_type, data) = match data {
+        Some((media_type, data)) => (media_type, MediaData::Base64(data.to_owned())),
+        None => (otherwise, MediaData::Url(address.to_owned())),
+    };
+    Media { media_type: media_type.to_owned(), data, name: None }
+}

@@ -1,0 +1,73 @@
+//! Reads requests of OpenAI's Chat Completions API.
+
+use super::openai::{is_hosted, media};
+use super::received_results::{keep, listed};
+use super::tools::required;
+use super::{RequestCodec, RequestTools, ResultForm, openai, unknown_fields};
+use crate::WireError;
+use crate::fields::{Fields, object, text};
+use crate::openai::Form;
+use crate::openai_chat::OpenAiChat;
+use crate::results::json_content;
+use serde_json::Value;
+use toolkit_core::ToolResult;
+use toolkit_core::call::ToolConfig;
+use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, ToolOutput};
+
+impl RequestCodec for OpenAiChat {
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut RequestTools) -> Result<(), WireError> {
+        if is_hosted(tool) {
+            found.hosted.push(tool.clone());
+            return Ok(());
+        }
+        let (mut definition, ..) = Form::Nested.parse_tool(tool, path)?;
+        unknown_fields::keep(self, &mut definition, object(tool, path, "a tool")?);
+        found.own.push(definition);
+        Ok(())
+    }
+
+    fn parse_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
+        openai::parse_config(Form::Nested, request, names)
+    }
+
+    /// Parses the `tool` messages of a history, or a single `tool` message.
+    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+        let messages = listed(payload, "a message or a list of messages")?;
+        let messages = messages.iter().filter(|(_, message)| text(message, "role") == "tool");
+        messages.map(|(path, message)| parse_result(message, path)).collect()
+    }
+
+    fn result_form(&self) -> ResultForm {
+        ResultForm {
+            parts: "",
+            is_result: |message| text(message, "role") == "tool",
+            own: &["/tool_call_id"],
+        }
+    }
+}
+
+/// Parses a `tool` message. The API does not mark errors, so every result is parsed as an output. The tool
+/// name is only set if the server sends it.
+fn parse_result(message: &Value, path: &str) -> Result<ToolResult, WireError> {
+    let id = required(message, path, "tool_call_id", "the id of a call")?;
+    let output = match message.get("content") {
+        None | Some(Value::Null) => ToolOutput::text(""),
+        Some(Value::String(text)) => ToolOutput::text(text),
+        Some(Value::Array(parts)) => ToolOutput::new(parts.iter().map(parse_part).collect()),
+        Some(value) => json_content(value).into(),
+    };
+    let result = ToolResult::new(id.into(), text(message, "name"), Ok(output));
+    Ok(keep(&OpenAiChat, result, message))
+}
+
+/// Parses a content part. OpenAI's service accepts only text; other servers also accept images. Other parts
+/// are kept as JSON.
+fn parse_part(part: &Value) -> Content {
+    let picture = part.get("image_url").map(|image| image.get("url").unwrap_or(image));
+    match (part.get("text"), picture) {
+        (Some(Value::String(text)), _) => Content::Text(text.clone()),
+        (_, Some(Value::String(url))) => Content::Image(Box::new(media(url, "image/*"))),
+        _ => json_content(part),
+    }
+}

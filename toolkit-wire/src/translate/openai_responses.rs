@@ -1,0 +1,182 @@
+//! Reads requests of OpenAI's Responses API.
+
+use super::openai::{is_hosted, media};
+use super::received_results::{keep, listed};
+use super::tools::{flag, required};
+use super::{RequestCodec, RequestTools, ResultForm, openai, unknown_fields};
+use crate::WireError;
+use crate::fields::{Fields, copy, element, field, kind, object, only, optional, set, text};
+use crate::openai::Form;
+use crate::openai_responses::call::CUSTOM;
+use crate::openai_responses::client::{self, Client};
+use crate::openai_responses::definitions::NAMESPACE;
+use crate::openai_responses::results::{CUSTOM_OUTPUT, REPEATED, is_result};
+use crate::openai_responses::{FACTS, OpenAiResponses};
+use crate::results::json_content;
+use serde_json::Value;
+use std::collections::HashMap;
+use toolkit_core::call::{ProviderExtras, ToolConfig};
+use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, Media, ToolOutput};
+use toolkit_core::tool::ToolDefinition;
+use toolkit_core::{ErrorKind, ToolError, ToolResult};
+
+impl RequestCodec for OpenAiResponses {
+    /// Parses a tool, or all tools of a namespace.
+    ///
+    /// A function in a namespace keeps the name written there, because calls use this name. The nested form
+    /// of Chat Completions is accepted too.
+    fn parse_tool(&self, tool: &Value, path: &str, found: &mut RequestTools) -> Result<(), WireError> {
+        let fields = object(tool, path, "a tool")?;
+        if kind(fields) != Some(NAMESPACE) {
+            if is_hosted(tool) {
+                found.hosted.push(tool.clone());
+            } else {
+                found.own.push(parse_tool(tool, path)?);
+            }
+            return Ok(());
+        }
+        let path = field(path, "tools");
+        let Some(tools) = fields.get("tools").and_then(Value::as_array) else {
+            return Err(WireError::new(path, "a list of tools"));
+        };
+        let kept = only(fields, |name, value| !matches!(name, "type" | "name" | "tools") && *value != "");
+        let mut hosted = Vec::new();
+        for (index, tool) in tools.iter().enumerate() {
+            let path = element(&path, index);
+            object(tool, &path, "a tool")?;
+            if is_hosted(tool) {
+                hosted.push(tool.clone());
+                continue;
+            }
+            let mut definition = parse_tool(tool, &path)?;
+            if let Some(name) = fields.get("name").filter(|name| name.is_string()) {
+                let meta = &mut definition.metadata.meta;
+                set(meta, NAMESPACE, name.clone());
+                if !kept.is_empty() {
+                    let own = meta.entry(FACTS.name).or_insert_with(|| Fields::new().into());
+                    own[NAMESPACE] = kept.clone().into();
+                }
+            }
+            found.own.push(definition);
+        }
+        if !hosted.is_empty() {
+            let mut namespace = fields.clone();
+            set(&mut namespace, "tools", hosted);
+            found.hosted.push(namespace.into());
+        }
+        Ok(())
+    }
+
+    fn parse_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
+        openai::parse_config(Form::Flat, request, names)
+    }
+
+    /// Parses the results in a list of items, or a single result. The tool names are taken from the calls in
+    /// the list.
+    fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
+        let items = listed(payload, "an item or a list of items")?;
+        let named = items
+            .iter()
+            .filter_map(|(_, item)| Some((item.get("call_id")?.as_str()?, item.get("name")?.as_str()?)));
+        let names: HashMap<&str, &str> = named.collect();
+        let results = items.iter().filter(|(_, item)| is_result(item));
+        results.map(|(path, item)| parse_result(item, path, &names)).collect()
+    }
+
+    fn result_form(&self) -> ResultForm {
+        ResultForm { parts: "", is_result, own: &["/call_id", "/namespace", "/caller"] }
+    }
+}
+
+/// Parses one tool of the program.
+fn parse_tool(tool: &Value, path: &str) -> Result<ToolDefinition, WireError> {
+    let (mut definition, fields, path) = Form::Flat.parse_tool(tool, path)?;
+    let schema = optional(fields, &path, "output_schema", "a JSON Schema object", Value::as_object)?;
+    if let Some(schema) = schema {
+        definition = definition.with_output_schema(schema.clone().into());
+    }
+    definition.metadata.defer = flag(fields, &path, "defer_loading")?.unwrap_or_default();
+    let texts = |list: &Value| list.as_array()?.iter().map(|text| Some(text.as_str()?.to_owned())).collect();
+    let callers = optional(fields, &path, "allowed_callers", "a list of texts", texts)?;
+    definition.metadata.allowed_callers = callers.unwrap_or_default();
+    unknown_fields::keep(&OpenAiResponses, &mut definition, fields);
+    Ok(definition)
+}
+
+fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result<ToolResult, WireError> {
+    if let Some(client) = client::of_output(item) {
+        let id = Some(client::answered(item)).filter(|id| !id.is_empty());
+        let id = id.ok_or_else(|| WireError::new(field(path, "call_id"), "the id of a call"))?;
+        let (outcome, extras) = read_client(client, item);
+        let extras = ProviderExtras::new(FACTS.name, extras);
+        return Ok(ToolResult::new(id.into(), client.tool, outcome).with_extras(extras));
+    }
+    let id = required(item, path, "call_id", "the id of a call")?;
+    let name = item.get("name").and_then(Value::as_str).or_else(|| names.get(id).copied());
+    let output = match item.get("output") {
+        Some(Value::String(text)) => ToolOutput::text(text.as_str()),
+        Some(Value::Array(parts)) => ToolOutput::new(parts.iter().map(parse_part).collect()),
+        _ => return Err(WireError::new(field(path, "output"), "a text or a list of contents")),
+    };
+    let mut extras = Fields::new();
+    if text(item, "type") == CUSTOM_OUTPUT {
+        set(&mut extras, "type", CUSTOM);
+    }
+    copy(item.as_object().unwrap_or(&Fields::new()), &mut extras, &REPEATED);
+    let result = ToolResult::new(id.into(), name.unwrap_or_default(), Ok(output))
+        .with_extras(ProviderExtras::new(FACTS.name, extras));
+    Ok(keep(&OpenAiResponses, result, item))
+}
+
+/// Parses one element of a list of contents. Unknown elements and references to uploaded files are kept as
+/// JSON.
+fn parse_part(part: &Value) -> Content {
+    let text = |name| part.get(name).and_then(Value::as_str);
+    let media = |address, name: Option<&str>, otherwise| {
+        Box::new(Media { name: name.map(ToOwned::to_owned), ..media(address, otherwise) })
+    };
+    let known = match text("type") {
+        Some("input_text" | "output_text") => text("text").map(|text| Content::Text(text.to_owned())),
+        Some("input_image") => text("image_url").map(|url| Content::Image(media(url, None, "image/*"))),
+        Some("input_file") => text("file_data")
+            .or_else(|| text("file_url"))
+            .map(|data| Content::File(media(data, text("filename"), "application/octet-stream"))),
+        _ => None,
+    };
+    known.unwrap_or_else(|| json_content(part))
+}
+
+/// Reads the result of a tool that the provider defines and the program runs. Returns the outcome, and the extras needed
+/// to write the result again.
+fn read_client(client: &Client, item: &Value) -> (Result<ToolOutput, ToolError>, Fields) {
+    let mut extras = Fields::from_iter([("type".to_owned(), client.call.into())]);
+    copy(item.as_object().unwrap_or(&Fields::new()), &mut extras, &["caller", "max_output_length"]);
+    if let Some(checks) = item.get("acknowledged_safety_checks") {
+        set(&mut extras, "pending_safety_checks", checks.clone());
+    }
+    (client_outcome(item), extras)
+}
+
+fn client_outcome(item: &Value) -> Result<ToolOutput, ToolError> {
+    let json = |name| item.get(name).map_or_else(|| json_content(&Value::Array(Vec::new())), json_content);
+    let output = text(item, "output");
+    Ok(match text(item, "type") {
+        "shell_call_output" => json("output").into(),
+        "tool_search_output" => json("tools").into(),
+        "apply_patch_call_output" if text(item, "status") == "failed" => {
+            return Err(ToolError::new(ErrorKind::Failed, output));
+        }
+        "local_shell_call_output" | "apply_patch_call_output" => ToolOutput::text(output),
+        "computer_call_output" => match item.get("output").map_or("", |shot| text(shot, "image_url")) {
+            "" => json("output").into(),
+            url => Content::Image(Box::new(media(url, "image/*"))).into(),
+        },
+        _ => {
+            let answer = only(item.as_object().unwrap_or(&Fields::new()), |name, _| {
+                matches!(name, "approve" | "reason")
+            });
+            json_content(&answer.into()).into()
+        }
+    })
+}

@@ -1,0 +1,157 @@
+//! Results that were read from a request. They keep their JSON, and are written in the same form for the same API.
+
+use super::{RequestCodec, RequestFormat, ResultForm};
+use crate::codec::Codec;
+use crate::fields::element;
+use crate::writer::losses::{FIELDS, is_empty};
+use crate::{ApiFormat, WireError};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::slice;
+use toolkit_core::ToolResult;
+use toolkit_core::call::ProviderExtras;
+use toolkit_core::name::WireNames;
+use toolkit_core::output::ToolOutput;
+use toolkit_schema::SchemaLoss;
+
+/// The provider extra with the JSON of a received result. The extras of a result also contain the extras of its call,
+/// so the JSON has a field of its own.
+const RECEIVED: &str = "tool_result";
+
+/// Returns the messages in `payload`, each with its path. `payload` is a list of messages or a single
+/// message.
+pub(super) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(String, &'a Value)>, WireError> {
+    match payload {
+        Value::Array(items) => {
+            Ok(items.iter().enumerate().map(|(index, item)| (element("", index), item)).collect())
+        }
+        Value::Object(_) => Ok(vec![(String::new(), payload)]),
+        _ => Err(WireError::new("", expected)),
+    }
+}
+
+/// Stores the JSON of a received result, unless the codec writes the result in the same form.
+pub(super) fn keep(codec: &dyn RequestCodec, result: ToolResult, received: &Value) -> ToolResult {
+    let ids = [result.call_id.as_str().to_owned()];
+    let mut written = codec.encode_results(slice::from_ref(&result), &ids, &WireNames::default());
+    let written = results(codec.result_form(), &mut written);
+    if written.first().is_some_and(|written| **written == *received) {
+        return result;
+    }
+    let api = codec.facts().name;
+    let mut extras = result.extras.of(api).cloned().unwrap_or_default();
+    extras.insert(RECEIVED.to_owned(), received.clone());
+    result.with_extras(ProviderExtras::new(api, extras))
+}
+
+/// Returns the results in encoded messages, in their order.
+fn results(form: ResultForm, messages: &mut [Value]) -> Vec<&mut Value> {
+    let is_result = |part: &&mut Value| (form.is_result)(part);
+    if form.parts.is_empty() {
+        return messages.iter_mut().filter(is_result).collect();
+    }
+    let parts = messages.iter_mut().filter_map(|message| message.get_mut(form.parts)?.as_array_mut());
+    parts.flatten().filter(is_result).collect()
+}
+
+/// Encodes results with `encode`. A received result is then replaced by its JSON, with the ids and names of the new
+/// request.
+pub(crate) fn encode_received_results(
+    codec: &dyn Codec,
+    generation: Option<u32>,
+    results: &[ToolResult],
+    encode: impl Fn(&[ToolResult]) -> Vec<Value>,
+) -> Vec<Value> {
+    let Some(codec) = RequestFormat::named(codec.facts().name) else { return encode(results) };
+    let received: Vec<Option<&Value>> =
+        results.iter().map(|result| received(codec, generation, result)).collect();
+    if received.iter().all(Option::is_none) {
+        return encode(results);
+    }
+    // The media items are in the received JSON, and must not follow in another message.
+    let plain = results.iter().zip(&received).map(|(result, received)| {
+        let mut plain = result.clone();
+        if received.is_some() {
+            plain.outcome = Ok(ToolOutput::default());
+        }
+        plain
+    });
+    let mut messages = encode(&plain.collect::<Vec<_>>());
+    let form = codec.result_form();
+    for (written, received) in self::results(form, &mut messages).into_iter().zip(received) {
+        if let Some(received) = received {
+            *written = with_own(received.clone(), written, form.own);
+        }
+    }
+    messages
+}
+
+/// Returns the JSON of a received result. Returns `None` for other results, after a change of the outcome, and if models
+/// of this generation do not accept media items in results.
+fn received<'a>(
+    codec: &dyn RequestCodec,
+    generation: Option<u32>,
+    result: &'a ToolResult,
+) -> Option<&'a Value> {
+    let received = result.extras.get(codec.facts().name, RECEIVED)?;
+    let accepts_media = codec.facts().media_table(generation).is_none_or(|table| !table.results.is_empty());
+    if !accepts_media && received.pointer("/functionResponse/parts").is_some() {
+        return None;
+    }
+    let parsed = codec.parse_results(received).ok()?;
+    matches!(parsed.as_slice(), [only] if only.outcome == result.outcome).then_some(received)
+}
+
+/// Returns the JSON of a received result with the fields `own` of `written`, which are JSON pointers.
+fn with_own(mut received: Value, written: &Value, own: &[&str]) -> Value {
+    for pointer in own {
+        let Some((parent, name)) = pointer.rsplit_once('/') else { continue };
+        let Some(fields) = received.pointer_mut(parent).and_then(Value::as_object_mut) else { continue };
+        match written.pointer(pointer) {
+            Some(value) => drop(fields.insert(name.to_owned(), value.clone())),
+            None => drop(fields.shift_remove(name)),
+        }
+    }
+    received
+}
+
+/// Returns a loss for each field that only the JSON of a result received from another API has. `index` is the index of
+/// the result.
+pub(crate) fn result_losses(codec: &dyn Codec, result: &ToolResult, index: usize) -> Vec<SchemaLoss> {
+    let Some((api, extras)) = result.extras.origin().filter(|(api, _)| *api != codec.facts().name) else {
+        return Vec::new();
+    };
+    let format = api.parse::<ApiFormat>().ok();
+    let Some((format, received)) = format.zip(extras.get(RECEIVED)) else { return Vec::new() };
+    let plain = result.clone().with_extras(ProviderExtras::default());
+    let mut written = BTreeSet::new();
+    let mut fields = BTreeSet::new();
+    field_names(&format.encode_results(&[plain]).into(), &mut written);
+    field_names(received, &mut fields);
+    let is_known = |name: &str| FIELDS.contains(&name) || MARKS.contains(&name);
+    let lost = fields.difference(&written).filter(|name| !is_known(name));
+    let reason = format!("only the API `{format}` has such a field in results");
+    lost.map(|name| SchemaLoss::new(format!("/{index}/{name}"), name.as_str(), reason.as_str())).collect()
+}
+
+/// The fields of results that say nothing to the model.
+const MARKS: [&str; 4] = ["is_error", "prompt_cache_breakpoint", "toolset_name", "caller"];
+
+/// Adds the names of all fields with a value to `names`. Contents with an unknown type are written as JSON in a text.
+fn field_names(json: &Value, names: &mut BTreeSet<String>) {
+    match json {
+        Value::String(text) if text.starts_with('{') => {
+            if let Ok(json @ Value::Object(_)) = serde_json::from_str(text) {
+                field_names(&json, names);
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|value| field_names(value, names)),
+        Value::Object(fields) => {
+            for (name, value) in fields.iter().filter(|(_, value)| !is_empty(value)) {
+                names.insert(name.clone());
+                field_names(value, names);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,72 @@
+//! The tools of requests: their list, and the fields that definitions have in every API.
+
+use super::RequestCodec;
+use crate::WireError;
+use crate::fields::{Fields, element, field, optional, text};
+use serde_json::{Value, json};
+use toolkit_core::name::ToolName;
+use toolkit_core::tool::{TextFormat, ToolDefinition};
+
+/// Returns the tools in a payload, each with its path. The payload is a list of tools, or a request with `tools`. A
+/// request may have only messages; the list of tools is then empty.
+pub(super) fn listed<'a>(
+    codec: &dyn RequestCodec,
+    payload: &'a Value,
+) -> Result<Vec<(String, &'a Value)>, WireError> {
+    let messages = codec.facts().messages;
+    let (tools, path) = match (payload, payload.get("tools")) {
+        (Value::Array(tools), _) => (tools.as_slice(), ""),
+        (_, Some(Value::Array(tools))) => (tools.as_slice(), "tools"),
+        // Gemini reads a single object as a list with one element.
+        (_, Some(tool @ Value::Object(_))) => return Ok(vec![("tools".to_owned(), tool)]),
+        (_, Some(Value::Null)) => (&[][..], "tools"),
+        (_, Some(_)) => return Err(WireError::new("tools", "a list of tools")),
+        (_, None) if payload.get(messages).is_some() => (&[][..], "tools"),
+        (_, None) => return Err(WireError::new("", "a list of tools, or a request with `tools`")),
+    };
+    Ok(tools.iter().enumerate().map(|(index, tool)| (element(path, index), tool)).collect())
+}
+
+/// Parses a definition from its `name`, its `description`, and the parameter schema in the field `key`. If
+/// there is no schema, the tool takes no arguments.
+pub(super) fn parse_named(function: &Fields, path: &str, key: &str) -> Result<ToolDefinition, WireError> {
+    let name = parse_name(function.get("name"), &field(path, "name"))?;
+    let description = optional(function, path, "description", "a text", Value::as_str)?.unwrap_or_default();
+    let schema = optional(function, path, key, "a JSON Schema object", |schema| schema.as_object())?;
+    let parameters =
+        schema.map_or_else(|| json!({"type": "object", "properties": {}}), |schema| schema.clone().into());
+    Ok(ToolDefinition::new(name, description, parameters))
+}
+
+pub(super) fn parse_name(name: Option<&Value>, path: &str) -> Result<ToolName, WireError> {
+    let Some(name) = name.and_then(Value::as_str) else { return Err(WireError::new(path, "a tool name")) };
+    ToolName::new(name)
+        .map_err(|error| WireError::new(path, format!("a tool name such as `{}`", error.suggestion())))
+}
+
+/// Parses the input format of a custom tool. The grammar is in `format` itself, or in its field `grammar`.
+pub(super) fn parse_format(format: &Value) -> Option<TextFormat> {
+    let grammar = format.get("grammar").unwrap_or(format);
+    let definition = || grammar.get("definition")?.as_str().map(ToOwned::to_owned);
+    match (text(format, "type"), text(grammar, "syntax")) {
+        ("text", _) => Some(TextFormat::Text),
+        (_, "lark") => definition().map(TextFormat::Lark),
+        (_, "regex") => definition().map(TextFormat::Regex),
+        _ => None,
+    }
+}
+
+/// Reads the optional boolean field `name`.
+pub(super) fn flag(fields: &Fields, path: &str, name: &str) -> Result<Option<bool>, WireError> {
+    optional(fields, path, name, "true or false", Value::as_bool)
+}
+
+/// Reads a required string field.
+pub(super) fn required<'a>(
+    value: &'a Value,
+    path: &str,
+    name: &str,
+    expected: &str,
+) -> Result<&'a str, WireError> {
+    value.get(name).and_then(Value::as_str).ok_or_else(|| WireError::new(field(path, name), expected))
+}

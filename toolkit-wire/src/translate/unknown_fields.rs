@@ -1,0 +1,78 @@
+//! Fields of received definitions and tool choices that exist in only one API. They are stored when they are read.
+//!
+//! Such fields are found by comparison: the received JSON is parsed and written again, and the fields missing
+//! afterwards are stored. This needs no list of fields that would have to follow the provider's reference.
+
+use super::RequestCodec;
+use crate::declaration::{Draft, Spelling};
+use crate::fields::{Fields, camel, set};
+use crate::kept::ABSENT;
+use serde_json::{Value, json};
+use toolkit_core::name::WireNames;
+use toolkit_core::tool::ToolDefinition;
+
+/// The fields with schemas. Schemas are not compared, because the dialects convert them.
+const SCHEMAS: [&str; 6] =
+    ["parameters", "input_schema", "parametersJsonSchema", "response", "responseJsonSchema", "output_schema"];
+
+/// Stores the fields of the received definition `tool` that [`ToolDefinition`] cannot express. They are stored in
+/// `meta`, under the name of the format.
+pub(super) fn keep(codec: &dyn RequestCodec, definition: &mut ToolDefinition, tool: &Fields) {
+    let facts = codec.facts();
+    let strict = definition.metadata.strict == Some(true);
+    let names = WireNames::default();
+    let dialect = facts.dialect(strict, false);
+    let how = Spelling { names: &names, strict, dialect, outputs: false, parameters: None };
+    // The schemas are not compared, so the codec need not convert them.
+    let no_parameters = json!({"type": "object", "properties": {}});
+    let mut plain =
+        ToolDefinition::new(definition.name.clone(), definition.description.as_str(), no_parameters);
+    plain.kind = definition.kind.clone();
+    plain.metadata = definition.metadata.clone();
+    let written = codec.write_definition(&mut Draft { definition: &plain, how: &how, losses: Vec::new() });
+    let kept = written.as_object().map(|written| difference(tool, written, &SCHEMAS, |_, _| false));
+    if let Some(kept) = kept.filter(|kept| !kept.is_empty()) {
+        set(&mut definition.metadata.meta, facts.name, kept);
+    }
+}
+
+/// Returns the fields of `received` that `written` lacks. If both have an object in the same field, the
+/// fields of the two objects are compared.
+///
+/// The fields named in `opaque` are not compared. The function `is_other` returns whether a received value
+/// differs in meaning from the written value.
+pub(super) fn difference(
+    received: &Fields,
+    written: &Fields,
+    opaque: &[&str],
+    is_other: fn(&Value, &Value) -> bool,
+) -> Fields {
+    let mut kept = Fields::new();
+    for (name, value) in received {
+        let is_opaque = opaque.contains(&name.as_str()) || opaque.contains(&&*camel(name));
+        let known = written.get(name).or_else(|| written.get(&*camel(name)));
+        match (known, value) {
+            (Some(known), Value::Null) if !known.is_null() => set(&mut kept, name, Value::Null),
+            _ if is_opaque => {}
+            (None, value) => set(&mut kept, name, value.clone()),
+            (Some(Value::Object(known)), Value::Object(received)) => {
+                let inner = difference(received, known, opaque, is_other);
+                if !inner.is_empty() {
+                    set(&mut kept, name, inner);
+                }
+            }
+            (Some(known), value) if is_other(value, known) => set(&mut kept, name, value.clone()),
+            _ => {}
+        }
+    }
+    let absent = ["description", "parameters", "strict"].into_iter();
+    let absent: Vec<&str> =
+        absent.filter(|name| written.contains_key(*name) && !received.contains_key(*name)).collect();
+    if !absent.is_empty() {
+        set(&mut kept, ABSENT, absent);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests;
