@@ -85,12 +85,7 @@ pub(crate) fn number(value: &Value) -> Option<Decimal> {
     if value.is_number() { Decimal::parse(&value.to_string()) } else { None }
 }
 
-/// Returns whether two values are equal by the rules of JSON Schema. For example, 1 equals 1.0.
-pub(crate) fn is_same(left: &Value, right: &Value) -> bool {
-    left == right || Json::parse(&right.to_string()).is_ok_and(|right| is_equal(left, &right))
-}
-
-/// Returns whether `value` equals `expected`, a value listed in a schema.
+/// Returns whether `value` equals `expected`, a value listed in a schema. For example, 1 equals 1.0.
 pub(crate) fn is_equal(expected: &Value, value: &Json<'_>) -> bool {
     match (expected, &value.kind) {
         (Value::String(expected), Kind::String(text)) => expected == text,

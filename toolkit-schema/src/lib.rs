@@ -12,8 +12,6 @@ mod describe;
 mod dialect;
 mod diff;
 mod discriminator;
-mod disjoint;
-mod effective;
 mod fault;
 mod flatten;
 mod format;

@@ -42,7 +42,7 @@ pub(super) enum Held<'a> {
     Schema(Rc<Node<'a>>),
     Schemas(Vec<Rc<Node<'a>>>),
     Named(Rc<Named<'a>>),
-    /// A `$ref` that is not replaced by its target. The number is the index of the target in `Refs`.
+    /// A `$ref` that is not replaced by its target. The number is the index of the target.
     Reference(usize),
 }
 
@@ -53,7 +53,7 @@ impl<'a> Node<'a> {
         Self { path: path.clone(), form, entries: Vec::new() }
     }
 
-    /// Creates a schema with only a `$ref`. `target` is the index of the target in `Refs`.
+    /// Creates a schema with only a `$ref`. `target` is the index of the target.
     pub(super) fn reference_to(target: usize, path: &Path) -> Self {
         let mut node = Self::new(path, Form::Object);
         node.set("$ref", path, Held::Reference(target));
@@ -109,7 +109,7 @@ impl<'a> Node<'a> {
         self.value("type").map(|names| types(Some(names)).collect())
     }
 
-    /// Returns the index in `Refs` of the target of `$ref`, or `None` if `$ref` is absent.
+    /// Returns the index of the target of `$ref`, or `None` if `$ref` is absent.
     pub(super) fn reference(&self) -> Option<usize> {
         if let Held::Reference(target) = self.get("$ref")?.held { Some(target) } else { None }
     }

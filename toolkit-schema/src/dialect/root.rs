@@ -1,11 +1,10 @@
 //! Conversion of a tool's parameters to a single object schema, as providers require.
 
-use super::merge::merge;
 use super::node::{Entry, Form, Held, Node, Path};
-use super::refs::DEEPEST;
+use super::parse::DEEPEST;
 use super::remarks::{in_words, sentence};
 use super::writer::Writer;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -64,19 +63,17 @@ impl<'a> Root<'_, '_, 'a> {
         if let Some(number) = node.reference() {
             node.take("$ref");
             // A reference from a schema to itself adds no constraint.
-            if let (Some(target), false) =
-                (self.writer.tree.targets.get(&number), self.active.contains(&number))
-            {
+            if let (Some(target), false) = (self.writer.tree.target(number), self.active.contains(&number)) {
                 self.active.push(number);
                 let target = self.flatten(target, depth + 1);
                 self.active.pop();
-                node = merge(&node, &target, &mut self.writer.left);
+                node.merge(&target);
             }
         }
-        if let Some(Entry { held: Held::Schemas(parts), path, .. }) = node.take("allOf") {
+        if let Some(Entry { held: Held::Schemas(parts), .. }) = node.take("allOf") {
             for part in parts {
                 let part = self.flatten(&part, depth + 1);
-                node = self.merge(&node, &part, &path);
+                self.merge(&mut node, &part);
             }
         }
         for keyword in ["anyOf", "oneOf"] {
@@ -86,36 +83,29 @@ impl<'a> Root<'_, '_, 'a> {
                     branch.types().is_none_or(|names| names.contains(&"object")) && !branch.is_never()
                 };
                 let branches: Vec<Node<'a>> = branches.filter(is_object).collect();
-                node = self.unite(node, keyword, &path, &branches);
+                self.unite(&mut node, keyword, &path, &branches);
             }
         }
         node
     }
 
-    fn merge(&mut self, node: &Node<'a>, part: &Node<'a>, path: &Path) -> Node<'a> {
-        let (mut merged, remark) = self.writer.merge_part(node, part, path);
-        if let Some(remark) = remark {
-            merged.note(&sentence(&[remark]));
+    fn merge(&mut self, node: &mut Node<'a>, part: &Node<'a>) {
+        let remarks = self.writer.merge_part(node, part);
+        if !remarks.is_empty() {
+            node.note(&sentence(&remarks));
         }
-        merged
     }
 
     /// Merges the branches of a union into one object with the properties of all branches.
     ///
     /// A property is required if every branch requires it.
-    fn unite(
-        &mut self,
-        node: Node<'a>,
-        keyword: &'static str,
-        path: &Path,
-        branches: &[Node<'a>],
-    ) -> Node<'a> {
+    fn unite(&mut self, node: &mut Node<'a>, keyword: &'static str, path: &Path, branches: &[Node<'a>]) {
         let first = match branches {
             [] => {
                 self.writer.losses.widen(path, keyword, "none of its schemas is that of an object");
-                return node;
+                return;
             }
-            [only] => return self.merge(&node, only, path),
+            [only] => return self.merge(node, only),
             [first, ..] => first,
         };
         let reason = "parameters have no unions; those of all its schemas are listed, and the description states \
@@ -147,24 +137,36 @@ impl<'a> Root<'_, '_, 'a> {
         if branches.iter().all(Node::is_closed) {
             all.set("additionalProperties", path, Held::Schema(Rc::new(Node::new(path, Form::False))));
         }
-        let mut merged = self.merge(&node, &all, path);
+        self.merge(node, &all);
         let sets: Vec<String> = branches.iter().map(parameters).collect();
-        merged.note(&format!("The parameters are one of these sets: {}.", sets.join("; or ")));
-        merged
+        node.note(&format!("The parameters are one of these sets: {}.", sets.join("; or ")));
     }
 }
 
-/// Returns one schema for a property that several branches describe. Different descriptions become a union.
+/// Returns one schema for a property that several branches describe. Different constants become an `enum`, and other
+/// different descriptions a union.
 fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     let mut seen = HashSet::new();
-    let mut different: Vec<Rc<Node<'a>>> =
+    let different: Vec<Rc<Node<'a>>> =
         found.into_iter().filter(|schema| seen.insert(schema.path.clone())).collect();
-    if different.len() == 1 {
-        return different.swap_remove(0);
+    let Some(first) = different.first().filter(|_| different.len() > 1) else {
+        return different.into_iter().next().unwrap_or_else(|| Rc::new(Node::new(path, Form::True)));
+    };
+    let constants = different.iter().map(|schema| {
+        let is_plain = schema.entries.iter().all(|entry| matches!(entry.keyword, "type" | "const"));
+        schema.value("const").filter(|_| is_plain && schema.value("type") == first.value("type"))
+    });
+    let mut united = Node::new(path, Form::Object);
+    if let Some(values) = constants.collect::<Option<Vec<&Value>>>() {
+        let mut seen = HashSet::new();
+        let values: Value =
+            values.into_iter().filter(|value| seen.insert(value.to_string())).cloned().collect();
+        united.entries.extend(first.get("type").cloned());
+        united.set_value("enum", path, values);
+    } else {
+        united.set("anyOf", path, Held::Schemas(different));
     }
-    let mut union = Node::new(path, Form::Object);
-    union.set("anyOf", path, Held::Schemas(different));
-    Rc::new(union)
+    Rc::new(united)
 }
 
 /// Lists the properties of a branch as text, and marks optional properties.
