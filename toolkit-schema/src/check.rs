@@ -22,7 +22,6 @@ mod found;
 mod inside;
 mod parts;
 mod plain;
-mod rounded;
 
 pub(crate) use branches::candidates;
 pub(crate) use plain::{repeated_names, rounded_integers};
@@ -82,19 +81,11 @@ pub(crate) struct Checks<'a> {
     pub(crate) placed: Placed<'a>,
     /// Whether members that the schema does not publish are violations.
     pub(crate) refuses_unpublished: bool,
-    /// Whether a list is a violation that a Rust type may decode as a struct.
-    pub(crate) refuses_unclear: bool,
 }
 
 impl<'a> Checks<'a> {
     pub(crate) fn foreign(root: &'a Value) -> Self {
-        Self {
-            root,
-            origin: Origin::Foreign,
-            placed: Placed::new(),
-            refuses_unpublished: false,
-            refuses_unclear: false,
-        }
+        Self { root, origin: Origin::Foreign, placed: Placed::new(), refuses_unpublished: false }
     }
 
     /// Returns the violations of `schema`, a part of the root, by `value`. `at` is the path of the value, and every

@@ -123,7 +123,6 @@ impl Contract {
             origin: self.origin,
             placed: self.notes.place(root),
             refuses_unpublished: self.unpublished == Unpublished::Refused,
-            refuses_unclear: false,
         }
     }
 
@@ -162,18 +161,9 @@ impl Contract {
         let mut found = checks.violations(schema, &value, at);
         found.extend(repeated_names(&value, at));
         if found.is_empty() && self.origin == Origin::Foreign {
-            found = checks.rounded(schema, &value, at);
+            found = rounded_integers(&value, at);
         }
         found
-    }
-
-    /// Returns the violations of the schema by a JSON text that only count if a rule reads it: lists that a Rust type may
-    /// decode as a struct, so that the rule would read another value than the tool.
-    #[must_use]
-    pub fn unclear(&self, schema: &Value, text: &str) -> Vec<Violation> {
-        let is_union = self.is_of_type() && text.contains('[');
-        let checks = Checks { refuses_unclear: true, ..self.checks(schema) };
-        if is_union { checks.violations_in_text(schema, text) } else { Vec::new() }
     }
 
     /// Returns a violation for each integer in a JSON text, which has been [read](Self::read), that a [`Value`] would store

@@ -40,17 +40,19 @@ pub(crate) fn fault(schema: &Value, is_foreign: bool) -> Option<Fault> {
             found.push(("#".to_owned(), TOO_DEEP.to_owned()));
         }
         add_malformed(inside, path, &is_constraint, &mut found);
-        found.extend(unchecked(schema, inside, path, is_foreign));
+        found.extend(lost_reference(schema, inside, path, is_foreign));
+        found.extend(wrong_pattern(inside, path, is_foreign));
     });
     found.into_iter().next()
 }
 
-/// Returns a fault for each keyword with a value of the wrong type, inner schemas first.
+/// Returns a fault for each keyword with a value of the wrong type and each reference without a target, inner schemas first.
 #[cfg(feature = "jsonschema")]
 pub(crate) fn malformed(schema: &Value) -> Vec<Fault> {
     let mut found = Vec::new();
     each(schema, &mut "#".to_owned(), &mut |inside, path| {
         add_malformed(inside, path, &|_, _| true, &mut found);
+        found.extend(lost_reference(schema, inside, path, true));
     });
     found
 }
@@ -112,32 +114,36 @@ fn add_malformed(
     }
 }
 
-/// Returns a fault for a reference of one schema without a usable target, or for a pattern that cannot be compiled.
-fn unchecked(root: &Value, schema: &Value, path: &str, is_foreign: bool) -> Option<Fault> {
-    let place = |keyword: &str| format!("{path}/{keyword}");
-    if let Some(reference) = schema.get("$ref") {
-        let reference = reference.as_str().unwrap_or_default();
-        let is_anchor = is_foreign && reference.strip_prefix('#').is_some_and(|rest| !rest.starts_with('/'));
-        if !is_anchor && resolve(root, schema).is_none() {
-            let message = match target(root, reference) {
-                Some(_) => "more references in a row than can be followed".to_owned(),
-                None => format!("there is no `{}`", shorten(reference)),
-            };
-            return Some((place("$ref"), message));
-        }
+/// Returns a fault for a reference of one schema without a usable target.
+fn lost_reference(root: &Value, schema: &Value, path: &str, is_foreign: bool) -> Option<Fault> {
+    let reference = schema.get("$ref")?.as_str().unwrap_or_default();
+    let is_anchor = is_foreign && reference.strip_prefix('#').is_some_and(|rest| !rest.starts_with('/'));
+    if is_anchor || resolve(root, schema).is_some() {
+        return None;
     }
+    let message = match target(root, reference) {
+        Some(_) => "more references in a row than can be followed".to_owned(),
+        None if reference.starts_with('#') => format!("there is no `{}`", shorten(reference)),
+        None => {
+            let message = "another document, and nothing is fetched; put what is referred to into `$defs`";
+            format!("`{}` is {message}", shorten(reference))
+        }
+    };
+    Some((format!("{path}/$ref"), message))
+}
+
+/// Returns a fault for a pattern of one schema that cannot be compiled.
+fn wrong_pattern(schema: &Value, path: &str, is_foreign: bool) -> Option<Fault> {
     let named = schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
     let names = named.map(|(pattern, _)| ("patternProperties", pattern.as_str()));
     let own = schema.get("pattern").and_then(Value::as_str).map(|pattern| ("pattern", pattern));
     let is_wrong = |pattern: &str| !(compiles(pattern) || is_foreign && needs_validator(pattern));
-    if let Some((keyword, pattern)) = own.into_iter().chain(names).find(|(_, pattern)| is_wrong(pattern)) {
-        let message = format!(
-            "arguments cannot be checked against the pattern `{pattern}`; write it shorter and without look-around \
-             and classes of Unicode, or turn on the feature `jsonschema`"
-        );
-        return Some((place(keyword), message));
-    }
-    None
+    let (keyword, pattern) = own.into_iter().chain(names).find(|(_, pattern)| is_wrong(pattern))?;
+    let message = format!(
+        "arguments cannot be checked against the pattern `{pattern}`; write it shorter and without look-around and \
+         classes of Unicode, or turn on the feature `jsonschema`"
+    );
+    Some((format!("{path}/{keyword}"), message))
 }
 
 /// Returns whether a schema is too deep for recursive functions, which could exhaust the stack.
