@@ -21,10 +21,10 @@ mod branches;
 mod found;
 mod inside;
 mod parts;
-mod plain;
+mod well_formed;
 
 pub(crate) use branches::candidates;
-pub(crate) use plain::{repeated_names, rounded_integers};
+pub(crate) use well_formed::{repeated_names, rounded_integers};
 
 /// The maximum number of violations that one check collects.
 const MOST: usize = 64;
@@ -81,11 +81,19 @@ pub(crate) struct Checks<'a> {
     pub(crate) placed: Placed<'a>,
     /// Whether members that the schema does not publish are violations.
     pub(crate) refuses_unpublished: bool,
+    /// Whether a list is a violation that a Rust type may decode as a struct.
+    pub(crate) refuses_unclear: bool,
 }
 
 impl<'a> Checks<'a> {
     pub(crate) fn foreign(root: &'a Value) -> Self {
-        Self { root, origin: Origin::Foreign, placed: Placed::new(), refuses_unpublished: false }
+        Self {
+            root,
+            origin: Origin::Foreign,
+            placed: Placed::new(),
+            refuses_unpublished: false,
+            refuses_unclear: false,
+        }
     }
 
     /// Returns the violations of `schema`, a part of the root, by `value`. `at` is the path of the value, and every

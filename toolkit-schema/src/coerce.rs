@@ -4,19 +4,19 @@ use crate::check::{Checks, DEEPEST, DEEPEST_VALUE, candidates};
 use crate::discriminator::{discriminator, may_be};
 use crate::fault::nests_deeper;
 use crate::json::{Json, Kind, budget, canonical_json, quoted};
-use crate::mend::mend;
+use crate::json_repair::repair;
 use crate::number::Decimal;
 use crate::properties::{item_schema, member_schemas};
 use crate::reference::{SchemaRef, resolve};
 use crate::rename::rename;
 use crate::types::{names, types};
 use serde_json::Value;
+use similar::{folded, only_alike};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ptr;
-use words::{folded, only_alike};
 
-mod words;
+mod similar;
 
 /// Coerces near misses inside `value`. Returns whether anything changed.
 ///
@@ -75,7 +75,7 @@ struct Coercion<'a, 'c> {
 }
 
 /// A part of a schema that is applied to a value separately from the other parts.
-enum Part<'a> {
+enum SchemaPart<'a> {
     Schema(&'a Value),
     /// A schema with `anyOf` or `oneOf`, and the branches of this union.
     Union(&'a Value, &'a [Value]),
@@ -123,10 +123,11 @@ impl<'a, 'c> Coercion<'a, 'c> {
 
     fn by_parts(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
         let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
-        let parts = list("allOf").into_iter().flatten().map(Part::Schema);
-        let unions = ["anyOf", "oneOf"].into_iter().filter_map(list).map(|union| Part::Union(schema, union));
+        let parts = list("allOf").into_iter().flatten().map(SchemaPart::Schema);
+        let unions =
+            ["anyOf", "oneOf"].into_iter().filter_map(list).map(|union| SchemaPart::Union(schema, union));
         let mut coerced: Option<String> = None;
-        for part in parts.chain(unions).chain([Part::Plain(schema)]) {
+        for part in parts.chain(unions).chain([SchemaPart::Plain(schema)]) {
             let next = match &coerced {
                 None => self.by_part(&part, value),
                 Some(text) => self.again(text, |this, value| this.by_part(&part, value)),
@@ -148,13 +149,13 @@ impl<'a, 'c> Coercion<'a, 'c> {
         coerced
     }
 
-    fn by_part(&mut self, part: &Part<'a>, value: &Json<'_>) -> Option<String> {
+    fn by_part(&mut self, part: &SchemaPart<'a>, value: &Json<'_>) -> Option<String> {
         match (part, &value.kind) {
-            (Part::Schema(schema), _) => self.coerced(schema, value),
-            (Part::Union(schema, branches), _) => self.by_branch(schema, branches, value),
-            (Part::Plain(schema), Kind::Array(items)) => self.items(schema, items),
-            (Part::Plain(schema), Kind::Object(members)) => self.members(schema, members),
-            (Part::Plain(schema), _) => self.scalar(schema, value),
+            (SchemaPart::Schema(schema), _) => self.coerced(schema, value),
+            (SchemaPart::Union(schema, branches), _) => self.by_branch(schema, branches, value),
+            (SchemaPart::Plain(schema), Kind::Array(items)) => self.items(schema, items),
+            (SchemaPart::Plain(schema), Kind::Object(members)) => self.members(schema, members),
+            (SchemaPart::Plain(schema), _) => self.scalar(schema, value),
         }
     }
 
@@ -297,8 +298,8 @@ impl<'a, 'c> Coercion<'a, 'c> {
                 only_alike(text, words.into_iter()).map(quoted)
             }
             Kind::String(text) if !names.is_empty() => {
-                let mended = if Json::parse(text).is_err() { mend(text) } else { None };
-                let text = mended.as_deref().unwrap_or(text).trim();
+                let repaired = if Json::parse(text).is_err() { repair(text) } else { None };
+                let text = repaired.as_deref().unwrap_or(text).trim();
                 let renamed = self.renamed(schema, text);
                 let text = renamed.as_deref().unwrap_or(text);
                 let is_taken = |value: &Json<'_>| names.iter().any(|name| value.is_of_type(name));

@@ -5,7 +5,7 @@ use crate::coerce::coerced;
 use crate::default::check_defaults;
 use crate::fault::{Fault, fault};
 use crate::json::Json;
-use crate::marks::{Found, Notes, take_notes};
+use crate::marks::{Notes, TakenNotes, take_notes};
 use crate::normal::normal;
 use crate::plan::Plan;
 use crate::reference::SchemaRef;
@@ -52,7 +52,7 @@ impl Contract {
     /// # Errors
     /// The schema cannot be checked, or contains a default that is no valid argument.
     pub fn of_type(schema: &mut Value, unpublished: Unpublished) -> Result<Self, Fault> {
-        let Found { notes, defaults, fault: faulty } = take_notes(schema);
+        let TakenNotes { notes, defaults, fault: faulty } = take_notes(schema);
         let faulty = faulty.or_else(|| check_defaults(schema, &notes, &defaults));
         let contract = Self::new(schema, Origin::RustType, unpublished, notes);
         faulty.or_else(|| fault(schema, false)).map_or(Ok(contract), Err)
@@ -83,7 +83,7 @@ impl Contract {
         change: impl FnOnce(&Value) -> Value,
     ) -> (Self, Value) {
         let mut schema = change(&self.notes.written_into(schema));
-        let Found { notes, .. } = take_notes(&mut schema);
+        let TakenNotes { notes, .. } = take_notes(&mut schema);
         (Self::new(&schema, self.origin, unpublished, notes), schema)
     }
 
@@ -123,6 +123,7 @@ impl Contract {
             origin: self.origin,
             placed: self.notes.place(root),
             refuses_unpublished: self.unpublished == Unpublished::Refused,
+            refuses_unclear: false,
         }
     }
 
@@ -166,12 +167,20 @@ impl Contract {
         found
     }
 
+    /// Returns the violations of the schema by a JSON text that only count if a rule reads it: lists that a Rust type may
+    /// decode as a struct, so that the rule would read another value than the tool.
+    #[must_use]
+    pub fn unclear(&self, schema: &Value, text: &str) -> Vec<Violation> {
+        let is_union = self.is_of_type() && text.contains('[');
+        let checks = Checks { refuses_unclear: true, ..self.checks(schema) };
+        if is_union { checks.violations_in_text(schema, text) } else { Vec::new() }
+    }
+
     /// Returns a violation for each integer in a JSON text, which has been [read](Self::read), that a [`Value`] would store
-    /// as a different integer. A foreign schema has none: its tool gets a [`Value`], too.
+    /// as a different integer.
     #[must_use]
     pub fn rounded(&self, text: &str) -> Vec<Violation> {
-        let value = Json::parse(text).ok().filter(|_| self.is_of_type());
-        value.map_or_else(Vec::new, |value| rounded_integers(&value, ""))
+        Json::parse(text).map_or_else(|_| Vec::new(), |value| rounded_integers(&value, ""))
     }
 
     /// Returns the normal form of the JSON value in `text`, which has been [read](Self::read): without members that are

@@ -30,15 +30,11 @@ pub type Fault = (String, String);
 /// other languages know: patterns with look-around, and references by anchors.
 #[must_use]
 pub(crate) fn fault(schema: &Value, is_foreign: bool) -> Option<Fault> {
-    let mut found = Vec::new();
-    if nests_deeper(schema, DEEPEST) {
+    if is_too_deep(schema) {
         return Some(("#".to_owned(), TOO_DEEP.to_owned()));
     }
-    let mut heights = HashMap::new();
+    let mut found = Vec::new();
     each(schema, &mut "#".to_owned(), &mut |inside, path| {
-        if height(SchemaRef::new(schema, inside), 0, &mut heights) > LONGEST {
-            found.push(("#".to_owned(), TOO_DEEP.to_owned()));
-        }
         add_malformed(inside, path, &is_constraint, &mut found);
         found.extend(lost_reference(schema, inside, path, is_foreign));
         found.extend(wrong_pattern(inside, path, is_foreign));
@@ -82,12 +78,12 @@ fn is_constraint(keyword: Keyword, value: &Value) -> bool {
     keyword.role != Role::Annotation && !(keyword.holds == Holds::Values && value.is_array())
 }
 
-/// Adds a fault for each keyword of one schema with a value of the wrong type. Only keywords for which `judged` returns
+/// Adds a fault for each keyword of one schema with a value of the wrong type. Only keywords for which `is_checked` returns
 /// `true` are checked.
 fn add_malformed(
     schema: &Value,
     path: &str,
-    judged: &dyn Fn(Keyword, &Value) -> bool,
+    is_checked: &dyn Fn(Keyword, &Value) -> bool,
     found: &mut Vec<Fault>,
 ) {
     let wrong = |path: String, expected: &str, value: &Value| {
@@ -95,7 +91,7 @@ fn add_malformed(
     };
     for (name, value) in schema.as_object().into_iter().flatten() {
         if let Some(keyword) = Keyword::find(name).filter(|keyword| !keyword.takes(value))
-            && judged(keyword, value)
+            && is_checked(keyword, value)
             && held(name, value).is_empty()
         {
             let is_bound = keyword.types.contains(&"number");

@@ -18,9 +18,9 @@ mod format;
 mod generate;
 mod hash;
 mod json;
+mod json_repair;
 pub mod keyword;
 mod marks;
-mod mend;
 mod nearest;
 mod normal;
 mod number;
@@ -30,7 +30,6 @@ mod properties;
 mod reference;
 mod rename;
 mod tidy;
-mod time;
 mod types;
 #[cfg(feature = "jsonschema")]
 mod validate;
@@ -62,8 +61,8 @@ pub mod __private {
     pub use crate::fault::Fault;
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};
+    pub use crate::json_repair::extract_object;
     pub use crate::marks::mark_lists_of_author;
-    pub use crate::mend::object_in;
     pub use crate::number::Decimal;
     pub use crate::tidy::{constants_to_enum, remove_description, tidy_arguments, with_notes};
     pub use crate::words::{shorten, shorten_to, value_in_words};

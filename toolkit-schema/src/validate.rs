@@ -106,24 +106,11 @@ impl CompiledSchema {
         };
         let path = error.instance_path().iter().fold(String::new(), |path, segment| match segment {
             LocationSegment::Index(index) => format!("{path}[{index}]"),
-            LocationSegment::Property(name) => below(path, &name),
+            LocationSegment::Property(name) if path.is_empty() => name.into_owned(),
+            LocationSegment::Property(name) => format!("{path}.{name}"),
         });
-        match error.kind() {
-            Kind::UnevaluatedProperties { unexpected } => {
-                let unknown = |name: &String| {
-                    let message = "there is no such property";
-                    Violation::new(below(path.clone(), name), ViolationKind::Unknown, message)
-                };
-                unexpected.iter().map(unknown).collect()
-            }
-            _ => vec![Violation::new(path, ViolationKind::Constraint, error.masked().to_string())],
-        }
+        vec![Violation::new(path, ViolationKind::Constraint, error.masked().to_string())]
     }
-}
-
-/// Returns the path of the member `name` inside the object at `path`.
-fn below(path: String, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 /// Returns the mistakes in a schema that were found by the schema compiler: all keywords with a value of the wrong type and

@@ -1,7 +1,7 @@
 //! The members of the arguments object: names and unparsed values, in the order of the text.
 
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{members_of, object_in, value_in_words};
+use crate::schema::__private::{extract_object, members_of, value_in_words};
 use serde_json::Error;
 use serde_json::value::RawValue;
 
@@ -16,7 +16,7 @@ enum Members<'a> {
 
 /// Calls `read` with the members of the arguments object.
 ///
-/// Empty text and `null` count as an object without members. If the text only [wraps](object_in) an object, for
+/// Empty text and `null` count as an object without members. If the text only [wraps](extract_object) an object, for
 /// instance in a JSON string, `read` receives the members of this object.
 ///
 /// # Errors
@@ -39,7 +39,7 @@ pub(crate) fn with_object<T>(
         Ok(Members::Other) => not_an_object(text),
         Err(error) => error,
     };
-    let Some(object) = object_in(text) else { return Err(error) };
+    let Some(object) = extract_object(text) else { return Err(error) };
     match read_members(&object) {
         Ok(Members::Object(object, members)) => Ok(read(object, &members)),
         _ => Err(error),

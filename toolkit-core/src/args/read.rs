@@ -3,7 +3,9 @@
 use super::members::{Member, message_of, not_an_object, not_json, with_members, with_object};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
-use crate::schema::__private::{Contract, Json, ReadValue, members_of, object_in, quoted, value_in_words};
+use crate::schema::__private::{
+    Contract, Json, ReadValue, extract_object, members_of, quoted, value_in_words,
+};
 use serde_json::value::RawValue;
 use serde_json::{Error, Map, Value};
 use std::borrow::Cow;
@@ -54,7 +56,7 @@ pub(crate) fn read_arguments<'t>(
         {
             let read =
                 rules.contract.read(rules.schema.into(), given.get(), "", rules.coerce && !is("object"));
-            if read.violations.is_empty() || !is("object") || object_in(text).is_none() {
+            if read.violations.is_empty() || !is("object") || extract_object(text).is_none() {
                 return refuse_violations(read, rules);
             }
         } else if let Err(error) = &given
@@ -123,7 +125,7 @@ pub(crate) fn parse_value(text: &str) -> Result<Value, ToolError> {
     })
 }
 
-/// Reports a coercion if the arguments are an object only after the text was repaired or [unwrapped](object_in).
+/// Reports a coercion if the arguments are an object only after the text was repaired or [unwrapped](extract_object).
 ///
 /// # Errors
 /// Near misses are not coerced, and the text is not JSON, or is a string or a list.
@@ -137,7 +139,7 @@ pub(crate) fn check_json(text: &str, rules: &ArgumentRules<'_>) -> Result<(), To
     if !rules.coerce {
         return Err(error);
     }
-    if let (Some(emitter), Some(_)) = (rules.context.and_then(ToolContext::emitter), object_in(text)) {
+    if let (Some(emitter), Some(_)) = (rules.context.and_then(ToolContext::emitter), extract_object(text)) {
         emitter.coerced(ARGUMENTS);
     }
     Ok(())

@@ -64,7 +64,14 @@ impl CallArguments {
     }
 
     fn normal(&self) -> Result<&str, &ToolError> {
-        self.normal.get_or_init(|| self.tool.definition().normal_arguments(self.as_str(), None)).as_deref()
+        self.normal.get_or_init(|| self.read()).as_deref()
+    }
+
+    fn read(&self) -> Result<String, ToolError> {
+        let definition = self.tool.definition();
+        let normal = definition.normal_arguments(self.as_str(), None)?;
+        let unclear = definition.contract()?.unclear(&definition.parameters, &normal);
+        if unclear.is_empty() { Ok(normal) } else { Err(ToolError::invalid_arguments(unclear)) }
     }
 
     fn value(&self) -> &Result<Value, ToolError> {

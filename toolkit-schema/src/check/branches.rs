@@ -28,7 +28,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         value: &Json<'v>,
     ) {
         let is_of_type = self.is_of_type(branches);
-        if is_of_type && self.is_unclear(keyword, branches, value) {
+        if is_of_type && self.checks.refuses_unclear && self.is_unclear(keyword, branches, value) {
             let message = "a list here may also be read as an object; write the object with its names";
             return self.add(ViolationKind::Constraint, message.to_owned());
         }

@@ -1,6 +1,6 @@
 //! Merging of schemas for the same value.
 
-use super::node::{Entry, Form, Held, Named, Node, join_lines};
+use super::node::{Entry, Held, Named, Node, join_lines};
 use crate::keyword::Keyword;
 use crate::types::{includes, types};
 use serde_json::Value;
@@ -22,22 +22,17 @@ impl<'a> Node<'a> {
     /// Adds the constraints of another schema for the same value. Properties are united. A constraint that both schemas
     /// have is added to `allOf`.
     pub(super) fn merge(&mut self, other: &Self) {
-        if self.is_never() || other.form == Form::True {
+        if self.is_never {
             return;
         }
-        if other.is_never() || self.has_other_type(other) {
-            self.form = Form::False;
+        if other.is_never || self.has_other_type(other) {
+            self.is_never = true;
             self.entries.clear();
-            return;
-        }
-        if self.entries.is_empty() {
-            self.form = other.form;
-            self.entries.clone_from(&other.entries);
             return;
         }
         let clashing = GROUPS.iter().filter(|group| clash(group, self, other));
         let clashing: Vec<&str> = clashing.copied().flatten().copied().collect();
-        let mut apart = Self::new(&other.path, Form::Object);
+        let mut apart = Self::new(&other.path);
         for entry in &other.entries {
             match &entry.held {
                 Held::Schemas(parts) if entry.keyword == "allOf" => {
@@ -145,7 +140,7 @@ fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
 /// Returns whether `one` constrains members without a name, and `other` may name or constrain such members.
 fn closes(one: &Node<'_>, other: &Node<'_>) -> bool {
     let constrains = |keyword: &&str| match one.schema(keyword) {
-        Some(rest) => rest.is_never() || !rest.entries.is_empty(),
+        Some(rest) => rest.is_never || !rest.entries.is_empty(),
         None => one.has(keyword),
     };
     let names = other.named("properties");

@@ -1,7 +1,7 @@
 //! Parsing of schemas: references are followed or kept, and tuples of older drafts are read as draft 2020-12.
 
 use super::losses::Losses;
-use super::node::{Entry, Form, Held, Node, Path};
+use super::node::{Entry, Held, Node, Path};
 use crate::keyword::{Holds, Keyword, subschemas};
 use crate::reference::{escape, target};
 use serde_json::{Map, Value};
@@ -63,7 +63,8 @@ impl<'a> Tree<'a> {
         let mut next = 0;
         while let Some(Target { schema, path, node, .. }) = parser.targets.get(next) {
             if references == References::Kept && node.is_none() {
-                let (schema, path) = (*schema, path.clone());
+                let schema = *schema;
+                let path = path.clone();
                 let node = parser.schema(schema, Place { path: &path, depth: 0 });
                 parser.set_target(next, node);
             }
@@ -108,28 +109,24 @@ struct Parser<'r, 'a> {
 
 impl<'a> Parser<'_, 'a> {
     fn schema(&mut self, schema: &'a Value, at: Place<'_>) -> Rc<Node<'a>> {
-        let form = match schema {
-            Value::Object(keywords) if is_never(keywords) => Form::False,
+        match schema {
+            Value::Object(keywords) if is_never(keywords) => return Rc::new(Node::never(at.path)),
+            Value::Bool(false) => return Rc::new(Node::never(at.path)),
+            Value::Bool(true) => {}
             Value::Object(_) if self.left == 0 || at.depth > DEEPEST => {
                 self.losses.narrow(at.path, "type", TOO_LARGE);
-                Form::True
             }
             Value::Object(keywords) => {
                 self.left -= 1;
                 return self.object(keywords, at);
             }
-            Value::Bool(false) => Form::False,
-            Value::Bool(true) => Form::True,
-            _ => {
-                self.losses.widen(at.path, "type", "this is no schema; any value is allowed instead");
-                Form::True
-            }
-        };
-        Rc::new(Node::new(at.path, form))
+            _ => self.losses.widen(at.path, "type", "this is no schema; any value is allowed instead"),
+        }
+        Rc::new(Node::new(at.path))
     }
 
     fn object(&mut self, keywords: &'a Map<String, Value>, at: Place<'_>) -> Rc<Node<'a>> {
-        let mut node = Node::new(at.path, Form::Object);
+        let mut node = Node::new(at.path);
         let is_tuple = keywords.get("items").is_some_and(Value::is_array);
         let mut parts = Vec::new();
         for (written, value) in keywords {
@@ -221,7 +218,8 @@ impl<'a> Parser<'_, 'a> {
         let node = match &target.node {
             Some(node) => node.clone(),
             None => {
-                let (schema, path) = (target.schema, target.path.clone());
+                let schema = target.schema;
+                let path = target.path.clone();
                 self.active.push(number);
                 let node = self.schema(schema, Place { path: &path, depth: at.depth + 1 });
                 self.active.pop();
@@ -263,7 +261,7 @@ impl<'a> Parser<'_, 'a> {
     fn cut_off(&mut self, number: usize, path: &Path) -> Rc<Node<'a>> {
         let reason = "the reference leads back to a schema around it, and is cut off here";
         self.losses.narrow(path, "$ref", reason);
-        let mut node = Node::new(path, Form::Object);
+        let mut node = Node::new(path);
         if let Some(Target { schema, name, .. }) = self.targets.get(number) {
             let is_valid = |names: &&Value| Keyword::find("type").is_some_and(|entry| entry.takes(names));
             if let Some(names) = schema.get("type").filter(is_valid) {

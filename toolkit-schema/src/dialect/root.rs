@@ -1,6 +1,6 @@
 //! Conversion of a tool's parameters to a single object schema, as providers require.
 
-use super::node::{Entry, Form, Held, Node, Path};
+use super::node::{Entry, Held, Node, Path};
 use super::parse::DEEPEST;
 use super::remarks::{in_words, sentence};
 use super::writer::Writer;
@@ -18,9 +18,9 @@ pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
     let mut node = Root { writer, active: Vec::new() }.flatten(&tree.root, 0);
     writer.left = left;
     let path = node.path.clone();
-    if node.is_never() {
+    if node.is_never {
         writer.losses.widen(&path, "type", "no arguments are valid, which a tool cannot express");
-        node.form = Form::Object;
+        node.is_never = false;
     }
     for keyword in ["not", "enum", "const"] {
         let Some(entry) = node.take(keyword) else { continue };
@@ -31,14 +31,14 @@ pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
         let remark = in_words(&writer.sketch(&node));
         writer.losses.narrow(&path, "type", "the arguments of a tool are an object");
         let description = node.take("description");
-        node = Node::new(&path, Form::Object);
+        node = Node::new(&path);
         node.entries.extend(description);
         node.note(&sentence(&[format!("meant as {remark}")]));
     }
     if node.value("type") != Some(&json!("object")) {
         // By convention, the type comes first.
         node.take("type");
-        let mut first = Node::new(&path, Form::Object);
+        let mut first = Node::new(&path);
         first.set_value("type", &path, json!("object"));
         first.entries.append(&mut node.entries);
         node = first;
@@ -80,7 +80,7 @@ impl<'a> Root<'_, '_, 'a> {
             if let Some(Entry { held: Held::Schemas(branches), path, .. }) = node.take(keyword) {
                 let branches = branches.iter().map(|branch| self.flatten(branch, depth + 1));
                 let is_object = |branch: &Node<'_>| {
-                    branch.types().is_none_or(|names| names.contains(&"object")) && !branch.is_never()
+                    branch.types().is_none_or(|names| names.contains(&"object")) && !branch.is_never
                 };
                 let branches: Vec<Node<'a>> = branches.filter(is_object).collect();
                 self.unite(&mut node, keyword, &path, &branches);
@@ -125,9 +125,9 @@ impl<'a> Root<'_, '_, 'a> {
             // If the schema that contains the union describes the property, but a branch does not, only the description
             // of that schema is used.
             let is_open = found.len() < branches.len() && node.property(name).is_some();
-            (name, if is_open { Rc::new(Node::new(path, Form::True)) } else { any_of(found, path) })
+            (name, if is_open { Rc::new(Node::new(path)) } else { any_of(found, path) })
         });
-        let mut all = Node::new(path, Form::Object);
+        let mut all = Node::new(path);
         all.set("properties", path, Held::Named(Rc::new(properties.collect())));
         let in_all = |name: &&str| branches.iter().all(|branch| branch.required().contains(name));
         let required: Vec<&str> = first.required().into_iter().filter(in_all).collect();
@@ -135,7 +135,7 @@ impl<'a> Root<'_, '_, 'a> {
             all.set_value("required", path, json!(required));
         }
         if branches.iter().all(Node::is_closed) {
-            all.set("additionalProperties", path, Held::Schema(Rc::new(Node::new(path, Form::False))));
+            all.set("additionalProperties", path, Held::Schema(Rc::new(Node::never(path))));
         }
         self.merge(node, &all);
         let sets: Vec<String> = branches.iter().map(parameters).collect();
@@ -150,13 +150,13 @@ fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     let different: Vec<Rc<Node<'a>>> =
         found.into_iter().filter(|schema| seen.insert(schema.path.clone())).collect();
     let Some(first) = different.first().filter(|_| different.len() > 1) else {
-        return different.into_iter().next().unwrap_or_else(|| Rc::new(Node::new(path, Form::True)));
+        return different.into_iter().next().unwrap_or_else(|| Rc::new(Node::new(path)));
     };
     let constants = different.iter().map(|schema| {
         let is_plain = schema.entries.iter().all(|entry| matches!(entry.keyword, "type" | "const"));
         schema.value("const").filter(|_| is_plain && schema.value("type") == first.value("type"))
     });
-    let mut united = Node::new(path, Form::Object);
+    let mut united = Node::new(path);
     if let Some(values) = constants.collect::<Option<Vec<&Value>>>() {
         let mut seen = HashSet::new();
         let values: Value =

@@ -1,6 +1,6 @@
 //! Conversion of a parsed schema to a provider's subset of JSON Schema.
 
-use super::node::{Entry, Form, Held, Node, join_lines};
+use super::node::{Entry, Held, Node, join_lines};
 use super::parse::{DEEPEST, TOO_LARGE};
 use super::remarks::sentence;
 use super::rules::Rules;
@@ -56,7 +56,7 @@ impl<'a> Subset<'_, '_, 'a> {
     ///
     /// `depth` is 0 for the root schema.
     pub(super) fn write(&mut self, node: &Node<'a>, depth: usize) -> Option<Written> {
-        if node.is_never() {
+        if node.is_never {
             return None;
         }
         if depth > DEEPEST || self.writer.left == 0 {
@@ -71,7 +71,7 @@ impl<'a> Subset<'_, '_, 'a> {
                 notes.extend(self.writer.merge_part(&mut node, &part));
             }
         }
-        if node.is_never() {
+        if node.is_never {
             return None;
         }
         let mut take_value = |keyword: &str| match node.take(keyword)?.held {
@@ -168,7 +168,7 @@ impl<'a> Subset<'_, '_, 'a> {
 
     /// Returns whether a schema allows every value.
     pub(super) fn is_any(node: &Node<'a>) -> bool {
-        node.form != Form::False && node.entries.iter().all(|entry| Keyword::is_annotation(entry.keyword))
+        !node.is_never && node.entries.iter().all(|entry| Keyword::is_annotation(entry.keyword))
     }
 }
 

@@ -216,7 +216,7 @@ impl<'a> Subset<'_, '_, 'a> {
     /// Constraints on these members are described in `notes`.
     fn unnamed_members(&mut self, node: &Node<'a>, is_root: bool, is_empty: bool, notes: &mut Vec<String>) {
         let rest = node.get("additionalProperties").or_else(|| node.get("unevaluatedProperties"));
-        let is_never = |entry: &&Entry<'a>| matches!(&entry.held, Held::Schema(rest) if rest.is_never());
+        let is_never = |entry: &&Entry<'a>| matches!(&entry.held, Held::Schema(rest) if rest.is_never);
         let is_closed = rest.as_ref().is_some_and(is_never);
         let mut is_reported = false;
         for entry in rest.filter(|_| !is_closed).into_iter().chain(node.get("patternProperties")) {
@@ -243,7 +243,7 @@ impl<'a> Subset<'_, '_, 'a> {
         let rest = node.schema("items").or_else(|| node.schema("unevaluatedItems")).cloned();
         let most = node.value("maxItems").and_then(Value::as_u64);
         let is_full = most.is_some_and(|most| most <= prefix.len() as u64);
-        let ends = rest.as_ref().is_some_and(|rest| rest.is_never());
+        let ends = rest.as_ref().is_some_and(|rest| rest.is_never);
         if ends && !is_full {
             node.set_value("maxItems", &path, json!(prefix.len()));
         }

@@ -112,14 +112,14 @@ fn listed(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     }
 }
 
-/// Returns whether certainly no value is valid for two schemas, so that `oneOf` means the same as `anyOf`: each type occurs
-/// in one schema only, or is told apart by listed values, a required constant, or the name of the only member. An unknown
-/// schema may accept any value.
+/// Returns whether certainly no value is valid for two schemas, so that `oneOf` means the same as `anyOf`.
+///
+/// This is so if schemas of the same type list different values, or require another constant or another only member.
 pub(super) fn are_disjoint<'n, 'a: 'n>(schemas: impl Iterator<Item = Option<&'n Rc<Node<'a>>>>) -> bool {
     let mut known: HashMap<&str, (String, HashSet<String>)> = HashMap::new();
     for schema in schemas {
-        let Some(marks) = schema.and_then(|schema| distinctions(schema)) else { return false };
-        for Distinction { kind, by, value } in marks {
+        let Some(distinctions) = schema.and_then(|schema| distinctions(schema)) else { return false };
+        for (kind, by, value) in distinctions {
             let (known_by, values) = known.entry(kind).or_insert_with(|| (by.clone(), HashSet::new()));
             if *known_by != by || !values.insert(value) {
                 return false;
@@ -129,46 +129,35 @@ pub(super) fn are_disjoint<'n, 'a: 'n>(schemas: impl Iterator<Item = Option<&'n 
     true
 }
 
-/// What distinguishes the values of one type in a branch from those in other branches.
-struct Distinction<'n> {
-    kind: &'n str,
-    /// The name of the member that differs, with a prefix, or the prefix alone.
-    by: String,
-    value: String,
-}
-
-/// Returns what distinguishes the values of a schema, for each of its types. Returns `None` if the types are unknown.
-fn distinctions<'n>(schema: &'n Node<'_>) -> Option<Vec<Distinction<'n>>> {
+/// Returns what distinguishes the values of a schema from those of others: for each of its types, what differs, and the
+/// value there. Returns `None` if the types are unknown.
+fn distinctions<'n>(schema: &'n Node<'_>) -> Option<Vec<(&'n str, String, String)>> {
     // An integer may be valid for a number.
     let wide = |kind: &'n str| if kind == "integer" { "number" } else { kind };
+    let canonical = |value: &Value| canonical_json(&value.to_string()).unwrap_or_default();
     let listed = |schema: &'n Node<'_>| {
         let only = schema.value("const").map(std::slice::from_ref);
         only.or_else(|| schema.value("enum")?.as_array().map(Vec::as_slice))
     };
-    let canonical = |value: &Value| canonical_json(&value.to_string()).unwrap_or_default();
     if let Some(values) = listed(schema) {
-        let by_value = |value: &'n Value| Distinction {
-            kind: wide(type_of(value)),
-            by: "=".to_owned(),
-            value: canonical(value),
-        };
+        let by_value = |value| (wide(type_of(value)), "value".to_owned(), canonical(value));
         return Some(values.iter().map(by_value).collect());
     }
     let required = schema.required();
     let tag = required.iter().find_map(|name| match listed(schema.property(name)?)? {
-        [value] => Some((format!(".{name}"), canonical(value))),
+        [value] => Some((format!("member {name}"), canonical(value))),
         _ => None,
     });
     let only_member = || match (required.as_slice(), schema.named("properties")) {
         ([name], [(own, _)]) if name == own && schema.is_closed() && !schema.has("patternProperties") => {
-            Some((":".to_owned(), (*own).to_owned()))
+            Some(("name".to_owned(), (*own).to_owned()))
         }
         _ => None,
     };
     let of_object = tag.or_else(only_member).unwrap_or_default();
     let of_type = |kind: &&'n str| {
         let (by, value) = if *kind == "object" { of_object.clone() } else { Default::default() };
-        Distinction { kind: wide(kind), by, value }
+        (wide(kind), by, value)
     };
     Some(schema.types()?.iter().map(of_type).collect())
 }

@@ -2,7 +2,7 @@
 
 use super::losses::Losses;
 use super::merge::REST;
-use super::node::{Entry, Form, Held, Node};
+use super::node::{Entry, Held, Node};
 use super::parse::{DEEPEST, TOO_LARGE, Target, Tree};
 use super::remarks::{in_words, of_schemas, remarks};
 use super::rules::Needed;
@@ -46,10 +46,8 @@ impl<'w, 'a> Writer<'w, 'a> {
 
     /// Writes a schema as full JSON Schema.
     fn schema(&mut self, node: &Node<'a>, depth: usize) -> Value {
-        match node.form {
-            Form::False => return json!({"not": {}}),
-            Form::True => return json!({}),
-            Form::Object => {}
+        if node.is_never || node.entries.is_empty() {
+            return if node.is_never { json!({"not": {}}) } else { json!({}) };
         }
         if self.left == 0 || depth > 2 * DEEPEST {
             self.left = 0;
@@ -68,8 +66,8 @@ impl<'w, 'a> Writer<'w, 'a> {
             let value = match held {
                 Held::Value(value) if *keyword == "required" && **value == json!([]) => continue,
                 Held::Value(value) => value.clone().into_owned(),
-                Held::Schema(inside) if inside.form != Form::Object && takes_boolean(keyword) => {
-                    (inside.form == Form::True).into()
+                Held::Schema(inside) if inside.entries.is_empty() && takes_boolean(keyword) => {
+                    (!inside.is_never).into()
                 }
                 Held::Schema(inside) => write(inside),
                 Held::Schemas(list) => list.iter().map(|inside| write(inside)).collect(),

@@ -136,7 +136,7 @@ fn no_integer_reaches_the_handler_rounded() {
         assert_eq!(read(&schema, &fenced, true).unwrap(), json!({"text": number}), "{text}");
     }
     let error = read(&schema, r#"{"text": 1e400, "ids": [1e400]}"#, true).unwrap_err();
-    assert!(error.message().contains("expected integer of at most 64 bits"), "{error}");
+    assert!(error.message().contains("number out of range"), "{error}");
 }
 
 #[test]
