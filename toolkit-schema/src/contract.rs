@@ -9,7 +9,7 @@ use crate::marks::{Notes, TakenNotes, take_notes};
 use crate::normal::normal;
 use crate::plan::Plan;
 use crate::reference::SchemaRef;
-use crate::rename::rename;
+use crate::rename::renamed;
 use crate::violation::{Violation, ViolationKind};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -132,7 +132,7 @@ impl Contract {
     #[must_use]
     pub fn read<'t>(&self, schema: SchemaRef<'_>, text: &'t str, at: &str, coerce: bool) -> ReadValue<'t> {
         let checks = self.checks(schema.root);
-        let text = self.renamed(&checks, schema.schema, Cow::Borrowed(text));
+        let text = renamed(&checks, schema.schema, text).map_or(Cow::Borrowed(text), Cow::Owned);
         let violations = self.violations(&checks, schema.schema, &text, at);
         if violations.is_empty() || !coerce {
             return ReadValue { text, violations };
@@ -140,19 +140,9 @@ impl Contract {
         let near = Json::parse(&text).ok().and_then(|value| coerced(&checks, schema.schema, &value));
         let Some(near) = near else { return ReadValue { text, violations } };
         // Coercion may reveal more aliases, such as those of a struct in a string.
-        let text = self.renamed(&checks, schema.schema, Cow::Owned(near));
+        let text = Cow::Owned(renamed(&checks, schema.schema, &near).unwrap_or(near));
         let violations = self.violations(&checks, schema.schema, &text, at);
         ReadValue { text, violations }
-    }
-
-    fn renamed<'a, 't>(&self, checks: &Checks<'a>, schema: &'a Value, text: Cow<'t, str>) -> Cow<'t, str> {
-        if !self.notes.has_aliases() {
-            return text;
-        }
-        let Ok(mut value) = Json::parse(&text) else { return text };
-        rename(checks, schema, &mut value);
-        let renamed = value.compact();
-        if *renamed == *text { text } else { Cow::Owned(renamed) }
     }
 
     fn violations<'a>(&self, checks: &Checks<'a>, schema: &'a Value, text: &str, at: &str) -> Vec<Violation> {

@@ -52,11 +52,6 @@ pub(crate) struct Notes(Vec<(String, Note)>);
 pub(crate) type Placed<'a> = HashMap<*const Value, &'a Note>;
 
 impl Notes {
-    /// Returns whether a property or a variant has an alias.
-    pub(crate) fn has_aliases(&self) -> bool {
-        self.0.iter().any(|(_, note)| !note.aliases.is_empty() || !note.variants.is_empty())
-    }
-
     /// Returns the notes by the addresses in `root`, the schema that they belong to.
     pub(crate) fn place<'a>(&'a self, root: &Value) -> Placed<'a> {
         let at = |(place, note): &'a (String, Note)| Some((ptr::from_ref(root.pointer(place)?), note));

@@ -66,7 +66,7 @@ impl<'a> Subset<'_, '_, 'a> {
         self.writer.left -= 1;
         let mut notes = Vec::new();
         let mut node = node.clone();
-        while let Some(Entry { held: Held::Schemas(parts), .. }) = node.take("allOf") {
+        if let Some(Entry { held: Held::Schemas(parts), .. }) = node.take("allOf") {
             for part in parts {
                 notes.extend(self.writer.merge_part(&mut node, &part));
             }

@@ -1,5 +1,6 @@
 //! Conversion of schemas without references and unions to a provider's subset of JSON Schema, one JSON type at a time.
 
+use super::losses::Losses;
 use super::merge::{ARRAY, OBJECT};
 use super::node::{Entry, Held, Node};
 use super::remarks::{of_value, quoted, sentence};
@@ -154,14 +155,11 @@ impl<'a> Subset<'_, '_, 'a> {
             if !is_about || is_structural {
                 continue;
             }
-            let Held::Value(value) = &entry.held else {
-                self.move_to_notes(entry, &mut draft.notes);
-                continue;
-            };
-            if (self.rules.keeps)(name, keyword, value) {
-                draft.schema.insert(keyword.to_owned(), value.clone().into_owned());
-            } else {
-                self.move_to_notes(entry, &mut draft.notes);
+            match &entry.held {
+                Held::Value(value) if (self.rules.keeps)(name, keyword, value) => {
+                    draft.schema.insert(keyword.to_owned(), value.clone().into_owned());
+                }
+                _ => self.move_to_notes(entry, &mut draft.notes),
             }
         }
         if !draft.notes.is_empty() {
@@ -191,11 +189,8 @@ impl<'a> Subset<'_, '_, 'a> {
         if !unknown.is_empty() {
             draft.notes.extend(of_value("required", &json!(unknown)));
             let reason = "it names no property; stated in the description";
-            if self.rules.closed {
-                self.writer.losses.narrow(&node.path, "required", reason);
-            } else {
-                self.writer.losses.widen(&node.path, "required", reason);
-            }
+            let lose = if self.rules.closed { Losses::narrow } else { Losses::widen };
+            lose(&mut self.writer.losses, &node.path, "required", reason);
         }
         if self.rules.all_required {
             known = properties.keys().map(String::as_str).collect();
