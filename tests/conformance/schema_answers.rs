@@ -19,8 +19,6 @@ pub(crate) fn named(name: &str) -> Option<fn(&Case<'_>) -> bool> {
         "the type of the values" => type_of_the_values,
         "the constant as a list" => constant_as_list,
         "the constant in a list" => constant_in_list,
-        "the next whole number" => next_whole_number,
-        "the bounds as inclusive ones" => bounds_as_inclusive_ones,
         "nullable for each choice" => nullable_for_each_choice,
         "closed" => closed,
         "an object cut off" => object_cut_off,
@@ -192,24 +190,6 @@ fn collect<'a>(keyword: &str, schema: &'a Value, found: &mut Vec<&'a Value>) {
         Value::Array(schemas) => schemas.iter().for_each(|schema| collect(keyword, schema, found)),
         _ => {}
     }
-}
-
-/// The least whole number above the definition's exclusive bound.
-fn next_whole_number(case: &Case<'_>) -> bool {
-    let schema = defined(case);
-    let bound = schema["exclusiveMinimum"].as_i64().filter(|_| schema["type"] == "integer");
-    bound.is_some_and(|bound| *case.ours == bound + 1)
-}
-
-/// The same for every exclusive bound of the definition.
-fn bounds_as_inclusive_ones(case: &Case<'_>) -> bool {
-    let facts = &case.input["facts"];
-    let mut exclusive = Vec::new();
-    let mut inclusive = Vec::new();
-    collect("exclusiveMinimum", &facts["defined"], &mut exclusive);
-    collect("minimum", &facts["written"], &mut inclusive);
-    let next = |bound: &&Value| bound.as_i64().map(|bound| bound + 1);
-    exclusive.iter().all(|bound| inclusive.iter().any(|here| here.as_i64() == next(bound)))
 }
 
 /// As often as the definition has a choice with `null`.

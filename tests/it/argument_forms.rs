@@ -343,9 +343,9 @@ fn ratio(#[param(range = 0.1..0.3)] ratio: f64) -> String {
 }
 
 #[test]
-fn a_bound_holds_for_the_number_that_the_function_gets() {
+fn a_bound_is_compared_with_every_digit() {
     check(&ratio::tool(), r#"{"ratio": 0.29}"#, Some("0.29"));
-    for number in ["0.3", "0.29999999999999999999", "0.30000000000000000001"] {
+    for number in ["0.3", "0.30000000000000000001"] {
         check(&ratio::tool(), &format!(r#"{{"ratio": {number}}}"#), None);
     }
 }
@@ -395,7 +395,7 @@ fn messages(time: Option<std::time::Duration>, inner: Option<Inner>, figure: Opt
 #[test]
 fn a_refusal_says_what_is_wanted() {
     for (arguments, message) in [
-        (r#"{"time": "5s"}"#, r#"`time`: expected object, as in {"secs": 5, "nanos": 0}, got string "5s""#),
+        (r#"{"time": "5s"}"#, r#"`time`: expected object, got string "5s""#),
         (
             r#"{"inner": {"n": 9223372036854775808}}"#,
             "`inner.n`: invalid value: integer `9223372036854775808`, expected i64",

@@ -214,20 +214,6 @@ fn malformed_json_comes_with_advice() {
     }
 }
 
-#[test]
-fn a_schema_in_the_place_of_a_value_comes_with_advice() {
-    for (value, is_schema) in [
-        (r#"{"type": "number", "description": "The ratio"}"#, true),
-        (r#"{"type": "number", "value": 1}"#, true),
-        (r#"{"type": "half"}"#, false),
-        (r#"{"value": 1}"#, false),
-        (r#"["type", "number"]"#, false),
-    ] {
-        let message = call(&ratio::tool(), &format!(r#"{{"ratio": {value}}}"#)).expect_err("it is no number");
-        assert_eq!(message.contains("; write the value itself, not a schema"), is_schema, "{message}");
-    }
-}
-
 #[tokio::test]
 async fn the_coercions_behind_an_adapted_tool_are_reported() {
     let adapted = || {

@@ -4,7 +4,6 @@ use crate::format;
 use crate::json::{Json, Kind};
 use crate::number::Decimal;
 use crate::pattern::is_match;
-use crate::types::types;
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -21,10 +20,7 @@ pub(crate) fn broken(schema: &Value, value: &Json<'_>, is_single: bool) -> Optio
             if is_single && value.text.parse().is_ok_and(f32::is_infinite) {
                 return Some(SINGLE);
             }
-            let written = value.number()?;
-            // Deserialization may round the number to the nearest double, so both numbers must be in the range.
-            let rounded = || rounded(schema, value.text).and_then(|number| out_of_range(schema, &number));
-            out_of_range(schema, &written).or_else(rounded)
+            out_of_range(schema, &value.number()?)
         }
         Kind::String(text) => within("minLength", "maxLength", &|| text.chars().count())
             .or_else(|| breaks(schema, "format", |format| !format::fits(format, text)))
@@ -51,21 +47,6 @@ fn breaks(schema: &Value, keyword: &'static str, differs: impl Fn(&str) -> bool)
     schema.get(keyword).and_then(Value::as_str).filter(|expected| differs(expected)).map(|_| keyword)
 }
 
-/// Returns the number in `text`, rounded to the nearest double.
-///
-/// Returns `None` if `schema` has no exclusive bound or describes an integer, or if the number is too short to be
-/// changed by rounding.
-fn rounded(schema: &Value, text: &str) -> Option<Decimal> {
-    let has_bounds =
-        ["exclusiveMinimum", "exclusiveMaximum"].iter().any(|bound| schema.get(*bound).is_some());
-    // A double keeps up to 15 digits of a number.
-    if !has_bounds || text.len() <= 15 || types(schema.get("type")).any(|name| name == "integer") {
-        return None;
-    }
-    let number = text.parse::<f64>().ok().and_then(serde_json::Number::from_f64)?;
-    Decimal::parse(&number.to_string())
-}
-
 fn out_of_range(schema: &Value, value: &Decimal) -> Option<&'static str> {
     let fits = |keyword: &str, bound: &Decimal| match keyword {
         "minimum" => value >= bound,
@@ -85,12 +66,7 @@ pub(crate) fn number(value: &Value) -> Option<Decimal> {
     if value.is_number() { Decimal::parse(&value.to_string()) } else { None }
 }
 
-/// Returns whether two values are equal by the rules of JSON Schema. For example, 1 equals 1.0.
-pub(crate) fn is_same(left: &Value, right: &Value) -> bool {
-    left == right || Json::parse(&right.to_string()).is_ok_and(|right| is_equal(left, &right))
-}
-
-/// Returns whether `value` equals `expected`, a value listed in a schema.
+/// Returns whether `value` equals `expected`, a value listed in a schema. For example, 1 equals 1.0.
 pub(crate) fn is_equal(expected: &Value, value: &Json<'_>) -> bool {
     match (expected, &value.kind) {
         (Value::String(expected), Kind::String(text)) => expected == text,

@@ -21,11 +21,10 @@ mod branches;
 mod found;
 mod inside;
 mod parts;
-mod plain;
-mod rounded;
+mod well_formed;
 
 pub(crate) use branches::candidates;
-pub(crate) use plain::{repeated_names, rounded_integers};
+pub(crate) use well_formed::{repeated_names, rounded_integers};
 
 /// The maximum number of violations that one check collects.
 const MOST: usize = 64;

@@ -4,19 +4,19 @@ use crate::check::{Checks, DEEPEST, DEEPEST_VALUE, candidates};
 use crate::discriminator::{discriminator, may_be};
 use crate::fault::nests_deeper;
 use crate::json::{Json, Kind, budget, canonical_json, quoted};
-use crate::mend::mend;
+use crate::json_repair::repair;
 use crate::number::Decimal;
 use crate::properties::{item_schema, member_schemas};
 use crate::reference::{SchemaRef, resolve};
-use crate::rename::rename;
+use crate::rename::renamed;
 use crate::types::{names, types};
 use serde_json::Value;
+use similar::{folded, only_alike};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ptr;
-use words::{folded, only_alike};
 
-mod words;
+mod similar;
 
 /// Coerces near misses inside `value`. Returns whether anything changed.
 ///
@@ -74,15 +74,6 @@ struct Coercion<'a, 'c> {
     depth: usize,
 }
 
-/// A part of a schema that is applied to a value separately from the other parts.
-enum Part<'a> {
-    Schema(&'a Value),
-    /// A schema with `anyOf` or `oneOf`, and the branches of this union.
-    Union(&'a Value, &'a [Value]),
-    /// The keywords of a schema other than `allOf`, `anyOf` and `oneOf`.
-    Plain(&'a Value),
-}
-
 impl<'a, 'c> Coercion<'a, 'c> {
     fn new(checks: &'c Checks<'a>, value: &Json<'_>) -> Self {
         Self { checks, root: checks.root, known: HashMap::new(), left: budget(value), depth: 0 }
@@ -122,14 +113,13 @@ impl<'a, 'c> Coercion<'a, 'c> {
     }
 
     fn by_parts(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
-        let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
-        let parts = list("allOf").into_iter().flatten().map(Part::Schema);
-        let unions = ["anyOf", "oneOf"].into_iter().filter_map(list).map(|union| Part::Union(schema, union));
+        let all_of = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
+        let own = ["anyOf", "oneOf", ""].map(|keyword| (keyword, schema));
         let mut coerced: Option<String> = None;
-        for part in parts.chain(unions).chain([Part::Plain(schema)]) {
+        for (keyword, part) in all_of.map(|part| ("allOf", part)).chain(own) {
             let next = match &coerced {
-                None => self.by_part(&part, value),
-                Some(text) => self.again(text, |this, value| this.by_part(&part, value)),
+                None => self.by_keyword(keyword, part, value),
+                Some(text) => self.again(text, |this, value| this.by_keyword(keyword, part, value)),
             };
             coerced = next.or(coerced);
         }
@@ -148,13 +138,14 @@ impl<'a, 'c> Coercion<'a, 'c> {
         coerced
     }
 
-    fn by_part(&mut self, part: &Part<'a>, value: &Json<'_>) -> Option<String> {
-        match (part, &value.kind) {
-            (Part::Schema(schema), _) => self.coerced(schema, value),
-            (Part::Union(schema, branches), _) => self.by_branch(schema, branches, value),
-            (Part::Plain(schema), Kind::Array(items)) => self.items(schema, items),
-            (Part::Plain(schema), Kind::Object(members)) => self.members(schema, members),
-            (Part::Plain(schema), _) => self.scalar(schema, value),
+    /// Coerces a value to a schema of `allOf`, to the union in `keyword`, or to the other keywords of a schema.
+    fn by_keyword(&mut self, keyword: &str, schema: &'a Value, value: &Json<'_>) -> Option<String> {
+        match (keyword, &value.kind) {
+            ("allOf", _) => self.coerced(schema, value),
+            ("anyOf" | "oneOf", _) => self.by_branch(schema, schema.get(keyword)?.as_array()?, value),
+            (_, Kind::Array(items)) => self.items(schema, items),
+            (_, Kind::Object(members)) => self.members(schema, members),
+            _ => self.scalar(schema, value),
         }
     }
 
@@ -272,13 +263,6 @@ impl<'a, 'c> Coercion<'a, 'c> {
         changed.then(|| format!("{{{}}}", written.join(",")))
     }
 
-    /// Returns the JSON value in the text of a string with own names in place of aliases.
-    fn renamed(&self, schema: &'a Value, text: &str) -> Option<String> {
-        let mut value = Json::parse(text).ok().filter(|_| !self.checks.placed.is_empty())?;
-        rename(self.checks, schema, &mut value);
-        Some(value.compact())
-    }
-
     fn scalar(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
         let listed = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
         let listed = listed.or_else(|| schema.get("const").map(std::slice::from_ref));
@@ -297,9 +281,9 @@ impl<'a, 'c> Coercion<'a, 'c> {
                 only_alike(text, words.into_iter()).map(quoted)
             }
             Kind::String(text) if !names.is_empty() => {
-                let mended = if Json::parse(text).is_err() { mend(text) } else { None };
-                let text = mended.as_deref().unwrap_or(text).trim();
-                let renamed = self.renamed(schema, text);
+                let repaired = if Json::parse(text).is_err() { repair(text) } else { None };
+                let text = repaired.as_deref().unwrap_or(text).trim();
+                let renamed = renamed(self.checks, schema, text);
                 let text = renamed.as_deref().unwrap_or(text);
                 let is_taken = |value: &Json<'_>| names.iter().any(|name| value.is_of_type(name));
                 let inner = self.again(text, |this, inner| {

@@ -5,11 +5,11 @@ use crate::coerce::coerced;
 use crate::default::check_defaults;
 use crate::fault::{Fault, fault};
 use crate::json::Json;
-use crate::marks::{Found, Notes, take_notes};
+use crate::marks::{Notes, TakenNotes, take_notes};
 use crate::normal::normal;
 use crate::plan::Plan;
 use crate::reference::SchemaRef;
-use crate::rename::rename;
+use crate::rename::renamed;
 use crate::violation::{Violation, ViolationKind};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -52,7 +52,7 @@ impl Contract {
     /// # Errors
     /// The schema cannot be checked, or contains a default that is no valid argument.
     pub fn of_type(schema: &mut Value, unpublished: Unpublished) -> Result<Self, Fault> {
-        let Found { notes, defaults, fault: faulty } = take_notes(schema);
+        let TakenNotes { notes, defaults, fault: faulty } = take_notes(schema);
         let faulty = faulty.or_else(|| check_defaults(schema, &notes, &defaults));
         let contract = Self::new(schema, Origin::RustType, unpublished, notes);
         faulty.or_else(|| fault(schema, false)).map_or(Ok(contract), Err)
@@ -83,7 +83,7 @@ impl Contract {
         change: impl FnOnce(&Value) -> Value,
     ) -> (Self, Value) {
         let mut schema = change(&self.notes.written_into(schema));
-        let Found { notes, .. } = take_notes(&mut schema);
+        let TakenNotes { notes, .. } = take_notes(&mut schema);
         (Self::new(&schema, self.origin, unpublished, notes), schema)
     }
 
@@ -132,7 +132,7 @@ impl Contract {
     #[must_use]
     pub fn read<'t>(&self, schema: SchemaRef<'_>, text: &'t str, at: &str, coerce: bool) -> ReadValue<'t> {
         let checks = self.checks(schema.root);
-        let text = self.renamed(&checks, schema.schema, Cow::Borrowed(text));
+        let text = renamed(&checks, schema.schema, text).map_or(Cow::Borrowed(text), Cow::Owned);
         let violations = self.violations(&checks, schema.schema, &text, at);
         if violations.is_empty() || !coerce {
             return ReadValue { text, violations };
@@ -140,19 +140,9 @@ impl Contract {
         let near = Json::parse(&text).ok().and_then(|value| coerced(&checks, schema.schema, &value));
         let Some(near) = near else { return ReadValue { text, violations } };
         // Coercion may reveal more aliases, such as those of a struct in a string.
-        let text = self.renamed(&checks, schema.schema, Cow::Owned(near));
+        let text = Cow::Owned(renamed(&checks, schema.schema, &near).unwrap_or(near));
         let violations = self.violations(&checks, schema.schema, &text, at);
         ReadValue { text, violations }
-    }
-
-    fn renamed<'a, 't>(&self, checks: &Checks<'a>, schema: &'a Value, text: Cow<'t, str>) -> Cow<'t, str> {
-        if !self.notes.has_aliases() {
-            return text;
-        }
-        let Ok(mut value) = Json::parse(&text) else { return text };
-        rename(checks, schema, &mut value);
-        let renamed = value.compact();
-        if *renamed == *text { text } else { Cow::Owned(renamed) }
     }
 
     fn violations<'a>(&self, checks: &Checks<'a>, schema: &'a Value, text: &str, at: &str) -> Vec<Violation> {
@@ -162,7 +152,7 @@ impl Contract {
         let mut found = checks.violations(schema, &value, at);
         found.extend(repeated_names(&value, at));
         if found.is_empty() && self.origin == Origin::Foreign {
-            found = checks.rounded(schema, &value, at);
+            found = rounded_integers(&value, at);
         }
         found
     }
@@ -177,11 +167,10 @@ impl Contract {
     }
 
     /// Returns a violation for each integer in a JSON text, which has been [read](Self::read), that a [`Value`] would store
-    /// as a different integer. A foreign schema has none: its tool gets a [`Value`], too.
+    /// as a different integer.
     #[must_use]
     pub fn rounded(&self, text: &str) -> Vec<Violation> {
-        let value = Json::parse(text).ok().filter(|_| self.is_of_type());
-        value.map_or_else(Vec::new, |value| rounded_integers(&value, ""))
+        Json::parse(text).map_or_else(|_| Vec::new(), |value| rounded_integers(&value, ""))
     }
 
     /// Returns the normal form of the JSON value in `text`, which has been [read](Self::read): without members that are

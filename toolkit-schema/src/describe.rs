@@ -84,7 +84,7 @@ impl Describer<'_> {
     }
 
     fn describe_type(&mut self, schema: &Value, name: &str) -> String {
-        let said = |keyword: &str, before: &str| {
+        let with_value = |keyword: &str, before: &str| {
             let words = schema.get(keyword).and_then(|value| phrase(keyword, value));
             words.map_or_else(String::new, |words| format!("{before}{words}"))
         };
@@ -96,21 +96,21 @@ impl Describer<'_> {
                     Some(unit) => format!(" of {least} to {unit}"),
                     None => format!(" from {least} to {most}"),
                 },
-                _ => said(min, " of ") + &said(max, " of "),
+                _ => with_value(min, " of ") + &with_value(max, " of "),
             }
         };
         let words = match name {
             "integer" | "number" => {
                 range("minimum", "maximum")
-                    + &said("exclusiveMinimum", ", ")
-                    + &said("exclusiveMaximum", ", ")
-                    + &said("multipleOf", ", ")
+                    + &with_value("exclusiveMinimum", ", ")
+                    + &with_value("exclusiveMaximum", ", ")
+                    + &with_value("multipleOf", ", ")
             }
             "string" => {
                 range("minLength", "maxLength")
-                    + &said("pattern", " ")
-                    + &said("format", " ")
-                    + &said("contentEncoding", " ")
+                    + &with_value("pattern", " ")
+                    + &with_value("format", " ")
+                    + &with_value("contentEncoding", " ")
             }
             "array" => {
                 let count = range("minItems", "maxItems");

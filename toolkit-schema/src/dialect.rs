@@ -3,28 +3,25 @@
 mod losses;
 mod merge;
 mod node;
-mod normal;
-mod refs;
+mod parse;
 mod remarks;
 mod root;
 mod rules;
 mod subset;
 #[cfg(test)]
 mod tests;
+mod typed;
 mod unions;
-mod values;
 mod writer;
 
 use crate::fault::{TOO_DEEP, is_too_deep};
 use crate::keyword::booleans_to_objects;
 use crate::types::types;
 use losses::Losses;
-use normal::{Keep, Tree};
-use refs::Refs;
+use parse::{References, Tree};
 use root::object_root;
 use rules::{ANTHROPIC, GEMINI, Needed, OPENAI, OPENAI_NEEDED, Rules};
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
 use subset::Subset;
 use writer::Writer;
 
@@ -68,9 +65,10 @@ pub struct ConvertedSchema {
 impl SchemaDialect {
     /// Converts the schema of a tool's parameters to this dialect.
     ///
-    /// `allOf` is merged. Schemas of older drafts are read as draft 2020-12. The root becomes an object. Constraints
-    /// unsupported by the provider move into the description and are reported as losses. Property names, and the values
-    /// of `default`, `enum`, `const` and `examples`, are never mistaken for keywords.
+    /// `allOf` is merged, as far as its schemas do not have the same keyword. Tuples of older drafts are read as draft
+    /// 2020-12. The root becomes an object. Constraints unsupported by the provider move into the description and are
+    /// reported as losses. Property names, and the values of `default`, `enum`, `const` and `examples`, are never mistaken
+    /// for keywords.
     ///
     /// A schema nested deeper than 128 levels, or with more than 32 references, unions or `allOf` in a row, becomes
     /// an object of any members, and a loss is reported. The tool registry refuses a tool with such a schema.
@@ -86,8 +84,7 @@ impl SchemaDialect {
     /// - [`OpenAi`](Self::OpenAi) and [`Inlined`](Self::Inlined) also add `items` to arrays and `properties` to objects
     ///   without them, which allow every value. OpenAI refuses a request in which they are missing.
     /// - All other dialects replace each reference by its target. A recursive reference stays if the provider accepts
-    ///   recursion. Except in the Gemini dialect, all references stay if the schema would become too large without
-    ///   them.
+    ///   recursion. A schema that would become too large without references is cut off, and a loss is reported.
     /// - [`OpenAiStrict`](Self::OpenAiStrict) requires every property. For an optional property, the model may send
     ///   `null`.
     /// - Both strict dialects close every object: no members other than the named properties are allowed.
@@ -121,42 +118,24 @@ impl SchemaDialect {
                 None => Self::Inlined.convert(schema),
             };
         }
-        let refs = Refs::new(schema);
-        if matches!(self, Self::OpenAi | Self::Anthropic) {
-            let keep = Keep { recursive: true, others: Some(&HashSet::new()) };
-            return self.convert_with(schema, &refs, keep).0;
-        }
-        let recursive = !matches!(self, Self::AnthropicStrict | Self::Gemini);
-        let (converted, too_large) = self.convert_with(schema, &refs, Keep { recursive, others: None });
-        // If following references makes the schema too large, keep the references.
-        match too_large.filter(|_| self != Self::Gemini) {
-            Some(known) => self.convert_with(schema, &refs, Keep { recursive, others: Some(&known) }).0,
-            None => converted,
-        }
-    }
-
-    /// Converts a schema, and keeps the references selected by `keep`.
-    ///
-    /// If replacing references makes the schema too large, also returns the targets of recursive references. The caller
-    /// then converts the schema again and keeps all other references. Returns no targets if recursion is cut off and
-    /// not every recursive target is known.
-    fn convert_with(
-        self,
-        schema: &Value,
-        refs: &Refs<'_>,
-        keep: Keep<'_>,
-    ) -> (ConvertedSchema, Option<HashSet<usize>>) {
         let mut losses = Losses::default();
-        let tree = Tree::new(refs, schema, keep, &mut losses);
-        let mut writer = Writer::new(&tree, refs, losses, self.needed());
+        let tree = Tree::parse(schema, self.references(), &mut losses);
+        let mut writer = Writer::new(&tree, losses, self.needed());
         let root = object_root(&mut writer);
         let schema = match self.rules() {
-            None => writer.document(&root, true),
+            None => writer.document(&root),
             Some(rules) => Subset { rules, writer: &mut writer }.document(&root),
         };
-        let (Losses { list: losses, narrowed, .. }, left) = (writer.losses, writer.left);
-        let may_keep = if tree.is_complete { left == 0 } else { keep.recursive };
-        (ConvertedSchema { schema, losses, narrowed }, Some(tree.recursive).filter(|_| may_keep))
+        let Losses { list: losses, narrowed, .. } = writer.losses;
+        ConvertedSchema { schema, losses, narrowed }
+    }
+
+    fn references(self) -> References {
+        match self {
+            Self::JsonSchema | Self::OpenAi | Self::Anthropic => References::Kept,
+            Self::Inlined | Self::OpenAiStrict => References::Recursive,
+            Self::AnthropicStrict | Self::Gemini => References::CutOff,
+        }
     }
 
     /// Returns the keywords that a type needs in a dialect with all of JSON Schema. The dialect without references is

@@ -30,27 +30,25 @@ pub type Fault = (String, String);
 /// other languages know: patterns with look-around, and references by anchors.
 #[must_use]
 pub(crate) fn fault(schema: &Value, is_foreign: bool) -> Option<Fault> {
-    let mut found = Vec::new();
-    if nests_deeper(schema, DEEPEST) {
+    if is_too_deep(schema) {
         return Some(("#".to_owned(), TOO_DEEP.to_owned()));
     }
-    let mut heights = HashMap::new();
+    let mut found = Vec::new();
     each(schema, &mut "#".to_owned(), &mut |inside, path| {
-        if height(SchemaRef::new(schema, inside), 0, &mut heights) > LONGEST {
-            found.push(("#".to_owned(), TOO_DEEP.to_owned()));
-        }
         add_malformed(inside, path, &is_constraint, &mut found);
-        found.extend(unchecked(schema, inside, path, is_foreign));
+        found.extend(lost_reference(schema, inside, path, is_foreign));
+        found.extend(wrong_pattern(inside, path, is_foreign));
     });
     found.into_iter().next()
 }
 
-/// Returns a fault for each keyword with a value of the wrong type, inner schemas first.
+/// Returns a fault for each keyword with a value of the wrong type and each reference without a target, inner schemas first.
 #[cfg(feature = "jsonschema")]
 pub(crate) fn malformed(schema: &Value) -> Vec<Fault> {
     let mut found = Vec::new();
     each(schema, &mut "#".to_owned(), &mut |inside, path| {
         add_malformed(inside, path, &|_, _| true, &mut found);
+        found.extend(lost_reference(schema, inside, path, true));
     });
     found
 }
@@ -80,12 +78,12 @@ fn is_constraint(keyword: Keyword, value: &Value) -> bool {
     keyword.role != Role::Annotation && !(keyword.holds == Holds::Values && value.is_array())
 }
 
-/// Adds a fault for each keyword of one schema with a value of the wrong type. Only keywords for which `judged` returns
+/// Adds a fault for each keyword of one schema with a value of the wrong type. Only keywords for which `is_checked` returns
 /// `true` are checked.
 fn add_malformed(
     schema: &Value,
     path: &str,
-    judged: &dyn Fn(Keyword, &Value) -> bool,
+    is_checked: &dyn Fn(Keyword, &Value) -> bool,
     found: &mut Vec<Fault>,
 ) {
     let wrong = |path: String, expected: &str, value: &Value| {
@@ -93,7 +91,7 @@ fn add_malformed(
     };
     for (name, value) in schema.as_object().into_iter().flatten() {
         if let Some(keyword) = Keyword::find(name).filter(|keyword| !keyword.takes(value))
-            && judged(keyword, value)
+            && is_checked(keyword, value)
             && held(name, value).is_empty()
         {
             let is_bound = keyword.types.contains(&"number");
@@ -112,32 +110,36 @@ fn add_malformed(
     }
 }
 
-/// Returns a fault for a reference of one schema without a usable target, or for a pattern that cannot be compiled.
-fn unchecked(root: &Value, schema: &Value, path: &str, is_foreign: bool) -> Option<Fault> {
-    let place = |keyword: &str| format!("{path}/{keyword}");
-    if let Some(reference) = schema.get("$ref") {
-        let reference = reference.as_str().unwrap_or_default();
-        let is_anchor = is_foreign && reference.strip_prefix('#').is_some_and(|rest| !rest.starts_with('/'));
-        if !is_anchor && resolve(root, schema).is_none() {
-            let message = match target(root, reference) {
-                Some(_) => "more references in a row than can be followed".to_owned(),
-                None => format!("there is no `{}`", shorten(reference)),
-            };
-            return Some((place("$ref"), message));
-        }
+/// Returns a fault for a reference of one schema without a usable target.
+fn lost_reference(root: &Value, schema: &Value, path: &str, is_foreign: bool) -> Option<Fault> {
+    let reference = schema.get("$ref")?.as_str().unwrap_or_default();
+    let is_anchor = is_foreign && reference.strip_prefix('#').is_some_and(|rest| !rest.starts_with('/'));
+    if is_anchor || resolve(root, schema).is_some() {
+        return None;
     }
+    let message = match target(root, reference) {
+        Some(_) => "more references in a row than can be followed".to_owned(),
+        None if reference.starts_with('#') => format!("there is no `{}`", shorten(reference)),
+        None => {
+            let message = "another document, and nothing is fetched; put what is referred to into `$defs`";
+            format!("`{}` is {message}", shorten(reference))
+        }
+    };
+    Some((format!("{path}/$ref"), message))
+}
+
+/// Returns a fault for a pattern of one schema that cannot be compiled.
+fn wrong_pattern(schema: &Value, path: &str, is_foreign: bool) -> Option<Fault> {
     let named = schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
     let names = named.map(|(pattern, _)| ("patternProperties", pattern.as_str()));
     let own = schema.get("pattern").and_then(Value::as_str).map(|pattern| ("pattern", pattern));
     let is_wrong = |pattern: &str| !(compiles(pattern) || is_foreign && needs_validator(pattern));
-    if let Some((keyword, pattern)) = own.into_iter().chain(names).find(|(_, pattern)| is_wrong(pattern)) {
-        let message = format!(
-            "arguments cannot be checked against the pattern `{pattern}`; write it shorter and without look-around \
-             and classes of Unicode, or turn on the feature `jsonschema`"
-        );
-        return Some((place(keyword), message));
-    }
-    None
+    let (keyword, pattern) = own.into_iter().chain(names).find(|(_, pattern)| is_wrong(pattern))?;
+    let message = format!(
+        "arguments cannot be checked against the pattern `{pattern}`; write it shorter and without look-around and \
+         classes of Unicode, or turn on the feature `jsonschema`"
+    );
+    Some((format!("{path}/{keyword}"), message))
 }
 
 /// Returns whether a schema is too deep for recursive functions, which could exhaust the stack.

@@ -36,8 +36,8 @@ fn hashed_text(schema: &Value) -> String {
     sorted.chars().map(escaped).collect()
 }
 
-/// A part of a JSON text that has not been written yet.
-enum Part<'a> {
+/// A token of a JSON text that has not been written yet.
+enum Token<'a> {
     Value(&'a Value),
     Text(&'static str),
     Name(&'a str),
@@ -45,31 +45,31 @@ enum Part<'a> {
 
 /// Returns compact JSON with sorted keys.
 ///
-/// A list of remaining parts replaces recursion, so the depth of `value` has no limit.
+/// A list of remaining tokens replaces recursion, so the depth of `value` has no limit.
 fn sorted_text(value: &Value) -> String {
     let mut text = String::new();
-    let mut parts = vec![Part::Value(value)];
-    while let Some(part) = parts.pop() {
-        match part {
-            Part::Text(punctuation) => text.push_str(punctuation),
-            Part::Name(name) => text.push_str(&quoted(name)),
-            Part::Value(Value::Object(members)) => {
+    let mut tokens = vec![Token::Value(value)];
+    while let Some(token) = tokens.pop() {
+        match token {
+            Token::Text(punctuation) => text.push_str(punctuation),
+            Token::Name(name) => text.push_str(&quoted(name)),
+            Token::Value(Value::Object(members)) => {
                 text.push('{');
-                parts.push(Part::Text("}"));
+                tokens.push(Token::Text("}"));
                 let sorted: BTreeMap<&String, &Value> = members.iter().collect();
                 for (index, (name, value)) in sorted.into_iter().enumerate().rev() {
-                    let separator = Part::Text(if index > 0 { "," } else { "" });
-                    parts.extend([Part::Value(value), Part::Text(":"), Part::Name(name), separator]);
+                    let separator = Token::Text(if index > 0 { "," } else { "" });
+                    tokens.extend([Token::Value(value), Token::Text(":"), Token::Name(name), separator]);
                 }
             }
-            Part::Value(Value::Array(items)) => {
+            Token::Value(Value::Array(items)) => {
                 text.push('[');
-                parts.push(Part::Text("]"));
+                tokens.push(Token::Text("]"));
                 for (index, item) in items.iter().enumerate().rev() {
-                    parts.extend([Part::Value(item), Part::Text(if index > 0 { "," } else { "" })]);
+                    tokens.extend([Token::Value(item), Token::Text(if index > 0 { "," } else { "" })]);
                 }
             }
-            Part::Value(scalar) => text.push_str(&scalar.to_string()),
+            Token::Value(scalar) => text.push_str(&scalar.to_string()),
         }
     }
     text

@@ -165,7 +165,7 @@ impl<'a> Json<'a> {
             number.is_integer()
                 && self.text.parse::<i64>().is_err()
                 && self.text.parse::<u64>().is_err()
-                && rounded.and_then(|rounded| Decimal::parse(&rounded.to_string())) != Some(number)
+                && rounded.is_some_and(|rounded| Decimal::parse(&rounded.to_string()) != Some(number))
         })
     }
 

@@ -176,7 +176,7 @@ impl Holds {
 const DEEPEST: usize = 128;
 
 /// The type names allowed in `type`.
-pub(crate) const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
+const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
 
 /// A schema directly inside another schema, with its position there.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -52,11 +52,6 @@ pub(crate) struct Notes(Vec<(String, Note)>);
 pub(crate) type Placed<'a> = HashMap<*const Value, &'a Note>;
 
 impl Notes {
-    /// Returns whether a property or a variant has an alias.
-    pub(crate) fn has_aliases(&self) -> bool {
-        self.0.iter().any(|(_, note)| !note.aliases.is_empty() || !note.variants.is_empty())
-    }
-
     /// Returns the notes by the addresses in `root`, the schema that they belong to.
     pub(crate) fn place<'a>(&'a self, root: &Value) -> Placed<'a> {
         let at = |(place, note): &'a (String, Note)| Some((ptr::from_ref(root.pointer(place)?), note));
@@ -103,7 +98,7 @@ impl Notes {
 
 /// The result of the first pass over a schema.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct TakenNotes {
     pub(crate) notes: Notes,
     /// The places of schemas with a default.
     pub(crate) defaults: Vec<String>,
@@ -112,13 +107,13 @@ pub(crate) struct Found {
 }
 
 /// Moves all internal keywords out of a schema.
-pub(crate) fn take_notes(root: &mut Value) -> Found {
-    let mut found = Found::default();
+pub(crate) fn take_notes(root: &mut Value) -> TakenNotes {
+    let mut found = TakenNotes::default();
     take(root, &mut String::new(), &mut found);
     found
 }
 
-fn take(schema: &mut Value, place: &mut String, found: &mut Found) {
+fn take(schema: &mut Value, place: &mut String, found: &mut TakenNotes) {
     let Value::Object(keywords) = schema else { return };
     if keywords.keys().any(|keyword| keyword.starts_with(MARK)) {
         take_own(keywords, place, found);
@@ -138,7 +133,7 @@ fn take(schema: &mut Value, place: &mut String, found: &mut Found) {
 }
 
 /// Moves the internal keywords out of one schema.
-fn take_own(keywords: &mut Map<String, Value>, place: &str, found: &mut Found) {
+fn take_own(keywords: &mut Map<String, Value>, place: &str, found: &mut TakenNotes) {
     let note = Note {
         aliases: names(keywords.shift_remove(ALIASES).as_ref()).map(str::to_owned).collect(),
         variants: variants(keywords.shift_remove(NAMES)),

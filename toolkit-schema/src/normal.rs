@@ -12,19 +12,19 @@ use std::collections::BTreeMap;
 ///
 /// Below an untagged union, a value keeps its text: with another member, it could belong to another branch.
 pub(crate) fn normal<'a>(checks: &Checks<'a>, schema: &'a Value, value: &Json<'_>) -> String {
-    let mut writer = Writer { checks, left: budget(value), written: String::new() };
-    writer.write(&[schema], value);
-    writer.written
+    let mut form = NormalForm { checks, left: budget(value), written: String::new() };
+    form.write(&[schema], value);
+    form.written
 }
 
-struct Writer<'a, 'c> {
+struct NormalForm<'a, 'c> {
     checks: &'c Checks<'a>,
     /// The number of schemas that may still be applied. When none are left, the rest of the value stays unchanged.
     left: usize,
     written: String,
 }
 
-impl<'a> Writer<'a, '_> {
+impl<'a> NormalForm<'a, '_> {
     fn write(&mut self, schemas: &[&'a Value], value: &Json<'_>) {
         let is_leaf = !matches!(value.kind, Kind::Object(_) | Kind::Array(_));
         if is_leaf || self.left == 0 {

@@ -20,14 +20,14 @@ const MOST_FIELDS: usize = 64;
 /// A compiled schema.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plan {
-    /// The first node is the plan of the whole schema.
-    nodes: Vec<Node>,
+    /// The first matcher is the plan of the whole schema.
+    matchers: Vec<Matcher>,
 }
 
 type At = usize;
 
 #[derive(Debug, Clone)]
-enum Node {
+enum Matcher {
     /// Any value. The plan accepts single values other than long numbers.
     Any,
     /// A value that the plan does not accept.
@@ -84,21 +84,21 @@ impl Field {
 
 impl Plan {
     pub(crate) fn new(root: &Value, origin: Origin, placed: &Placed<'_>) -> Self {
-        let mut compiler = Compiler { root, origin, placed, known: HashMap::new(), nodes: Vec::new() };
+        let mut compiler = Compiler { root, origin, placed, known: HashMap::new(), matchers: Vec::new() };
         compiler.compile(root);
-        Self { nodes: compiler.nodes }
+        Self { matchers: compiler.matchers }
     }
 
     /// Returns the length of the JSON value at the start of `text` if the value certainly conforms to the schema.
     pub(crate) fn accepts(&self, text: &str) -> Option<usize> {
-        scan::accepts(&self.nodes, 0, text)
+        scan::accepts(&self.matchers, 0, text)
     }
 
     /// Returns the length of the JSON value at the start of `text` if the value certainly conforms to the schema of the
     /// property at `index`.
     pub(crate) fn accepts_member(&self, index: usize, text: &str) -> Option<usize> {
-        let Some(Node::Object(object)) = self.nodes.first() else { return None };
-        scan::accepts(&self.nodes, object.fields.get(index)?.at, text)
+        let Some(Matcher::Object(object)) = self.matchers.first() else { return None };
+        scan::accepts(&self.matchers, object.fields.get(index)?.at, text)
     }
 }
 
@@ -106,51 +106,51 @@ struct Compiler<'a, 'p> {
     root: &'a Value,
     origin: Origin,
     placed: &'p Placed<'a>,
-    /// The nodes of the targets of references, by the address of the target.
+    /// The matchers of the targets of references, by the address of the target.
     known: HashMap<*const Value, At>,
-    nodes: Vec<Node>,
+    matchers: Vec<Matcher>,
 }
 
 impl Compiler<'_, '_> {
     fn compile(&mut self, schema: &Value) -> At {
-        let Some(own) = resolve(self.root, schema) else { return self.add(Node::Unknown) };
+        let Some(own) = resolve(self.root, schema) else { return self.add(Matcher::Unknown) };
         if ptr::eq(own, schema) {
-            let at = self.add(Node::Unknown);
+            let at = self.add(Matcher::Unknown);
             return self.set(at, own);
         }
         // Keywords beside a reference are left to the full check.
         if schema.as_object().is_none_or(|keywords| constrains(keywords, &["$ref"])) {
-            return self.add(Node::Unknown);
+            return self.add(Matcher::Unknown);
         }
         if let Some(at) = self.known.get(&ptr::from_ref(own)) {
             return *at;
         }
-        let at = self.add(Node::Unknown);
+        let at = self.add(Matcher::Unknown);
         self.known.insert(ptr::from_ref(own), at);
         self.set(at, own)
     }
 
     fn set(&mut self, at: At, schema: &Value) -> At {
-        let node = self.node(schema);
-        if let Some(place) = self.nodes.get_mut(at) {
-            *place = node;
+        let matcher = self.matcher(schema);
+        if let Some(place) = self.matchers.get_mut(at) {
+            *place = matcher;
         }
         at
     }
 
-    fn add(&mut self, node: Node) -> At {
-        self.nodes.push(node);
-        self.nodes.len() - 1
+    fn add(&mut self, matcher: Matcher) -> At {
+        self.matchers.push(matcher);
+        self.matchers.len() - 1
     }
 
-    fn node(&mut self, schema: &Value) -> Node {
+    fn matcher(&mut self, schema: &Value) -> Matcher {
         let keywords = match schema {
             Value::Object(keywords) => keywords,
-            Value::Bool(true) => return Node::Any,
-            _ => return Node::Unknown,
+            Value::Bool(true) => return Matcher::Any,
+            _ => return Matcher::Unknown,
         };
         if !constrains(keywords, &[]) {
-            return Node::Any;
+            return Matcher::Any;
         }
         if let Some(union) = union_of_types(keywords) {
             return self.by_type(union);
@@ -163,19 +163,19 @@ impl Compiler<'_, '_> {
             {
                 let inner = self.of_type(schema, keywords, kind);
                 let inner = self.add(inner);
-                let null = self.add(Node::Null);
-                Node::ByType(
+                let null = self.add(Matcher::Null);
+                Matcher::ByType(
                     [type_bits(kind).map(|bits| (bits, inner)), Some((NULL, null))]
                         .into_iter()
                         .flatten()
                         .collect(),
                 )
             }
-            _ => Node::Unknown,
+            _ => Matcher::Unknown,
         }
     }
 
-    fn by_type(&mut self, branches: &[Value]) -> Node {
+    fn by_type(&mut self, branches: &[Value]) -> Matcher {
         let mut taken = 0;
         let mut by_type = Vec::with_capacity(branches.len());
         for branch in branches {
@@ -183,15 +183,15 @@ impl Compiler<'_, '_> {
             let mut kinds = types(own.and_then(|own| own.get("type")));
             let bits = match (kinds.next().and_then(type_bits), kinds.next()) {
                 (Some(bits), None) if taken & bits == 0 => bits,
-                _ => return Node::Unknown,
+                _ => return Matcher::Unknown,
             };
             taken |= bits;
             by_type.push((bits, self.compile(branch)));
         }
-        Node::ByType(by_type.into())
+        Matcher::ByType(by_type.into())
     }
 
-    fn of_type(&mut self, schema: &Value, keywords: &Map<String, Value>, kind: &str) -> Node {
+    fn of_type(&mut self, schema: &Value, keywords: &Map<String, Value>, kind: &str) -> Matcher {
         let only = |known: &[&str]| !constrains(keywords, known);
         let count = |keyword: &str, otherwise: usize| match keywords.get(keyword) {
             Some(count) => count.as_u64().and_then(|count| usize::try_from(count).ok()),
@@ -199,43 +199,43 @@ impl Compiler<'_, '_> {
         };
         let bound =
             |keyword: &str, otherwise: i64| keywords.get(keyword).map_or(Some(otherwise), Value::as_i64);
-        let node = match kind {
-            "null" if only(&["type"]) => Some(Node::Null),
-            "boolean" if only(&["type"]) => Some(Node::Boolean),
+        let matcher = match kind {
+            "null" if only(&["type"]) => Some(Matcher::Null),
+            "boolean" if only(&["type"]) => Some(Matcher::Boolean),
             "integer" if only(&["type", "minimum", "maximum"]) => {
                 let range = bound("minimum", i64::MIN).zip(bound("maximum", i64::MAX));
-                range.map(|(least, most)| Node::Integer { least, most })
+                range.map(|(least, most)| Matcher::Integer { least, most })
             }
             "number" if only(&["type"]) => {
                 let is_single = self.placed.get(&ptr::from_ref(schema)).is_some_and(|note| note.is_single);
-                Some(Node::Number { is_single })
+                Some(Matcher::Number { is_single })
             }
             "string" if only(&["type", "minLength", "maxLength"]) => {
                 let length = count("minLength", 0).zip(count("maxLength", usize::MAX));
-                length.map(|(least, most)| Node::Text { least, most })
+                length.map(|(least, most)| Matcher::Text { least, most })
             }
             "string" if only(&["type", "enum"]) || only(&["type", "const"]) => {
                 let listed = keywords.get("enum").and_then(Value::as_array);
                 let listed = listed.map(Vec::as_slice).or(keywords.get("const").map(std::slice::from_ref));
                 let words = listed.unwrap_or_default().iter().map(|word| word.as_str().map(Box::from));
-                words.collect::<Option<Box<[_]>>>().map(Node::Words)
+                words.collect::<Option<Box<[_]>>>().map(Matcher::Words)
             }
             "array" if only(&["type", "items", "minItems", "maxItems"]) => {
                 let item = match keywords.get("items") {
-                    None => Some(self.add(Node::Any)),
+                    None => Some(self.add(Matcher::Any)),
                     Some(Value::Array(_)) => None,
                     Some(items) => Some(self.compile(items)),
                 };
                 let length = count("minItems", 0).zip(count("maxItems", usize::MAX));
-                item.zip(length).map(|(item, (least, most))| Node::List { item, least, most })
+                item.zip(length).map(|(item, (least, most))| Matcher::List { item, least, most })
             }
             "object" => self.object(keywords),
             _ => None,
         };
-        node.unwrap_or(Node::Unknown)
+        matcher.unwrap_or(Matcher::Unknown)
     }
 
-    fn object(&mut self, keywords: &Map<String, Value>) -> Option<Node> {
+    fn object(&mut self, keywords: &Map<String, Value>) -> Option<Matcher> {
         if constrains(keywords, &["type", "properties", "required", "additionalProperties"]) {
             return None;
         }
@@ -244,9 +244,9 @@ impl Compiler<'_, '_> {
         if properties.is_none_or(Map::is_empty) && !keywords.contains_key("required") {
             match rest {
                 Some(Value::Bool(false)) => {}
-                Some(rest) => return Some(Node::Map(self.compile(rest))),
+                Some(rest) => return Some(Matcher::Map(self.compile(rest))),
                 None if self.origin == Origin::Foreign => {
-                    return Some(Node::Map(self.add(Node::Any)));
+                    return Some(Matcher::Map(self.add(Matcher::Any)));
                 }
                 None => {}
             }
@@ -265,7 +265,8 @@ impl Compiler<'_, '_> {
         let listed = names(keywords.get("required")).count();
         let is_complete = listed == usize::try_from(required.count_ones()).unwrap_or_default();
         let is_small = fields.len() <= MOST_FIELDS;
-        (is_small && is_complete).then(|| Node::Object(Box::new(Object { fields: fields.into(), required })))
+        (is_small && is_complete)
+            .then(|| Matcher::Object(Box::new(Object { fields: fields.into(), required })))
     }
 }
 

@@ -10,12 +10,17 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::ptr;
 
-/// Replaces each declared alias in a value, at every depth.
+/// Returns a JSON text with own names in place of the declared aliases, at every depth. Returns `None` for a text that is
+/// not JSON, and if the schema declares no aliases.
 ///
 /// Below a union, the aliases of the first branch apply whose structure the renamed value has.
-pub(crate) fn rename<'a>(checks: &Checks<'a>, schema: &'a Value, value: &mut Json<'_>) {
-    let left = budget(value);
-    Renaming { checks, left }.apply(schema, value);
+pub(crate) fn renamed<'a>(checks: &Checks<'a>, schema: &'a Value, text: &str) -> Option<String> {
+    let has_aliases =
+        checks.placed.values().any(|note| !note.aliases.is_empty() || !note.variants.is_empty());
+    let mut value = Json::parse(text).ok().filter(|_| has_aliases)?;
+    let left = budget(&value);
+    Renaming { checks, left }.apply(schema, &mut value);
+    Some(value.compact())
 }
 
 struct Renaming<'a, 'c> {

@@ -4,7 +4,6 @@ use crate::default::check_null_default;
 use crate::flatten::open_optional_enums;
 use crate::keyword::{boolean_to_object, booleans_inside_to_objects, each_subschema};
 use crate::marks::{AUTHORED, NAMES, mark_number, range_of, strip_marks};
-use crate::time::describe_time;
 use crate::types::{names, types};
 use schemars::Schema;
 use serde_json::{Map, Value, json};
@@ -19,7 +18,6 @@ use std::collections::BTreeSet;
 /// - A choice between documented constants becomes one `enum`. The documentation of each value moves into the
 ///   description.
 /// - The variants of `Result` and similar enums allow no other members, because their deserializers refuse them.
-/// - A type for times or durations gets a description in words.
 /// - An optional property no longer allows `null` if `null` has the same meaning as leaving the property out.
 ///
 /// Nothing inside `default`, `examples`, `enum` and `const` is changed.
@@ -66,7 +64,6 @@ fn tidy_keywords(schema: &mut Map<String, Value>) {
     numeric_format_to_bounds(schema);
     merge_constants(schema);
     close_variants(schema);
-    describe_time(schema);
     open_optional_enums(schema);
 }
 

@@ -33,11 +33,6 @@ pub(crate) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// Returns whether one value can have both types. For example, `integer` and `number` overlap.
-pub(crate) fn overlap(one: &str, other: &str) -> bool {
-    includes(one, other) || includes(other, one)
-}
-
 /// Returns whether every value of the type `other` is also of the type `name`, as `number` includes `integer`.
 pub(crate) fn includes(name: &str, other: &str) -> bool {
     name == other || (name == "number" && other == "integer")

@@ -5,7 +5,6 @@
 
 use crate::check::{Checks, DEEPEST_VALUE, TOO_COMPLEX};
 use crate::fault::{TOO_DEEP, is_too_deep, malformed, nests_deeper};
-use crate::reference::escape;
 use crate::violation::{Violation, ViolationKind};
 use crate::words::shorten;
 use jsonschema::error::ValidationErrorKind as Kind;
@@ -107,81 +106,28 @@ impl CompiledSchema {
         };
         let path = error.instance_path().iter().fold(String::new(), |path, segment| match segment {
             LocationSegment::Index(index) => format!("{path}[{index}]"),
-            LocationSegment::Property(name) => below(path, &name),
+            LocationSegment::Property(name) if path.is_empty() => name.into_owned(),
+            LocationSegment::Property(name) => format!("{path}.{name}"),
         });
-        match error.kind() {
-            Kind::UnevaluatedProperties { unexpected } => {
-                let unknown = |name: &String| {
-                    let message = "there is no such property";
-                    Violation::new(below(path.clone(), name), ViolationKind::Unknown, message)
-                };
-                unexpected.iter().map(unknown).collect()
-            }
-            _ => vec![Violation::new(path, ViolationKind::Constraint, error.masked().to_string())],
-        }
+        vec![Violation::new(path, ViolationKind::Constraint, error.masked().to_string())]
     }
 }
 
-/// Returns the path of the member `name` inside the object at `path`.
-fn below(path: String, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
-}
-
-/// Returns an error for every keyword with a value of the wrong type.
-///
-/// If there is no such keyword, returns `error` from the schema compiler, for example about a reference without a
-/// target.
+/// Returns the mistakes in a schema that were found by the schema compiler: all keywords with a value of the wrong type and
+/// all references without a target, or else its own `error`.
 fn schema_errors(schema: &Value, error: &ValidationError<'_>) -> Vec<SchemaError> {
-    let found = malformed(schema);
+    let mut found = malformed(schema);
     if found.is_empty() {
-        return vec![compiler_error(schema, error)];
+        let message = match error.kind() {
+            Kind::Referencing(ReferencingError::UnknownSpecification { specification }) => {
+                format!("`{}` is no known draft of JSON Schema", shorten(specification))
+            }
+            Kind::Format { format } => format!("{} is no {format}", shorten(&error.instance().to_string())),
+            _ => error.masked().to_string().chars().take(LONGEST).collect(),
+        };
+        found.push((format!("#{}", error.instance_path()), message));
     }
     found.into_iter().map(|(path, message)| SchemaError { path, message }).collect()
-}
-
-fn compiler_error(schema: &Value, error: &ValidationError<'_>) -> SchemaError {
-    let (reference, message) = match error.kind() {
-        Kind::Referencing(ReferencingError::Unretrievable { uri, .. }) => {
-            let message = "another document, and nothing is fetched; put what is referred to into `$defs`";
-            (Some(uri.as_str()), format!("`{}` is {message}", shorten(uri)))
-        }
-        Kind::Referencing(ReferencingError::PointerToNowhere { pointer }) => {
-            (Some(pointer.as_str()), format!("there is no `#{}`", shorten(pointer)))
-        }
-        Kind::Referencing(ReferencingError::UnknownSpecification { specification }) => {
-            (None, format!("`{}` is no known draft of JSON Schema", shorten(specification)))
-        }
-        Kind::Format { format } => {
-            (None, format!("{} is no {format}", shorten(&error.instance().to_string())))
-        }
-        _ => (None, error.masked().to_string().chars().take(LONGEST).collect()),
-    };
-    let found = reference.and_then(|reference| find_reference(schema, reference));
-    let path = found.unwrap_or_else(|| error.instance_path().as_str().to_owned());
-    SchemaError { path: format!("#{path}"), message }
-}
-
-/// Returns the JSON pointer of the reference to `target`.
-///
-/// The schema compiler reports `target` as an absolute URI, so only the end of the URI is compared.
-fn find_reference(schema: &Value, target: &str) -> Option<String> {
-    let is_it = |reference: &str| {
-        let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let wanted = if document.is_empty() { fragment } else { document };
-        !wanted.is_empty() && target.ends_with(wanted)
-    };
-    if schema.get("$ref").and_then(Value::as_str).is_some_and(is_it) {
-        return Some("/$ref".to_owned());
-    }
-    let inside =
-        |token: &str, inner: &Value| Some(format!("/{}{}", escape(token), find_reference(inner, target)?));
-    match schema {
-        Value::Object(members) => members.iter().find_map(|(name, inner)| inside(name, inner)),
-        Value::Array(items) => {
-            items.iter().enumerate().find_map(|(index, inner)| inside(&index.to_string(), inner))
-        }
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use toolkit_core::name::{NameRule, fnv1a};
-use toolkit_schema::__private::object_in;
+use toolkit_schema::__private::extract_object;
 
 /// Replaces the illegal characters of a tool name with `_` and shortens the name to the maximum length.
 /// Results refer to calls by id, so they still match.
@@ -106,7 +106,7 @@ pub(super) fn arguments(text: &str) -> Cow<'_, str> {
     match text.trim() {
         "" | "null" => Cow::Borrowed("{}"),
         _ if is_object(text) => Cow::Borrowed(text),
-        _ => match object_in(text) {
+        _ => match extract_object(text) {
             Some(object) if is_object(&object) => object,
             _ => Cow::Owned(json!({"invalid_arguments": text}).to_string()),
         },

@@ -1,7 +1,7 @@
 //! The members of the arguments object: names and unparsed values, in the order of the text.
 
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{Member, members_of, object_in, value_in_words};
+use crate::schema::__private::{Member, extract_object, members_of, value_in_words};
 use serde_json::Error;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// The text of the arguments object.
 pub(crate) struct ObjectText<'t> {
     pub(crate) text: Cow<'t, str>,
-    /// The error of a reader without coercion, if the object was only [wrapped](object_in) in the arguments, for
+    /// The error of a reader without coercion, if the object was only [wrapped](extract_object) in the arguments, for
     /// instance in a JSON string, or if its text was repaired.
     pub(crate) repaired: Option<ToolError>,
 }
@@ -22,7 +22,7 @@ impl<'t> ObjectText<'t> {
     pub(crate) fn of(text: &'t str) -> Result<Self, ToolError> {
         match strict_object(text) {
             Ok(object) => Ok(Self { text: object.into(), repaired: None }),
-            Err(error) => match object_in(text) {
+            Err(error) => match extract_object(text) {
                 Some(object) => Ok(Self { text: object, repaired: Some(error) }),
                 None => Err(error),
             },

@@ -3,7 +3,9 @@
 use super::members::{ObjectText, message_of, not_json};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
-use crate::schema::__private::{Contract, Json, ReadValue, members_of, object_in, quoted, value_in_words};
+use crate::schema::__private::{
+    Contract, Json, ReadValue, extract_object, members_of, quoted, value_in_words,
+};
 use serde_json::value::RawValue;
 use serde_json::{Error, Map, Value};
 use std::borrow::Cow;
@@ -54,7 +56,7 @@ pub(crate) fn read_arguments<'t>(
         {
             let read =
                 rules.contract.read(rules.schema.into(), given.get(), "", rules.coerce && !is("object"));
-            if read.violations.is_empty() || !is("object") || object_in(text).is_none() {
+            if read.violations.is_empty() || !is("object") || extract_object(text).is_none() {
                 return refuse_violations(read, rules);
             }
         } else if let Err(error) = &given

@@ -4,8 +4,6 @@ use super::SEVERAL;
 use crate::bounds::SINGLE;
 use crate::describe::{describe_for, describe_in};
 use crate::json::Json;
-use crate::keyword::TYPES;
-use crate::time::example;
 use crate::violation::{Violation, ViolationKind};
 use crate::words::{bound, value_in_words};
 use serde_json::Value;
@@ -61,30 +59,14 @@ impl Found<'_, '_> {
                     _ => expected(root, &schema, keyword, value.as_ref()),
                 };
                 let expected = expected.unwrap_or_else(|| "another value".to_owned());
-                // A model may write a time as a number or a string, so the message shows an example of the
-                // object.
-                let example = example(&schema).filter(|_| keyword == "type");
-                let expected = example
-                    .map_or_else(|| expected.clone(), |example| format!("{expected}, as in {example}"));
                 match keyword {
                     SINGLE => format!("number out of range, got {}", value_in_words(text)),
-                    "type" if is_schema(text) => {
-                        let value = value_in_words(text);
-                        format!("expected {expected}, got {value}; write the value itself, not a schema")
-                    }
                     _ => format!("expected {expected}, got {}", value_in_words(text)),
                 }
             }
         };
         Violation::new(self.path, self.kind, message)
     }
-}
-
-/// Returns whether a value looks like a schema, which a small model may repeat in the place of a value.
-fn is_schema(text: &str) -> bool {
-    let value = Json::parse(text).ok();
-    let kind = value.as_ref().and_then(|value| value.get("type")?.as_str());
-    kind.is_some_and(|kind| TYPES.contains(&kind))
 }
 
 /// Describes the values that a schema expects, to explain a violation of `keyword`.

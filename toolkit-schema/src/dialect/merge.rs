@@ -1,226 +1,161 @@
-//! Merging of two schemas into one schema with the constraints of both.
+//! Merging of schemas for the same value.
 
-use super::node::{Entry, Form, Held, Named, Node, join_lines};
-use crate::effective::canonical;
+use super::node::{Entry, Held, Named, Node, join_lines};
 use crate::keyword::Keyword;
 use crate::types::{includes, types};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
-use std::ptr;
 use std::rc::Rc;
 
 /// Keywords that together affect the members of an object. For instance, the effect of `additionalProperties` depends
 /// on `properties`. `REST` is the same group without `properties`.
 pub(super) const OBJECT: &[&str] =
     &["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
-const REST: &[&str] = OBJECT.split_at(1).1;
+pub(super) const REST: &[&str] = OBJECT.split_at(1).1;
 /// Keywords that together affect the items of an array.
 pub(super) const ARRAY: &[&str] = &["prefixItems", "items", "unevaluatedItems"];
 /// All groups of keywords whose effects depend on each other.
 const GROUPS: &[&[&str]] =
     &[OBJECT, ARRAY, &["if", "then", "else"], &["contains", "minContains", "maxContains"]];
 
-/// Merges two schemas into one schema with the constraints of both. Constraints that cannot be merged are added to
-/// `allOf`.
-///
-/// `left` is the number of schemas that may still be merged. Without this limit, many references could make a schema
-/// exponentially large.
-pub(super) fn merge<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> Node<'a> {
-    if ptr::eq(one, other) || one.is_never() || other.form == Form::True {
-        return one.clone();
-    }
-    if other.is_never() || (one.form == Form::True && one.entries.is_empty()) {
-        return other.clone();
-    }
-    if one.entries.is_empty() {
-        return Node { path: one.path.clone(), ..other.clone() };
-    }
-    let mut merged = one.clone();
-    if *left == 0 {
-        push_aside(&mut merged, other.clone());
-        return merged;
-    }
-    *left -= 1;
-    let mut aside = Node::new(&other.path, Form::Object);
-    let clashing = GROUPS.iter().filter(|group| clash(group, one, other));
-    let clashing: Vec<&str> = clashing.copied().flatten().copied().collect();
-    for entry in &other.entries {
-        let rest = if clashing.contains(&entry.keyword) {
-            Some(entry.held.clone())
-        } else {
-            add(&mut merged, entry, left)
-        };
-        match rest {
-            Some(Held::Schemas(more)) if entry.keyword == "allOf" => {
-                let list = [merged.schemas("allOf"), &more].concat();
-                merged.set("allOf", &entry.path, Held::Schemas(list));
+impl<'a> Node<'a> {
+    /// Adds the constraints of another schema for the same value. Properties are united. A constraint that both schemas
+    /// have is added to `allOf`.
+    pub(super) fn merge(&mut self, other: &Self) {
+        if self.is_never {
+            return;
+        }
+        if other.is_never || self.has_other_type(other) {
+            self.is_never = true;
+            self.entries.clear();
+            return;
+        }
+        let clashing = GROUPS.iter().filter(|group| clash(group, self, other));
+        let clashing: Vec<&str> = clashing.copied().flatten().copied().collect();
+        let mut apart = Self::new(&other.path);
+        for entry in &other.entries {
+            match &entry.held {
+                Held::Schemas(parts) if entry.keyword == "allOf" => {
+                    parts.iter().for_each(|part| self.add_part(part.clone()));
+                }
+                _ if clashing.contains(&entry.keyword) || !self.add(entry) => {
+                    apart.entries.push(entry.clone());
+                }
+                _ => {}
             }
-            Some(held) => aside.set(entry.keyword, &entry.path, held),
-            None => {}
         }
-        if merged.is_never() {
-            return merged;
+        if !apart.entries.is_empty() {
+            self.add_part(Rc::new(apart));
         }
     }
-    if !aside.entries.is_empty() {
-        push_aside(&mut merged, aside);
+
+    /// Merges a schema, even if one of the two closes its object for properties of the other: the merged object then has
+    /// them all. Returns whether this was the case.
+    pub(super) fn merge_open(&mut self, other: &Self) -> bool {
+        if !clash(OBJECT, self, other) {
+            self.merge(other);
+            return false;
+        }
+        let mut other = other.clone();
+        let rest: Vec<Entry<'a>> =
+            REST.iter().flat_map(|keyword| [self.take(keyword), other.take(keyword)]).flatten().collect();
+        self.merge(&other);
+        for entry in rest {
+            if !self.has(entry.keyword) {
+                self.entries.push(entry);
+            }
+        }
+        true
     }
-    merged
+
+    /// Adds a schema to `allOf`.
+    fn add_part(&mut self, part: Rc<Self>) {
+        let own = self.entries.iter_mut().find(|entry| entry.keyword == "allOf");
+        if let Some(Entry { held: Held::Schemas(parts), .. }) = own {
+            parts.push(part);
+        } else {
+            let path = part.path.clone();
+            self.set("allOf", &path, Held::Schemas(vec![part]));
+        }
+    }
+
+    /// Adds a keyword. Returns `false` if the schema already has the keyword, and the two cannot be merged.
+    fn add(&mut self, entry: &Entry<'a>) -> bool {
+        let Some(own) = self.entries.iter_mut().find(|own| own.keyword == entry.keyword) else {
+            self.entries.push(entry.clone());
+            return true;
+        };
+        match (entry.keyword, &mut own.held, &entry.held) {
+            ("properties", Held::Named(own), Held::Named(others)) => unite(Rc::make_mut(own), others),
+            (_, Held::Reference(own), Held::Reference(other)) => return own == other,
+            (_, Held::Value(own), Held::Value(other)) if own == other => {}
+            ("required", Held::Value(own), Held::Value(other)) => {
+                if let (Value::Array(names), Value::Array(others)) = (own.to_mut(), &**other) {
+                    let new: Vec<&Value> = others.iter().filter(|name| !names.contains(name)).collect();
+                    names.extend(new.into_iter().cloned());
+                }
+            }
+            ("type", Held::Value(own), Held::Value(other)) => {
+                *own = Cow::Owned(match common_types(own, other).as_slice() {
+                    [only] => (*only).into(),
+                    common => common.into(),
+                });
+            }
+            ("description", Held::Value(own), Held::Value(other)) => {
+                let description = join_lines(own.as_str(), other.as_str().unwrap_or_default());
+                *own = Cow::Owned(description.into());
+            }
+            (keyword, ..) => return Keyword::is_annotation(keyword),
+        }
+        true
+    }
+
+    fn has_other_type(&self, other: &Self) -> bool {
+        let both = self.value("type").zip(other.value("type"));
+        both.is_some_and(|(own, other)| common_types(own, other).is_empty())
+    }
 }
 
-fn push_aside<'a>(node: &mut Node<'a>, aside: Node<'a>) {
-    let mut list = node.schemas("allOf").to_vec();
-    let path = aside.path.clone();
-    list.push(Rc::new(aside));
-    node.set("allOf", &path, Held::Schemas(list));
-}
-
-/// Merges two schemas, even if one of them is an object that forbids properties of the other.
-///
-/// An object with `additionalProperties: false` then allows the other schema's properties, too. The returned boolean is
-/// `true` if such a change was needed.
-pub(super) fn merge_open<'a>(one: &Node<'a>, other: &Node<'a>, left: &mut usize) -> (Node<'a>, bool) {
-    if !clash(OBJECT, one, other) {
-        return (merge(one, other, left), false);
-    }
-    let mut first = one.clone();
-    let mut second = other.clone();
-    let mut rest = Vec::new();
-    for node in [&mut first, &mut second] {
-        rest.extend(REST.iter().filter_map(|keyword| node.take(keyword)));
-    }
-    let mut merged = merge(&first, &second, left);
-    for entry in rest {
-        if !merged.has(entry.keyword) {
-            merged.entries.push(entry);
+/// Adds the properties of another object. A property that both objects describe has to satisfy both schemas.
+fn unite<'a>(own: &mut Named<'a>, others: &Named<'a>) {
+    for (name, other) in others {
+        match own.iter_mut().find(|(known, _)| known == name) {
+            Some((_, own)) if Rc::ptr_eq(own, other) => {}
+            // Objects are merged when they are written, because there may be exponentially many below.
+            Some((_, own)) if own.has("properties") && other.has("properties") => {
+                Rc::make_mut(own).add_part(other.clone());
+            }
+            Some((_, own)) => Rc::make_mut(own).merge(other),
+            None => own.push((name, other.clone())),
         }
     }
-    (merged, true)
 }
 
 /// Returns whether a merge would change the effect of the keywords in `group`.
 fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
     let has_any = |node: &Node<'_>| group.iter().any(|keyword| node.has(keyword));
-    if !has_any(one) || !has_any(other) {
-        return false;
-    }
-    match group {
-        ["properties", ..] => constrains_foreign(one, other) || constrains_foreign(other, one),
-        // `items` without the other keywords of its group can be merged.
-        _ => group.iter().any(|keyword| *keyword != "items" && (one.has(keyword) || other.has(keyword))),
-    }
+    has_any(one) && has_any(other) && (group != OBJECT || closes(one, other) || closes(other, one))
 }
 
-/// Returns whether a merge would apply `additionalProperties` or another `REST` keyword of `one` to members that only
-/// `other` describes.
-fn constrains_foreign(one: &Node<'_>, other: &Node<'_>) -> bool {
+/// Returns whether `one` constrains members without a name, and `other` may name or constrain such members.
+fn closes(one: &Node<'_>, other: &Node<'_>) -> bool {
     let constrains = |keyword: &&str| match one.schema(keyword) {
-        Some(rest) => rest.form == Form::False || !rest.entries.is_empty(),
+        Some(rest) => rest.is_never || !rest.entries.is_empty(),
         None => one.has(keyword),
     };
-    let has_foreign = || other.named("properties").iter().any(|(name, _)| one.property(name).is_none());
-    let has_rest = || REST.iter().any(|keyword| other.has(keyword));
-    let only_closed = |node: &Node<'_>| {
-        node.is_closed() && !node.has("patternProperties") && !node.has("unevaluatedProperties")
-    };
-    let same_rest = || {
-        let same_count = one.named("properties").len() == other.named("properties").len();
-        only_closed(one) && only_closed(other) && same_count
-    };
-    REST.iter().any(constrains) && (has_foreign() || (has_rest() && !same_rest()))
-}
-
-/// Adds the keyword in `entry` to `node`, and merges the values if `node` already has the keyword.
-///
-/// Returns the value in `entry` if the two values cannot be merged, otherwise `None`.
-fn add<'a>(node: &mut Node<'a>, entry: &Entry<'a>, left: &mut usize) -> Option<Held<'a>> {
-    let Some(own) = node.entries.iter_mut().find(|own| own.keyword == entry.keyword) else {
-        node.entries.push(entry.clone());
-        return None;
-    };
-    match (entry.keyword, &own.held, &entry.held) {
-        ("properties", Held::Named(own_schemas), Held::Named(others)) => {
-            let merged = merge_named(own_schemas, others, left);
-            own.held = Held::Named(Rc::new(merged));
-        }
-        ("items" | "additionalProperties" | "propertyNames", Held::Schema(one), Held::Schema(other)) => {
-            own.held = Held::Schema(Rc::new(merge(one, other, left)));
-        }
-        (_, Held::Value(one), Held::Value(other)) if one == other => {}
-        ("description", Held::Value(one), Held::Value(other)) => {
-            let description = join_lines(one.as_str(), other.as_str().unwrap_or_default());
-            own.held = Held::Value(Cow::Owned(description.into()));
-        }
-        (keyword, ..) if Keyword::is_annotation(keyword) => {}
-        (keyword, Held::Value(one), Held::Value(other)) => match merge_values(keyword, one, other) {
-            Some(Value::Null) => {
-                node.form = Form::False;
-                node.entries.clear();
-            }
-            Some(merged) => own.held = Held::Value(Cow::Owned(merged)),
-            None => return Some(entry.held.clone()),
-        },
-        (_, Held::Reference(own), Held::Reference(other)) if own == other => {}
-        _ => return Some(entry.held.clone()),
-    }
-    None
-}
-
-fn merge_named<'a>(own: &Named<'a>, others: &Named<'a>, left: &mut usize) -> Named<'a> {
-    let mut merged = own.clone();
-    let places: HashMap<&str, usize> = own.iter().enumerate().map(|(at, (name, _))| (*name, at)).collect();
-    for (name, other) in others {
-        match places.get(name).and_then(|place| merged.get_mut(*place)) {
-            Some((_, own)) => *own = Rc::new(merge(own, other, left)),
-            None => merged.push((name, other.clone())),
-        }
-    }
-    merged
-}
-
-/// Merges two different values of a keyword into one value with the effect of both.
-///
-/// Returns `Value::Null` if no value can satisfy both constraints. Returns `None` if the two values cannot be merged.
-fn merge_values(keyword: &str, one: &Value, other: &Value) -> Option<Value> {
-    let number = |value: &Value| value.as_f64().unwrap_or_default();
-    let pick = |is_other: bool| Some(if is_other { other.clone() } else { one.clone() });
-    let any_of = |values: Vec<Value>| Some(if values.is_empty() { Value::Null } else { values.into() });
-    match keyword {
-        "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
-            pick(number(other) > number(one))
-        }
-        "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
-            pick(number(other) < number(one))
-        }
-        "uniqueItems" => pick(other == &Value::Bool(true)),
-        "required" => {
-            let own: HashSet<Option<&str>> = one.as_array()?.iter().map(Value::as_str).collect();
-            let new = other.as_array()?.iter().filter(|name| !own.contains(&name.as_str()));
-            Some(one.as_array()?.iter().chain(new).cloned().collect())
-        }
-        "enum" => {
-            let others: HashSet<String> = other.as_array()?.iter().map(canonical).collect();
-            any_of(one.as_array()?.iter().filter(|own| others.contains(&canonical(own))).cloned().collect())
-        }
-        "type" => match common_types(one, other).as_slice() {
-            [only] => Some((*only).into()),
-            common => any_of(common.iter().copied().map(Value::from).collect()),
-        },
-        "const" => Some(Value::Null),
-        _ => None,
-    }
+    let names = other.named("properties");
+    REST.iter().any(constrains)
+        && (REST.iter().any(|keyword| other.has(keyword))
+            || names.iter().any(|(name, _)| one.property(name).is_none()))
 }
 
 /// Returns the types that both values of the keyword `type` allow. An `integer` is also a `number`.
-fn common_types<'a>(one: &'a Value, other: &'a Value) -> Vec<&'a str> {
-    let one = types(Some(one));
-    let other = types(Some(other));
-    let own = one.clone().filter(|name| other.clone().any(|wide| includes(wide, name)));
-    let mut common: Vec<&str> = own.collect();
-    let others: Vec<&str> = other.filter(|name| one.clone().any(|wide| includes(wide, name))).collect();
-    common.extend(others);
-    let mut seen = HashSet::new();
-    common.retain(|name| seen.insert(*name));
+fn common_types<'v>(one: &'v Value, other: &'v Value) -> Vec<&'v str> {
+    let [one, other] = [one, other].map(|names| types(Some(names)).collect::<Vec<_>>());
+    let within = |own: &[&'v str], wide: &[&str]| -> Vec<&'v str> {
+        own.iter().copied().filter(|name| wide.iter().any(|wide| includes(wide, name))).collect()
+    };
+    let mut common = within(&one, &other);
+    common.extend(within(&other, &one).into_iter().filter(|name| !one.contains(name)));
     common
 }

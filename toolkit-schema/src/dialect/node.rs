@@ -12,18 +12,9 @@ pub(super) type Path = Rc<str>;
 #[derive(Debug, Clone)]
 pub(super) struct Node<'a> {
     pub(super) path: Path,
-    pub(super) form: Form,
+    /// Whether the schema is `false`, so no value is valid. Any other schema without entries is `true`.
+    pub(super) is_never: bool,
     pub(super) entries: Vec<Entry<'a>>,
-}
-
-/// The forms of a schema: an object with keywords, `true` or `false`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    Object,
-    /// `true`: every value is valid.
-    True,
-    /// `false`: no value is valid.
-    False,
 }
 
 /// A keyword with its value.
@@ -42,27 +33,28 @@ pub(super) enum Held<'a> {
     Schema(Rc<Node<'a>>),
     Schemas(Vec<Rc<Node<'a>>>),
     Named(Rc<Named<'a>>),
-    /// A `$ref` that is not replaced by its target. The number is the index of the target in `Refs`.
+    /// A `$ref` that is not replaced by its target. The number is the index of the target.
     Reference(usize),
 }
 
 pub(super) type Named<'a> = Vec<(&'a str, Rc<Node<'a>>)>;
 
 impl<'a> Node<'a> {
-    pub(super) fn new(path: &Path, form: Form) -> Self {
-        Self { path: path.clone(), form, entries: Vec::new() }
+    /// Creates a schema for which every value is valid.
+    pub(super) fn new(path: &Path) -> Self {
+        Self { path: path.clone(), is_never: false, entries: Vec::new() }
     }
 
-    /// Creates a schema with only a `$ref`. `target` is the index of the target in `Refs`.
+    /// Creates a schema for which no value is valid.
+    pub(super) fn never(path: &Path) -> Self {
+        Self { is_never: true, ..Self::new(path) }
+    }
+
+    /// Creates a schema with only a `$ref`. `target` is the index of the target.
     pub(super) fn reference_to(target: usize, path: &Path) -> Self {
-        let mut node = Self::new(path, Form::Object);
+        let mut node = Self::new(path);
         node.set("$ref", path, Held::Reference(target));
         node
-    }
-
-    /// Returns whether the schema is `false`, so no value is valid.
-    pub(super) fn is_never(&self) -> bool {
-        self.form == Form::False
     }
 
     pub(super) fn get(&self, keyword: &str) -> Option<&Entry<'a>> {
@@ -96,7 +88,7 @@ impl<'a> Node<'a> {
 
     /// Returns whether `additionalProperties` is `false`.
     pub(super) fn is_closed(&self) -> bool {
-        self.schema("additionalProperties").is_some_and(|rest| rest.is_never())
+        self.schema("additionalProperties").is_some_and(|rest| rest.is_never)
     }
 
     /// Returns the names listed in `required`.
@@ -109,7 +101,7 @@ impl<'a> Node<'a> {
         self.value("type").map(|names| types(Some(names)).collect())
     }
 
-    /// Returns the index in `Refs` of the target of `$ref`, or `None` if `$ref` is absent.
+    /// Returns the index of the target of `$ref`, or `None` if `$ref` is absent.
     pub(super) fn reference(&self) -> Option<usize> {
         if let Held::Reference(target) = self.get("$ref")?.held { Some(target) } else { None }
     }
@@ -118,9 +110,6 @@ impl<'a> Node<'a> {
         match self.entries.iter_mut().find(|entry| entry.keyword == keyword) {
             Some(entry) => entry.held = held,
             None => self.entries.push(Entry { keyword, path: path.clone(), held }),
-        }
-        if self.form == Form::True {
-            self.form = Form::Object;
         }
     }
 

@@ -1,11 +1,10 @@
 //! Conversion of a tool's parameters to a single object schema, as providers require.
 
-use super::merge::merge;
-use super::node::{Entry, Form, Held, Node, Path};
-use super::refs::DEEPEST;
+use super::node::{Entry, Held, Node, Path};
+use super::parse::DEEPEST;
 use super::remarks::{in_words, sentence};
 use super::writer::Writer;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -19,9 +18,9 @@ pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
     let mut node = Root { writer, active: Vec::new() }.flatten(&tree.root, 0);
     writer.left = left;
     let path = node.path.clone();
-    if node.is_never() {
+    if node.is_never {
         writer.losses.widen(&path, "type", "no arguments are valid, which a tool cannot express");
-        node.form = Form::Object;
+        node.is_never = false;
     }
     for keyword in ["not", "enum", "const"] {
         let Some(entry) = node.take(keyword) else { continue };
@@ -32,14 +31,14 @@ pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
         let remark = in_words(&writer.sketch(&node));
         writer.losses.narrow(&path, "type", "the arguments of a tool are an object");
         let description = node.take("description");
-        node = Node::new(&path, Form::Object);
+        node = Node::new(&path);
         node.entries.extend(description);
         node.note(&sentence(&[format!("meant as {remark}")]));
     }
     if node.value("type") != Some(&json!("object")) {
         // By convention, the type comes first.
         node.take("type");
-        let mut first = Node::new(&path, Form::Object);
+        let mut first = Node::new(&path);
         first.set_value("type", &path, json!("object"));
         first.entries.append(&mut node.entries);
         node = first;
@@ -64,58 +63,49 @@ impl<'a> Root<'_, '_, 'a> {
         if let Some(number) = node.reference() {
             node.take("$ref");
             // A reference from a schema to itself adds no constraint.
-            if let (Some(target), false) =
-                (self.writer.tree.targets.get(&number), self.active.contains(&number))
-            {
+            if let (Some(target), false) = (self.writer.tree.target(number), self.active.contains(&number)) {
                 self.active.push(number);
                 let target = self.flatten(target, depth + 1);
                 self.active.pop();
-                node = merge(&node, &target, &mut self.writer.left);
+                node.merge(&target);
             }
         }
-        if let Some(Entry { held: Held::Schemas(parts), path, .. }) = node.take("allOf") {
+        if let Some(Entry { held: Held::Schemas(parts), .. }) = node.take("allOf") {
             for part in parts {
                 let part = self.flatten(&part, depth + 1);
-                node = self.merge(&node, &part, &path);
+                self.merge(&mut node, &part);
             }
         }
         for keyword in ["anyOf", "oneOf"] {
             if let Some(Entry { held: Held::Schemas(branches), path, .. }) = node.take(keyword) {
                 let branches = branches.iter().map(|branch| self.flatten(branch, depth + 1));
                 let is_object = |branch: &Node<'_>| {
-                    branch.types().is_none_or(|names| names.contains(&"object")) && !branch.is_never()
+                    branch.types().is_none_or(|names| names.contains(&"object")) && !branch.is_never
                 };
                 let branches: Vec<Node<'a>> = branches.filter(is_object).collect();
-                node = self.unite(node, keyword, &path, &branches);
+                self.unite(&mut node, keyword, &path, &branches);
             }
         }
         node
     }
 
-    fn merge(&mut self, node: &Node<'a>, part: &Node<'a>, path: &Path) -> Node<'a> {
-        let (mut merged, remark) = self.writer.merge_part(node, part, path);
-        if let Some(remark) = remark {
-            merged.note(&sentence(&[remark]));
+    fn merge(&mut self, node: &mut Node<'a>, part: &Node<'a>) {
+        let remarks = self.writer.merge_part(node, part);
+        if !remarks.is_empty() {
+            node.note(&sentence(&remarks));
         }
-        merged
     }
 
     /// Merges the branches of a union into one object with the properties of all branches.
     ///
     /// A property is required if every branch requires it.
-    fn unite(
-        &mut self,
-        node: Node<'a>,
-        keyword: &'static str,
-        path: &Path,
-        branches: &[Node<'a>],
-    ) -> Node<'a> {
+    fn unite(&mut self, node: &mut Node<'a>, keyword: &'static str, path: &Path, branches: &[Node<'a>]) {
         let first = match branches {
             [] => {
                 self.writer.losses.widen(path, keyword, "none of its schemas is that of an object");
-                return node;
+                return;
             }
-            [only] => return self.merge(&node, only, path),
+            [only] => return self.merge(node, only),
             [first, ..] => first,
         };
         let reason = "parameters have no unions; those of all its schemas are listed, and the description states \
@@ -135,9 +125,9 @@ impl<'a> Root<'_, '_, 'a> {
             // If the schema that contains the union describes the property, but a branch does not, only the description
             // of that schema is used.
             let is_open = found.len() < branches.len() && node.property(name).is_some();
-            (name, if is_open { Rc::new(Node::new(path, Form::True)) } else { any_of(found, path) })
+            (name, if is_open { Rc::new(Node::new(path)) } else { any_of(found, path) })
         });
-        let mut all = Node::new(path, Form::Object);
+        let mut all = Node::new(path);
         all.set("properties", path, Held::Named(Rc::new(properties.collect())));
         let in_all = |name: &&str| branches.iter().all(|branch| branch.required().contains(name));
         let required: Vec<&str> = first.required().into_iter().filter(in_all).collect();
@@ -145,26 +135,38 @@ impl<'a> Root<'_, '_, 'a> {
             all.set_value("required", path, json!(required));
         }
         if branches.iter().all(Node::is_closed) {
-            all.set("additionalProperties", path, Held::Schema(Rc::new(Node::new(path, Form::False))));
+            all.set("additionalProperties", path, Held::Schema(Rc::new(Node::never(path))));
         }
-        let mut merged = self.merge(&node, &all, path);
+        self.merge(node, &all);
         let sets: Vec<String> = branches.iter().map(parameters).collect();
-        merged.note(&format!("The parameters are one of these sets: {}.", sets.join("; or ")));
-        merged
+        node.note(&format!("The parameters are one of these sets: {}.", sets.join("; or ")));
     }
 }
 
-/// Returns one schema for a property that several branches describe. Different descriptions become a union.
+/// Returns one schema for a property that several branches describe. Different constants become an `enum`, and other
+/// different descriptions a union.
 fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     let mut seen = HashSet::new();
-    let mut different: Vec<Rc<Node<'a>>> =
+    let different: Vec<Rc<Node<'a>>> =
         found.into_iter().filter(|schema| seen.insert(schema.path.clone())).collect();
-    if different.len() == 1 {
-        return different.swap_remove(0);
+    let Some(first) = different.first().filter(|_| different.len() > 1) else {
+        return different.into_iter().next().unwrap_or_else(|| Rc::new(Node::new(path)));
+    };
+    let constants = different.iter().map(|schema| {
+        let is_plain = schema.entries.iter().all(|entry| matches!(entry.keyword, "type" | "const"));
+        schema.value("const").filter(|_| is_plain && schema.value("type") == first.value("type"))
+    });
+    let mut united = Node::new(path);
+    if let Some(values) = constants.collect::<Option<Vec<&Value>>>() {
+        let mut seen = HashSet::new();
+        let values: Value =
+            values.into_iter().filter(|value| seen.insert(value.to_string())).cloned().collect();
+        united.entries.extend(first.get("type").cloned());
+        united.set_value("enum", path, values);
+    } else {
+        united.set("anyOf", path, Held::Schemas(different));
     }
-    let mut union = Node::new(path, Form::Object);
-    union.set("anyOf", path, Held::Schemas(different));
-    Rc::new(union)
+    Rc::new(united)
 }
 
 /// Lists the properties of a branch as text, and marks optional properties.

@@ -1,21 +1,18 @@
-//! Conversion of a normalised schema to a provider's subset of JSON Schema.
+//! Conversion of a parsed schema to a provider's subset of JSON Schema.
 
-use super::merge::merge;
-use super::node::{Entry, Form, Held, Node, join_lines};
-use super::refs::DEEPEST;
+use super::node::{Entry, Held, Node, join_lines};
+use super::parse::{DEEPEST, TOO_LARGE};
 use super::remarks::sentence;
 use super::rules::Rules;
-use super::unions::Written;
+use super::unions::{Written, are_disjoint};
 use super::writer::Writer;
-use crate::disjoint::are_disjoint;
 use crate::keyword::Keyword;
-use crate::reference::SchemaRef;
 use serde_json::{Map, Value, json};
 
 /// The keywords that apply to values of all types.
 const GENERAL: &[&str] = &["type", "enum", "const", "anyOf", "oneOf", "$ref"];
 
-/// Writes normalised schemas in the JSON Schema subset of a provider.
+/// Writes parsed schemas in the JSON Schema subset of a provider.
 pub(super) struct Subset<'s, 'w, 'a> {
     pub(super) rules: &'static Rules,
     pub(super) writer: &'s mut Writer<'w, 'a>,
@@ -59,18 +56,22 @@ impl<'a> Subset<'_, '_, 'a> {
     ///
     /// `depth` is 0 for the root schema.
     pub(super) fn write(&mut self, node: &Node<'a>, depth: usize) -> Option<Written> {
-        if node.is_never() {
+        if node.is_never {
             return None;
         }
         if depth > DEEPEST || self.writer.left == 0 {
-            let cause = if depth > DEEPEST { "nested too deep" } else { "too large" };
-            self.writer.losses.narrow(&node.path, "type", format!("the schema is {cause}, and cut off here"));
+            self.writer.losses.narrow(&node.path, "type", TOO_LARGE);
             return Some(Map::from_iter([("type".to_owned(), json!("string"))]).into());
         }
         self.writer.left -= 1;
         let mut notes = Vec::new();
-        let mut node = self.merge_all_of(node.clone(), &mut notes);
-        if node.is_never() {
+        let mut node = node.clone();
+        if let Some(Entry { held: Held::Schemas(parts), .. }) = node.take("allOf") {
+            for part in parts {
+                notes.extend(self.writer.merge_part(&mut node, &part));
+            }
+        }
+        if node.is_never {
             return None;
         }
         let mut take_value = |keyword: &str| match node.take(keyword)?.held {
@@ -117,16 +118,6 @@ impl<'a> Subset<'_, '_, 'a> {
         Some(written)
     }
 
-    fn merge_all_of(&mut self, mut node: Node<'a>, notes: &mut Vec<String>) -> Node<'a> {
-        let Some(Entry { held: Held::Schemas(parts), path, .. }) = node.take("allOf") else { return node };
-        for part in parts {
-            let (merged, remark) = self.writer.merge_part(&node, &part, &path);
-            notes.extend(remark);
-            node = merged;
-        }
-        node
-    }
-
     fn move_all_to_notes(&mut self, entries: Vec<Entry<'a>>, notes: &mut Vec<String>) {
         entries.iter().for_each(|entry| self.move_to_notes(entry, notes));
     }
@@ -160,25 +151,24 @@ impl<'a> Subset<'_, '_, 'a> {
     fn union(&mut self, mut node: Node<'a>, depth: usize) -> Option<Written> {
         let keyword = if node.has("anyOf") { "anyOf" } else { "oneOf" };
         let Some(Entry { held: Held::Schemas(branches), path, .. }) = node.take(keyword) else { return None };
-        let overlap = || {
-            let excerpts: Vec<Value> = branches.iter().map(|branch| self.writer.excerpt(branch)).collect();
-            let excerpts: Vec<SchemaRef<'_>> = excerpts.iter().map(SchemaRef::from).collect();
-            !are_disjoint(&excerpts)
-        };
-        if keyword == "oneOf" && overlap() {
+        let tree = self.writer.tree;
+        let targets =
+            branches.iter().map(|branch| branch.reference().map_or(Some(branch), |at| tree.target(at)));
+        if keyword == "oneOf" && !are_disjoint(targets) {
             self.writer.losses.widen(&path, keyword, "a value may be valid against several of its schemas");
         }
         let mut written = Vec::new();
         for branch in &branches {
-            let merged = (!node.entries.is_empty()).then(|| merge(branch, &node, &mut self.writer.left));
-            written.extend(self.write(merged.as_ref().unwrap_or(branch), depth + 1));
+            let mut merged = Node::clone(branch);
+            merged.merge(&node);
+            written.extend(self.write(&merged, depth + 1));
         }
         Written::any_of(written)
     }
 
     /// Returns whether a schema allows every value.
     pub(super) fn is_any(node: &Node<'a>) -> bool {
-        node.form != Form::False && node.entries.iter().all(|entry| Keyword::is_annotation(entry.keyword))
+        !node.is_never && node.entries.iter().all(|entry| Keyword::is_annotation(entry.keyword))
     }
 }
 

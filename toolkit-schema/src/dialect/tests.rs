@@ -2,11 +2,11 @@
 
 #[cfg(feature = "jsonschema")]
 mod agree;
+mod gemini;
 mod plain;
 #[cfg(feature = "jsonschema")]
 mod provider;
 mod strict;
-mod subset;
 
 use super::{SchemaDialect, SchemaLoss};
 use serde_json::{Value, json};

@@ -1,9 +1,12 @@
 //! Unions and nullable values in the JSON Schema subset of a provider.
 
-use super::node::join_lines;
+use super::node::{Node, join_lines};
 use super::rules::Nulls;
+use crate::json::canonical_json;
+use crate::types::type_of;
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// A written schema, and whether it must also allow `null`.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,13 +35,10 @@ impl Written {
         });
         let mut different: Vec<Map<String, Value>> = Vec::new();
         let mut seen = HashSet::new();
-        let mut values: HashSet<String> = HashSet::new();
         for schema in branches.into_iter().filter_map(|branch| branch.schema).flat_map(branches_of) {
             if seen.insert(schema.to_string())
                 && let Value::Object(schema) = schema
-                && !different.last_mut().is_some_and(|last| adopt_values(last, &schema, &mut values))
             {
-                values = listed(&schema).unwrap_or_default().iter().map(Value::to_string).collect();
                 different.push(schema);
             }
         }
@@ -103,44 +103,63 @@ fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     }
 }
 
-/// Adds the values listed in `more` to the values listed in `list`. Returns whether this was possible. `known` contains
-/// the texts of all values in `list`.
-///
-/// The two schemas must have the same `type`, and no other keywords than `type`, `enum` and `const`.
-fn adopt_values(
-    list: &mut Map<String, Value>,
-    more: &Map<String, Value>,
-    known: &mut HashSet<String>,
-) -> bool {
-    let only_lists = |schema: &Map<String, Value>| {
-        schema.keys().all(|keyword| matches!(keyword.as_str(), "type" | "enum" | "const"))
-    };
-    if !only_lists(list) || !only_lists(more) || list.get("type") != more.get("type") {
-        return false;
-    }
-    let Some(others) = listed(more) else { return false };
-    // The list is moved out and back instead of copied, because thousands of values may be added one by one.
-    let own = match list.get_mut("enum") {
-        Some(Value::Array(values)) => Some(std::mem::take(values)),
-        _ => list.shift_remove("const").map(|value| vec![value]),
-    };
-    let Some(mut values) = own else { return false };
-    for other in others {
-        if known.insert(other.to_string()) {
-            values.push(other);
-        }
-    }
-    list.insert("enum".to_owned(), values.into());
-    true
-}
-
 /// Returns the values that a written schema lists in `enum` or `const`.
-pub(super) fn listed(schema: &Map<String, Value>) -> Option<Vec<Value>> {
+fn listed(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), None) => Some(values.clone()),
         (None, Some(value)) => Some(vec![value.clone()]),
         _ => None,
     }
+}
+
+/// Returns whether certainly no value is valid for two schemas, so that `oneOf` means the same as `anyOf`.
+///
+/// This is so if schemas of the same type list different values, or require another constant or another only member.
+pub(super) fn are_disjoint<'n, 'a: 'n>(schemas: impl Iterator<Item = Option<&'n Rc<Node<'a>>>>) -> bool {
+    let mut known: HashMap<&str, (String, HashSet<String>)> = HashMap::new();
+    for schema in schemas {
+        let Some(distinctions) = schema.and_then(|schema| distinctions(schema)) else { return false };
+        for (kind, by, value) in distinctions {
+            let (known_by, values) = known.entry(kind).or_insert_with(|| (by.clone(), HashSet::new()));
+            if *known_by != by || !values.insert(value) {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// Returns what distinguishes the values of a schema from those of others: for each of its types, what differs, and the
+/// value there. Returns `None` if the types are unknown.
+fn distinctions<'n>(schema: &'n Node<'_>) -> Option<Vec<(&'n str, String, String)>> {
+    // An integer may be valid for a number.
+    let wide = |kind: &'n str| if kind == "integer" { "number" } else { kind };
+    let canonical = |value: &Value| canonical_json(&value.to_string()).unwrap_or_default();
+    let listed = |schema: &'n Node<'_>| {
+        let only = schema.value("const").map(std::slice::from_ref);
+        only.or_else(|| schema.value("enum")?.as_array().map(Vec::as_slice))
+    };
+    if let Some(values) = listed(schema) {
+        let by_value = |value| (wide(type_of(value)), "value".to_owned(), canonical(value));
+        return Some(values.iter().map(by_value).collect());
+    }
+    let required = schema.required();
+    let tag = required.iter().find_map(|name| match listed(schema.property(name)?)? {
+        [value] => Some((format!("member {name}"), canonical(value))),
+        _ => None,
+    });
+    let only_member = || match (required.as_slice(), schema.named("properties")) {
+        ([name], [(own, _)]) if name == own && schema.is_closed() && !schema.has("patternProperties") => {
+            Some(("name".to_owned(), (*own).to_owned()))
+        }
+        _ => None,
+    };
+    let of_object = tag.or_else(only_member).unwrap_or_default();
+    let of_type = |kind: &&'n str| {
+        let (by, value) = if *kind == "object" { of_object.clone() } else { Default::default() };
+        (wide(kind), by, value)
+    };
+    Some(schema.types()?.iter().map(of_type).collect())
 }
 
 /// Returns a union of a schema and `null`. The title and the description move to the union.

@@ -1,7 +1,7 @@
 //! The scan of a JSON text by a compiled plan. The caller parses the same text, so that the scan need not find mistakes
 //! in its syntax.
 
-use super::{At, Field, MOST_FIELDS, NULL, Node, Object};
+use super::{At, Field, MOST_FIELDS, Matcher, NULL, Object};
 
 /// The number of digits that every 64-bit integer can have.
 const DIGITS: usize = 18;
@@ -12,9 +12,9 @@ const MOST_MEMBERS: usize = 8;
 /// The maximum depth of the value. JSON parsers have the same limit, except for values that they skip.
 const DEEPEST: usize = 128;
 
-/// Returns the length of the value at the start of `text` if the value certainly conforms to the node at `at`.
-pub(super) fn accepts(nodes: &[Node], at: At, text: &str) -> Option<usize> {
-    let mut scanner = Scanner { nodes, text: text.as_bytes(), at: 0, depth: 0 };
+/// Returns the length of the value at the start of `text` if the value certainly conforms to the matcher at `at`.
+pub(super) fn accepts(matchers: &[Matcher], at: At, text: &str) -> Option<usize> {
+    let mut scanner = Scanner { matchers, text: text.as_bytes(), at: 0, depth: 0 };
     scanner.value(at)?;
     Some(scanner.at)
 }
@@ -51,52 +51,52 @@ fn plain_length(text: &[u8]) -> usize {
 
 /// A position in a JSON text.
 struct Scanner<'a> {
-    nodes: &'a [Node],
+    matchers: &'a [Matcher],
     text: &'a [u8],
     at: usize,
     depth: usize,
 }
 
 impl<'a> Scanner<'a> {
-    /// Reads one value. Returns `None` if it does not certainly conform to the node.
+    /// Reads one value. Returns `None` if it does not certainly conform to the matcher.
     #[inline(always)]
-    fn value(&mut self, node: At) -> Option<()> {
+    fn value(&mut self, matcher: At) -> Option<()> {
         let first = self.next()?;
-        match self.nodes.get(node)? {
-            Node::Text { least: 0, most: usize::MAX } => self.string(first).map(drop),
-            Node::Integer { least, most } => {
+        match self.matchers.get(matcher)? {
+            Matcher::Text { least: 0, most: usize::MAX } => self.string(first).map(drop),
+            Matcher::Integer { least, most } => {
                 let number = self.integer(first)?;
                 (*least..=*most).contains(&number).then_some(())
             }
-            Node::Number { is_single } => self.number(first, *is_single),
-            node => self.other(first, node),
+            Matcher::Number { is_single } => self.number(first, *is_single),
+            matcher => self.other(first, matcher),
         }
     }
 
     #[inline(never)]
-    fn other(&mut self, first: u8, node: &'a Node) -> Option<()> {
-        match node {
-            Node::Unknown => None,
-            Node::Any => self.any(first),
-            Node::Null if first == b'n' => self.skip(4),
-            Node::Boolean if first == b't' => self.skip(4),
-            Node::Boolean if first == b'f' => self.skip(5),
-            Node::Text { least, most } => {
+    fn other(&mut self, first: u8, matcher: &'a Matcher) -> Option<()> {
+        match matcher {
+            Matcher::Unknown => None,
+            Matcher::Any => self.any(first),
+            Matcher::Null if first == b'n' => self.skip(4),
+            Matcher::Boolean if first == b't' => self.skip(4),
+            Matcher::Boolean if first == b'f' => self.skip(5),
+            Matcher::Text { least, most } => {
                 let (content, is_plain) = self.string(first)?;
                 let length = std::str::from_utf8(content).ok().filter(|_| is_plain)?.chars().count();
                 (*least..=*most).contains(&length).then_some(())
             }
-            Node::Words(words) => {
+            Matcher::Words(words) => {
                 let (content, is_plain) = self.string(first)?;
                 (is_plain && words.iter().any(|word| word.as_bytes() == content)).then_some(())
             }
-            Node::List { item, least, most } => self.deeper(|this| this.list(first, *item, *least, *most)),
-            Node::Map(item) => self.deeper(|this| this.map(first, *item)),
-            Node::Object(object) => self.deeper(|this| this.object(first, object)),
-            Node::ByType(by_type) => {
+            Matcher::List { item, least, most } => self.deeper(|this| this.list(first, *item, *least, *most)),
+            Matcher::Map(item) => self.deeper(|this| this.map(first, *item)),
+            Matcher::Object(object) => self.deeper(|this| this.object(first, object)),
+            Matcher::ByType(by_type) => {
                 let bit = bit_of(first);
-                let (_, node) = by_type.iter().find(|(bits, _)| *bits == bit)?;
-                self.value(*node)
+                let (_, matcher) = by_type.iter().find(|(bits, _)| *bits == bit)?;
+                self.value(*matcher)
             }
             _ => None,
         }

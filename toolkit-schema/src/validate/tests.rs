@@ -150,13 +150,10 @@ fn every_mistake_in_a_schema_is_reported() {
 #[test]
 fn references_to_other_documents_are_refused() {
     let fetched = "is another document, and nothing is fetched; put what is referred to into `$defs`";
-    for (reference, uri) in [
-        ("https://example.com/a.json#/$defs/b", "https://example.com/a.json"),
-        ("file:///etc/passwd", "file:///etc/passwd"),
-    ] {
+    for reference in ["https://example.com/a.json#/$defs/b", "file:///etc/passwd"] {
         wrong(
             &json!({"properties": {"a/b": {"items": {"$ref": reference}}}}),
-            &[("#/properties/a~1b/items/$ref", &format!("`{uri}` {fetched}"))],
+            &[("#/properties/a~1b/items/$ref", &format!("`{reference}` {fetched}"))],
         );
     }
     wrong(&json!({"allOf": [{"$ref": "#/$defs/none"}]}), &[("#/allOf/0/$ref", "there is no `#/$defs/none`")]);

@@ -108,6 +108,7 @@ fn no_integer_reaches_the_handler_rounded() {
         (r#"{"id": 18446744073709551617}"#.to_owned(), "id"),
         (format!(r#"{{"ids": [1, null, {WIDE}]}}"#), "ids[2]"),
         (format!(r#"{{"any": {{"deep": [{{"id": {WIDE}}}]}}}}"#), "any.deep[0].id"),
+        (format!(r#"{{"ratio": {WIDE}}}"#), "ratio"),
         (format!(r#"{{"other": {WIDE}}}"#), "other"),
     ] {
         for coerce in [false, true] {
@@ -119,7 +120,6 @@ fn no_integer_reaches_the_handler_rounded() {
         }
     }
     for (text, value) in [
-        (format!(r#"{{"ratio": {WIDE}}}"#), json!({"ratio": 1.234_567_890_123_456_8e29})),
         (r#"{"ratio": 0.12345678901234567890}"#.to_owned(), json!({"ratio": 0.123_456_789_012_345_68})),
         (r#"{"id": 18446744073709551615}"#.to_owned(), json!({"id": u64::MAX})),
         (r#"{"id": 100000000000000000000000}"#.to_owned(), json!({"id": 1e23})),
@@ -136,7 +136,7 @@ fn no_integer_reaches_the_handler_rounded() {
         assert_eq!(read(&schema, &fenced, true).unwrap(), json!({"text": number}), "{text}");
     }
     let error = read(&schema, r#"{"text": 1e400, "ids": [1e400]}"#, true).unwrap_err();
-    assert!(error.message().contains("expected integer of at most 64 bits"), "{error}");
+    assert!(error.message().contains("number out of range"), "{error}");
 }
 
 #[test]

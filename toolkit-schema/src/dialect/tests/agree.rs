@@ -229,17 +229,17 @@ proptest! {
         schema in document(),
         values in prop::collection::vec(prop::collection::btree_map("[ab]", value(), 0..3), 8),
     ) {
-        let judged = SchemaDialect::AnthropicStrict.convert(&schema);
-        let written = judged.schema;
+        let converted = SchemaDialect::AnthropicStrict.convert(&schema);
+        let written = converted.schema;
         // Objects without `additionalProperties` count as closed.
         let closes = schema.to_string().matches("\"properties\"").count()
             > schema.to_string().matches("\"additionalProperties\":false").count();
-        let guessed = judged.losses.iter().any(|loss| loss.keyword == "type");
+        let guessed = converted.losses.iter().any(|loss| loss.keyword == "type");
         for value in values.iter().map(|fields| json!(fields)) {
-            if is_valid(&schema, &value) == Some(true) && judged.narrowed.is_none() && !closes && !guessed {
+            if is_valid(&schema, &value) == Some(true) && converted.narrowed.is_none() && !closes && !guessed {
                 prop_assert_eq!(is_valid(&written, &value), Some(true), "{} {}", value, written);
             }
-            if judged.losses.is_empty() && is_valid(&written, &value) == Some(true) {
+            if converted.losses.is_empty() && is_valid(&written, &value) == Some(true) {
                 prop_assert_ne!(is_valid(&schema, &value), Some(false), "{} {}", value, written);
             }
         }

@@ -1,20 +1,21 @@
 //! Conversion of schemas without references and unions to a provider's subset of JSON Schema, one JSON type at a time.
 
+use super::losses::Losses;
 use super::merge::{ARRAY, OBJECT};
 use super::node::{Entry, Held, Node};
 use super::remarks::{of_value, quoted, sentence};
-use super::rules::{Literals, Nulls};
+use super::rules::Literals;
 use super::subset::Subset;
 use super::unions::{Written, add_line};
 use crate::check::violations;
-use crate::keyword::{Keyword, each_subschema};
+use crate::keyword::Keyword;
 use crate::types::type_of;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::rc::Rc;
 
 /// An unfinished schema for values of one JSON type.
-struct Draft {
+struct TypedSchema {
     schema: Map<String, Value>,
     /// The remarks to add to the description.
     notes: Vec<String>,
@@ -51,17 +52,9 @@ impl<'a> Subset<'_, '_, 'a> {
             self.writer.losses.narrow(&node.path, "type", reason);
             return vec![name];
         }
-        let mut names = vec!["string", "number", "boolean"];
-        match self.rules.nulls {
-            Nulls::Flag => names.extend(["array", "object"]),
-            _ => names.extend(
-                guessed.iter().map(|(name, _)| *name).filter(|name| ["array", "object"].contains(name)),
-            ),
-        }
-        names.push("null");
-        let reason = "any value is allowed, which the provider cannot express; the simple types are listed";
+        let reason = "any value is allowed, which the provider cannot express; the types are listed";
         self.writer.losses.narrow(&node.path, "type", reason);
-        names
+        vec!["string", "number", "boolean", "array", "object", "null"]
     }
 
     /// Writes a schema with `enum` or `const`.
@@ -76,7 +69,7 @@ impl<'a> Subset<'_, '_, 'a> {
         };
         // The other keywords decide which of the values are valid, and are not needed beside these values.
         let others = self.writer.sketch(node);
-        values.retain(|value| is_valid(&others, value));
+        values.retain(|value| violations(&others, value).is_empty());
         node.take("enum");
         let can_list = |value: &Value| match self.rules.literals {
             Literals::Strings => value.is_null() || value.as_str().is_some_and(|text| !text.is_empty()),
@@ -148,7 +141,7 @@ impl<'a> Subset<'_, '_, 'a> {
     /// Writes the schema for values of the JSON type called `name`.
     fn of_type(&mut self, name: &str, mut node: Node<'a>, depth: usize) -> Map<String, Value> {
         let mut draft =
-            Draft { schema: Map::from_iter([("type".to_owned(), name.into())]), notes: Vec::new() };
+            TypedSchema { schema: Map::from_iter([("type".to_owned(), name.into())]), notes: Vec::new() };
         match name {
             "object" => self.object(&node, depth, &mut draft),
             "array" => self.array(&mut node, depth, &mut draft),
@@ -162,23 +155,9 @@ impl<'a> Subset<'_, '_, 'a> {
             if !is_about || is_structural {
                 continue;
             }
-            let Held::Value(value) = &entry.held else {
-                self.move_to_notes(entry, &mut draft.notes);
-                continue;
-            };
-            let keeps = |keyword: &str, value: &Value| (self.rules.keeps)(name, keyword, value);
-            match closed_bound(name, keyword, value) {
-                Some((closed, bound)) if !keeps(keyword, &bound) && keeps(closed, &bound) => {
-                    let is_tighter = |own: &Value| match closed {
-                        "minimum" => own.as_i64() >= bound.as_i64(),
-                        _ => own.as_i64() <= bound.as_i64(),
-                    };
-                    if !draft.schema.get(closed).is_some_and(is_tighter) {
-                        draft.schema.insert(closed.to_owned(), bound);
-                    }
-                }
-                _ if keeps(keyword, value) => {
-                    draft.schema.entry(keyword).or_insert_with(|| value.clone().into_owned());
+            match &entry.held {
+                Held::Value(value) if (self.rules.keeps)(name, keyword, value) => {
+                    draft.schema.insert(keyword.to_owned(), value.clone().into_owned());
                 }
                 _ => self.move_to_notes(entry, &mut draft.notes),
             }
@@ -189,7 +168,7 @@ impl<'a> Subset<'_, '_, 'a> {
         draft.schema
     }
 
-    fn object(&mut self, node: &Node<'a>, depth: usize, draft: &mut Draft) {
+    fn object(&mut self, node: &Node<'a>, depth: usize, draft: &mut TypedSchema) {
         let required = node.required();
         let all_required: HashSet<&str> = required.iter().copied().collect();
         let mut properties = Map::new();
@@ -210,11 +189,8 @@ impl<'a> Subset<'_, '_, 'a> {
         if !unknown.is_empty() {
             draft.notes.extend(of_value("required", &json!(unknown)));
             let reason = "it names no property; stated in the description";
-            if self.rules.closed {
-                self.writer.losses.narrow(&node.path, "required", reason);
-            } else {
-                self.writer.losses.widen(&node.path, "required", reason);
-            }
+            let lose = if self.rules.closed { Losses::narrow } else { Losses::widen };
+            lose(&mut self.writer.losses, &node.path, "required", reason);
         }
         if self.rules.all_required {
             known = properties.keys().map(String::as_str).collect();
@@ -235,7 +211,7 @@ impl<'a> Subset<'_, '_, 'a> {
     /// Constraints on these members are described in `notes`.
     fn unnamed_members(&mut self, node: &Node<'a>, is_root: bool, is_empty: bool, notes: &mut Vec<String>) {
         let rest = node.get("additionalProperties").or_else(|| node.get("unevaluatedProperties"));
-        let is_never = |entry: &&Entry<'a>| matches!(&entry.held, Held::Schema(rest) if rest.is_never());
+        let is_never = |entry: &&Entry<'a>| matches!(&entry.held, Held::Schema(rest) if rest.is_never);
         let is_closed = rest.as_ref().is_some_and(is_never);
         let mut is_reported = false;
         for entry in rest.filter(|_| !is_closed).into_iter().chain(node.get("patternProperties")) {
@@ -256,13 +232,13 @@ impl<'a> Subset<'_, '_, 'a> {
         }
     }
 
-    fn array(&mut self, node: &mut Node<'a>, depth: usize, draft: &mut Draft) {
+    fn array(&mut self, node: &mut Node<'a>, depth: usize, draft: &mut TypedSchema) {
         let path = node.path.clone();
         let prefix = node.schemas("prefixItems").to_vec();
         let rest = node.schema("items").or_else(|| node.schema("unevaluatedItems")).cloned();
         let most = node.value("maxItems").and_then(Value::as_u64);
         let is_full = most.is_some_and(|most| most <= prefix.len() as u64);
-        let ends = rest.as_ref().is_some_and(|rest| rest.is_never());
+        let ends = rest.as_ref().is_some_and(|rest| rest.is_never);
         if ends && !is_full {
             node.set_value("maxItems", &path, json!(prefix.len()));
         }
@@ -293,23 +269,5 @@ impl<'a> Subset<'_, '_, 'a> {
             self.writer.losses.narrow(&path, "items", reason);
         }
         draft.schema.insert("items".to_owned(), items.unwrap_or_else(|| json!({"type": "string"})));
-    }
-}
-
-/// Returns whether a value is valid by the rules of JSON Schema, in which formats are not checked.
-fn is_valid(schema: &Value, value: &Value) -> bool {
-    let mut schema = schema.clone();
-    each_subschema(&mut schema, &mut |keywords| drop(keywords.shift_remove("format")));
-    violations(&schema, value).is_empty()
-}
-
-/// Converts an exclusive bound of an integer to the equivalent inclusive bound. For instance, "more than 5"
-/// becomes "at least 6". Returns `None` for other types and keywords.
-fn closed_bound(name: &str, keyword: &str, value: &Value) -> Option<(&'static str, Value)> {
-    let bound = value.as_i64().filter(|_| name == "integer")?;
-    match keyword {
-        "exclusiveMinimum" => Some(("minimum", bound.checked_add(1)?.into())),
-        "exclusiveMaximum" => Some(("maximum", bound.checked_sub(1)?.into())),
-        _ => None,
     }
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 ///
 /// Returns `None` if there is no such object.
 #[must_use]
-pub fn object_in(text: &str) -> Option<Cow<'_, str>> {
+pub fn extract_object(text: &str) -> Option<Cow<'_, str>> {
     let text = match plain(text)? {
         text if text.starts_with('"') => {
             let inner: String = serde_json::from_str(&text).ok()?;
@@ -28,10 +28,11 @@ pub fn object_in(text: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns the JSON value in a text. A text that is not JSON is [mended](mend()).
+/// Returns the JSON value in a text. A text that is not JSON is [repaired](repair()).
 fn plain(text: &str) -> Option<Cow<'_, str>> {
-    let mended = || mend(text).and_then(|mended| value_in(&mended).map(|value| value.to_owned().into()));
-    value_in(text).map(Cow::Borrowed).or_else(mended)
+    let repaired =
+        || repair(text).and_then(|repaired| value_in(&repaired).map(|value| value.to_owned().into()));
+    value_in(text).map(Cow::Borrowed).or_else(repaired)
 }
 
 /// Returns a JSON value without the white space around it, or empty text for blank text.
@@ -45,12 +46,12 @@ fn value_in(text: &str) -> Option<&str> {
 ///
 /// A backslash directly before a control character is dropped, because it is not a valid escape.
 #[must_use]
-pub(crate) fn mend(text: &str) -> Option<String> {
+pub(crate) fn repair(text: &str) -> Option<String> {
     let text = text.trim();
     let fenced = text.strip_prefix("```").and_then(|inner| inner.strip_suffix("```"));
     let of_language = |c: char| c.is_ascii_alphanumeric();
     let inner = fenced.map_or(text, |inner| inner.trim_start_matches(' ').trim_start_matches(of_language));
-    let mut mended = String::with_capacity(inner.len());
+    let mut repaired = String::with_capacity(inner.len());
     let mut is_inside = false;
     let mut is_escaped = false;
     let mut characters = inner.chars().peekable();
@@ -62,11 +63,11 @@ pub(crate) fn mend(text: &str) -> Option<String> {
             continue;
         }
         match c {
-            c if is_inside && c.is_ascii_control() => mended.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => mended.push(c),
+            c if is_inside && c.is_ascii_control() => repaired.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => repaired.push(c),
         }
     }
-    (mended != text).then_some(mended)
+    (repaired != text).then_some(repaired)
 }
 
 #[cfg(test)]
@@ -78,8 +79,8 @@ mod tests {
         for control in (0..0x20).chain([0x7f]).map(char::from) {
             for (before, kept) in [("", ""), ("\\", ""), (r"\\", r"\"), (r"\\\", r"\"), (r"\n", "\n")] {
                 let text = format!("{{\"a{before}{control}b\": \"{before}{control}\"}}\n");
-                let mended = mend(&text).unwrap_or_else(|| text.clone());
-                let value: serde_json::Value = serde_json::from_str(&mended).unwrap();
+                let repaired = repair(&text).unwrap_or_else(|| text.clone());
+                let value: serde_json::Value = serde_json::from_str(&repaired).unwrap();
                 assert_eq!(
                     value,
                     serde_json::json!({format!("a{kept}{control}b"): format!("{kept}{control}")})
@@ -107,7 +108,7 @@ mod tests {
             let text = order.iter().fold(object.to_owned(), |text, wrapper| wrappers[*wrapper](&text));
             let order: Vec<usize> = order.into_iter().filter(|wrapper| *wrapper != 0).collect();
             let expected = is_known(&order).then_some(object);
-            assert_eq!(object_in(&text).as_deref(), expected, "{text}");
+            assert_eq!(extract_object(&text).as_deref(), expected, "{text}");
         }
     }
 
@@ -116,16 +117,16 @@ mod tests {
         for text in
             ["[]", "[1]", "[null]", r#"[{"a": 1}, {"a": 1}]"#, r#"[[{"a": 1}]]"#, r#"["{}"]"#, "[{}", "[{},]"]
         {
-            assert_eq!(object_in(text), None, "{text}");
+            assert_eq!(extract_object(text), None, "{text}");
         }
         for text in ["", " ", "null", r#""""#, r#""null""#, "```\n```", "[{}]"] {
-            assert_eq!(object_in(text).as_deref(), Some("{}"), "{text}");
+            assert_eq!(extract_object(text).as_deref(), Some("{}"), "{text}");
         }
     }
 
     #[test]
     fn a_fence_is_removed_and_valid_text_stays() {
-        assert_eq!(mend("```json\n{\"a\": 1}\n```").as_deref(), Some("\n{\"a\": 1}\n"));
-        assert_eq!(mend(" {\"a\": \"\\n\"}\n"), None);
+        assert_eq!(repair("```json\n{\"a\": 1}\n```").as_deref(), Some("\n{\"a\": 1}\n"));
+        assert_eq!(repair(" {\"a\": \"\\n\"}\n"), None);
     }
 }

@@ -29,7 +29,6 @@ fn gemini_schemas_use_geminis_keywords() {
         &json!({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
         &[],
     );
-    check(&json!({"type": "integer", "exclusiveMinimum": 0}), &json!({"type": "integer", "minimum": 1}), &[]);
     check(
         &json!({"type": "string", "format": "email"}),
         &json!({"type": "string", "description": "In the format email, as in name@example.com."}),
@@ -138,12 +137,10 @@ fn many_references_give_a_small_schema() {
     definitions.insert("L40".to_owned(), json!({"type": "string"}));
     let schema = json!({"type": "object", "properties": {"p": {"$ref": "#/$defs/L0"}}, "$defs": definitions});
     stays_small(&schema, 4_000_000);
-    // If references may be kept, nothing is lost.
-    for dialect in [OpenAi, OpenAiStrict] {
-        let converted = dialect.convert(&schema);
-        assert_eq!(converted.losses, []);
-        assert_eq!(converted.schema["$defs"].as_object().unwrap().len(), 41);
-    }
+    let kept = OpenAi.convert(&schema);
+    assert_eq!(kept.losses, []);
+    assert_eq!(kept.schema["$defs"].as_object().unwrap().len(), 41);
+    assert!(OpenAiStrict.convert(&schema).narrowed.is_some());
     let all: Vec<Value> = (0..30).map(|_| json!({"$ref": "#/$defs/L0"})).collect();
     let mut merged = schema;
     merged["properties"]["q"] =

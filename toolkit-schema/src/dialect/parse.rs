@@ -1,0 +1,281 @@
+//! Parsing of schemas: references are followed or kept, and tuples of older drafts are read as draft 2020-12.
+
+use super::losses::Losses;
+use super::node::{Entry, Held, Node, Path};
+use crate::keyword::{Holds, Keyword, subschemas};
+use crate::reference::{escape, target};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
+use std::rc::Rc;
+
+/// The maximum nesting depth of schemas, those behind references included.
+pub(super) const DEEPEST: usize = 64;
+
+pub(super) const TOO_LARGE: &str = "the schema is too large, and cut off here";
+
+/// The treatment of references.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum References {
+    /// All references stay.
+    Kept,
+    /// Recursive references stay. All others are replaced by their targets.
+    Recursive,
+    /// All references are replaced by their targets, and recursion is cut off.
+    CutOff,
+}
+
+/// A schema that a reference points to.
+#[derive(Debug)]
+pub(super) struct Target<'a> {
+    pub(super) path: Path,
+    /// The unique name under which the target is written to `$defs`.
+    pub(super) name: String,
+    /// The parsed target. Absent while it is parsed, and if its recursion is cut off.
+    pub(super) node: Option<Rc<Node<'a>>>,
+    schema: &'a Value,
+}
+
+/// A parsed schema, together with the targets of its references.
+#[derive(Debug)]
+pub(super) struct Tree<'a> {
+    pub(super) root: Rc<Node<'a>>,
+    pub(super) targets: Vec<Target<'a>>,
+    /// The maximum number of schemas to write.
+    pub(super) budget: usize,
+}
+
+impl<'a> Tree<'a> {
+    pub(super) fn parse(root: &'a Value, references: References, losses: &mut Losses) -> Self {
+        let budget = 5_000 + 2 * count(root);
+        let mut parser = Parser {
+            root,
+            references,
+            losses,
+            targets: Vec::new(),
+            numbers: HashMap::new(),
+            active: Vec::new(),
+            recursive: HashSet::new(),
+            left: budget,
+        };
+        let root = parser.schema(root, Place { path: &"".into(), depth: 0 });
+        let mut next = 0;
+        while let Some(Target { schema, path, node, .. }) = parser.targets.get(next) {
+            if references == References::Kept && node.is_none() {
+                let schema = *schema;
+                let path = path.clone();
+                let node = parser.schema(schema, Place { path: &path, depth: 0 });
+                parser.set_target(next, node);
+            }
+            next += 1;
+        }
+        Self { root, targets: parser.targets, budget }
+    }
+
+    /// Returns the parsed target with the index `number`.
+    pub(super) fn target(&self, number: usize) -> Option<&Rc<Node<'a>>> {
+        self.targets.get(number)?.node.as_ref()
+    }
+}
+
+/// Returns the number of schemas in a document.
+fn count(schema: &Value) -> usize {
+    1 + subschemas(schema).map(|inside| count(inside.schema)).sum::<usize>()
+}
+
+/// The position of a schema in the original document.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    path: &'p Path,
+    /// The number of schemas that enclose this schema.
+    depth: usize,
+}
+
+struct Parser<'r, 'a> {
+    root: &'a Value,
+    references: References,
+    losses: &'r mut Losses,
+    targets: Vec<Target<'a>>,
+    /// The indices of targets by the references to them.
+    numbers: HashMap<&'a str, usize>,
+    /// The targets of references that are currently being parsed.
+    active: Vec<usize>,
+    /// The targets of references that were found to refer back to themselves.
+    recursive: HashSet<usize>,
+    /// The remaining number of schemas to parse before the schema counts as too large.
+    left: usize,
+}
+
+impl<'a> Parser<'_, 'a> {
+    fn schema(&mut self, schema: &'a Value, at: Place<'_>) -> Rc<Node<'a>> {
+        match schema {
+            Value::Object(keywords) if is_never(keywords) => return Rc::new(Node::never(at.path)),
+            Value::Bool(false) => return Rc::new(Node::never(at.path)),
+            Value::Bool(true) => {}
+            Value::Object(_) if self.left == 0 || at.depth > DEEPEST => {
+                self.losses.narrow(at.path, "type", TOO_LARGE);
+            }
+            Value::Object(keywords) => {
+                self.left -= 1;
+                return self.object(keywords, at);
+            }
+            _ => self.losses.widen(at.path, "type", "this is no schema; any value is allowed instead"),
+        }
+        Rc::new(Node::new(at.path))
+    }
+
+    fn object(&mut self, keywords: &'a Map<String, Value>, at: Place<'_>) -> Rc<Node<'a>> {
+        let mut node = Node::new(at.path);
+        let is_tuple = keywords.get("items").is_some_and(Value::is_array);
+        let mut parts = Vec::new();
+        for (written, value) in keywords {
+            let keyword = match written.as_str() {
+                "$ref" => {
+                    parts.extend(self.reference(value, at));
+                    continue;
+                }
+                "allOf" => {
+                    let list = value.as_array().into_iter().flatten().enumerate();
+                    parts.extend(
+                        list.map(|(index, part)| self.inner(part, at, format_args!("allOf/{index}"))),
+                    );
+                    continue;
+                }
+                "$dynamicRef" | "$recursiveRef" => {
+                    self.losses.widen(at.path, written, "only `$ref` is followed");
+                    continue;
+                }
+                "items" if is_tuple => "prefixItems",
+                "additionalItems" if is_tuple => "items",
+                // References are resolved, so the names and ids of schemas are not needed any more.
+                "additionalItems" | "definitions" | "id" => continue,
+                name if name.starts_with('$') => continue,
+                keyword => keyword,
+            };
+            let held = self.held(written, keyword, value, at);
+            node.entries.extend(held.map(|held| Entry { keyword, path: at.path.clone(), held }));
+        }
+        parts.iter().for_each(|part| node.merge(part));
+        Rc::new(node)
+    }
+
+    /// Parses a schema inside another schema. `step` is the path from the outer schema to the inner schema.
+    fn inner(&mut self, schema: &'a Value, at: Place<'_>, step: impl Display) -> Rc<Node<'a>> {
+        let path = format!("{}/{step}", at.path).into();
+        self.schema(schema, Place { path: &path, depth: at.depth + 1 })
+    }
+
+    /// Parses the value of `keyword`. `written` is the name of the keyword in the original schema, such as `items` for
+    /// `prefixItems`.
+    ///
+    /// Returns `None` and reports a loss if the value has the wrong type.
+    fn held(&mut self, written: &str, keyword: &str, value: &'a Value, at: Place<'_>) -> Option<Held<'a>> {
+        let entry = Keyword::find(keyword);
+        if entry.is_some_and(|entry| !entry.takes(value)) {
+            self.losses.widen(at.path, written, "the keyword takes no such value");
+            return None;
+        }
+        Some(match (entry.map(|entry| entry.holds), value) {
+            (Some(Holds::NamedSchemas), Value::Object(named)) => {
+                let named = named.iter().map(|(name, inside)| {
+                    (name.as_str(), self.inner(inside, at, format_args!("{written}/{}", escape(name))))
+                });
+                Held::Named(Rc::new(named.collect()))
+            }
+            (Some(Holds::Schemas), Value::Array(list)) => {
+                let list = list.iter().enumerate();
+                let list =
+                    list.map(|(index, inside)| self.inner(inside, at, format_args!("{written}/{index}")));
+                Held::Schemas(list.collect())
+            }
+            (Some(Holds::Schema), _) => Held::Schema(self.inner(value, at, written)),
+            _ => Held::Value(Cow::Borrowed(value)),
+        })
+    }
+
+    /// Parses the target of a reference.
+    ///
+    /// Returns a schema with only a `$ref` if the reference must stay. Returns `None` and reports a loss if the
+    /// reference has no target.
+    fn reference(&mut self, value: &'a Value, at: Place<'_>) -> Option<Rc<Node<'a>>> {
+        let number = value.as_str().and_then(|reference| self.number(reference));
+        let Some((number, target)) = number.and_then(|number| Some((number, self.targets.get(number)?)))
+        else {
+            self.losses.widen(at.path, "$ref", "the reference leads nowhere in this document");
+            return None;
+        };
+        if self.references == References::Kept {
+            return Some(Rc::new(Node::reference_to(number, at.path)));
+        }
+        if let Some(place) = self.active.iter().position(|active| *active == number) {
+            self.recursive.extend(self.active.iter().skip(place));
+            return Some(match self.references {
+                References::CutOff => self.cut_off(number, at.path),
+                _ => Rc::new(Node::reference_to(number, at.path)),
+            });
+        }
+        let node = match &target.node {
+            Some(node) => node.clone(),
+            None => {
+                let schema = target.schema;
+                let path = target.path.clone();
+                self.active.push(number);
+                let node = self.schema(schema, Place { path: &path, depth: at.depth + 1 });
+                self.active.pop();
+                // The form of a target whose recursion is cut off depends on the schemas around it.
+                if self.references == References::Recursive || !self.recursive.contains(&number) {
+                    self.set_target(number, node.clone());
+                }
+                node
+            }
+        };
+        let is_kept = self.references == References::Recursive && self.recursive.contains(&number);
+        Some(if is_kept { Rc::new(Node::reference_to(number, at.path)) } else { node })
+    }
+
+    /// Returns the index of the target of a reference, or `None` if there is no target.
+    fn number(&mut self, reference: &'a str) -> Option<usize> {
+        if let Some(number) = self.numbers.get(reference) {
+            return Some(*number);
+        }
+        let schema = target(self.root, reference)?;
+        let last = reference.rsplit(['/', '#']).next().filter(|last| !last.is_empty()).unwrap_or("root");
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "_.-".contains(c) { c } else { '_' };
+        let plain: String = last.chars().map(plain).take(64).collect();
+        let number = self.targets.len();
+        let is_taken = self.targets.iter().any(|target| target.name == plain);
+        let name = if is_taken { format!("{plain}_{number}") } else { plain };
+        let path = reference.trim_start_matches('#').into();
+        self.targets.push(Target { path, name, node: None, schema });
+        self.numbers.insert(reference, number);
+        Some(number)
+    }
+
+    fn set_target(&mut self, number: usize, node: Rc<Node<'a>>) {
+        if let Some(target) = self.targets.get_mut(number) {
+            target.node = Some(node);
+        }
+    }
+
+    fn cut_off(&mut self, number: usize, path: &Path) -> Rc<Node<'a>> {
+        let reason = "the reference leads back to a schema around it, and is cut off here";
+        self.losses.narrow(path, "$ref", reason);
+        let mut node = Node::new(path);
+        if let Some(Target { schema, name, .. }) = self.targets.get(number) {
+            let is_valid = |names: &&Value| Keyword::find("type").is_some_and(|entry| entry.takes(names));
+            if let Some(names) = schema.get("type").filter(is_valid) {
+                node.set("type", path, Held::Value(Cow::Borrowed(names)));
+            }
+            node.note(&format!("Built like `{name}`, inside which it stands."));
+        }
+        Rc::new(node)
+    }
+}
+
+/// Returns whether a schema is `{"not": {}}`, the form of `false` as an object.
+fn is_never(keywords: &Map<String, Value>) -> bool {
+    let is_any =
+        |schema: &Value| schema.as_bool() == Some(true) || schema.as_object().is_some_and(Map::is_empty);
+    keywords.len() == 1 && keywords.get("not").is_some_and(is_any)
+}
