@@ -223,6 +223,14 @@ pub(super) struct Ended {
 }
 
 impl PreparedCall {
+    /// Returns the tool of the call. Returns `None` if the call cannot run.
+    pub(super) fn tool(&self) -> Option<&Arc<dyn Tool>> {
+        self.work.as_ref().ok().map(|work| match &work.run {
+            Run::Direct { tool, .. } => tool,
+            Run::Planned(plan) => &plan.execution.tool,
+        })
+    }
+
     /// Runs the call. The future can be dropped at any time and does not panic.
     #[inline]
     pub(super) fn run<'a>(
