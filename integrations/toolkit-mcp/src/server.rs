@@ -13,45 +13,41 @@
 //! An [`McpServer`] holds the settings of a server, such as the name, the limits and the transport. A tool
 //! gets information about the client from a [`Caller`].
 
-mod approval;
-mod arguments;
-mod call;
+mod ask_client;
 mod caller;
 mod changes;
+mod client_lines;
+mod client_requests;
 mod completion;
 mod definitions;
 #[cfg(feature = "server-http")]
-mod direct;
-mod error;
+mod http_server;
 #[cfg(feature = "server-http")]
-mod events;
-mod handler;
-#[cfg(feature = "server-http")]
-mod http;
+mod http_service;
 mod input;
-mod lines;
 mod outputs;
 mod results;
-#[cfg(feature = "server-http")]
-mod service;
+mod serve_error;
+mod server_settings;
 #[cfg(feature = "server-http")]
 mod sessions;
-mod settings;
+mod tool_call;
 
 pub use crate::invisible::show_invisible;
-pub use approval::ask_client;
+pub use ask_client::ask_client;
 pub use caller::{Caller, LogLevel};
-pub use error::ServeError;
 #[cfg(feature = "server-http")]
-pub use http::HttpServer;
+pub use http_server::HttpServer;
+#[cfg(feature = "server-http")]
+pub use http_service::HttpService;
 pub use input::Elicited;
-#[cfg(feature = "server-http")]
-pub use service::HttpService;
+pub use serve_error::ServeError;
 
-use handler::Handler;
-use lines::LineTransport;
+use crate::line_transport::LineTransport;
+use client_lines::MAX_MESSAGE;
+use client_requests::ClientRequestHandler;
 use rmcp::ServiceExt;
-use settings::Settings;
+use server_settings::ServerSettings;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -99,7 +95,7 @@ pub async fn serve_stdio(registry: impl Into<RegistrySource>) -> Result<(), Serv
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct McpServer {
-    settings: Settings,
+    settings: ServerSettings,
 }
 
 impl McpServer {
@@ -121,7 +117,7 @@ impl McpServer {
         Dispatcher::new(registry).map(Self::from)
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut ServerSettings)) -> Self {
         change(&mut self.settings);
         self
     }
@@ -271,8 +267,8 @@ impl McpServer {
     ) -> Result<(), ServeError> {
         // The session gets a token of its own, because the SDK cancels the token at the end of the session.
         let cancellation = self.settings.cancellation.child_token();
-        let transport = LineTransport::new(read, write);
-        let handler = Handler::new(Arc::new(self.settings));
+        let transport = LineTransport::new(read, write, MAX_MESSAGE, ());
+        let handler = ClientRequestHandler::new(Arc::new(self.settings));
         let running = handler.serve_with_ct(transport, cancellation).await;
         match running {
             Ok(running) => running.waiting().await.map(drop).map_err(ServeError::lost),
@@ -290,6 +286,6 @@ impl McpServer {
 /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
 impl From<Dispatcher> for McpServer {
     fn from(dispatcher: Dispatcher) -> Self {
-        Self { settings: Settings::new(dispatcher) }
+        Self { settings: ServerSettings::new(dispatcher) }
     }
 }

@@ -1,12 +1,12 @@
 //! Builder of clients.
 
+use super::client_settings::{ClientSettings, McpBackoff, McpProtocol};
 use super::elicitation::ElicitationHandler;
 use super::endpoint::McpEndpoint;
-use super::error::McpError;
 use super::event::EVENTS_KEPT;
-use super::handler::Handler;
 use super::limits::McpLimits;
-use super::settings::{McpBackoff, McpProtocol, Settings};
+use super::mcp_error::McpError;
+use super::server_requests::ServerRequestHandler;
 use super::{McpClient, McpEvents};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,13 +29,13 @@ use toolkit_core::name::Separator;
 #[must_use]
 pub struct McpClientBuilder {
     endpoint: McpEndpoint,
-    settings: Settings,
+    settings: ClientSettings,
     events: broadcast::Sender<super::McpEvent>,
 }
 
 impl McpClientBuilder {
     pub(super) fn new(endpoint: McpEndpoint) -> Self {
-        let settings = Settings { name: endpoint.label.clone(), ..Settings::default() };
+        let settings = ClientSettings { name: endpoint.label.clone(), ..ClientSettings::default() };
         Self { endpoint, settings, events: broadcast::Sender::new(EVENTS_KEPT) }
     }
 
@@ -157,7 +157,7 @@ impl McpClientBuilder {
     /// [`McpError`] if the server does not start, cannot be reached, refuses access or violates the protocol.
     /// The client does not try again.
     pub async fn connect(self) -> Result<McpClient, McpError> {
-        let handler = Handler {
+        let handler = ServerRequestHandler {
             settings: Arc::new(self.settings),
             events: self.events,
             tools_changed: Arc::default(),

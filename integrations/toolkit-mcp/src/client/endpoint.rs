@@ -1,9 +1,9 @@
 //! Endpoints: the addresses of servers, and the functions for connecting.
 
-use super::error::{McpError, McpErrorKind};
-use super::handler::Handler;
-use super::lines::Lines;
+use super::mcp_error::{McpError, McpErrorKind};
 use super::process::McpCommand;
+use super::server_lines::ServerLines;
+use super::server_requests::ServerRequestHandler;
 use super::wire::{Watched, Wire};
 use rmcp::RoleClient;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService};
@@ -14,13 +14,13 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub(super) type Running = RunningService<RoleClient, Handler>;
+pub(super) type Running = RunningService<RoleClient, ServerRequestHandler>;
 type Connecting = Pin<Box<dyn Future<Output = Result<Running, McpError>> + Send>>;
 type Connector = dyn Fn(Attempt) -> Connecting + Send + Sync;
 
 /// The inputs of one attempt to connect.
 pub(super) struct Attempt {
-    pub(super) handler: Handler,
+    pub(super) handler: ServerRequestHandler,
     pub(super) wire: Arc<Wire>,
     pub(super) lifecycle: ClientLifecycleMode,
     /// The maximum size of a message, in bytes.
@@ -102,7 +102,7 @@ impl McpEndpoint {
         writer: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Self {
         Self::once(move |attempt| async move {
-            let lines = Lines::new(reader, writer, attempt.limit, attempt.wire.clone());
+            let lines = ServerLines::new(reader, writer, attempt.limit, attempt.wire.clone());
             attempt.serve(lines).await
         })
     }
@@ -129,7 +129,7 @@ impl McpEndpoint {
             let open = open.clone();
             async move {
                 let (reader, writer) = open().await.map_err(|error| unreachable(&error))?;
-                let lines = Lines::new(reader, writer, attempt.limit, attempt.wire.clone());
+                let lines = ServerLines::new(reader, writer, attempt.limit, attempt.wire.clone());
                 attempt.serve(lines).await
             }
         })

@@ -66,7 +66,7 @@ pub enum McpEvent {
         line: String,
     },
     /// The server sent something that is not a message of the protocol. The client ignored it. If it was the
-    /// answer to a call, the call ended with an error.
+    /// answer to a call, the call ended with an error. If it was too large, all pending calls did.
     InvalidMessage {
         /// The beginning of the invalid message.
         text: String,

@@ -25,8 +25,8 @@ pub struct McpLimits {
     /// The maximum nesting of a schema, in levels of JSON. A tool with a deeper schema is left out. The
     /// default is 64.
     pub schema_depth: usize,
-    /// The maximum size of one message, in bytes. A call with a larger result ends with an error. The default
-    /// is 16 MiB.
+    /// The maximum size of one message, in bytes. A call with a larger result ends with an error. Over streams, so do
+    /// all pending calls. The default is 16 MiB.
     pub message_bytes: usize,
 }
 

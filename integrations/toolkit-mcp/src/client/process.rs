@@ -1,9 +1,10 @@
 //! Servers as child processes.
 
-use super::error::{McpError, McpErrorKind};
 use super::event::McpEvent;
-use super::lines::Lines;
+use super::mcp_error::{McpError, McpErrorKind};
+use super::server_lines::ServerLines;
 use super::wire::Wire;
+use crate::line_transport::LineReader;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -16,7 +17,6 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 use toolkit_core::CancellationToken;
@@ -160,7 +160,7 @@ impl McpCommand {
         let errors = child.stderr().take().ok_or_else(missing)?;
         let tail = Tail::default();
         tokio::spawn(read_errors(errors, tail.clone(), wire.clone()));
-        let lines = Lines::new(output, input, limit, wire.clone());
+        let lines = ServerLines::new(output, input, limit, wire.clone());
         Ok(ChildTransport { child: Some(child), lines, tail, wire: wire.clone() })
     }
 }
@@ -210,29 +210,12 @@ impl Tail {
 /// Reads standard error to its end, so that the server never blocks on writing.
 async fn read_errors(errors: ChildStderr, tail: Tail, wire: Arc<Wire>) {
     let _ended = tail.ended.clone().drop_guard();
-    let mut reader = BufReader::new(errors);
-    let mut line: Vec<u8> = Vec::new();
-    loop {
-        let (length, is_end, is_last) = match reader.fill_buf().await {
-            Ok([]) | Err(_) => (0, true, true),
-            Ok(available) => {
-                let end = available.iter().position(|byte| *byte == b'\n');
-                let part = &available[..end.unwrap_or(available.len())];
-                line.extend_from_slice(&part[..part.len().min(LINE.saturating_sub(line.len()))]);
-                (part.len() + usize::from(end.is_some()), end.is_some(), false)
-            }
-        };
-        reader.consume(length);
-        if is_end {
-            let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
-            line.clear();
-            if !text.is_empty() {
-                tail.push(text.clone());
-                wire.emit(McpEvent::Stderr { line: text });
-            }
-        }
-        if is_last {
-            return;
+    let mut lines = LineReader::new(errors, LINE);
+    while let Ok(true) = lines.advance().await {
+        let line = String::from_utf8_lossy(lines.line()).into_owned();
+        if !line.is_empty() {
+            tail.push(line.clone());
+            wire.emit(McpEvent::Stderr { line });
         }
     }
 }
@@ -241,7 +224,7 @@ async fn read_errors(errors: ChildStderr, tail: Tail, wire: Arc<Wire>) {
 pub(super) struct ChildTransport {
     /// `None` after the process has exited.
     child: Option<Box<dyn ChildWrapper>>,
-    lines: Lines<ChildStdout, ChildStdin>,
+    lines: ServerLines<ChildStdout, ChildStdin>,
     pub(super) tail: Tail,
     wire: Arc<Wire>,
 }

@@ -1,22 +1,24 @@
 //! An observer around a transport, for progress reports and the end of the connection.
 
 use super::event::McpEvent;
+use super::server_lines::TOO_LARGE;
 use crate::reports::Reports;
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientRequest, GetMeta, JsonRpcMessage, ProgressNotificationParam, ProgressToken, ServerNotification,
+    ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage, ProgressNotificationParam,
+    ProgressToken, RequestId, ServerNotification,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::broadcast;
 use toolkit_core::CancellationToken;
 
 /// The state of one connection, shared with its transport.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub(crate) struct Wire {
     /// Cancelled when the connection ends.
     pub(super) ended: CancellationToken,
     pub(super) events: broadcast::Sender<McpEvent>,
@@ -93,15 +95,34 @@ impl Wire {
     }
 }
 
-/// A transport that passes progress reports to calls and reports the end of the connection.
+/// A transport that passes progress reports to calls and reports the end of the connection. An oversized message ends
+/// all pending requests with an error, because it may be the response to any of them.
 pub(super) struct Watched<T> {
     transport: T,
     wire: Arc<Wire>,
+    pending: HashSet<RequestId>,
+    /// The requests that end with an error because of an oversized message.
+    failed: Vec<RequestId>,
 }
 
 impl<T> Watched<T> {
     pub(super) fn new(transport: T, wire: Arc<Wire>) -> Self {
-        Self { transport, wire }
+        Self { transport, wire, pending: HashSet::new(), failed: Vec::new() }
+    }
+
+    /// Adds a request to the pending requests, and removes a cancelled request.
+    fn track(&mut self, message: &TxJsonRpcMessage<RoleClient>) {
+        match message {
+            JsonRpcMessage::Request(request) => drop(self.pending.insert(request.id.clone())),
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.pending.remove(id);
+                }
+            }
+            _ => {}
+        }
     }
 }
 
@@ -117,14 +138,30 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         self.wire.sending(&message);
+        self.track(&message);
         self.transport.send(message)
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
+            if let Some(id) = self.failed.pop() {
+                let error = ErrorData::new(TOO_LARGE, "a message of the server is too large", None);
+                return Some(JsonRpcMessage::error(error, Some(id)));
+            }
             match self.transport.receive().await {
                 Some(message) if self.wire.took_progress(&message) => {}
-                Some(message) => return Some(message),
+                Some(JsonRpcMessage::Error(error)) if error.id.is_none() && error.error.code == TOO_LARGE => {
+                    self.failed.extend(self.pending.drain());
+                }
+                Some(message) => {
+                    let answered = match &message {
+                        JsonRpcMessage::Response(response) => Some(&response.id),
+                        JsonRpcMessage::Error(error) => error.id.as_ref(),
+                        _ => None,
+                    };
+                    answered.map(|id| self.pending.remove(id));
+                    return Some(message);
+                }
                 None => {
                     self.wire.ended.cancel();
                     return None;

@@ -42,11 +42,11 @@ pub(super) struct Sessions {
     /// The sessions of the SDK. The SDK's own time limit is turned off, because it also ends sessions with
     /// running calls.
     local: Arc<LocalSessionManager>,
-    open: Arc<Open>,
+    open: Arc<OpenSessions>,
 }
 
 /// The open sessions with their last use.
-struct Open {
+struct OpenSessions {
     uses: Mutex<Uses>,
     permits: Arc<Semaphore>,
     idle: Duration,
@@ -75,11 +75,14 @@ impl Sessions {
         let mut local = LocalSessionManager::default();
         local.session_config.keep_alive = None;
         let permits = Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS)));
-        Self { local: Arc::new(local), open: Arc::new(Open { uses: Mutex::default(), permits, idle }) }
+        Self {
+            local: Arc::new(local),
+            open: Arc::new(OpenSessions { uses: Mutex::default(), permits, idle }),
+        }
     }
 
     /// Ends idle sessions until no session is open.
-    async fn watch(local: Arc<LocalSessionManager>, open: Arc<Open>) {
+    async fn watch(local: Arc<LocalSessionManager>, open: Arc<OpenSessions>) {
         loop {
             sleep((open.idle / 4).clamp(SEARCHES.0, SEARCHES.1)).await;
             end_idle(&local, &open).await;
@@ -103,13 +106,13 @@ impl Sessions {
     }
 }
 
-async fn end_idle(local: &LocalSessionManager, open: &Open) {
+async fn end_idle(local: &LocalSessionManager, open: &OpenSessions) {
     for id in open.take_idle() {
         let _ = timeout(ENDING, local.close_session(&id)).await;
     }
 }
 
-impl Open {
+impl OpenSessions {
     fn uses(&self) -> MutexGuard<'_, Uses> {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -129,9 +132,9 @@ impl Open {
     }
 
     /// Counts a response as open until the response is dropped.
-    fn keep(self: &Arc<Self>, id: &SessionId, stream: impl Events) -> Response {
+    fn keep(self: &Arc<Self>, id: &SessionId, stream: impl Events) -> SessionResponse {
         self.touch(id, 1);
-        Response { stream: Box::pin(stream), open: self.clone(), id: id.clone() }
+        SessionResponse { stream: Box::pin(stream), open: self.clone(), id: id.clone() }
     }
 }
 
@@ -141,13 +144,13 @@ trait Events: Stream<Item = ServerSseMessage> + Send + Sync + 'static {}
 impl<T: Stream<Item = ServerSseMessage> + Send + Sync + 'static> Events for T {}
 
 /// A response that keeps its session open.
-struct Response {
+struct SessionResponse {
     stream: Pin<Box<dyn Events>>,
-    open: Arc<Open>,
+    open: Arc<OpenSessions>,
     id: SessionId,
 }
 
-impl Stream for Response {
+impl Stream for SessionResponse {
     type Item = ServerSseMessage;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -155,7 +158,7 @@ impl Stream for Response {
     }
 }
 
-impl Drop for Response {
+impl Drop for SessionResponse {
     fn drop(&mut self) {
         self.open.touch(&self.id, -1);
     }

@@ -92,7 +92,7 @@ impl McpBackoff {
 
 /// All settings of a client.
 #[derive(Clone)]
-pub(super) struct Settings {
+pub(super) struct ClientSettings {
     /// The name used for the server in messages.
     pub(super) name: String,
     pub(super) namespace: Option<String>,
@@ -113,7 +113,7 @@ pub(super) struct Settings {
     pub(super) client_version: String,
 }
 
-impl Default for Settings {
+impl Default for ClientSettings {
     fn default() -> Self {
         Self {
             name: "mcp".to_owned(),

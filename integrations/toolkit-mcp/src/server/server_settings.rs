@@ -25,7 +25,7 @@ const FIXED_LIST_TTL: Duration = Duration::from_secs(300);
 type CallState = dyn Fn(&Caller, RunContext) -> Result<RunContext, ToolError> + Send + Sync;
 
 #[derive(Clone)]
-pub(super) struct Settings {
+pub(super) struct ServerSettings {
     pub(super) dispatcher: Dispatcher,
     pub(super) name: String,
     pub(super) version: String,
@@ -82,7 +82,7 @@ impl Default for HttpSettings {
     }
 }
 
-impl Settings {
+impl ServerSettings {
     pub(super) fn new(dispatcher: Dispatcher) -> Self {
         let random = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(uuid::Uuid::into_bytes);
         Self {
@@ -156,9 +156,9 @@ impl Settings {
     }
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for ServerSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
+        f.debug_struct("ServerSettings")
             .field("dispatcher", &self.dispatcher)
             .field("name", &self.name)
             .field("version", &self.version)

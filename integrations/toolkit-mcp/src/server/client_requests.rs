@@ -1,11 +1,11 @@
 //! The handler of one session: answers the requests of the protocol.
 
-use super::call::{self, CallSession};
 use super::caller::LogLevel;
 use super::changes::{Changes, notify_session, notify_subscription};
 use super::completion::complete;
 use super::input::is_stateless;
-use super::settings::Settings;
+use super::server_settings::ServerSettings;
+use super::tool_call::{self, CallSession};
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 use rmcp::model::SetLevelRequestParams;
 use rmcp::model::{
@@ -23,8 +23,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use toolkit_core::{RunContext, Session};
 
 /// The handler for the requests of one session.
-pub(super) struct Handler {
-    settings: Arc<Settings>,
+pub(super) struct ClientRequestHandler {
+    settings: Arc<ServerSettings>,
     /// The minimum severity of log messages in the session.
     log_level: Mutex<LogLevel>,
     run: OnceLock<RunContext>,
@@ -37,8 +37,8 @@ pub(super) struct Handler {
     _end_guard: DropGuard,
 }
 
-impl Handler {
-    pub(super) fn new(settings: Arc<Settings>) -> Self {
+impl ClientRequestHandler {
+    pub(super) fn new(settings: Arc<ServerSettings>) -> Self {
         let end = CancellationToken::new();
         Self {
             settings,
@@ -78,7 +78,7 @@ impl Handler {
     }
 }
 
-impl ServerHandler for Handler {
+impl ServerHandler for ClientRequestHandler {
     fn get_info(&self) -> ServerConfig {
         let settings = &*self.settings;
         let mut capabilities = ServerCapabilities::builder().enable_tools().enable_completions().build();
@@ -164,7 +164,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
         let session = CallSession { settings: &self.settings, run: self.run(), log_level: self.log_level() };
-        Box::pin(call::run(session, request, context))
+        Box::pin(tool_call::run(session, request, context))
     }
 
     async fn on_custom_request(

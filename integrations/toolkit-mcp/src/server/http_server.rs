@@ -1,8 +1,8 @@
 //! The server over HTTP: settings, an axum router, and a server bound to an address.
 
 use super::McpServer;
-use super::error::ServeError;
-use super::service::HttpService;
+use super::http_service::HttpService;
+use super::serve_error::ServeError;
 use axum::Router;
 use axum::serve::ListenerExt;
 use std::fmt;

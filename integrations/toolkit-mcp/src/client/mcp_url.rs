@@ -1,8 +1,8 @@
 //! Servers behind a URL: streamable HTTP, with a token.
 
 use super::endpoint::{Attempt, McpEndpoint, Running, origin, unreachable};
-use super::error::{McpError, McpErrorKind};
 use super::failure::{Fault, NoToken};
+use super::mcp_error::{McpError, McpErrorKind};
 use futures_core::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
