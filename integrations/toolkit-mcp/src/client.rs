@@ -65,13 +65,14 @@ pub use mcp_url::{McpUrl, TokenFuture, TokenSource};
 pub use process::McpCommand;
 pub use session::McpServerInfo;
 
+use crate::locks::lock;
+use crate::macros::debug;
 use catalog::{Catalog, RemoteTool};
 use remote_call::RemoteCall;
 use serde_json::{Map, Value};
 use server_requests::ServerRequestHandler;
 use session::Session;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex};
 use supervise::{Link, supervise};
 use tokio::sync::watch;
@@ -359,13 +360,4 @@ impl ToolProvider for McpClient {
     }
 }
 
-impl fmt::Debug for McpClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpClient").field("name", &self.name()).finish_non_exhaustive()
-    }
-}
-
-/// Locks a mutex. No code panics while it holds one of these locks, so poisoning is ignored.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
+debug!(McpClient, self, "name": self.name());

@@ -44,6 +44,7 @@ pub use input::Elicited;
 pub use serve_error::ServeError;
 
 use crate::line_transport::LineTransport;
+use crate::macros::setters;
 use client_lines::MAX_MESSAGE;
 use client_requests::ClientRequestHandler;
 use rmcp::ServiceExt;
@@ -128,37 +129,6 @@ impl McpServer {
         self.with(|settings| (settings.name, settings.version) = (name.into(), version.into()))
     }
 
-    /// Sets the display name of the server.
-    pub fn with_title(self, title: impl Into<String>) -> Self {
-        self.with(|settings| settings.title = Some(title.into()))
-    }
-
-    /// Sets the instructions for the model: how to use the tools together.
-    pub fn with_instructions(self, instructions: impl Into<String>) -> Self {
-        self.with(|settings| settings.instructions = Some(instructions.into()))
-    }
-
-    /// Sets the rule for published tool names.
-    ///
-    /// By default, names have up to 128 characters of `A-Z a-z 0-9 _ . -`, as the protocol demands. Some
-    /// clients pass names on to a model provider without changes. [`NameRule::DASHES`] suits all providers.
-    pub fn with_name_rule(self, rule: NameRule) -> Self {
-        self.with(|settings| settings.name_rule = rule)
-    }
-
-    /// Sets the maximum number of tools in one page of the list, 1,000 by default. A size of zero counts as
-    /// one.
-    pub fn with_page_size(self, tools: usize) -> Self {
-        self.with(|settings| settings.page_size = tools.max(1))
-    }
-
-    /// Sets the time for which clients may reuse a tool list without asking the server again.
-    ///
-    /// The default is five minutes for a fixed registry, and zero for a live registry.
-    pub fn with_list_ttl(self, ttl: Duration) -> Self {
-        self.with(|settings| settings.list_ttl = Some(ttl))
-    }
-
     /// Sets the maximum number of calls at the same time, over all clients; 1,000 by default. Further calls
     /// are refused with an error for the model. A maximum of zero counts as one.
     ///
@@ -216,20 +186,6 @@ impl McpServer {
         })
     }
 
-    /// Sets the secret that protects the state of interrupted calls.
-    ///
-    /// With protocol version 2026-07-28, a call that asks the user a question ends early. The client then
-    /// repeats the call with the answer and a signed state. If several servers answer calls of the same
-    /// client, they need the same secret. By default, the secret is random.
-    pub fn with_secret(self, secret: impl AsRef<[u8]>) -> Self {
-        self.with(|settings| settings.secret = hmac_sha256::Hash::hash(secret.as_ref()))
-    }
-
-    /// Sets the token that stops the server. Running calls then have two seconds to end.
-    pub fn with_cancellation(self, token: CancellationToken) -> Self {
-        self.with(|settings| settings.cancellation = token)
-    }
-
     /// Serves one client over standard input and output, until the client closes standard input.
     ///
     /// A program served this way must write nothing else to standard output.
@@ -278,6 +234,33 @@ impl McpServer {
             Err(error) => Err(ServeError::protocol(error)),
         }
     }
+}
+
+setters! { McpServer.settings:
+    /// Sets the display name of the server.
+    with_title(title: impl Into<String>) = Some(title.into());
+    /// Sets the instructions for the model: how to use the tools together.
+    with_instructions(instructions: impl Into<String>) = Some(instructions.into());
+    /// Sets the rule for published tool names.
+    ///
+    /// By default, names have up to 128 characters of `A-Z a-z 0-9 _ . -`, as the protocol demands. Some
+    /// clients pass names on to a model provider without changes. [`NameRule::DASHES`] suits all providers.
+    with_name_rule(name_rule: NameRule) = name_rule;
+    /// Sets the maximum number of tools in one page of the list, 1,000 by default. A size of zero counts as
+    /// one.
+    with_page_size(page_size: usize) = page_size.max(1);
+    /// Sets the time for which clients may reuse a tool list without asking the server again.
+    ///
+    /// The default is five minutes for a fixed registry, and zero for a live registry.
+    with_list_ttl(list_ttl: Duration) = Some(list_ttl);
+    /// Sets the secret that protects the state of interrupted calls.
+    ///
+    /// With protocol version 2026-07-28, a call that asks the user a question ends early. The client then
+    /// repeats the call with the answer and a signed state. If several servers answer calls of the same
+    /// client, they need the same secret. By default, the secret is random.
+    with_secret(secret: impl AsRef<[u8]>) = hmac_sha256::Hash::hash(secret.as_ref());
+    /// Sets the token that stops the server. Running calls then have two seconds to end.
+    with_cancellation(cancellation: CancellationToken) = cancellation;
 }
 
 /// Serves the tools of a dispatcher.

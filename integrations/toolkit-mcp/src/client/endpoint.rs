@@ -5,13 +5,14 @@ use super::process::McpCommand;
 use super::server_lines::ServerLines;
 use super::server_requests::ServerRequestHandler;
 use super::wire::{Watched, Wire};
+use crate::locks::lock;
+use crate::macros::debug;
 use rmcp::RoleClient;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService};
 use rmcp::transport::IntoTransport;
-use std::fmt;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub(super) type Running = RunningService<RoleClient, ServerRequestHandler>;
@@ -152,7 +153,7 @@ impl McpEndpoint {
     {
         let connect = Mutex::new(Some(connect));
         let endpoint = Self::new("mcp".to_owned(), move |attempt| {
-            let connect = connect.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let connect = lock(&connect).take();
             async move {
                 match connect {
                     Some(connect) => connect(attempt).await,
@@ -205,8 +206,4 @@ impl From<McpCommand> for McpEndpoint {
     }
 }
 
-impl fmt::Debug for McpEndpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpEndpoint").field("label", &self.label).finish_non_exhaustive()
-    }
-}
+debug!(McpEndpoint, self, "label": self.label);

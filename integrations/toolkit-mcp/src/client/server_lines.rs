@@ -1,11 +1,11 @@
 //! Messages of servers over lines.
 
 use super::event::McpEvent;
-use super::wire::Wire;
+use super::wire::{INVALID, TOO_LARGE, Wire};
 use crate::line_transport::{FaultAnswer, LineFault, LineFaultKind, LineRole, LineTransport, read_by_method};
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolResult, CancelledNotification, ErrorCode, ErrorData, ProgressNotification, ServerNotification,
+    CallToolResult, CancelledNotification, ErrorData, ProgressNotification, ServerNotification,
     ServerRequest, ServerResult, ToolListChangedNotification,
 };
 use serde_json::{Map, Value, from_slice, from_str, from_value};
@@ -14,12 +14,6 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 pub(super) type ServerLines<R, W> = LineTransport<RoleClient, R, W>;
-
-/// The code of the error for an oversized message. The protocol does not use this code.
-pub(super) const TOO_LARGE: ErrorCode = ErrorCode(-39_001);
-
-/// The code of the error that replaces a malformed answer.
-pub(super) const INVALID: ErrorCode = ErrorCode(-39_002);
 
 /// The maximum number of bytes of an invalid message that an event contains.
 const SHOWN: usize = 256;

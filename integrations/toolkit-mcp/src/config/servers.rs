@@ -2,6 +2,7 @@
 
 use super::{McpConfig, ServerConfig};
 use crate::client::{Following, McpClient, McpClientBuilder, McpError, McpErrorKind};
+use crate::macros::debug;
 use std::collections::BTreeMap;
 use std::fmt;
 use tokio::task::JoinSet;
@@ -167,12 +168,4 @@ fn builder(
     })
 }
 
-impl fmt::Debug for McpServers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&String> = self.clients.keys().collect();
-        f.debug_struct("McpServers")
-            .field("clients", &names)
-            .field("failures", &self.failures)
-            .finish_non_exhaustive()
-    }
-}
+debug!(McpServers, self, "clients": self.clients.keys(), "failures": self.failures);

@@ -2,13 +2,13 @@
 
 use super::input::{Elicited, Inputs, is_stateless};
 use crate::TraceContext;
+use crate::macros::debug;
 use rmcp::RoleServer;
 use rmcp::model::ClientCapabilities;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
-use std::fmt;
 use std::sync::Arc;
 use toolkit_core::{ToolContext, ToolError};
 
@@ -264,11 +264,4 @@ impl Caller {
     }
 }
 
-impl fmt::Debug for Caller {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Caller")
-            .field("client", &self.client_name())
-            .field("protocol_version", &self.protocol_version())
-            .finish_non_exhaustive()
-    }
-}
+debug!(Caller, self, "client": self.client_name(), "protocol_version": self.protocol_version());

@@ -6,19 +6,20 @@ use super::completion::complete;
 use super::input::is_stateless;
 use super::server_settings::ServerSettings;
 use super::tool_call::{self, CallSession};
+use crate::locks::lock;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 use rmcp::model::SetLevelRequestParams;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
     CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams,
-    InitializeResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, ServerConfig, SetLevelRequestMethod, SubscriptionFilter, Tool,
+    InitializeResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig, SetLevelRequestMethod,
+    SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolkit_core::{RunContext, Session};
 
@@ -53,7 +54,7 @@ impl ClientRequestHandler {
 
     /// Returns the minimum severity of log messages for the client of a session.
     fn log_level(&self) -> LogLevel {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.log_level)
     }
 
     /// Returns the run context for the calls of this session. It is the run context of the dispatcher. If this has no
@@ -74,7 +75,7 @@ impl ClientRequestHandler {
     }
 
     fn take_changes(&self) -> Option<Changes> {
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.changes).take()
     }
 }
 
@@ -106,7 +107,7 @@ impl ServerHandler for ClientRequestHandler {
         // Changes from now on are announced, even if the client lists the tools before it confirms the
         // handshake.
         let changes = self.settings.live().map(Changes::new);
-        *self.changes.lock().unwrap_or_else(PoisonError::into_inner) = changes;
+        *lock(&self.changes) = changes;
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
@@ -212,28 +213,11 @@ impl ServerHandler for ClientRequestHandler {
         if is_stateless(&context) {
             return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
         }
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = LogLevel::of(request.level);
+        *lock(&self.log_level) = LogLevel::of(request.level);
         Ok(())
     }
 
-    async fn list_resources(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        // Full outputs are not listed: a result links to its full output, and no client sees outputs of other
-        // clients.
-        Ok(ListResourcesResult::default())
-    }
-
-    async fn list_resource_templates(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::default())
-    }
-
+    // Full outputs are not listed: a result links to its full output, and no client sees outputs of other clients.
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,

@@ -4,12 +4,12 @@ use super::client_lines::RawArguments;
 use super::client_requests::ClientRequestHandler;
 use super::server_settings::ServerSettings;
 use super::sessions::{Sessions, unless_refused};
+use crate::macros::debug;
 use axum::body::{Body, to_bytes};
 use axum::http::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{Method, Request, Response, StatusCode};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use std::convert::Infallible;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -128,8 +128,4 @@ impl Service<Request<Body>> for HttpService {
     }
 }
 
-impl fmt::Debug for HttpService {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpService").field("settings", &self.settings).finish_non_exhaustive()
-    }
-}
+debug!(HttpService, self, "settings": self.settings);

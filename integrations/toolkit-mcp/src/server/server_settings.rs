@@ -3,7 +3,7 @@
 use super::caller::Caller;
 use super::definitions::{McpFormat, ToolList};
 use super::outputs::OutputStore;
-use std::fmt;
+use crate::macros::debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -156,13 +156,4 @@ impl ServerSettings {
     }
 }
 
-impl fmt::Debug for ServerSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerSettings")
-            .field("dispatcher", &self.dispatcher)
-            .field("name", &self.name)
-            .field("version", &self.version)
-            .field("max_calls", &self.max_calls)
-            .finish_non_exhaustive()
-    }
-}
+debug!(ServerSettings, self, "dispatcher": self.dispatcher, "name": self.name, "version": self.version, "max_calls": self.max_calls);

@@ -5,6 +5,7 @@ use super::client_lines::RawArguments;
 use super::input::{Inputs, Suspension};
 use super::results::{busy, failure, success};
 use super::server_settings::ServerSettings;
+use crate::locks::lock;
 use crate::reports::Reports;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -15,7 +16,7 @@ use rmcp::service::{Peer, RequestContext};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -172,7 +173,7 @@ fn increasing(reports: Arc<Reports<Report>>) -> impl Fn(Progress) + Send + Sync 
     let highest = Mutex::new(f64::NEG_INFINITY);
     move |progress| {
         let percent = progress.fraction * 100.0;
-        let mut highest = highest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut highest = lock(&highest);
         if percent > *highest {
             *highest = percent;
             reports.add(Report { percent, message: progress.message });
