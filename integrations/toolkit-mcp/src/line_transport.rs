@@ -39,8 +39,13 @@ pub(crate) trait LineRole: ServiceRole {
     /// Reads the result of a request.
     fn result(result: &str) -> serde_json::Result<Self::PeerResp>;
 
-    /// Handles a faulty line.
-    fn fault(reports: &Self::Reports, fault: LineFault<'_>) -> FaultAnswer;
+    /// Returns the error for a faulty line, with the id of its request. A server sends the error, and a client receives
+    /// the error in place of the line.
+    fn fault(
+        reports: &Self::Reports,
+        line: &[u8],
+        fault: LineFault,
+    ) -> Option<(ErrorData, Option<RequestId>)>;
 
     /// Handles the failure of the reader.
     fn lost(_: &Self::Reports, _: &io::Error) {}
@@ -58,16 +63,12 @@ macro_rules! read_by_method {
 }
 pub(crate) use read_by_method;
 
-/// A line that is not a message.
-pub(crate) struct LineFault<'a> {
+/// The fault of a line that is not a message.
+pub(crate) struct LineFault {
     pub(crate) kind: LineFaultKind,
-    /// The line. Empty if the line is too long.
-    pub(crate) line: &'a [u8],
     pub(crate) error: String,
-    /// The id in the line.
+    /// The id of the request that waits for a response.
     pub(crate) id: Option<RequestId>,
-    /// Whether the line is a request or a notification.
-    pub(crate) has_method: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,15 +76,6 @@ pub(crate) enum LineFaultKind {
     TooLong,
     NotJson,
     NotMessage,
-}
-
-/// The consequence of a faulty line.
-pub(crate) enum FaultAnswer {
-    /// Sends an error to the other side.
-    Send(ErrorData, Option<RequestId>),
-    /// Receives an error in place of the line.
-    Receive(ErrorData, Option<RequestId>),
-    Nothing,
 }
 
 /// The members of a message, with the text of its values.
@@ -118,17 +110,18 @@ pub(crate) fn read<Role: LineRole>(line: &[u8]) -> serde_json::Result<RxJsonRpcM
     }
 }
 
-impl<'a> LineFault<'a> {
-    fn new(line: &'a [u8], error: &serde_json::Error) -> Self {
+impl LineFault {
+    fn new<Role: LineRole>(line: &[u8], error: &serde_json::Error) -> Self {
         #[derive(Deserialize)]
         struct Members {
             id: Option<RequestId>,
             method: Option<IgnoredAny>,
         }
-        let members: Option<Members> = from_slice(line).ok();
         let kind = if error.is_data() { LineFaultKind::NotMessage } else { LineFaultKind::NotJson };
-        let has_method = members.as_ref().is_some_and(|members| members.method.is_some());
-        Self { kind, line, error: error.to_string(), id: members.and_then(|members| members.id), has_method }
+        let members: Option<Members> = from_slice(line).ok();
+        // No request of a client waits for a request of its server.
+        let members = members.filter(|members| members.method.is_none() || !Role::IS_CLIENT);
+        Self { kind, error: error.to_string(), id: members.and_then(|members| members.id) }
     }
 }
 
@@ -177,18 +170,14 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 
     /// Returns the message of the line. Returns `None` if the line is empty.
-    fn message<Role: LineRole>(&self) -> Option<Result<RxJsonRpcMessage<Role>, LineFault<'_>>> {
+    fn message<Role: LineRole>(&self) -> Option<Result<RxJsonRpcMessage<Role>, LineFault>> {
         if self.length > self.limit {
             let error = format!("the message is longer than {} bytes", self.limit);
-            let kind = LineFaultKind::TooLong;
-            return Some(Err(LineFault { kind, line: &[], error, id: None, has_method: false }));
+            return Some(Err(LineFault { kind: LineFaultKind::TooLong, error, id: None }));
         }
         let line = self.line();
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        if line.is_empty() {
-            return None;
-        }
-        Some(read::<Role>(line).map_err(|error| LineFault::new(line, &error)))
+        (!line.is_empty()).then(|| read::<Role>(line).map_err(|error| LineFault::new::<Role>(line, &error)))
     }
 }
 
@@ -259,19 +248,17 @@ where
                     return None;
                 }
             }
-            let answer = match self.reader.message::<Role>() {
-                None => FaultAnswer::Nothing,
+            let fault = match self.reader.message::<Role>() {
+                None => continue,
                 Some(Ok(message)) => return Some(message),
-                Some(Err(fault)) => Role::fault(&self.reports, fault),
+                Some(Err(fault)) => fault,
             };
-            match answer {
-                FaultAnswer::Nothing => {}
-                FaultAnswer::Receive(error, id) => return Some(JsonRpcMessage::error(error, id)),
-                // A separate task, because the future of the reader may be dropped.
-                FaultAnswer::Send(error, id) => {
-                    tokio::spawn(self.send(JsonRpcMessage::error(error, id)));
-                }
+            let Some((error, id)) = Role::fault(&self.reports, self.reader.line(), fault) else { continue };
+            if Role::IS_CLIENT {
+                return Some(JsonRpcMessage::error(error, id));
             }
+            // A separate task, because the future of the reader may be dropped.
+            tokio::spawn(self.send(JsonRpcMessage::error(error, id)));
         }
     }
 
@@ -289,7 +276,8 @@ where
     }
 }
 
-#[cfg(all(test, feature = "client", feature = "server"))]
+#[cfg(feature = "server")]
+#[cfg(test)]
 mod tests {
     use super::*;
     use rmcp::RoleServer;

@@ -2,10 +2,10 @@
 
 use super::event::McpEvent;
 use super::wire::{INVALID, TOO_LARGE, Wire};
-use crate::line_transport::{FaultAnswer, LineFault, LineFaultKind, LineRole, LineTransport, read_by_method};
+use crate::line_transport::{LineFault, LineFaultKind, LineRole, LineTransport, read_by_method};
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolResult, CancelledNotification, ErrorData, ProgressNotification, ServerNotification,
+    CallToolResult, CancelledNotification, ErrorData, ProgressNotification, RequestId, ServerNotification,
     ServerRequest, ServerResult, ToolListChangedNotification,
 };
 use serde_json::{Map, Value, from_slice, from_str, from_value};
@@ -45,19 +45,15 @@ impl LineRole for RoleClient {
         from_value(result)
     }
 
-    fn fault(wire: &Arc<Wire>, fault: LineFault<'_>) -> FaultAnswer {
-        let line = &fault.line[..fault.line.len().min(SHOWN)];
-        let text = String::from_utf8_lossy(line).into_owned();
+    fn fault(wire: &Arc<Wire>, line: &[u8], fault: LineFault) -> Option<(ErrorData, Option<RequestId>)> {
+        let text = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]).into_owned();
         wire.emit(McpEvent::InvalidMessage { text, error: fault.error.clone() });
-        match fault.kind {
-            LineFaultKind::TooLong => {
-                FaultAnswer::Receive(ErrorData::new(TOO_LARGE, fault.error, None), None)
-            }
-            _ if fault.id.is_some() && !fault.has_method => {
-                FaultAnswer::Receive(ErrorData::new(INVALID, fault.error, None), fault.id)
-            }
-            _ => FaultAnswer::Nothing,
-        }
+        let code = match (fault.kind, &fault.id) {
+            (LineFaultKind::TooLong, _) => TOO_LARGE,
+            (_, Some(_)) => INVALID,
+            (_, None) => return None,
+        };
+        Some((ErrorData::new(code, fault.error, None), fault.id))
     }
 
     fn lost(wire: &Arc<Wire>, error: &io::Error) {

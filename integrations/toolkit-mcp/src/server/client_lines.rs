@@ -1,12 +1,12 @@
 //! Messages of clients over lines, and the arguments of calls as clients write them.
 
-use crate::line_transport::{Envelope, FaultAnswer, LineFault, LineFaultKind, LineRole, read_by_method};
+use crate::line_transport::{LineFault, LineFaultKind, LineRole, read_by_method};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, ClientNotification, ClientRequest,
     ClientResult, CompleteRequest, DiscoverRequest, ErrorCode, ErrorData, Extensions, InitializeRequest,
     InitializedNotification, InputResponses, JsonObject, ListToolsRequest, PingRequest, ProgressNotification,
-    ReadResourceRequest, RequestMetaObject, SubscriptionsListenRequest,
+    ReadResourceRequest, RequestId, RequestMetaObject, SubscriptionsListenRequest,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -43,6 +43,7 @@ impl RawArguments {
     /// Returns the arguments in the body of a `tools/call` request.
     #[cfg(feature = "server-http")]
     pub(super) fn of(body: &[u8]) -> Option<Self> {
+        use crate::line_transport::Envelope;
         let params = serde_json::from_slice::<Envelope<'_>>(body).ok()?.params?;
         serde_json::from_str::<CallParams<'_>>(params.get()).ok()?.arguments()
     }
@@ -113,12 +114,12 @@ impl LineRole for RoleServer {
         serde_json::from_str(result)
     }
 
-    fn fault((): &(), fault: LineFault<'_>) -> FaultAnswer {
+    fn fault((): &(), _: &[u8], fault: LineFault) -> Option<(ErrorData, Option<RequestId>)> {
         let code = match fault.kind {
             LineFaultKind::NotJson => ErrorCode::PARSE_ERROR,
             LineFaultKind::TooLong | LineFaultKind::NotMessage => ErrorCode::INVALID_REQUEST,
         };
-        FaultAnswer::Send(ErrorData::new(code, fault.error, None), fault.id)
+        Some((ErrorData::new(code, fault.error, None), fault.id))
     }
 }
 

@@ -262,7 +262,7 @@ fn missing(question: &InputRequest, capabilities: &ClientCapabilities) -> Option
             missing.sampling = Some(Default::default());
         }
         InputRequest::ListRoots(_) if capabilities.roots.is_none() => {
-            missing.roots = Some(Default::default())
+            missing.roots = Some(Default::default());
         }
         _ => return None,
     }
