@@ -1,6 +1,6 @@
 //! Messages as lines of JSON over a pair of byte streams, for servers and clients.
 
-use rmcp::model::{ErrorData, JsonRpcMessage, JsonRpcVersion2_0, RequestId};
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, JsonRpcVersion2_0, RequestId};
 use rmcp::service::{RxJsonRpcMessage, ServiceRole, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::Deserialize;
@@ -8,6 +8,7 @@ use serde::de::{Error, IgnoredAny};
 use serde_json::value::RawValue;
 use serde_json::{from_slice, from_str, to_vec};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,9 @@ const CLOSING: Duration = Duration::from_secs(1);
 
 /// The capacity for a line that is kept between two lines, in bytes.
 const KEPT_CAPACITY: usize = 1 << 16;
+
+/// The code of the error for each pending request if a message is too long. The protocol does not use this code.
+pub(crate) const TOO_LARGE: ErrorCode = ErrorCode(-39_001);
 
 /// The role of this program in a connection over lines: reads the messages of the other side.
 pub(crate) trait LineRole: ServiceRole {
@@ -38,6 +42,9 @@ pub(crate) trait LineRole: ServiceRole {
 
     /// Reads the result of a request.
     fn result(result: &str) -> serde_json::Result<Self::PeerResp>;
+
+    /// Returns the id of the request that a notification cancels.
+    fn cancelled(notification: &Self::Not) -> Option<&RequestId>;
 
     /// Returns the error for a faulty line, with the id of its request. A server sends the error, and a client receives
     /// the error in place of the line.
@@ -181,7 +188,8 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 }
 
-/// A transport over a pair of byte streams, with one message in each line. A faulty line does not end the connection.
+/// A transport over a pair of byte streams, with one message in each line. A faulty line does not end the connection. A
+/// line that is too long may be the response to any pending request, so each of them ends with an error.
 pub(crate) struct LineTransport<Role: LineRole, R, W> {
     reader: LineReader<R>,
     writer: Arc<Mutex<Option<W>>>,
@@ -190,6 +198,9 @@ pub(crate) struct LineTransport<Role: LineRole, R, W> {
     /// Cancelled when unsent messages are abandoned.
     abandoned: CancellationToken,
     reports: Role::Reports,
+    pending: HashSet<RequestId>,
+    /// The requests that end with an error because a line was too long.
+    failed: Vec<RequestId>,
 }
 
 impl<Role: LineRole, R: AsyncRead + Unpin, W> LineTransport<Role, R, W> {
@@ -201,6 +212,8 @@ impl<Role: LineRole, R: AsyncRead + Unpin, W> LineTransport<Role, R, W> {
             unsent: Arc::new(Semaphore::new(Role::MAX_UNSENT)),
             abandoned: CancellationToken::new(),
             reports,
+            pending: HashSet::new(),
+            failed: Vec::new(),
         }
     }
 }
@@ -217,6 +230,14 @@ where
         &mut self,
         message: TxJsonRpcMessage<Role>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        match &message {
+            JsonRpcMessage::Request(request) => drop(self.pending.insert(request.id.clone())),
+            JsonRpcMessage::Notification(notification) => {
+                let cancelled = Role::cancelled(&notification.notification);
+                cancelled.map(|id| self.pending.remove(id));
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
         let writer = self.writer.clone();
         let unsent = self.unsent.clone();
         let abandoned = self.abandoned.clone();
@@ -238,6 +259,10 @@ where
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<Role>> {
         loop {
+            if let Some(id) = self.failed.pop() {
+                let error = ErrorData::new(TOO_LARGE, "a message is too large", None);
+                return Some(JsonRpcMessage::error(error, Some(id)));
+            }
             // Waits while the other side leaves too many messages unread.
             drop(self.unsent.acquire().await);
             match self.reader.advance().await {
@@ -250,9 +275,20 @@ where
             }
             let fault = match self.reader.message::<Role>() {
                 None => continue,
-                Some(Ok(message)) => return Some(message),
+                Some(Ok(message)) => {
+                    let answered = match &message {
+                        JsonRpcMessage::Response(response) => Some(&response.id),
+                        JsonRpcMessage::Error(error) => error.id.as_ref(),
+                        JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+                    };
+                    answered.map(|id| self.pending.remove(id));
+                    return Some(message);
+                }
                 Some(Err(fault)) => fault,
             };
+            if fault.kind == LineFaultKind::TooLong {
+                self.failed.extend(self.pending.drain());
+            }
             let Some((error, id)) = Role::fault(&self.reports, self.reader.line(), fault) else { continue };
             if Role::IS_CLIENT {
                 return Some(JsonRpcMessage::error(error, id));

@@ -5,9 +5,10 @@ use super::client_settings::ClientSettings;
 use super::content::{lenient_outcome, outcome, short};
 use super::endpoint::chain;
 use super::session::{Pending, Session};
-use super::wire::{INVALID, ProgressReports, ProgressSink, TOO_LARGE};
+use super::wire::{INVALID, ProgressReports, ProgressSink};
 use crate::TraceContext;
 use crate::invisible::clean;
+use crate::line_transport::TOO_LARGE;
 use crate::numbers::is_exact;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, ErrorData, InputRequest,

@@ -1,12 +1,12 @@
 //! Messages of servers over lines.
 
 use super::event::McpEvent;
-use super::wire::{INVALID, TOO_LARGE, Wire};
-use crate::line_transport::{LineFault, LineFaultKind, LineRole, LineTransport, read_by_method};
+use super::wire::{INVALID, Wire};
+use crate::line_transport::{LineFault, LineRole, LineTransport, read_by_method};
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolResult, CancelledNotification, ErrorData, ProgressNotification, RequestId, ServerNotification,
-    ServerRequest, ServerResult, ToolListChangedNotification,
+    CallToolResult, CancelledNotification, ClientNotification, ErrorData, ProgressNotification, RequestId,
+    ServerNotification, ServerRequest, ServerResult, ToolListChangedNotification,
 };
 use serde_json::{Map, Value, from_slice, from_str, from_value};
 use std::io;
@@ -45,15 +45,17 @@ impl LineRole for RoleClient {
         from_value(result)
     }
 
+    fn cancelled(notification: &ClientNotification) -> Option<&RequestId> {
+        match notification {
+            ClientNotification::CancelledNotification(cancelled) => cancelled.params.request_id.as_ref(),
+            _ => None,
+        }
+    }
+
     fn fault(wire: &Arc<Wire>, line: &[u8], fault: LineFault) -> Option<(ErrorData, Option<RequestId>)> {
         let text = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]).into_owned();
         wire.emit(McpEvent::InvalidMessage { text, error: fault.error.clone() });
-        let code = match (fault.kind, &fault.id) {
-            (LineFaultKind::TooLong, _) => TOO_LARGE,
-            (_, Some(_)) => INVALID,
-            (_, None) => return None,
-        };
-        Some((ErrorData::new(code, fault.error, None), fault.id))
+        fault.id.is_some().then(|| (ErrorData::new(INVALID, fault.error, None), fault.id))
     }
 
     fn lost(wire: &Arc<Wire>, error: &io::Error) {

@@ -5,19 +5,16 @@ use crate::locks::lock;
 use crate::reports::Reports;
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta, JsonRpcMessage,
-    ProgressNotificationParam, ProgressToken, RequestId, ServerNotification,
+    ClientRequest, ErrorCode, GetMeta, JsonRpcMessage, ProgressNotificationParam, ProgressToken,
+    ServerNotification,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::broadcast;
 use toolkit_core::CancellationToken;
-
-/// The code of the error for an oversized message. The protocol does not use this code.
-pub(super) const TOO_LARGE: ErrorCode = ErrorCode(-39_001);
 
 /// The code of the error that replaces a malformed answer.
 pub(super) const INVALID: ErrorCode = ErrorCode(-39_002);
@@ -97,34 +94,15 @@ impl Wire {
     }
 }
 
-/// A transport that passes progress reports to calls and reports the end of the connection. An oversized message ends
-/// all pending requests with an error, because it may be the response to any of them.
+/// A transport that passes progress reports to calls and reports the end of the connection.
 pub(super) struct Watched<T> {
     transport: T,
     wire: Arc<Wire>,
-    pending: HashSet<RequestId>,
-    /// The requests that end with an error because of an oversized message.
-    failed: Vec<RequestId>,
 }
 
 impl<T> Watched<T> {
     pub(super) fn new(transport: T, wire: Arc<Wire>) -> Self {
-        Self { transport, wire, pending: HashSet::new(), failed: Vec::new() }
-    }
-
-    /// Adds a request to the pending requests, and removes a cancelled request.
-    fn track(&mut self, message: &TxJsonRpcMessage<RoleClient>) {
-        match message {
-            JsonRpcMessage::Request(request) => drop(self.pending.insert(request.id.clone())),
-            JsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
-                    && let Some(id) = &cancelled.params.request_id
-                {
-                    self.pending.remove(id);
-                }
-            }
-            _ => {}
-        }
+        Self { transport, wire }
     }
 }
 
@@ -140,30 +118,14 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         self.wire.sending(&message);
-        self.track(&message);
         self.transport.send(message)
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            if let Some(id) = self.failed.pop() {
-                let error = ErrorData::new(TOO_LARGE, "a message of the server is too large", None);
-                return Some(JsonRpcMessage::error(error, Some(id)));
-            }
             match self.transport.receive().await {
                 Some(message) if self.wire.took_progress(&message) => {}
-                Some(JsonRpcMessage::Error(error)) if error.id.is_none() && error.error.code == TOO_LARGE => {
-                    self.failed.extend(self.pending.drain());
-                }
-                Some(message) => {
-                    let answered = match &message {
-                        JsonRpcMessage::Response(response) => Some(&response.id),
-                        JsonRpcMessage::Error(error) => error.id.as_ref(),
-                        _ => None,
-                    };
-                    answered.map(|id| self.pending.remove(id));
-                    return Some(message);
-                }
+                Some(message) => return Some(message),
                 None => {
                     self.wire.ended.cancel();
                     return None;

@@ -6,7 +6,7 @@ use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, ClientNotification, ClientRequest,
     ClientResult, CompleteRequest, DiscoverRequest, ErrorCode, ErrorData, Extensions, InitializeRequest,
     InitializedNotification, InputResponses, JsonObject, ListToolsRequest, PingRequest, ProgressNotification,
-    ReadResourceRequest, RequestId, RequestMetaObject, SubscriptionsListenRequest,
+    ReadResourceRequest, RequestId, RequestMetaObject, ServerNotification, SubscriptionsListenRequest,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -112,6 +112,13 @@ impl LineRole for RoleServer {
 
     fn result(result: &str) -> serde_json::Result<ClientResult> {
         serde_json::from_str(result)
+    }
+
+    fn cancelled(notification: &ServerNotification) -> Option<&RequestId> {
+        match notification {
+            ServerNotification::CancelledNotification(cancelled) => cancelled.params.request_id.as_ref(),
+            _ => None,
+        }
     }
 
     fn fault((): &(), _: &[u8], fault: LineFault) -> Option<(ErrorData, Option<RequestId>)> {
