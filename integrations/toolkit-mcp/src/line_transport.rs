@@ -87,13 +87,13 @@ pub(crate) enum LineFaultKind {
 
 /// The members of a message, with the text of its values.
 #[derive(Deserialize)]
-pub(crate) struct Envelope<'a> {
+struct Envelope<'a> {
     #[serde(rename = "jsonrpc")]
     _jsonrpc: JsonRpcVersion2_0,
     id: Option<RequestId>,
     method: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    pub(crate) params: Option<&'a RawValue>,
+    params: Option<&'a RawValue>,
     #[serde(borrow)]
     result: Option<&'a RawValue>,
     #[serde(borrow)]

@@ -33,19 +33,22 @@ struct CallParams<'a> {
     request_state: Option<String>,
 }
 
-impl CallParams<'_> {
-    fn arguments(&self) -> Option<RawArguments> {
-        self.arguments.map(|arguments| RawArguments(arguments.get().into()))
-    }
-}
-
 impl RawArguments {
     /// Returns the arguments in the body of a `tools/call` request.
     #[cfg(feature = "server-http")]
     pub(super) fn of(body: &[u8]) -> Option<Self> {
-        use crate::line_transport::Envelope;
-        let params = serde_json::from_slice::<Envelope<'_>>(body).ok()?.params?;
-        serde_json::from_str::<CallParams<'_>>(params.get()).ok()?.arguments()
+        #[derive(Deserialize)]
+        struct Body<'a> {
+            #[serde(borrow)]
+            params: Params<'a>,
+        }
+        #[derive(Deserialize)]
+        struct Params<'a> {
+            #[serde(borrow)]
+            arguments: Option<&'a RawValue>,
+        }
+        let body: Body<'_> = serde_json::from_slice(body).ok()?;
+        Some(Self(body.params.arguments?.get().into()))
     }
 
     /// Returns the arguments as the client wrote them if the transport has stored them, or else the parsed arguments.
@@ -64,8 +67,7 @@ impl RawArguments {
 /// Reads the parameters of a call. Returns `None` if they do not have the form that the protocol demands.
 fn call(params: &str) -> Option<CallToolRequest> {
     let params: CallParams<'_> = serde_json::from_str(params).ok()?;
-    let arguments = params.arguments();
-    if arguments.as_ref().is_some_and(|RawArguments(text)| !text.starts_with('{')) {
+    if params.arguments.is_some_and(|arguments| !arguments.get().starts_with('{')) {
         return None;
     }
     let mut request = CallToolRequest::new(CallToolRequestParams::new(params.name));
@@ -74,8 +76,8 @@ fn call(params: &str) -> Option<CallToolRequest> {
     if let Some(meta) = params.meta {
         request.extensions.insert(RequestMetaObject::from(meta));
     }
-    if let Some(arguments) = arguments {
-        request.extensions.insert(arguments);
+    if let Some(arguments) = params.arguments {
+        request.extensions.insert(RawArguments(arguments.get().into()));
     }
     Some(request)
 }
