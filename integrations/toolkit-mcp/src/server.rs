@@ -126,7 +126,10 @@ impl McpServer {
     /// Sets the name and the version of the server, as shown to clients. By default, clients see the name and
     /// the version of this crate.
     pub fn with_name(self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        self.with(|settings| (settings.name, settings.version) = (name.into(), version.into()))
+        self.with(|settings| {
+            settings.name = name.into();
+            settings.version = version.into();
+        })
     }
 
     /// Sets the maximum number of calls at the same time, over all clients; 1,000 by default. Further calls

@@ -58,7 +58,8 @@ impl McpClientBuilder {
 
     /// Sets the name and the version of the program, as shown to the server.
     pub fn with_client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        (self.settings.client_name, self.settings.client_version) = (name.into(), version.into());
+        self.settings.client_name = name.into();
+        self.settings.client_version = version.into();
         self
     }
 

@@ -10,7 +10,6 @@ use rmcp::model::{
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::broadcast;
@@ -108,10 +107,6 @@ impl<T> Watched<T> {
 
 impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
     type Error = T::Error;
-
-    fn name() -> Cow<'static, str> {
-        T::name()
-    }
 
     fn send(
         &mut self,

@@ -91,7 +91,8 @@ impl McpServers {
         for (name, server) in config.servers.iter().filter(|(_, server)| !server.disabled) {
             match builder(name, server, &lookup) {
                 Ok(builder) => {
-                    let (name, builder) = (name.clone(), change(name, builder));
+                    let builder = change(name, builder);
+                    let name = name.clone();
                     connecting.spawn(async move { (name, builder.connect().await) });
                 }
                 Err(error) => servers.fail(name, error),

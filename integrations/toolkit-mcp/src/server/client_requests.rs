@@ -69,14 +69,6 @@ impl ClientRequestHandler {
         };
         self.run.get_or_init(new).clone()
     }
-
-    fn cache_scope(&self) -> CacheScope {
-        if self.settings.is_private { CacheScope::Private } else { CacheScope::Public }
-    }
-
-    fn take_changes(&self) -> Option<Changes> {
-        lock(&self.changes).take()
-    }
 }
 
 impl ServerHandler for ClientRequestHandler {
@@ -113,7 +105,8 @@ impl ServerHandler for ClientRequestHandler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        if let Some(changes) = self.take_changes()
+        let changes = lock(&self.changes).take();
+        if let Some(changes) = changes
             && !self.is_announcing.swap(true, Ordering::Relaxed)
         {
             tokio::spawn(notify_session(changes, context.peer, self.end.clone()));
@@ -147,7 +140,8 @@ impl ServerHandler for ClientRequestHandler {
         };
         let mut result = ListToolsResult::with_all_items(tools);
         if is_stateless(&context) {
-            result = result.with_ttl_ms(settings.list_ttl_ms()).with_cache_scope(self.cache_scope());
+            let scope = if settings.is_private { CacheScope::Private } else { CacheScope::Public };
+            result = result.with_ttl_ms(settings.list_ttl_ms()).with_cache_scope(scope);
         }
         result.next_cursor = next;
         Ok(result)

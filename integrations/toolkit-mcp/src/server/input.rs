@@ -58,7 +58,7 @@ pub(super) struct Inputs {
     arguments: Arc<str>,
     answers: BTreeMap<String, Value>,
     questions: Mutex<Questions>,
-    asked: Notify,
+    has_question: Notify,
 }
 
 #[derive(Default)]
@@ -78,7 +78,7 @@ struct State {
     /// The answers of the earlier rounds.
     answers: BTreeMap<String, Value>,
     /// The keys of the questions asked in the last round.
-    asked: BTreeSet<String>,
+    keys: BTreeSet<String>,
 }
 
 /// The questions and the state of a suspended call. The call cannot continue before the client has answered.
@@ -103,7 +103,7 @@ impl Inputs {
         state: Option<String>,
     ) -> Result<Self, ErrorData> {
         let mut answers = BTreeMap::new();
-        let mut asked = BTreeSet::new();
+        let mut keys = BTreeSet::new();
         if let Some(state) = state {
             let refused = || ErrorData::invalid_params("`requestState` is not valid for this call", None);
             let state = State::open(secret, &state).ok_or_else(refused)?;
@@ -111,16 +111,23 @@ impl Inputs {
             if state.call != digest(name, &arguments) || age > STATE_LIFETIME.as_secs() {
                 return Err(refused());
             }
-            (answers, asked) = (state.answers, state.asked);
+            answers = state.answers;
+            keys = state.keys;
         }
         let responses = responses.unwrap_or_default().into_iter();
-        answers.extend(responses.filter(|(key, _)| key != APPROVAL || asked.contains(key)));
-        Ok(Self { name: name.into(), arguments, answers, questions: Mutex::default(), asked: Notify::new() })
+        answers.extend(responses.filter(|(key, _)| key != APPROVAL || keys.contains(key)));
+        Ok(Self {
+            name: name.into(),
+            arguments,
+            answers,
+            questions: Mutex::default(),
+            has_question: Notify::new(),
+        })
     }
 
     /// Waits until the call has a question without an answer.
     pub(super) async fn suspended(&self) {
-        self.asked.notified().await;
+        self.has_question.notified().await;
     }
 
     /// Returns the suspension of the call, if there are questions without answers.
@@ -130,10 +137,10 @@ impl Inputs {
             return None;
         }
         let call = digest(&self.name, &self.arguments);
-        let asked = questions.requests.keys().cloned().collect();
+        let keys = questions.requests.keys().cloned().collect();
         Some(Suspension {
             questions,
-            state: State { call, time: now(), answers: self.answers.clone(), asked },
+            state: State { call, time: now(), answers: self.answers.clone(), keys },
         })
     }
 
@@ -183,7 +190,7 @@ impl Inputs {
     /// Records a question and waits forever. The server then drops the call, and this future with the call.
     async fn suspend(&self, change: impl FnOnce(&mut Questions)) -> ! {
         change(&mut lock(&self.questions));
-        self.asked.notify_one();
+        self.has_question.notify_one();
         pending().await
     }
 }
