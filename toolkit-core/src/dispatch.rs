@@ -28,6 +28,7 @@ use crate::name::ToolName;
 use crate::pattern::NamePattern;
 use crate::registry::{RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
+use crate::tool::Tool;
 use batch::Cancellation;
 use prepared::{Numbering, Preparation, PreparedCall};
 use settings::Settings;
@@ -244,6 +245,18 @@ impl Dispatcher {
         self.run(calls, Some(cancellation))
     }
 
+    /// Runs one call, and returns its result with the tool that was found for it.
+    #[doc(hidden)]
+    pub async fn dispatch_found(
+        &self,
+        call: ToolCall,
+        cancellation: CancellationToken,
+    ) -> (ToolResult, Option<Arc<dyn Tool>>) {
+        let mut tool = None;
+        let result = self.run_one(call, Some(cancellation), self.run.as_ref(), None, Some(&mut tool)).await;
+        (result, tool)
+    }
+
     /// Starts the calls and returns the running [`Batch`]. More calls can be added to the batch.
     pub fn batch(&self, calls: impl IntoIterator<Item = ToolCall>) -> Batch {
         self.start(calls, Some(Cancellation::default()))
@@ -273,7 +286,7 @@ impl Dispatcher {
         let mut calls = calls.into_iter();
         let Some(first) = calls.next() else { return Vec::new() };
         match calls.next() {
-            None => vec![self.run_one(first, cancellation, self.run.as_ref(), None).await],
+            None => vec![self.run_one(first, cancellation, self.run.as_ref(), None, None).await],
             Some(second) => {
                 let calls = iter::once(first).chain(iter::once(second)).chain(calls);
                 match Handle::try_current() {
@@ -320,19 +333,23 @@ impl Dispatcher {
     }
 
     /// Runs a call on the task of the caller, because a separate task would cost more than most tools. `decided` is the
-    /// approval of an outer dispatcher's call.
+    /// approval of an outer dispatcher's call. `found` is set to the tool, if a callable tool has the name.
     async fn run_one(
         &self,
         call: ToolCall,
         cancellation: Option<CancellationToken>,
         run: Option<&Arc<RunContext>>,
         decided: Option<Box<Approval>>,
+        found: Option<&mut Option<Arc<dyn Tool>>>,
     ) -> ToolResult {
         let settings = &self.settings;
         let registry = self.snapshot();
         let numbering = &mut Numbering::default();
         let preparation = Preparation { settings, registry: &registry, run, decided, numbering, turns: None };
         let mut call = preparation.prepare(call, cancellation);
+        if let Some(found) = found {
+            *found = call.tool().cloned();
+        }
         let ended = call.run(settings, &registry, run).await;
         let result = call.into_result(ended);
         if let Some(run) = &self.run {

@@ -20,59 +20,59 @@
 //! # }
 //! ```
 
-mod approval;
 mod builder;
-mod call;
 mod catalog;
 mod change;
+mod change_approval;
+mod client_settings;
 mod content;
 mod elicitation;
 mod endpoint;
-mod error;
 mod event;
 #[cfg(feature = "client-http")]
 mod failure;
 mod follow;
 mod fresh;
-mod handler;
-#[cfg(feature = "client-http")]
-mod http;
 mod issue;
 mod limits;
-mod lines;
+mod mcp_error;
+#[cfg(feature = "client-http")]
+mod mcp_url;
 mod process;
-mod scan;
+mod remote_call;
 mod schema;
+mod server_lines;
+mod server_requests;
 mod session;
-mod settings;
 mod supervise;
 mod wire;
 
 pub use builder::McpClientBuilder;
 pub use change::{ToolChange, ToolListChange};
+pub use client_settings::{McpBackoff, McpProtocol};
 pub use elicitation::{
     ElicitationAnswer, ElicitationFuture, ElicitationHandler, ElicitationKind, ElicitationRequest,
 };
 pub use endpoint::McpEndpoint;
 pub(crate) use endpoint::origin;
-pub use error::{McpError, McpErrorKind};
 pub use event::{McpEvent, McpEvents};
 pub use follow::Following;
-#[cfg(feature = "client-http")]
-pub use http::{McpUrl, TokenFuture, TokenSource};
 pub use issue::{ToolIssue, ToolIssueKind};
 pub use limits::McpLimits;
+pub use mcp_error::{McpError, McpErrorKind};
+#[cfg(feature = "client-http")]
+pub use mcp_url::{McpUrl, TokenFuture, TokenSource};
 pub use process::McpCommand;
 pub use session::McpServerInfo;
-pub use settings::{McpBackoff, McpProtocol};
 
-use call::Call;
+use crate::locks::lock;
+use crate::macros::debug;
 use catalog::{Catalog, RemoteTool};
-use handler::Handler;
+use remote_call::RemoteCall;
 use serde_json::{Map, Value};
+use server_requests::ServerRequestHandler;
 use session::Session;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex};
 use supervise::{Link, supervise};
 use tokio::sync::watch;
@@ -93,14 +93,14 @@ use toolkit_core::{
 /// and pass on the progress reports of the server. While the connection is lost, calls fail at once with an
 /// error that the model understands.
 #[derive(Clone)]
-pub struct McpClient(Arc<Inner>);
+pub struct McpClient(Arc<ClientState>);
 
 /// The tool of a call, and the arguments to send.
 type Prepared = (Arc<RemoteTool>, Map<String, Value>);
 
-struct Inner {
+struct ClientState {
     endpoint: McpEndpoint,
-    handler: Handler,
+    handler: ServerRequestHandler,
     link: watch::Sender<Link>,
     catalog: watch::Sender<Arc<Catalog>>,
     /// The fingerprints of approved tools; `None` if no tool needs approval.
@@ -124,9 +124,9 @@ impl McpClient {
     }
 
     /// Connects to the server, lists the tools, and starts the task that follows the connection.
-    async fn connect(endpoint: McpEndpoint, handler: Handler) -> Result<Self, McpError> {
+    async fn connect(endpoint: McpEndpoint, handler: ServerRequestHandler) -> Result<Self, McpError> {
         let closing = CancellationToken::new();
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(ClientState {
             approved: Mutex::new(handler.settings.approved.clone()),
             endpoint,
             handler,
@@ -214,7 +214,7 @@ impl McpClient {
     }
 }
 
-impl Inner {
+impl ClientState {
     fn name(&self) -> &str {
         &self.handler.settings.name
     }
@@ -304,14 +304,14 @@ impl Inner {
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
         let session = self.session()?;
-        let first = Call::new(&session, &tool, context);
+        let first = RemoteCall::new(&session, &tool, context);
         let outcome = first.run(arguments).await;
         if !first.is_expired() || !self.has_replaced(&session).await {
             return outcome;
         }
         // The tool may have changed, and may need approval.
         let (tool, arguments) = self.prepare(call)?;
-        Call::new(&*self.session()?, &tool, context).run(arguments).await
+        RemoteCall::new(&*self.session()?, &tool, context).run(arguments).await
     }
 
     fn session(&self) -> Result<Arc<Session>, ToolError> {
@@ -360,13 +360,4 @@ impl ToolProvider for McpClient {
     }
 }
 
-impl fmt::Debug for McpClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpClient").field("name", &self.name()).finish_non_exhaustive()
-    }
-}
-
-/// Locks a mutex. No code panics while it holds one of these locks, so poisoning is ignored.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
+debug!(McpClient, self, "name": self.name());

@@ -18,6 +18,12 @@ pub mod config;
 #[cfg(any(feature = "client", feature = "server"))]
 mod invisible;
 #[cfg(any(feature = "client", feature = "server"))]
+mod line_transport;
+#[cfg(any(feature = "client", feature = "server"))]
+mod locks;
+#[cfg(any(feature = "client", feature = "server"))]
+mod macros;
+#[cfg(any(feature = "client", feature = "server"))]
 mod numbers;
 #[cfg(any(feature = "client", feature = "server"))]
 mod reports;

@@ -1,7 +1,8 @@
 //! A queue for the progress reports of one call. A slow reader still receives the newest report.
 
+use crate::locks::lock;
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use tokio::sync::Notify;
 
 /// The maximum number of waiting reports.
@@ -22,13 +23,9 @@ impl<T> Default for Reports<T> {
 }
 
 impl<T> Reports<T> {
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<T>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds a report to the queue. If the queue is full, the report replaces the newest waiting report.
     pub(crate) fn add(&self, report: T) {
-        let mut waiting = self.waiting();
+        let mut waiting = lock(&self.waiting);
         if waiting.len() >= MAX_WAITING {
             waiting.pop_back();
         }
@@ -39,7 +36,7 @@ impl<T> Reports<T> {
 
     /// Removes and returns the oldest report, if any.
     pub(crate) fn take(&self) -> Option<T> {
-        self.waiting().pop_front()
+        lock(&self.waiting).pop_front()
     }
 
     /// Waits for the oldest report, removes it and returns it. This method is cancel safe: dropping the
@@ -56,7 +53,7 @@ impl<T> Reports<T> {
     /// Drops all waiting reports except the newest.
     #[cfg(feature = "server")]
     pub(crate) fn keep_newest(&self) {
-        let mut waiting = self.waiting();
+        let mut waiting = lock(&self.waiting);
         let newest = waiting.pop_back();
         waiting.clear();
         waiting.extend(newest);
@@ -83,7 +80,7 @@ mod tests {
                 } else {
                     read.extend(reports.take());
                 }
-                prop_assert!(reports.waiting().len() <= MAX_WAITING);
+                prop_assert!(lock(&reports.waiting).len() <= MAX_WAITING);
             }
             read.extend(std::iter::from_fn(|| reports.take()));
             prop_assert!(read.is_sorted_by(|a, b| a < b));

@@ -13,45 +13,42 @@
 //! An [`McpServer`] holds the settings of a server, such as the name, the limits and the transport. A tool
 //! gets information about the client from a [`Caller`].
 
-mod approval;
-mod arguments;
-mod call;
+mod ask_client;
 mod caller;
 mod changes;
+mod client_lines;
+mod client_requests;
 mod completion;
 mod definitions;
 #[cfg(feature = "server-http")]
-mod direct;
-mod error;
+mod http_server;
 #[cfg(feature = "server-http")]
-mod events;
-mod handler;
-#[cfg(feature = "server-http")]
-mod http;
+mod http_service;
 mod input;
-mod lines;
 mod outputs;
 mod results;
-#[cfg(feature = "server-http")]
-mod service;
+mod serve_error;
+mod server_settings;
 #[cfg(feature = "server-http")]
 mod sessions;
-mod settings;
+mod tool_call;
 
 pub use crate::invisible::show_invisible;
-pub use approval::ask_client;
+pub use ask_client::ask_client;
 pub use caller::{Caller, LogLevel};
-pub use error::ServeError;
 #[cfg(feature = "server-http")]
-pub use http::HttpServer;
+pub use http_server::HttpServer;
+#[cfg(feature = "server-http")]
+pub use http_service::HttpService;
 pub use input::Elicited;
-#[cfg(feature = "server-http")]
-pub use service::HttpService;
+pub use serve_error::ServeError;
 
-use handler::Handler;
-use lines::LineTransport;
+use crate::line_transport::LineTransport;
+use crate::macros::setters;
+use client_lines::MAX_MESSAGE;
+use client_requests::ClientRequestHandler;
 use rmcp::ServiceExt;
-use settings::Settings;
+use server_settings::ServerSettings;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -99,7 +96,7 @@ pub async fn serve_stdio(registry: impl Into<RegistrySource>) -> Result<(), Serv
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct McpServer {
-    settings: Settings,
+    settings: ServerSettings,
 }
 
 impl McpServer {
@@ -121,7 +118,7 @@ impl McpServer {
         Dispatcher::new(registry).map(Self::from)
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut ServerSettings)) -> Self {
         change(&mut self.settings);
         self
     }
@@ -129,38 +126,10 @@ impl McpServer {
     /// Sets the name and the version of the server, as shown to clients. By default, clients see the name and
     /// the version of this crate.
     pub fn with_name(self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        self.with(|settings| (settings.name, settings.version) = (name.into(), version.into()))
-    }
-
-    /// Sets the display name of the server.
-    pub fn with_title(self, title: impl Into<String>) -> Self {
-        self.with(|settings| settings.title = Some(title.into()))
-    }
-
-    /// Sets the instructions for the model: how to use the tools together.
-    pub fn with_instructions(self, instructions: impl Into<String>) -> Self {
-        self.with(|settings| settings.instructions = Some(instructions.into()))
-    }
-
-    /// Sets the rule for published tool names.
-    ///
-    /// By default, names have up to 128 characters of `A-Z a-z 0-9 _ . -`, as the protocol demands. Some
-    /// clients pass names on to a model provider without changes. [`NameRule::DASHES`] suits all providers.
-    pub fn with_name_rule(self, rule: NameRule) -> Self {
-        self.with(|settings| settings.name_rule = rule)
-    }
-
-    /// Sets the maximum number of tools in one page of the list, 1,000 by default. A size of zero counts as
-    /// one.
-    pub fn with_page_size(self, tools: usize) -> Self {
-        self.with(|settings| settings.page_size = tools.max(1))
-    }
-
-    /// Sets the time for which clients may reuse a tool list without asking the server again.
-    ///
-    /// The default is five minutes for a fixed registry, and zero for a live registry.
-    pub fn with_list_ttl(self, ttl: Duration) -> Self {
-        self.with(|settings| settings.list_ttl = Some(ttl))
+        self.with(|settings| {
+            settings.name = name.into();
+            settings.version = version.into();
+        })
     }
 
     /// Sets the maximum number of calls at the same time, over all clients; 1,000 by default. Further calls
@@ -220,20 +189,6 @@ impl McpServer {
         })
     }
 
-    /// Sets the secret that protects the state of interrupted calls.
-    ///
-    /// With protocol version 2026-07-28, a call that asks the user a question ends early. The client then
-    /// repeats the call with the answer and a signed state. If several servers answer calls of the same
-    /// client, they need the same secret. By default, the secret is random.
-    pub fn with_secret(self, secret: impl AsRef<[u8]>) -> Self {
-        self.with(|settings| settings.secret = hmac_sha256::Hash::hash(secret.as_ref()))
-    }
-
-    /// Sets the token that stops the server. Running calls then have two seconds to end.
-    pub fn with_cancellation(self, token: CancellationToken) -> Self {
-        self.with(|settings| settings.cancellation = token)
-    }
-
     /// Serves one client over standard input and output, until the client closes standard input.
     ///
     /// A program served this way must write nothing else to standard output.
@@ -271,8 +226,8 @@ impl McpServer {
     ) -> Result<(), ServeError> {
         // The session gets a token of its own, because the SDK cancels the token at the end of the session.
         let cancellation = self.settings.cancellation.child_token();
-        let transport = LineTransport::new(read, write);
-        let handler = Handler::new(Arc::new(self.settings));
+        let transport = LineTransport::new(read, write, MAX_MESSAGE, ());
+        let handler = ClientRequestHandler::new(Arc::new(self.settings));
         let running = handler.serve_with_ct(transport, cancellation).await;
         match running {
             Ok(running) => running.waiting().await.map(drop).map_err(ServeError::lost),
@@ -284,12 +239,39 @@ impl McpServer {
     }
 }
 
+setters! { McpServer.settings:
+    /// Sets the display name of the server.
+    with_title(title: impl Into<String>) = Some(title.into());
+    /// Sets the instructions for the model: how to use the tools together.
+    with_instructions(instructions: impl Into<String>) = Some(instructions.into());
+    /// Sets the rule for published tool names.
+    ///
+    /// By default, names have up to 128 characters of `A-Z a-z 0-9 _ . -`, as the protocol demands. Some
+    /// clients pass names on to a model provider without changes. [`NameRule::DASHES`] suits all providers.
+    with_name_rule(name_rule: NameRule) = name_rule;
+    /// Sets the maximum number of tools in one page of the list, 1,000 by default. A size of zero counts as
+    /// one.
+    with_page_size(page_size: usize) = page_size.max(1);
+    /// Sets the time for which clients may reuse a tool list without asking the server again.
+    ///
+    /// The default is five minutes for a fixed registry, and zero for a live registry.
+    with_list_ttl(list_ttl: Duration) = Some(list_ttl);
+    /// Sets the secret that protects the state of interrupted calls.
+    ///
+    /// With protocol version 2026-07-28, a call that asks the user a question ends early. The client then
+    /// repeats the call with the answer and a signed state. If several servers answer calls of the same
+    /// client, they need the same secret. By default, the secret is random.
+    with_secret(secret: impl AsRef<[u8]>) = hmac_sha256::Hash::hash(secret.as_ref());
+    /// Sets the token that stops the server. Running calls then have two seconds to end.
+    with_cancellation(cancellation: CancellationToken) = cancellation;
+}
+
 /// Serves the tools of a dispatcher.
 ///
 /// A registry with tools that take a [`Caller`] must declare this state with
 /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
 impl From<Dispatcher> for McpServer {
     fn from(dispatcher: Dispatcher) -> Self {
-        Self { settings: Settings::new(dispatcher) }
+        Self { settings: ServerSettings::new(dispatcher) }
     }
 }

@@ -2,8 +2,6 @@
 
 mod calls;
 mod client;
-#[cfg(feature = "server-http")]
-mod direct;
 mod faults;
 #[cfg(feature = "server-http")]
 mod http;

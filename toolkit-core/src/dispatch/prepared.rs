@@ -201,6 +201,14 @@ pub(super) struct Ended {
 }
 
 impl PreparedCall {
+    /// Returns the tool of the call. Returns `None` if the call cannot run.
+    pub(super) fn tool(&self) -> Option<&Arc<dyn Tool>> {
+        self.work.as_ref().ok().map(|work| match &work.run {
+            CallPath::Inline { tool, .. } => tool,
+            CallPath::Scheduled(call) => &call.execution.tool,
+        })
+    }
+
     /// Runs the call. The future can be dropped at any time and does not panic.
     #[inline]
     pub(super) fn run<'a>(

@@ -1,15 +1,15 @@
 //! Builder of clients.
 
+use super::client_settings::{ClientSettings, McpBackoff, McpProtocol};
 use super::elicitation::ElicitationHandler;
 use super::endpoint::McpEndpoint;
-use super::error::McpError;
 use super::event::EVENTS_KEPT;
-use super::handler::Handler;
 use super::limits::McpLimits;
-use super::settings::{McpBackoff, McpProtocol, Settings};
+use super::mcp_error::McpError;
+use super::server_requests::ServerRequestHandler;
 use super::{McpClient, McpEvents};
+use crate::macros::{debug, setters};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast;
@@ -29,21 +29,14 @@ use toolkit_core::name::Separator;
 #[must_use]
 pub struct McpClientBuilder {
     endpoint: McpEndpoint,
-    settings: Settings,
+    settings: ClientSettings,
     events: broadcast::Sender<super::McpEvent>,
 }
 
 impl McpClientBuilder {
     pub(super) fn new(endpoint: McpEndpoint) -> Self {
-        let settings = Settings { name: endpoint.label.clone(), ..Settings::default() };
+        let settings = ClientSettings { name: endpoint.label.clone(), ..ClientSettings::default() };
         Self { endpoint, settings, events: broadcast::Sender::new(EVENTS_KEPT) }
-    }
-
-    /// Sets the name used for the server in messages. The default is the namespace, the name of the program,
-    /// or the host.
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.settings.name = name.into();
-        self
     }
 
     /// Sets the namespace of the tools. The namespace is also the default name of the server. Without a
@@ -57,91 +50,16 @@ impl McpClientBuilder {
         self
     }
 
-    /// Sets the separator between the namespace and the name of a tool. The default is a dash.
-    pub fn with_separator(mut self, separator: Separator) -> Self {
-        self.settings.separator = separator;
-        self
-    }
-
-    /// Sets the limits for the messages, tools and schemas of the server.
-    pub fn with_limits(mut self, limits: McpLimits) -> Self {
-        self.settings.limits = limits;
-        self
-    }
-
-    /// Sets the time limit for connecting, and for each page of the tool list. The default is 30 seconds.
-    pub fn with_connect_timeout(mut self, limit: Duration) -> Self {
-        self.settings.connect_timeout = limit;
-        self
-    }
-
-    /// Sets the time limit for a call without progress reports. The default is 60 seconds. Each report
-    /// restarts the time limit, and the limit does not apply while the user answers a question of the server.
-    /// The time limits of tool, dispatcher and registry apply as well.
-    pub fn with_call_timeout(mut self, limit: Duration) -> Self {
-        self.settings.call_timeout = limit;
-        self
-    }
-
-    /// Sets the pauses between attempts to connect again.
-    pub fn with_backoff(mut self, backoff: McpBackoff) -> Self {
-        self.settings.backoff = backoff;
-        self
-    }
-
-    /// Sets the versions of the protocol to speak. The default is [`McpProtocol::Auto`].
-    pub fn with_protocol(mut self, protocol: McpProtocol) -> Self {
-        self.settings.protocol = protocol;
-        self
-    }
-
-    /// Sets whether the client trusts the server's hints about the tools. The default is `true`.
-    ///
-    /// Permission rules may allow read-only tools without approval. Set `false` for a server that you do not
-    /// trust: the client then ignores all hints that make a tool look harmless, and keeps the hints that
-    /// warn.
-    pub fn with_trusted_annotations(mut self, trusted: bool) -> Self {
-        self.settings.trust_annotations = trusted;
-        self
-    }
-
-    /// Sets whether the client checks arguments against the schema before a call. The default is `true`. With
-    /// `false`, only the server checks arguments.
-    pub fn with_argument_check(mut self, check: bool) -> Self {
-        self.settings.check_arguments = check;
-        self
-    }
-
-    /// Sets whether the client checks structured content against the output schema of the tool. The default
-    /// is `true`: a result that violates the schema, or lacks structured content, becomes an error. With
-    /// `false`, every result passes.
-    pub fn with_result_check(mut self, check: bool) -> Self {
-        self.settings.check_results = check;
-        self
-    }
-
     /// Requires approval of all added or changed tools, compared to the first list received by this client.
     pub fn with_change_approval(mut self) -> Self {
         self.settings.block_changes = true;
         self
     }
 
-    /// Requires approval of all tools, and approves the tools with these
-    /// [fingerprints](McpClient::fingerprints).
-    pub fn with_approved(mut self, fingerprints: BTreeMap<String, String>) -> Self {
-        self.settings.approved = Some(fingerprints);
-        self
-    }
-
-    /// Sets the handler for questions of the server to the user. Without a handler, questions are declined.
-    pub fn with_elicitation(mut self, handler: impl ElicitationHandler) -> Self {
-        self.settings.elicitation = Some(Arc::new(handler));
-        self
-    }
-
     /// Sets the name and the version of the program, as shown to the server.
     pub fn with_client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        (self.settings.client_name, self.settings.client_version) = (name.into(), version.into());
+        self.settings.client_name = name.into();
+        self.settings.client_version = version.into();
         self
     }
 
@@ -157,7 +75,7 @@ impl McpClientBuilder {
     /// [`McpError`] if the server does not start, cannot be reached, refuses access or violates the protocol.
     /// The client does not try again.
     pub async fn connect(self) -> Result<McpClient, McpError> {
-        let handler = Handler {
+        let handler = ServerRequestHandler {
             settings: Arc::new(self.settings),
             events: self.events,
             tools_changed: Arc::default(),
@@ -167,12 +85,42 @@ impl McpClientBuilder {
     }
 }
 
-impl fmt::Debug for McpClientBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { endpoint, settings, .. } = self;
-        f.debug_struct("McpClientBuilder")
-            .field("endpoint", endpoint)
-            .field("name", &settings.name)
-            .finish_non_exhaustive()
-    }
+setters! { McpClientBuilder.settings:
+    /// Sets the name used for the server in messages. The default is the namespace, the name of the program,
+    /// or the host.
+    with_name(name: impl Into<String>) = name.into();
+    /// Sets the separator between the namespace and the name of a tool. The default is a dash.
+    with_separator(separator: Separator) = separator;
+    /// Sets the limits for the messages, tools and schemas of the server.
+    with_limits(limits: McpLimits) = limits;
+    /// Sets the time limit for connecting, and for each page of the tool list. The default is 30 seconds.
+    with_connect_timeout(connect_timeout: Duration) = connect_timeout;
+    /// Sets the time limit for a call without progress reports. The default is 60 seconds. Each report
+    /// restarts the time limit, and the limit does not apply while the user answers a question of the server.
+    /// The time limits of tool, dispatcher and registry apply as well.
+    with_call_timeout(call_timeout: Duration) = call_timeout;
+    /// Sets the pauses between attempts to connect again.
+    with_backoff(backoff: McpBackoff) = backoff;
+    /// Sets the versions of the protocol to speak. The default is [`McpProtocol::Auto`].
+    with_protocol(protocol: McpProtocol) = protocol;
+    /// Sets whether the client trusts the server's hints about the tools. The default is `true`.
+    ///
+    /// Permission rules may allow read-only tools without approval. Set `false` for a server that you do not
+    /// trust: the client then ignores all hints that make a tool look harmless, and keeps the hints that
+    /// warn.
+    with_trusted_annotations(trust_annotations: bool) = trust_annotations;
+    /// Sets whether the client checks arguments against the schema before a call. The default is `true`. With
+    /// `false`, only the server checks arguments.
+    with_argument_check(check_arguments: bool) = check_arguments;
+    /// Sets whether the client checks structured content against the output schema of the tool. The default
+    /// is `true`: a result that violates the schema, or lacks structured content, becomes an error. With
+    /// `false`, every result passes.
+    with_result_check(check_results: bool) = check_results;
+    /// Requires approval of all tools, and approves the tools with these
+    /// [fingerprints](McpClient::fingerprints).
+    with_approved(approved: BTreeMap<String, String>) = Some(approved);
+    /// Sets the handler for questions of the server to the user. Without a handler, questions are declined.
+    with_elicitation(elicitation: impl ElicitationHandler) = Some(Arc::new(elicitation));
 }
+
+debug!(McpClientBuilder, self, "endpoint": self.endpoint, "name": self.settings.name);

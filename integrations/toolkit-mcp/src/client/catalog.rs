@@ -1,8 +1,8 @@
 //! The tools of a server, checked and converted to definitions.
 
+use super::client_settings::ClientSettings;
 use super::issue::{ToolIssue, ToolIssueKind};
 use super::schema::{checked, checked_parameters, without_faults};
-use super::settings::Settings;
 use crate::invisible::clean;
 use rmcp::model::{Icon, Tool, ToolAnnotations};
 use serde_json::Value;
@@ -39,7 +39,7 @@ pub(super) struct RemoteTool {
 impl Catalog {
     /// Checks and converts the entries of one page of a tool list, in their order. Returns `false` if the
     /// list has more tools than allowed.
-    pub(super) fn extend(&mut self, page: Vec<Value>, settings: &Settings) -> bool {
+    pub(super) fn extend(&mut self, page: Vec<Value>, settings: &ClientSettings) -> bool {
         let limit = settings.limits.tools;
         for entry in page {
             self.listed += 1;
@@ -53,7 +53,7 @@ impl Catalog {
         true
     }
 
-    fn add(&mut self, entry: Value, settings: &Settings) {
+    fn add(&mut self, entry: Value, settings: &ClientSettings) {
         let name = entry.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut notes = Vec::new();
         match import(entry, settings, &self.tools, &mut notes) {
@@ -73,7 +73,7 @@ impl Catalog {
     }
 
     /// Gives a renamed tool another new name, because the first new name is the name of another tool on the server.
-    fn make_room(&mut self, mut tool: RemoteTool, settings: &Settings) {
+    fn make_room(&mut self, mut tool: RemoteTool, settings: &ClientSettings) {
         let mut notes = Vec::new();
         match local_name(&tool.name, settings, &self.tools, &mut notes) {
             Ok(name) if self.tools.contains_key(name.as_str()) => {
@@ -106,7 +106,7 @@ const SUFFIX: usize = 6;
 /// Converts one entry of a tool list. Adds a note to `notes` for each change of the entry.
 fn import(
     entry: Value,
-    settings: &Settings,
+    settings: &ClientSettings,
     tools: &Tools,
     notes: &mut Vec<Note>,
 ) -> Result<RemoteTool, Note> {
@@ -148,7 +148,7 @@ fn import(
 /// tools.
 fn local_name(
     name: &str,
-    settings: &Settings,
+    settings: &ClientSettings,
     tools: &Tools,
     notes: &mut Vec<Note>,
 ) -> Result<ToolName, Note> {
@@ -204,7 +204,7 @@ fn icon(published: Icon) -> ToolIcon {
 fn metadata(
     title: Option<String>,
     annotations: Option<ToolAnnotations>,
-    settings: &Settings,
+    settings: &ClientSettings,
 ) -> ToolMetadata {
     let annotations = annotations.unwrap_or_default();
     let trusted = settings.trust_annotations;
@@ -247,11 +247,11 @@ mod tests {
         entry
     }
 
-    fn settings() -> Settings {
-        Settings { namespace: Some("Shop API".to_owned()), ..Settings::default() }
+    fn settings() -> ClientSettings {
+        ClientSettings { namespace: Some("Shop API".to_owned()), ..ClientSettings::default() }
     }
 
-    fn catalog_of(listed: Vec<Value>, settings: &Settings) -> Catalog {
+    fn catalog_of(listed: Vec<Value>, settings: &ClientSettings) -> Catalog {
         let mut catalog = Catalog::default();
         catalog.extend(listed, settings);
         catalog
@@ -288,7 +288,7 @@ mod tests {
             json!({"annotations": {"readOnlyHint": true, "destructiveHint": false, "openWorldHint": false}});
         let warning =
             json!({"annotations": {"readOnlyHint": false, "destructiveHint": true, "openWorldHint": true}});
-        let settings = Settings { trust_annotations: false, ..Settings::default() };
+        let settings = ClientSettings { trust_annotations: false, ..ClientSettings::default() };
         let catalog = catalog_of(vec![entry("calm", calming), entry("warn", warning)], &settings);
         let hints = |name: &str| {
             let metadata = &catalog.tools[name].definition.metadata;
@@ -303,7 +303,7 @@ mod tests {
         use ToolIssueKind::{
             Description, Duplicate, IllegalName, Malformed, RemoteReference, Renamed, Schema,
         };
-        let settings = Settings::default();
+        let settings = ClientSettings::default();
         let remote = json!({"inputSchema": {"properties": {"a": {"$ref": "https://example.com"}}}});
         let deep_output = json!({"outputSchema": {"properties": {"a": {"$ref": "#/nowhere"}}}});
         let long = "x".repeat(200);
@@ -374,7 +374,8 @@ mod tests {
 
     #[test]
     fn a_server_with_too_many_tools_is_cut_and_reported() {
-        let settings = Settings { limits: McpLimits::default().with_tools(2), ..Settings::default() };
+        let settings =
+            ClientSettings { limits: McpLimits::default().with_tools(2), ..ClientSettings::default() };
         let listed = (0..10_000).map(|number| entry(&format!("t{number}"), json!({}))).collect();
         let catalog = catalog_of(listed, &settings);
         assert_eq!((catalog.tools.len(), kinds(&catalog)), (2, vec![("", ToolIssueKind::TooMany)]));

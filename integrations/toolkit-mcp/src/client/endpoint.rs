@@ -1,26 +1,27 @@
 //! Endpoints: the addresses of servers, and the functions for connecting.
 
-use super::error::{McpError, McpErrorKind};
-use super::handler::Handler;
-use super::lines::Lines;
+use super::mcp_error::{McpError, McpErrorKind};
 use super::process::McpCommand;
+use super::server_lines::ServerLines;
+use super::server_requests::ServerRequestHandler;
 use super::wire::{Watched, Wire};
+use crate::locks::lock;
+use crate::macros::debug;
 use rmcp::RoleClient;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService};
 use rmcp::transport::IntoTransport;
-use std::fmt;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub(super) type Running = RunningService<RoleClient, Handler>;
+pub(super) type Running = RunningService<RoleClient, ServerRequestHandler>;
 type Connecting = Pin<Box<dyn Future<Output = Result<Running, McpError>> + Send>>;
 type Connector = dyn Fn(Attempt) -> Connecting + Send + Sync;
 
 /// The inputs of one attempt to connect.
 pub(super) struct Attempt {
-    pub(super) handler: Handler,
+    pub(super) handler: ServerRequestHandler,
     pub(super) wire: Arc<Wire>,
     pub(super) lifecycle: ClientLifecycleMode,
     /// The maximum size of a message, in bytes.
@@ -102,7 +103,7 @@ impl McpEndpoint {
         writer: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Self {
         Self::once(move |attempt| async move {
-            let lines = Lines::new(reader, writer, attempt.limit, attempt.wire.clone());
+            let lines = ServerLines::new(reader, writer, attempt.limit, attempt.wire.clone());
             attempt.serve(lines).await
         })
     }
@@ -129,7 +130,7 @@ impl McpEndpoint {
             let open = open.clone();
             async move {
                 let (reader, writer) = open().await.map_err(|error| unreachable(&error))?;
-                let lines = Lines::new(reader, writer, attempt.limit, attempt.wire.clone());
+                let lines = ServerLines::new(reader, writer, attempt.limit, attempt.wire.clone());
                 attempt.serve(lines).await
             }
         })
@@ -152,7 +153,7 @@ impl McpEndpoint {
     {
         let connect = Mutex::new(Some(connect));
         let endpoint = Self::new("mcp".to_owned(), move |attempt| {
-            let connect = connect.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let connect = lock(&connect).take();
             async move {
                 match connect {
                     Some(connect) => connect(attempt).await,
@@ -205,8 +206,4 @@ impl From<McpCommand> for McpEndpoint {
     }
 }
 
-impl fmt::Debug for McpEndpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpEndpoint").field("label", &self.label).finish_non_exhaustive()
-    }
-}
+debug!(McpEndpoint, self, "label": self.label);

@@ -2,8 +2,8 @@
 
 use super::change::ToolListChange;
 use super::issue::ToolIssue;
+use crate::macros::debug;
 use serde_json::Value;
-use std::fmt;
 use std::time::Duration;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use toolkit_core::{BuildError, ToolName};
@@ -66,7 +66,7 @@ pub enum McpEvent {
         line: String,
     },
     /// The server sent something that is not a message of the protocol. The client ignored it. If it was the
-    /// answer to a call, the call ended with an error.
+    /// answer to a call, the call ended with an error. If it was too large, all pending calls did.
     InvalidMessage {
         /// The beginning of the invalid message.
         text: String,
@@ -94,8 +94,4 @@ impl McpEvents {
     }
 }
 
-impl fmt::Debug for McpEvents {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("McpEvents")
-    }
-}
+debug!(McpEvents, self);

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-pub(super) type Fault = StreamableHttpError<reqwest::Error>;
+pub(super) type HttpFault = StreamableHttpError<reqwest::Error>;
 
 /// The failure of one request, while the connection stays usable.
 pub(super) enum Failure {
@@ -32,24 +32,26 @@ impl Failure {
         let mut cause = Some(error);
         while let Some(error) = cause {
             match error.downcast_ref() {
-                Some(Fault::HttpStatus(failure)) => {
+                Some(HttpFault::HttpStatus(failure)) => {
                     let after = failure.retry_after.as_deref();
                     let pause = after.and_then(|after| after.trim().parse().ok()).map(Duration::from_secs);
                     return Some(Self::Status { status: failure.status, pause, is_later: after.is_some() });
                 }
-                Some(Fault::UnexpectedServerResponse(text)) => {
+                Some(HttpFault::UnexpectedServerResponse(text)) => {
                     // The SDK writes other statuses as `HTTP 413 Payload Too Large: the body`.
                     let code = text.strip_prefix("HTTP ").and_then(|text| text.get(..3)?.parse().ok());
                     return Some(code.map_or(Self::Invalid, status));
                 }
-                Some(Fault::InsufficientScope(_)) => return Some(Self::NoAccess),
-                Some(Fault::Io(error))
+                Some(HttpFault::InsufficientScope(_)) => return Some(Self::NoAccess),
+                Some(HttpFault::Io(error))
                     if error.get_ref().is_some_and(<dyn Error + Send + Sync + 'static>::is::<NoToken>) =>
                 {
                     return Some(Self::NoAccess);
                 }
-                Some(Fault::UnexpectedContentType(_) | Fault::Deserialize(_)) => return Some(Self::Invalid),
-                Some(Fault::SessionExpired) => return Some(Self::Expired),
+                Some(HttpFault::UnexpectedContentType(_) | HttpFault::Deserialize(_)) => {
+                    return Some(Self::Invalid);
+                }
+                Some(HttpFault::SessionExpired) => return Some(Self::Expired),
                 _ => cause = error.source(),
             }
         }

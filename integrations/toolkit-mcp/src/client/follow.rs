@@ -2,7 +2,7 @@
 
 use super::catalog::Catalog;
 use super::event::McpEvent;
-use super::{Inner, McpClient};
+use super::{ClientState, McpClient};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use tokio::sync::watch;
@@ -67,7 +67,7 @@ impl McpClient {
 }
 
 async fn follow(
-    client: Weak<Inner>,
+    client: Weak<ClientState>,
     mut catalogs: watch::Receiver<Arc<Catalog>>,
     mut known: Arc<Catalog>,
     registry: LiveRegistry,

@@ -1,5 +1,7 @@
 //! The limits for the messages, tools and schemas of a server.
 
+use crate::macros::setters;
+
 /// The limits for the messages, tools and schemas of a server.
 ///
 /// If a tool exceeds a limit, the client shortens the description or leaves the tool out. In both cases, the
@@ -13,6 +15,7 @@
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use]
 pub struct McpLimits {
     /// The maximum number of tools of one server. Further tools are left out. The default is 1,000.
     pub tools: usize,
@@ -25,8 +28,8 @@ pub struct McpLimits {
     /// The maximum nesting of a schema, in levels of JSON. A tool with a deeper schema is left out. The
     /// default is 64.
     pub schema_depth: usize,
-    /// The maximum size of one message, in bytes. A call with a larger result ends with an error. The default
-    /// is 16 MiB.
+    /// The maximum size of one message, in bytes. A call with a larger result ends with an error. Over streams, so do
+    /// all pending calls. The default is 16 MiB.
     pub message_bytes: usize,
 }
 
@@ -42,29 +45,15 @@ impl Default for McpLimits {
     }
 }
 
-/// Generates the builder method of each limit.
-macro_rules! limits {
-    ($($(#[$doc:meta])* $method:ident($field:ident);)*) => {
-        impl McpLimits {
-            $($(#[$doc])*
-            #[must_use]
-            pub fn $method(mut self, $field: usize) -> Self {
-                self.$field = $field;
-                self
-            })*
-        }
-    };
-}
-
-limits! {
+setters! { McpLimits:
     /// Sets the maximum number of tools.
-    with_tools(tools);
+    with_tools(tools: usize) = tools;
     /// Sets the maximum length of a description, in characters.
-    with_description(description);
+    with_description(description: usize) = description;
     /// Sets the maximum size of a schema, in bytes.
-    with_schema_bytes(schema_bytes);
+    with_schema_bytes(schema_bytes: usize) = schema_bytes;
     /// Sets the maximum nesting of a schema.
-    with_schema_depth(schema_depth);
+    with_schema_depth(schema_depth: usize) = schema_depth;
     /// Sets the maximum size of a message, in bytes.
-    with_message_bytes(message_bytes);
+    with_message_bytes(message_bytes: usize) = message_bytes;
 }

@@ -1,52 +1,30 @@
 //! Servers as child processes.
 
-use super::error::{McpError, McpErrorKind};
 use super::event::McpEvent;
-use super::lines::Lines;
+use super::mcp_error::{McpError, McpErrorKind};
+use super::server_lines::ServerLines;
 use super::wire::Wire;
+use crate::line_transport::LineReader;
+use crate::locks::lock;
+use crate::macros::debug;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 use toolkit_core::CancellationToken;
 
 /// The environment variables inherited by every server.
-const INHERITED: [&str; 23] = [
-    "APPDATA",
-    "HOME",
-    "HOMEDRIVE",
-    "HOMEPATH",
-    "LANG",
-    "LC_ALL",
-    "LOCALAPPDATA",
-    "LOGNAME",
-    "PATH",
-    "PATHEXT",
-    "PROCESSOR_ARCHITECTURE",
-    "PROGRAMFILES",
-    "SHELL",
-    "SYSTEMDRIVE",
-    "SYSTEMROOT",
-    "TEMP",
-    "TERM",
-    "TMP",
-    "TMPDIR",
-    "TZ",
-    "USER",
-    "USERNAME",
-    "USERPROFILE",
-];
+const INHERITED: &str = "APPDATA HOME HOMEDRIVE HOMEPATH LANG LC_ALL LOCALAPPDATA LOGNAME PATH PATHEXT \
+    PROCESSOR_ARCHITECTURE PROGRAMFILES SHELL SYSTEMDRIVE SYSTEMROOT TEMP TERM TMP TMPDIR TZ USER USERNAME USERPROFILE";
 
 /// The time that a server has to exit after its input ended, and again after the signal to terminate.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -144,7 +122,7 @@ impl McpCommand {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if !self.inherits_all {
             command.env_clear();
-            command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+            command.envs(INHERITED.split(' ').filter_map(|name| Some((name, std::env::var_os(name)?))));
         }
         command.envs(&self.variables);
         if let Some(directory) = &self.directory {
@@ -160,22 +138,13 @@ impl McpCommand {
         let errors = child.stderr().take().ok_or_else(missing)?;
         let tail = Tail::default();
         tokio::spawn(read_errors(errors, tail.clone(), wire.clone()));
-        let lines = Lines::new(output, input, limit, wire.clone());
+        let lines = ServerLines::new(output, input, limit, wire.clone());
         Ok(ChildTransport { child: Some(child), lines, tail, wire: wire.clone() })
     }
 }
 
-/// The values of the environment variables are not shown.
-impl fmt::Debug for McpCommand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpCommand")
-            .field("program", &self.program)
-            .field("arguments", &self.arguments)
-            .field("variables", &self.variables.keys())
-            .field("directory", &self.directory)
-            .finish_non_exhaustive()
-    }
-}
+// The values of the environment variables are not shown.
+debug!(McpCommand, self, "program": self.program, "arguments": self.arguments, "variables": self.variables.keys(), "directory": self.directory);
 
 /// The last lines of standard error.
 #[derive(Debug, Clone, Default)]
@@ -187,7 +156,7 @@ pub(super) struct Tail {
 
 impl Tail {
     fn push(&self, line: String) {
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = lock(&self.lines);
         if lines.len() == LINES {
             lines.pop_front();
         }
@@ -198,7 +167,7 @@ impl Tail {
     /// no lines. First waits a moment for lines that have not arrived yet.
     pub(super) async fn text(&self) -> String {
         let _ = timeout(EXIT, self.ended.cancelled()).await;
-        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = lock(&self.lines);
         if lines.is_empty() {
             return String::new();
         }
@@ -210,29 +179,12 @@ impl Tail {
 /// Reads standard error to its end, so that the server never blocks on writing.
 async fn read_errors(errors: ChildStderr, tail: Tail, wire: Arc<Wire>) {
     let _ended = tail.ended.clone().drop_guard();
-    let mut reader = BufReader::new(errors);
-    let mut line: Vec<u8> = Vec::new();
-    loop {
-        let (length, is_end, is_last) = match reader.fill_buf().await {
-            Ok([]) | Err(_) => (0, true, true),
-            Ok(available) => {
-                let end = available.iter().position(|byte| *byte == b'\n');
-                let part = &available[..end.unwrap_or(available.len())];
-                line.extend_from_slice(&part[..part.len().min(LINE.saturating_sub(line.len()))]);
-                (part.len() + usize::from(end.is_some()), end.is_some(), false)
-            }
-        };
-        reader.consume(length);
-        if is_end {
-            let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
-            line.clear();
-            if !text.is_empty() {
-                tail.push(text.clone());
-                wire.emit(McpEvent::Stderr { line: text });
-            }
-        }
-        if is_last {
-            return;
+    let mut lines = LineReader::new(errors, LINE);
+    while let Ok(true) = lines.advance().await {
+        let line = String::from_utf8_lossy(lines.line()).into_owned();
+        if !line.is_empty() {
+            tail.push(line.clone());
+            wire.emit(McpEvent::Stderr { line });
         }
     }
 }
@@ -241,7 +193,7 @@ async fn read_errors(errors: ChildStderr, tail: Tail, wire: Arc<Wire>) {
 pub(super) struct ChildTransport {
     /// `None` after the process has exited.
     child: Option<Box<dyn ChildWrapper>>,
-    lines: Lines<ChildStdout, ChildStdin>,
+    lines: ServerLines<ChildStdout, ChildStdin>,
     pub(super) tail: Tail,
     wire: Arc<Wire>,
 }

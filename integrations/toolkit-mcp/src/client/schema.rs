@@ -14,13 +14,16 @@ const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 /// The keywords that name a schema for references such as `#name`.
 const ANCHORS: [&str; 2] = ["$anchor", "$dynamicAnchor"];
 
-type Fault = (ToolIssueKind, String);
+type SchemaFault = (ToolIssueKind, String);
 
 /// Checks the parameter schema of a tool, and returns the schema with the root type `object`.
 ///
 /// # Errors
 /// The kind of the first fault, and its description.
-pub(super) fn checked_parameters(schema: Map<String, Value>, limits: &McpLimits) -> Result<Value, Fault> {
+pub(super) fn checked_parameters(
+    schema: Map<String, Value>,
+    limits: &McpLimits,
+) -> Result<Value, SchemaFault> {
     let mut schema = checked(Value::Object(schema), limits)?;
     let is_object = match schema.get("type") {
         None => true,
@@ -41,7 +44,7 @@ pub(super) fn checked_parameters(schema: Map<String, Value>, limits: &McpLimits)
 ///
 /// # Errors
 /// The kind of the first fault, and its description.
-pub(super) fn checked(mut schema: Value, limits: &McpLimits) -> Result<Value, Fault> {
+pub(super) fn checked(mut schema: Value, limits: &McpLimits) -> Result<Value, SchemaFault> {
     let fault = |reason: String| (ToolIssueKind::Schema, reason);
     let size = schema.to_string().len();
     if size > limits.schema_bytes {
@@ -81,7 +84,7 @@ pub(super) fn checked(mut schema: Value, limits: &McpLimits) -> Result<Value, Fa
 ///
 /// # Errors
 /// The fault of a schema that is faulty without a keyword to remove.
-pub(super) fn without_faults(schema: &mut Value) -> Result<Vec<String>, Fault> {
+pub(super) fn without_faults(schema: &mut Value) -> Result<Vec<String>, SchemaFault> {
     let mut notes = Vec::new();
     while let Err((path, reason)) = Contract::foreign(schema) {
         let removed = path

@@ -2,9 +2,9 @@
 
 use super::catalog::Catalog;
 use super::endpoint::{Attempt, McpEndpoint, Running, chain};
-use super::error::{McpError, McpErrorKind};
 use super::fresh::Freshness;
-use super::handler::Handler;
+use super::mcp_error::{McpError, McpErrorKind};
+use super::server_requests::ServerRequestHandler;
 use super::wire::Wire;
 use crate::invisible::clean;
 use rmcp::model::{
@@ -55,7 +55,7 @@ pub(super) struct Session {
     running: Mutex<Option<Running>>,
     pub(super) peer: Peer<RoleClient>,
     pub(super) wire: Arc<Wire>,
-    pub(super) handler: Handler,
+    pub(super) handler: ServerRequestHandler,
     /// Cancelled when the failure of a request shows that a new connection is needed. Other requests may still receive
     /// their responses.
     pub(super) stale: CancellationToken,
@@ -66,9 +66,12 @@ pub(super) struct Session {
 
 impl Session {
     /// Connects and runs the handshake, within the time limit.
-    pub(super) async fn open(endpoint: &McpEndpoint, handler: &Handler) -> Result<Self, McpError> {
+    pub(super) async fn open(
+        endpoint: &McpEndpoint,
+        handler: &ServerRequestHandler,
+    ) -> Result<Self, McpError> {
         // Questions end with their connection, so each connection counts its own.
-        let handler = Handler { open_questions: Arc::default(), ..handler.clone() };
+        let handler = ServerRequestHandler { open_questions: Arc::default(), ..handler.clone() };
         let settings = &handler.settings;
         let wire = Arc::new(Wire::new(handler.events.clone()));
         let attempt = Attempt {

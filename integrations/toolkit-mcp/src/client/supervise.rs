@@ -1,6 +1,6 @@
 //! The background task of a client: lists changed tools again and restores lost connections.
 
-use super::Inner;
+use super::ClientState;
 use super::event::McpEvent;
 use super::session::Session;
 use rmcp::service::Subscription;
@@ -26,7 +26,7 @@ pub(super) enum Link {
 }
 
 /// Follows the connection until the client is closed or dropped.
-pub(super) async fn supervise(inner: Weak<Inner>, mut session: Arc<Session>) {
+pub(super) async fn supervise(inner: Weak<ClientState>, mut session: Arc<Session>) {
     let mut failures = 0;
     while let Some(reason) = watch(&inner, &session).await {
         let Some(client) = inner.upgrade().filter(|client| !client.closing.is_cancelled()) else { break };
@@ -52,7 +52,7 @@ pub(super) async fn supervise(inner: Weak<Inner>, mut session: Arc<Session>) {
 }
 
 /// Follows one connection until it ends, and returns the reason. Returns `None` after the client was closed or dropped.
-async fn watch(inner: &Weak<Inner>, session: &Session) -> Option<String> {
+async fn watch(inner: &Weak<ClientState>, session: &Session) -> Option<String> {
     let (closing, changed) = {
         let client = inner.upgrade()?;
         (client.closing.clone(), client.handler.tools_changed.clone())
@@ -98,7 +98,7 @@ async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
 
 /// Connects again, with pauses between the attempts. Returns `None` after the last attempt, or after the
 /// client was closed or dropped.
-async fn reconnect(inner: &Weak<Inner>, failures: &mut u32) -> Option<Arc<Session>> {
+async fn reconnect(inner: &Weak<ClientState>, failures: &mut u32) -> Option<Arc<Session>> {
     let mut attempts: u32 = 0;
     loop {
         attempts += 1;

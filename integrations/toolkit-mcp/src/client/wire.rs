@@ -1,22 +1,26 @@
 //! An observer around a transport, for progress reports and the end of the connection.
 
 use super::event::McpEvent;
+use crate::locks::lock;
 use crate::reports::Reports;
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientRequest, GetMeta, JsonRpcMessage, ProgressNotificationParam, ProgressToken, ServerNotification,
+    ClientRequest, ErrorCode, GetMeta, JsonRpcMessage, ProgressNotificationParam, ProgressToken,
+    ServerNotification,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::broadcast;
 use toolkit_core::CancellationToken;
 
+/// The code of the error that replaces a malformed answer.
+pub(super) const INVALID: ErrorCode = ErrorCode(-39_002);
+
 /// The state of one connection, shared with its transport.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub(crate) struct Wire {
     /// Cancelled when the connection ends.
     pub(super) ended: CancellationToken,
     pub(super) events: broadcast::Sender<McpEvent>,
@@ -45,18 +49,14 @@ impl Wire {
 
     /// Sets the reason for the end of the connection, unless a reason is set already.
     pub(super) fn ends_because(&self, reason: impl Into<String>) {
-        let mut known = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.reason);
         known.get_or_insert_with(|| reason.into());
     }
 
     /// Returns the reason for the end of the connection.
     pub(super) fn reason(&self) -> String {
-        let known = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock(&self.reason);
         known.clone().unwrap_or_else(|| "the server closed the connection".to_owned())
-    }
-
-    fn sinks(&self) -> std::sync::MutexGuard<'_, HashMap<ProgressToken, ProgressSink>> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Registers the progress sink of a request before the request is sent.
@@ -65,7 +65,7 @@ impl Wire {
         let ClientRequest::CallToolRequest(call) = &request.request else { return };
         let token = request.request.get_meta().get_progress_token();
         if let (Some(ProgressSink(sink)), Some(token)) = (call.extensions.get(), token) {
-            let mut sinks = self.sinks();
+            let mut sinks = lock(&self.progress);
             // A call that has already ended would never remove its sink.
             if sink.strong_count() > 0 {
                 sinks.insert(token, ProgressSink(sink.clone()));
@@ -75,7 +75,7 @@ impl Wire {
 
     /// Removes the progress sink of an ended call.
     pub(super) fn forget(&self, token: &ProgressToken) {
-        self.sinks().remove(token);
+        lock(&self.progress).remove(token);
     }
 
     /// Passes a progress report on to its call, in the order of arrival. Returns `true` if the message was a
@@ -85,7 +85,7 @@ impl Wire {
         let ServerNotification::ProgressNotification(report) = &notification.notification else {
             return false;
         };
-        let sink = self.sinks().get(&report.params.progress_token).cloned();
+        let sink = lock(&self.progress).get(&report.params.progress_token).cloned();
         if let Some(reports) = sink.and_then(|ProgressSink(reports)| reports.upgrade()) {
             reports.add(report.params.clone());
         }
@@ -107,10 +107,6 @@ impl<T> Watched<T> {
 
 impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
     type Error = T::Error;
-
-    fn name() -> Cow<'static, str> {
-        T::name()
-    }
 
     fn send(
         &mut self,

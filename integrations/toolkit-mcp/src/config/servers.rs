@@ -2,6 +2,7 @@
 
 use super::{McpConfig, ServerConfig};
 use crate::client::{Following, McpClient, McpClientBuilder, McpError, McpErrorKind};
+use crate::macros::debug;
 use std::collections::BTreeMap;
 use std::fmt;
 use tokio::task::JoinSet;
@@ -90,7 +91,8 @@ impl McpServers {
         for (name, server) in config.servers.iter().filter(|(_, server)| !server.disabled) {
             match builder(name, server, &lookup) {
                 Ok(builder) => {
-                    let (name, builder) = (name.clone(), change(name, builder));
+                    let builder = change(name, builder);
+                    let name = name.clone();
                     connecting.spawn(async move { (name, builder.connect().await) });
                 }
                 Err(error) => servers.fail(name, error),
@@ -167,12 +169,4 @@ fn builder(
     })
 }
 
-impl fmt::Debug for McpServers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&String> = self.clients.keys().collect();
-        f.debug_struct("McpServers")
-            .field("clients", &names)
-            .field("failures", &self.failures)
-            .finish_non_exhaustive()
-    }
-}
+debug!(McpServers, self, "clients": self.clients.keys(), "failures": self.failures);

@@ -2,13 +2,13 @@
 
 use super::input::{Elicited, Inputs, is_stateless};
 use crate::TraceContext;
+use crate::macros::debug;
 use rmcp::RoleServer;
 use rmcp::model::ClientCapabilities;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
-use std::fmt;
 use std::sync::Arc;
 use toolkit_core::{ToolContext, ToolError};
 
@@ -32,9 +32,9 @@ use toolkit_core::{ToolContext, ToolError};
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Clone)]
-pub struct Caller(Arc<Inner>);
+pub struct Caller(Arc<CallerData>);
 
-struct Inner {
+struct CallerData {
     context: RequestContext<RoleServer>,
     inputs: Inputs,
     /// The minimum severity of log messages for the client. `None` if the client wants no log messages.
@@ -93,7 +93,7 @@ impl Caller {
         // Since version 2026-07-28, each request asks for log messages itself.
         let log_level =
             if can_suspend { context.meta.log_level().map(LogLevel::of) } else { Some(log_level) };
-        Self(Arc::new(Inner { context, inputs, log_level, can_suspend }))
+        Self(Arc::new(CallerData { context, inputs, log_level, can_suspend }))
     }
 
     /// Returns the caller of a call; `None` if the call does not come from an MCP client.
@@ -264,11 +264,4 @@ impl Caller {
     }
 }
 
-impl fmt::Debug for Caller {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Caller")
-            .field("client", &self.client_name())
-            .field("protocol_version", &self.protocol_version())
-            .finish_non_exhaustive()
-    }
-}
+debug!(Caller, self, "client": self.client_name(), "protocol_version": self.protocol_version());

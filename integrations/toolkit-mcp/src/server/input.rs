@@ -4,6 +4,7 @@
 //! that needs input ends with `input_required`; the client repeats the call with the answers and with the
 //! signed state of the earlier rounds.
 
+use crate::locks::lock;
 use data_encoding::BASE64URL_NOPAD;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -14,10 +15,10 @@ use rmcp::model::{
 use rmcp::model::{CreateMessageRequest, ListRootsRequest};
 use rmcp::service::RequestContext;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Value, from_value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 use toolkit_core::ToolError;
@@ -57,7 +58,7 @@ pub(super) struct Inputs {
     arguments: Arc<str>,
     answers: BTreeMap<String, Value>,
     questions: Mutex<Questions>,
-    asked: Notify,
+    has_question: Notify,
 }
 
 #[derive(Default)]
@@ -77,7 +78,7 @@ struct State {
     /// The answers of the earlier rounds.
     answers: BTreeMap<String, Value>,
     /// The keys of the questions asked in the last round.
-    asked: BTreeSet<String>,
+    keys: BTreeSet<String>,
 }
 
 /// The questions and the state of a suspended call. The call cannot continue before the client has answered.
@@ -102,7 +103,7 @@ impl Inputs {
         state: Option<String>,
     ) -> Result<Self, ErrorData> {
         let mut answers = BTreeMap::new();
-        let mut asked = BTreeSet::new();
+        let mut keys = BTreeSet::new();
         if let Some(state) = state {
             let refused = || ErrorData::invalid_params("`requestState` is not valid for this call", None);
             let state = State::open(secret, &state).ok_or_else(refused)?;
@@ -110,33 +111,36 @@ impl Inputs {
             if state.call != digest(name, &arguments) || age > STATE_LIFETIME.as_secs() {
                 return Err(refused());
             }
-            (answers, asked) = (state.answers, state.asked);
+            answers = state.answers;
+            keys = state.keys;
         }
         let responses = responses.unwrap_or_default().into_iter();
-        answers.extend(responses.filter(|(key, _)| key != APPROVAL || asked.contains(key)));
-        Ok(Self { name: name.into(), arguments, answers, questions: Mutex::default(), asked: Notify::new() })
-    }
-
-    fn questions(&self) -> MutexGuard<'_, Questions> {
-        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+        answers.extend(responses.filter(|(key, _)| key != APPROVAL || keys.contains(key)));
+        Ok(Self {
+            name: name.into(),
+            arguments,
+            answers,
+            questions: Mutex::default(),
+            has_question: Notify::new(),
+        })
     }
 
     /// Waits until the call has a question without an answer.
     pub(super) async fn suspended(&self) {
-        self.asked.notified().await;
+        self.has_question.notified().await;
     }
 
     /// Returns the suspension of the call, if there are questions without answers.
     pub(super) fn take_suspension(&self) -> Option<Suspension> {
-        let questions = std::mem::take(&mut *self.questions());
+        let questions = std::mem::take(&mut *lock(&self.questions));
         if questions.requests.is_empty() && questions.missing.is_none() {
             return None;
         }
         let call = digest(&self.name, &self.arguments);
-        let asked = questions.requests.keys().cloned().collect();
+        let keys = questions.requests.keys().cloned().collect();
         Some(Suspension {
             questions,
-            state: State { call, time: now(), answers: self.answers.clone(), asked },
+            state: State { call, time: now(), answers: self.answers.clone(), keys },
         })
     }
 
@@ -149,12 +153,12 @@ impl Inputs {
         method: &str,
         params: Value,
     ) -> Result<Value, ToolError> {
-        let question = Question::new(method, params.clone()).map_err(|reason| {
+        let question = question(method, params.clone()).map_err(|reason| {
             ToolError::failed(format!("`{method}` is not a valid request to the client: {reason}"))
         })?;
         let can_suspend = is_stateless(context);
         let capabilities = context.client_capabilities().unwrap_or_default();
-        if let Some(missing) = question.missing_in(&capabilities) {
+        if let Some(missing) = missing(&question, &capabilities) {
             if can_suspend {
                 self.suspend(|questions| questions.missing = Some(missing)).await;
             }
@@ -164,10 +168,15 @@ impl Inputs {
             if let Some(answer) = self.answers.get(key).filter(|answer| is_answer(method, &params, answer)) {
                 return Ok(answer.clone());
             }
-            self.suspend(|questions| drop(questions.requests.insert(key.to_owned(), question.into_input())))
-                .await;
+            self.suspend(|questions| drop(questions.requests.insert(key.to_owned(), question))).await;
         }
-        let answer = context.peer.send_request(question.into_request()).await;
+        let request: ServerRequest = match question {
+            InputRequest::Elicitation(request) => request.into(),
+            InputRequest::CreateMessage(request) => request.into(),
+            InputRequest::ListRoots(request) => request.into(),
+            _ => return Err(ToolError::failed(format!("`{method}` cannot be sent to the client"))),
+        };
+        let answer = context.peer.send_request(request).await;
         let answer =
             answer.map_err(|error| ToolError::failed(format!("the client did not answer: {error}")))?;
         let answer = serde_json::to_value(answer).unwrap_or_default();
@@ -180,8 +189,8 @@ impl Inputs {
 
     /// Records a question and waits forever. The server then drops the call, and this future with the call.
     async fn suspend(&self, change: impl FnOnce(&mut Questions)) -> ! {
-        change(&mut self.questions());
-        self.asked.notify_one();
+        change(&mut lock(&self.questions));
+        self.has_question.notify_one();
         pending().await
     }
 }
@@ -232,61 +241,39 @@ pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-/// A request of the server to a client.
+/// Returns the request of the server to a client with this `method`.
 #[expect(deprecated, reason = "sampling and roots are still part of the protocol")]
-enum Question {
-    Elicit(ElicitRequest),
-    Sample(CreateMessageRequest),
-    Roots(ListRootsRequest),
+fn question(method: &str, params: Value) -> Result<InputRequest, String> {
+    let question = match method {
+        "elicitation/create" => from_value(params).map(ElicitRequest::new).map(InputRequest::Elicitation),
+        "sampling/createMessage" => {
+            from_value(params).map(CreateMessageRequest::new).map(InputRequest::CreateMessage)
+        }
+        "roots/list" => Ok(InputRequest::ListRoots(ListRootsRequest::default())),
+        _ => {
+            let known = "servers send `elicitation/create`, `sampling/createMessage` and `roots/list`";
+            return Err(known.to_owned());
+        }
+    };
+    question.map_err(|error| error.to_string())
 }
 
-#[expect(deprecated, reason = "sampling and roots are still part of the protocol")]
-impl Question {
-    fn new(method: &str, params: Value) -> Result<Self, String> {
-        let text = |error: serde_json::Error| error.to_string();
-        match method {
-            "elicitation/create" => {
-                serde_json::from_value(params).map(ElicitRequest::new).map(Self::Elicit).map_err(text)
-            }
-            "sampling/createMessage" => {
-                serde_json::from_value(params).map(CreateMessageRequest::new).map(Self::Sample).map_err(text)
-            }
-            "roots/list" => Ok(Self::Roots(ListRootsRequest::default())),
-            _ => {
-                Err("servers send `elicitation/create`, `sampling/createMessage` and `roots/list`".to_owned())
-            }
+/// Returns the capability that a question needs. Returns `None` if the client has the capability.
+fn missing(question: &InputRequest, capabilities: &ClientCapabilities) -> Option<ClientCapabilities> {
+    let mut missing = ClientCapabilities::default();
+    match question {
+        InputRequest::Elicitation(_) if capabilities.elicitation.is_none() => {
+            missing.elicitation = Some(Default::default());
         }
-    }
-
-    /// Returns the capability that the question needs. Returns `None` if the client has the capability.
-    fn missing_in(&self, capabilities: &ClientCapabilities) -> Option<ClientCapabilities> {
-        let mut missing = ClientCapabilities::default();
-        match self {
-            Self::Elicit(_) if capabilities.elicitation.is_none() => {
-                missing.elicitation = Some(Default::default());
-            }
-            Self::Sample(_) if capabilities.sampling.is_none() => missing.sampling = Some(Default::default()),
-            Self::Roots(_) if capabilities.roots.is_none() => missing.roots = Some(Default::default()),
-            _ => return None,
+        InputRequest::CreateMessage(_) if capabilities.sampling.is_none() => {
+            missing.sampling = Some(Default::default());
         }
-        Some(missing)
-    }
-
-    fn into_input(self) -> InputRequest {
-        match self {
-            Self::Elicit(request) => InputRequest::Elicitation(request),
-            Self::Sample(request) => InputRequest::CreateMessage(request),
-            Self::Roots(request) => InputRequest::ListRoots(request),
+        InputRequest::ListRoots(_) if capabilities.roots.is_none() => {
+            missing.roots = Some(Default::default());
         }
+        _ => return None,
     }
-
-    fn into_request(self) -> ServerRequest {
-        match self {
-            Self::Elicit(request) => request.into(),
-            Self::Sample(request) => request.into(),
-            Self::Roots(request) => request.into(),
-        }
-    }
+    Some(missing)
 }
 
 /// Returns whether `answer` is a valid result of a request with this `method` and these `params`. A form's

@@ -1,9 +1,10 @@
 //! Full texts of truncated results, stored as MCP resources.
 
+use crate::locks::lock;
 use rmcp::model::{Resource, ResourceContents};
 use std::collections::{HashMap, VecDeque};
 use std::error::Error;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use toolkit_core::CallId;
 use toolkit_core::output::FullOutput;
 
@@ -38,10 +39,6 @@ struct Output {
 }
 
 impl OutputStore {
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Stores a full text and returns a phrase for the model with the URI of the text.
     pub(super) fn keep(&self, full: FullOutput) -> Result<String, Box<dyn Error + Send + Sync>> {
         let size = full.text.len();
@@ -54,7 +51,7 @@ impl OutputStore {
             .with_description(format!("The full output of the tool `{}`.", full.tool))
             .with_mime_type(media_type)
             .with_size(size as u64);
-        let mut kept = self.lock();
+        let mut kept = lock(&self.0);
         while kept.bytes + size > MAX_BYTES {
             let Some(oldest) = kept.order.pop_front() else { break };
             let dropped = kept.texts.remove(&oldest).map_or(0, |output| output.text.len());
@@ -71,19 +68,19 @@ impl OutputStore {
 
     /// Removes and returns the links to the texts of an ended call.
     pub(super) fn take_links(&self, call: &CallId) -> Vec<Resource> {
-        self.lock().links.remove(call).unwrap_or_default()
+        lock(&self.0).links.remove(call).unwrap_or_default()
     }
 
     /// Returns a stored text as the contents of a resource.
     pub(super) fn read(&self, uri: &str) -> Option<ResourceContents> {
         let (text, media_type) =
-            self.lock().texts.get(uri).map(|kept| (kept.text.clone(), kept.media_type))?;
+            lock(&self.0).texts.get(uri).map(|kept| (kept.text.clone(), kept.media_type))?;
         Some(ResourceContents::text(&*text, uri).with_mime_type(media_type))
     }
 
     /// Returns a stored text if the text is JSON.
     pub(super) fn json(&self, uri: &str) -> Option<Arc<str>> {
-        let kept = self.lock();
+        let kept = lock(&self.0);
         kept.texts.get(uri).filter(|output| output.media_type == JSON).map(|output| output.text.clone())
     }
 }

@@ -5,9 +5,9 @@ use data_encoding::BASE64;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 use toolkit_core::output::MediaData;
-use toolkit_core::{Content, Media, ToolDefinition, ToolError, ToolOutput};
+use toolkit_core::{Content, Media, ToolError, ToolOutput};
 
-/// Returns the result of a successful call.
+/// Returns the result of a successful call of the tool `name` with the output schema `schema`.
 ///
 /// The structured content of the result is the structured value of the output. Without such a value, a tool with an
 /// output schema gets the JSON output as structured content, or `full_json` if the JSON output was truncated. If a number
@@ -17,10 +17,10 @@ use toolkit_core::{Content, Media, ToolDefinition, ToolError, ToolOutput};
 /// The structured content does not fit the output schema.
 pub(super) fn success(
     output: ToolOutput,
-    definition: &ToolDefinition,
+    name: &str,
+    schema: Option<&Value>,
     full_json: impl FnOnce() -> Option<Value>,
 ) -> Result<CallToolResult, ToolError> {
-    let schema = definition.output_schema();
     let mut structured = match (output.structured(), output.content()) {
         (Some(value), _) => Some(value.clone()),
         (None, [Content::Json(json)]) if schema.is_some() => Some(json.to_value()),
@@ -32,7 +32,6 @@ pub(super) fn success(
             Ok(true) => {}
             Ok(false) => structured = None,
             Err(first) => {
-                let name = &definition.name;
                 let text = format!("the output of tool `{name}` does not fit its output schema: {first}");
                 return Err(ToolError::failed(text).with_details(value.to_string()));
             }

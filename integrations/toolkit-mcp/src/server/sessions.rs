@@ -1,17 +1,16 @@
 //! The open HTTP sessions of clients with earlier protocol versions: their maximum number, and their end.
 
+use crate::locks::lock;
 use futures_core::Stream;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::WorkerTransport;
-use rmcp::transport::streamable_http_server::session::local::{
-    LocalSessionManager, LocalSessionManagerError, LocalSessionWorker,
-};
+use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, LocalSessionWorker};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::fmt;
+use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -42,11 +41,11 @@ pub(super) struct Sessions {
     /// The sessions of the SDK. The SDK's own time limit is turned off, because it also ends sessions with
     /// running calls.
     local: Arc<LocalSessionManager>,
-    open: Arc<Open>,
+    open: Arc<OpenSessions>,
 }
 
 /// The open sessions with their last use.
-struct Open {
+struct OpenSessions {
     uses: Mutex<Uses>,
     permits: Arc<Semaphore>,
     idle: Duration,
@@ -75,15 +74,18 @@ impl Sessions {
         let mut local = LocalSessionManager::default();
         local.session_config.keep_alive = None;
         let permits = Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS)));
-        Self { local: Arc::new(local), open: Arc::new(Open { uses: Mutex::default(), permits, idle }) }
+        Self {
+            local: Arc::new(local),
+            open: Arc::new(OpenSessions { uses: Mutex::default(), permits, idle }),
+        }
     }
 
     /// Ends idle sessions until no session is open.
-    async fn watch(local: Arc<LocalSessionManager>, open: Arc<Open>) {
+    async fn watch(local: Arc<LocalSessionManager>, open: Arc<OpenSessions>) {
         loop {
             sleep((open.idle / 4).clamp(SEARCHES.0, SEARCHES.1)).await;
             end_idle(&local, &open).await;
-            let mut uses = open.uses();
+            let mut uses = lock(&open.uses);
             if uses.sessions.is_empty() {
                 uses.is_watched = false;
                 return;
@@ -92,62 +94,58 @@ impl Sessions {
     }
 
     /// Returns the permit for one more session. If no permit is left, ends idle sessions first.
-    async fn permit(&self) -> Result<OwnedSemaphorePermit> {
+    async fn permit(&self) -> io::Result<OwnedSemaphorePermit> {
         if self.open.permits.available_permits() == 0 {
             end_idle(&self.local, &self.open).await;
         }
         self.open.permits.clone().try_acquire_owned().map_err(|_| {
             let _ = IS_REFUSED.try_with(|refused| refused.set(true));
-            SessionsError::TooMany
+            io::Error::other("too many sessions are open")
         })
     }
 }
 
-async fn end_idle(local: &LocalSessionManager, open: &Open) {
+async fn end_idle(local: &LocalSessionManager, open: &OpenSessions) {
     for id in open.take_idle() {
         let _ = timeout(ENDING, local.close_session(&id)).await;
     }
 }
 
-impl Open {
-    fn uses(&self) -> MutexGuard<'_, Uses> {
-        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+impl OpenSessions {
     /// Removes and returns the sessions that were not used for too long.
     fn take_idle(&self) -> Vec<SessionId> {
         let is_idle = |using: &Use| using.responses == 0 && using.last.elapsed() >= self.idle;
-        self.uses().sessions.extract_if(|_, using| is_idle(using)).map(|(id, _)| id).collect()
+        lock(&self.uses).sessions.extract_if(|_, using| is_idle(using)).map(|(id, _)| id).collect()
     }
 
     /// Updates the time of the last use, and adds `change` to the number of open responses.
     fn touch(&self, id: &SessionId, change: isize) {
-        if let Some(using) = self.uses().sessions.get_mut(id) {
+        if let Some(using) = lock(&self.uses).sessions.get_mut(id) {
             using.responses = using.responses.saturating_add_signed(change);
             using.last = Instant::now();
         }
     }
 
     /// Counts a response as open until the response is dropped.
-    fn keep(self: &Arc<Self>, id: &SessionId, stream: impl Events) -> Response {
+    fn keep(self: &Arc<Self>, id: &SessionId, stream: impl EventStream) -> SessionResponse {
         self.touch(id, 1);
-        Response { stream: Box::pin(stream), open: self.clone(), id: id.clone() }
+        SessionResponse { stream: Box::pin(stream), open: self.clone(), id: id.clone() }
     }
 }
 
 /// A stream of the events of one response.
-trait Events: Stream<Item = ServerSseMessage> + Send + Sync + 'static {}
+trait EventStream: Stream<Item = ServerSseMessage> + Send + Sync + 'static {}
 
-impl<T: Stream<Item = ServerSseMessage> + Send + Sync + 'static> Events for T {}
+impl<T: Stream<Item = ServerSseMessage> + Send + Sync + 'static> EventStream for T {}
 
 /// A response that keeps its session open.
-struct Response {
-    stream: Pin<Box<dyn Events>>,
-    open: Arc<Open>,
+struct SessionResponse {
+    stream: Pin<Box<dyn EventStream>>,
+    open: Arc<OpenSessions>,
     id: SessionId,
 }
 
-impl Stream for Response {
+impl Stream for SessionResponse {
     type Item = ServerSseMessage;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -155,40 +153,20 @@ impl Stream for Response {
     }
 }
 
-impl Drop for Response {
+impl Drop for SessionResponse {
     fn drop(&mut self) {
         self.open.touch(&self.id, -1);
     }
 }
 
-/// The reason why a session cannot be opened or used.
-#[derive(Debug)]
-pub(super) enum SessionsError {
-    TooMany,
-    Local(LocalSessionManagerError),
-}
-
-impl fmt::Display for SessionsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooMany => f.write_str("too many sessions are open"),
-            Self::Local(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SessionsError {}
-
-type Result<T> = std::result::Result<T, SessionsError>;
-
 impl SessionManager for Sessions {
-    type Error = SessionsError;
+    type Error = io::Error;
     type Transport = WorkerTransport<LocalSessionWorker>;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport)> {
+    async fn create_session(&self) -> io::Result<(SessionId, Self::Transport)> {
         let permit = self.permit().await?;
-        let (id, transport) = self.local.create_session().await.map_err(SessionsError::Local)?;
-        let mut uses = self.open.uses();
+        let (id, transport) = self.local.create_session().await.map_err(io::Error::other)?;
+        let mut uses = lock(&self.open.uses);
         uses.sessions.insert(id.clone(), Use { responses: 0, last: Instant::now(), _permit: permit });
         if !std::mem::replace(&mut uses.is_watched, true) {
             tokio::spawn(Self::watch(self.local.clone(), self.open.clone()));
@@ -200,39 +178,39 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage> {
-        self.local.initialize_session(id, message).await.map_err(SessionsError::Local)
+    ) -> io::Result<ServerJsonRpcMessage> {
+        self.local.initialize_session(id, message).await.map_err(io::Error::other)
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool> {
-        self.local.has_session(id).await.map_err(SessionsError::Local)
+    async fn has_session(&self, id: &SessionId) -> io::Result<bool> {
+        self.local.has_session(id).await.map_err(io::Error::other)
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<()> {
-        self.open.uses().sessions.remove(id);
-        self.local.close_session(id).await.map_err(SessionsError::Local)
+    async fn close_session(&self, id: &SessionId) -> io::Result<()> {
+        lock(&self.open.uses).sessions.remove(id);
+        self.local.close_session(id).await.map_err(io::Error::other)
     }
 
     async fn create_stream(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+    ) -> io::Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
         self.open.touch(id, 0);
-        let stream = self.local.create_stream(id, message).await.map_err(SessionsError::Local)?;
+        let stream = self.local.create_stream(id, message).await.map_err(io::Error::other)?;
         Ok(self.open.keep(id, stream))
     }
 
-    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<()> {
+    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> io::Result<()> {
         self.open.touch(id, 0);
-        self.local.accept_message(id, message).await.map_err(SessionsError::Local)
+        self.local.accept_message(id, message).await.map_err(io::Error::other)
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
-        let stream = self.local.create_standalone_stream(id).await.map_err(SessionsError::Local)?;
+    ) -> io::Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+        let stream = self.local.create_standalone_stream(id).await.map_err(io::Error::other)?;
         Ok(self.open.keep(id, stream))
     }
 
@@ -240,8 +218,8 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
-        let stream = self.local.resume(id, last_event_id).await.map_err(SessionsError::Local)?;
+    ) -> io::Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+        let stream = self.local.resume(id, last_event_id).await.map_err(io::Error::other)?;
         Ok(self.open.keep(id, stream))
     }
 }

@@ -166,15 +166,18 @@ async fn garbage_is_reported_and_harms_no_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_result_of_50_megabytes_becomes_an_error() {
+async fn a_message_of_50_megabytes_ends_the_pending_calls_and_the_connection_stays() {
     let server = Raw::new(Faulty);
     let client = connect(&server).await;
-    let (huge, good) =
-        within(async { tokio::join!(call(&client, "huge", "{}"), call(&client, "good", "{}")) }).await;
-    let expected = "Error running tool: MCP server `shop` returned a result of more than 16777216 bytes; \
-                    ask for less, for instance with narrower arguments";
-    assert_eq!(huge.unwrap_err().message(), expected);
-    assert_eq!(good.unwrap().to_text(), "good");
+    let (stalled, huge) =
+        within(async { tokio::join!(call(&client, "stall", "{}"), call(&client, "huge", "{}")) }).await;
+    let expected = "Error running tool: MCP server `shop` sent a message of more than 16777216 bytes, \
+                    which may be the result of the call; ask for less, for instance with narrower arguments";
+    for error in [stalled.unwrap_err(), huge.unwrap_err()] {
+        assert_eq!(error.message(), expected);
+    }
+    assert_eq!(call(&client, "good", "{}").await.unwrap().to_text(), "good");
+    assert!(client.is_connected());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,9 +3,9 @@
 // Logging is deprecated since 2026-07-28, but servers of earlier versions use it.
 #![expect(deprecated)]
 
+use super::client_settings::ClientSettings;
 use super::elicitation::elicit;
 use super::event::McpEvent;
-use super::settings::Settings;
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
@@ -25,8 +25,8 @@ const MOST_QUESTIONS: usize = 16;
 
 /// The handler for the requests and notifications that a server sends over one connection.
 #[derive(Clone)]
-pub(super) struct Handler {
-    pub(super) settings: Arc<Settings>,
+pub(super) struct ServerRequestHandler {
+    pub(super) settings: Arc<ClientSettings>,
     pub(super) events: broadcast::Sender<McpEvent>,
     /// Notified when the server says that its tools changed.
     pub(super) tools_changed: Arc<Notify>,
@@ -34,10 +34,10 @@ pub(super) struct Handler {
     pub(super) open_questions: Arc<AtomicUsize>,
 }
 
-impl Handler {
+impl ServerRequestHandler {
     /// Asks the user, on behalf of the server.
     pub(super) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
-        let open = Open::new(&self.open_questions);
+        let open = OpenQuestion::new(&self.open_questions);
         if open.0.load(Ordering::Relaxed) > MOST_QUESTIONS {
             return ElicitResult::new(ElicitationAction::Decline);
         }
@@ -50,24 +50,24 @@ impl Handler {
 }
 
 /// Counts a question as open until this value is dropped.
-struct Open<'a>(&'a AtomicUsize);
+struct OpenQuestion<'a>(&'a AtomicUsize);
 
-impl<'a> Open<'a> {
+impl<'a> OpenQuestion<'a> {
     fn new(count: &'a AtomicUsize) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
         Self(count)
     }
 }
 
-impl Drop for Open<'_> {
+impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl ClientHandler for Handler {
+impl ClientHandler for ServerRequestHandler {
     fn get_info(&self) -> ClientConfig {
-        let Settings { client_name, client_version, elicitation, .. } = &*self.settings;
+        let ClientSettings { client_name, client_version, elicitation, .. } = &*self.settings;
         let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = elicitation.as_ref().map(|_| {
             let forms = FormElicitationCapability::default();

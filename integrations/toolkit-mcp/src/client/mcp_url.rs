@@ -1,8 +1,9 @@
 //! Servers behind a URL: streamable HTTP, with a token.
 
 use super::endpoint::{Attempt, McpEndpoint, Running, origin, unreachable};
-use super::error::{McpError, McpErrorKind};
-use super::failure::{Fault, NoToken};
+use super::failure::{HttpFault, NoToken};
+use super::mcp_error::{McpError, McpErrorKind};
+use crate::macros::debug;
 use futures_core::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
@@ -16,7 +17,6 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use sse_stream::Sse;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -159,15 +159,7 @@ impl From<McpUrl> for McpEndpoint {
     }
 }
 
-impl fmt::Debug for McpUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&String> = self.headers.keys().collect();
-        f.debug_struct("McpUrl")
-            .field("url", &origin(&self.url))
-            .field("headers", &names)
-            .finish_non_exhaustive()
-    }
-}
+debug!(McpUrl, self, "url": origin(&self.url), "headers": self.headers.keys());
 
 /// Returns an HTTP client. Without encryption (`http://`), the certificates of the platform are not loaded.
 fn http_client(url: &reqwest::Url) -> Result<reqwest::Client, McpError> {
@@ -224,30 +216,30 @@ struct TokenClient {
 }
 
 type Headers = HashMap<HeaderName, HeaderValue>;
-type Events = BoxStream<'static, Result<Sse, SseError>>;
+type SseStream = BoxStream<'static, Result<Sse, SseError>>;
 
 impl TokenClient {
     /// Sends a request with the current token. If the server refuses this token, sends the request once more
     /// with a new token.
-    async fn with_token<T, F>(&self, send: impl Fn(Option<String>) -> F) -> Result<T, Fault>
+    async fn with_token<T, F>(&self, send: impl Fn(Option<String>) -> F) -> Result<T, HttpFault>
     where
-        F: Future<Output = Result<T, Fault>>,
+        F: Future<Output = Result<T, HttpFault>>,
     {
         // The URL may contain secrets, so errors do not show it.
         let send = async |token| {
             send(token).await.map_err(|error| match error {
-                Fault::Client(error) => Fault::Client(error.without_url()),
+                HttpFault::Client(error) => HttpFault::Client(error.without_url()),
                 error => error,
             })
         };
         let Some(source) = &self.token else { return send(None).await };
-        let unavailable = |reason: String| Fault::Io(std::io::Error::other(NoToken(reason)));
+        let unavailable = |reason: String| HttpFault::Io(std::io::Error::other(NoToken(reason)));
         let token = source.token(false).await.map_err(unavailable)?;
         match send(Some(token.clone())).await {
-            Err(Fault::AuthRequired(refusal)) => {
+            Err(HttpFault::AuthRequired(refusal)) => {
                 let new = source.token(true).await.map_err(unavailable)?;
                 if new == token {
-                    return Err(Fault::AuthRequired(refusal));
+                    return Err(HttpFault::AuthRequired(refusal));
                 }
                 send(Some(new)).await
             }
@@ -266,7 +258,7 @@ impl StreamableHttpClient for TokenClient {
         session: Option<Arc<str>>,
         token: Option<String>,
         headers: Headers,
-    ) -> Result<StreamableHttpPostResponse, Fault> {
+    ) -> Result<StreamableHttpPostResponse, HttpFault> {
         let limits = StreamableHttpResponseLimits::default();
         self.post_message_with_response_limits(uri, message, session, token, headers, limits).await
     }
@@ -279,7 +271,7 @@ impl StreamableHttpClient for TokenClient {
         _: Option<String>,
         headers: Headers,
         limits: StreamableHttpResponseLimits,
-    ) -> Result<StreamableHttpPostResponse, Fault> {
+    ) -> Result<StreamableHttpPostResponse, HttpFault> {
         let response = self
             .with_token(|token| {
                 let uri = uri.clone();
@@ -304,7 +296,7 @@ impl StreamableHttpClient for TokenClient {
         session: Arc<str>,
         _: Option<String>,
         headers: Headers,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), HttpFault> {
         self.with_token(|token| {
             self.http.delete_session(uri.clone(), session.clone(), token, headers.clone())
         })
@@ -318,7 +310,7 @@ impl StreamableHttpClient for TokenClient {
         last_event: Option<String>,
         token: Option<String>,
         headers: Headers,
-    ) -> Result<Events, Fault> {
+    ) -> Result<SseStream, HttpFault> {
         let limit = StreamableHttpResponseLimits::default().max_sse_event_size;
         self.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, limit).await
     }
@@ -331,7 +323,7 @@ impl StreamableHttpClient for TokenClient {
         _: Option<String>,
         headers: Headers,
         limit: usize,
-    ) -> Result<Events, Fault> {
+    ) -> Result<SseStream, HttpFault> {
         let stream = self
             .with_token(|token| {
                 let uri = uri.clone();

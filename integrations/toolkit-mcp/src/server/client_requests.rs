@@ -1,30 +1,31 @@
 //! The handler of one session: answers the requests of the protocol.
 
-use super::call::{self, CallSession};
 use super::caller::LogLevel;
 use super::changes::{Changes, notify_session, notify_subscription};
 use super::completion::complete;
 use super::input::is_stateless;
-use super::settings::Settings;
+use super::server_settings::ServerSettings;
+use super::tool_call::{self, CallSession};
+use crate::locks::lock;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 use rmcp::model::SetLevelRequestParams;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
     CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams,
-    InitializeResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, ServerConfig, SetLevelRequestMethod, SubscriptionFilter, Tool,
+    InitializeResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig, SetLevelRequestMethod,
+    SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolkit_core::{RunContext, Session};
 
 /// The handler for the requests of one session.
-pub(super) struct Handler {
-    settings: Arc<Settings>,
+pub(super) struct ClientRequestHandler {
+    settings: Arc<ServerSettings>,
     /// The minimum severity of log messages in the session.
     log_level: Mutex<LogLevel>,
     run: OnceLock<RunContext>,
@@ -37,8 +38,8 @@ pub(super) struct Handler {
     _end_guard: DropGuard,
 }
 
-impl Handler {
-    pub(super) fn new(settings: Arc<Settings>) -> Self {
+impl ClientRequestHandler {
+    pub(super) fn new(settings: Arc<ServerSettings>) -> Self {
         let end = CancellationToken::new();
         Self {
             settings,
@@ -53,7 +54,7 @@ impl Handler {
 
     /// Returns the minimum severity of log messages for the client of a session.
     fn log_level(&self) -> LogLevel {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.log_level)
     }
 
     /// Returns the run context for the calls of this session. It is the run context of the dispatcher. If this has no
@@ -68,17 +69,9 @@ impl Handler {
         };
         self.run.get_or_init(new).clone()
     }
-
-    fn cache_scope(&self) -> CacheScope {
-        if self.settings.is_private { CacheScope::Private } else { CacheScope::Public }
-    }
-
-    fn take_changes(&self) -> Option<Changes> {
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
 }
 
-impl ServerHandler for Handler {
+impl ServerHandler for ClientRequestHandler {
     fn get_info(&self) -> ServerConfig {
         let settings = &*self.settings;
         let mut capabilities = ServerCapabilities::builder().enable_tools().enable_completions().build();
@@ -106,13 +99,14 @@ impl ServerHandler for Handler {
         // Changes from now on are announced, even if the client lists the tools before it confirms the
         // handshake.
         let changes = self.settings.live().map(Changes::new);
-        *self.changes.lock().unwrap_or_else(PoisonError::into_inner) = changes;
+        *lock(&self.changes) = changes;
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        if let Some(changes) = self.take_changes()
+        let changes = lock(&self.changes).take();
+        if let Some(changes) = changes
             && !self.is_announcing.swap(true, Ordering::Relaxed)
         {
             tokio::spawn(notify_session(changes, context.peer, self.end.clone()));
@@ -146,7 +140,8 @@ impl ServerHandler for Handler {
         };
         let mut result = ListToolsResult::with_all_items(tools);
         if is_stateless(&context) {
-            result = result.with_ttl_ms(settings.list_ttl_ms()).with_cache_scope(self.cache_scope());
+            let scope = if settings.is_private { CacheScope::Private } else { CacheScope::Public };
+            result = result.with_ttl_ms(settings.list_ttl_ms()).with_cache_scope(scope);
         }
         result.next_cursor = next;
         Ok(result)
@@ -164,7 +159,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
         let session = CallSession { settings: &self.settings, run: self.run(), log_level: self.log_level() };
-        Box::pin(call::run(session, request, context))
+        Box::pin(tool_call::run(session, request, context))
     }
 
     async fn on_custom_request(
@@ -212,28 +207,11 @@ impl ServerHandler for Handler {
         if is_stateless(&context) {
             return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
         }
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = LogLevel::of(request.level);
+        *lock(&self.log_level) = LogLevel::of(request.level);
         Ok(())
     }
 
-    async fn list_resources(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        // Full outputs are not listed: a result links to its full output, and no client sees outputs of other
-        // clients.
-        Ok(ListResourcesResult::default())
-    }
-
-    async fn list_resource_templates(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::default())
-    }
-
+    // Full outputs are not listed: a result links to its full output, and no client sees outputs of other clients.
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,

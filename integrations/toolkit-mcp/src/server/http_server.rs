@@ -1,11 +1,11 @@
 //! The server over HTTP: settings, an axum router, and a server bound to an address.
 
 use super::McpServer;
-use super::error::ServeError;
-use super::service::HttpService;
+use super::http_service::HttpService;
+use super::serve_error::ServeError;
+use crate::macros::{debug, setters};
 use axum::Router;
 use axum::serve::ListenerExt;
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,11 +24,6 @@ const CLOSING: Duration = Duration::from_secs(2);
 /// These methods need the feature `server-http`. The server answers clients with protocol version 2026-07-28
 /// without sessions, and opens a session for each client with an earlier version.
 impl McpServer {
-    /// Sets the path of the server in its router, `/mcp` by default.
-    pub fn with_path(self, path: impl Into<String>) -> Self {
-        self.with(|settings| settings.http.path = path.into())
-    }
-
     /// Requires the header `Authorization: Bearer …` with this token in every request. Spaces and line breaks
     /// around the token are ignored. An empty token refuses every request.
     ///
@@ -55,32 +50,6 @@ impl McpServer {
     pub fn with_allowed_origins<T: Into<String>>(self, origins: impl IntoIterator<Item = T>) -> Self {
         let origins = origins.into_iter().map(Into::into).collect();
         self.with(|settings| settings.http.origins = Some(origins))
-    }
-
-    /// Sets the maximum size of a request in bytes, 4 MiB by default.
-    pub fn with_max_request_size(self, bytes: usize) -> Self {
-        self.with(|settings| settings.http.max_body = bytes)
-    }
-
-    /// Sets the maximum number of open sessions, 1,000 by default. The server refuses further sessions with
-    /// the status 503, until a session ends. With zero, only clients without sessions are served.
-    ///
-    /// Clients with protocol version 2026-07-28 have no sessions, and do not count. An open session takes
-    /// about 80 KiB of memory.
-    pub fn with_max_sessions(self, sessions: usize) -> Self {
-        self.with(|settings| settings.http.max_sessions = sessions)
-    }
-
-    /// Sets how long a session stays open without use, 30 minutes by default. A session is in use while one
-    /// of its requests or event streams is open. The client of an ended session begins a new session.
-    pub fn with_session_idle(self, idle: Duration) -> Self {
-        self.with(|settings| settings.http.session_idle = idle)
-    }
-
-    /// Sets how long running calls may take to end after the server was told to stop. The default is 10
-    /// seconds.
-    pub fn with_grace(self, grace: Duration) -> Self {
-        self.with(|settings| settings.http.grace = grace)
     }
 
     /// Returns the server as a tower service, to mount it at any path.
@@ -135,6 +104,25 @@ impl McpServer {
     pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), ServeError> {
         self.bind_http(address).await?.run().await
     }
+}
+
+setters! { McpServer.settings.http:
+    /// Sets the path of the server in its router, `/mcp` by default.
+    with_path(path: impl Into<String>) = path.into();
+    /// Sets the maximum size of a request in bytes, 4 MiB by default.
+    with_max_request_size(max_body: usize) = max_body;
+    /// Sets the maximum number of open sessions, 1,000 by default. The server refuses further sessions with
+    /// the status 503, until a session ends. With zero, only clients without sessions are served.
+    ///
+    /// Clients with protocol version 2026-07-28 have no sessions, and do not count. An open session takes
+    /// about 80 KiB of memory.
+    with_max_sessions(max_sessions: usize) = max_sessions;
+    /// Sets how long a session stays open without use, 30 minutes by default. A session is in use while one
+    /// of its requests or event streams is open. The client of an ended session begins a new session.
+    with_session_idle(session_idle: Duration) = session_idle;
+    /// Sets how long running calls may take to end after the server was told to stop. The default is 10
+    /// seconds.
+    with_grace(grace: Duration) = grace;
 }
 
 /// A server bound to an address.
@@ -215,11 +203,7 @@ impl HttpServer {
     }
 }
 
-impl fmt::Debug for HttpServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpServer").field("url", &self.url()).finish_non_exhaustive()
-    }
-}
+debug!(HttpServer, self, "url": self.url());
 
 /// Waits for an interrupt or a request to terminate.
 async fn terminated() {

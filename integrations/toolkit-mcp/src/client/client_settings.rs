@@ -2,6 +2,7 @@
 
 use super::elicitation::ElicitationHandler;
 use super::limits::McpLimits;
+use crate::macros::setters;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::ClientLifecycleMode;
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ impl McpProtocol {
 /// extended by up to 20 %.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use]
 pub struct McpBackoff {
     /// The pause before the first attempt. The default is half a second.
     pub first: Duration,
@@ -59,27 +61,6 @@ impl Default for McpBackoff {
 }
 
 impl McpBackoff {
-    /// Sets the pause before the first attempt.
-    #[must_use]
-    pub fn with_first(mut self, first: Duration) -> Self {
-        self.first = first;
-        self
-    }
-
-    /// Sets the maximum pause between attempts, before the random extension.
-    #[must_use]
-    pub fn with_longest(mut self, longest: Duration) -> Self {
-        self.longest = longest;
-        self
-    }
-
-    /// Sets the maximum number of attempts in a row. With zero, a lost connection stays lost.
-    #[must_use]
-    pub fn with_attempts(mut self, attempts: u32) -> Self {
-        self.attempts = Some(attempts);
-        self
-    }
-
     /// Returns the pause before the attempt `attempt`, counted from 1.
     pub(super) fn pause(&self, attempt: u32) -> Duration {
         let factor = 2_u32.saturating_pow(attempt.saturating_sub(1).min(16));
@@ -90,9 +71,18 @@ impl McpBackoff {
     }
 }
 
+setters! { McpBackoff:
+    /// Sets the pause before the first attempt.
+    with_first(first: Duration) = first;
+    /// Sets the maximum pause between attempts, before the random extension.
+    with_longest(longest: Duration) = longest;
+    /// Sets the maximum number of attempts in a row. With zero, a lost connection stays lost.
+    with_attempts(attempts: u32) = Some(attempts);
+}
+
 /// All settings of a client.
 #[derive(Clone)]
-pub(super) struct Settings {
+pub(super) struct ClientSettings {
     /// The name used for the server in messages.
     pub(super) name: String,
     pub(super) namespace: Option<String>,
@@ -113,7 +103,7 @@ pub(super) struct Settings {
     pub(super) client_version: String,
 }
 
-impl Default for Settings {
+impl Default for ClientSettings {
     fn default() -> Self {
         Self {
             name: "mcp".to_owned(),

@@ -1,14 +1,14 @@
 //! One call of a server's tool.
 
 use super::catalog::RemoteTool;
+use super::client_settings::ClientSettings;
 use super::content::{lenient_outcome, outcome, short};
 use super::endpoint::chain;
-use super::lines::{INVALID, TOO_LARGE};
 use super::session::{Pending, Session};
-use super::settings::Settings;
-use super::wire::{ProgressReports, ProgressSink};
+use super::wire::{INVALID, ProgressReports, ProgressSink};
 use crate::TraceContext;
 use crate::invisible::clean;
+use crate::line_transport::TOO_LARGE;
 use crate::numbers::is_exact;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, ErrorData, InputRequest,
@@ -39,7 +39,7 @@ fn after(limit: Duration) -> Instant {
 }
 
 /// One call of a server's tool.
-pub(super) struct Call<'a> {
+pub(super) struct RemoteCall<'a> {
     session: &'a Session,
     tool: &'a RemoteTool,
     context: &'a ToolContext,
@@ -47,7 +47,7 @@ pub(super) struct Call<'a> {
     is_expired: AtomicBool,
 }
 
-impl<'a> Call<'a> {
+impl<'a> RemoteCall<'a> {
     pub(super) fn new(session: &'a Session, tool: &'a RemoteTool, context: &'a ToolContext) -> Self {
         Self { session, tool, context, is_expired: AtomicBool::new(false) }
     }
@@ -160,7 +160,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn settings(&self) -> &Settings {
+    fn settings(&self) -> &ClientSettings {
         &self.session.handler.settings
     }
 
@@ -337,7 +337,7 @@ impl<'a> Call<'a> {
 
     fn too_large(&self) -> ToolError {
         let limit = self.settings().limits.message_bytes;
-        let what = format!("returned a result of more than {limit} bytes");
+        let what = format!("sent a message of more than {limit} bytes, which may be the result of the call");
         self.error(&what, "ask for less, for instance with narrower arguments")
     }
 }

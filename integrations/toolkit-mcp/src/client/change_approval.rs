@@ -5,7 +5,8 @@ use super::change::ToolListChange;
 use super::event::McpEvent;
 use super::issue::{ToolIssue, ToolIssueKind};
 use super::supervise::Link;
-use super::{Inner, McpClient, lock};
+use super::{ClientState, McpClient};
+use crate::locks::lock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use toolkit_core::ToolDefinition;
@@ -69,7 +70,7 @@ impl Catalog {
     }
 }
 
-impl Inner {
+impl ClientState {
     /// Publishes the accepted tools of a tool list.
     pub(super) fn publish(&self, mut fresh: Catalog) {
         let settings = &self.handler.settings;

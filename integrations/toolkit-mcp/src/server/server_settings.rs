@@ -3,7 +3,7 @@
 use super::caller::Caller;
 use super::definitions::{McpFormat, ToolList};
 use super::outputs::OutputStore;
-use std::fmt;
+use crate::macros::debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -25,7 +25,7 @@ const FIXED_LIST_TTL: Duration = Duration::from_secs(300);
 type CallState = dyn Fn(&Caller, RunContext) -> Result<RunContext, ToolError> + Send + Sync;
 
 #[derive(Clone)]
-pub(super) struct Settings {
+pub(super) struct ServerSettings {
     pub(super) dispatcher: Dispatcher,
     pub(super) name: String,
     pub(super) version: String,
@@ -82,7 +82,7 @@ impl Default for HttpSettings {
     }
 }
 
-impl Settings {
+impl ServerSettings {
     pub(super) fn new(dispatcher: Dispatcher) -> Self {
         let random = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(uuid::Uuid::into_bytes);
         Self {
@@ -156,13 +156,4 @@ impl Settings {
     }
 }
 
-impl fmt::Debug for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
-            .field("dispatcher", &self.dispatcher)
-            .field("name", &self.name)
-            .field("version", &self.version)
-            .field("max_calls", &self.max_calls)
-            .finish_non_exhaustive()
-    }
-}
+debug!(ServerSettings, self, "dispatcher": self.dispatcher, "name": self.name, "version": self.version, "max_calls": self.max_calls);

@@ -1,28 +1,27 @@
 //! One call of a tool: from the request to the response.
 
-use super::arguments;
 use super::caller::{Caller, LogLevel};
+use super::client_lines::RawArguments;
 use super::input::{Inputs, Suspension};
 use super::results::{busy, failure, success};
-use super::settings::Settings;
+use super::server_settings::ServerSettings;
+use crate::locks::lock;
 use crate::reports::Reports;
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    ProgressNotificationParam, ProgressToken, Resource,
+    CallToolRequestParams, CallToolResponse, ContentBlock, ErrorData, ProgressNotificationParam,
+    ProgressToken, Resource,
 };
 use rmcp::service::{Peer, RequestContext};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use toolkit_core::context::Progress;
-use toolkit_core::{
-    CallId, ErrorKind, RunContext, ToolCall, ToolDefinition, ToolError, ToolRegistry, ToolResult,
-};
+use toolkit_core::{CallId, ErrorKind, RunContext, Tool, ToolCall, ToolError, ToolResult};
 
 /// The time to send the waiting progress reports after the end of the call. The reports that are still waiting
 /// after this time are dropped, except the newest.
@@ -33,7 +32,7 @@ const NEWEST_REPORT: Duration = Duration::from_secs(10);
 
 /// The data of a client's session that its calls need.
 pub(super) struct CallSession<'a> {
-    pub(super) settings: &'a Settings,
+    pub(super) settings: &'a ServerSettings,
     pub(super) run: RunContext,
     /// The minimum severity of log messages for the client.
     pub(super) log_level: LogLevel,
@@ -46,13 +45,11 @@ pub(super) async fn run(
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let CallSession { settings, run, log_level } = session;
-    let registry = settings.dispatcher.registry();
-    let names = registry.wire_names(&settings.format());
-    let name = names.unspell(&request.name);
-    let Some(tool) = registry.get(name) else { return unknown(&registry, name) };
     let Ok(_permit) = settings.permits.try_acquire() else { return Ok(busy(settings.max_calls).into()) };
+    let names = settings.dispatcher.registry().wire_names(&settings.format());
+    let name = names.unspell(&request.name);
 
-    let text = arguments::text(&context.extensions, request.arguments.take());
+    let text = RawArguments::text(&context.extensions, request.arguments.take());
     let call = ToolCall::new(settings.next_call_id(), name, &*text);
     let inputs = Inputs::new(&settings.secret, name, text, request.input_responses, request.request_state)?;
     let cancellation = context.ct.clone();
@@ -64,7 +61,7 @@ pub(super) async fn run(
     };
 
     let links = Links { settings, call: call.id.clone() };
-    let result = match reports {
+    let ended = match reports {
         None => dispatch(settings, run, call, cancellation, &caller).await,
         Some((token, peer)) => {
             let reports = Arc::new(Reports::default());
@@ -74,21 +71,31 @@ pub(super) async fn run(
             Box::pin(reporting(call, &reports, token, peer)).await
         }
     };
-    match result {
-        Err(suspension) => suspension.into_response(&settings.secret),
-        Ok(result) => {
-            let links = links.take();
-            let mut result = complete(result, tool.definition(), || full_json(settings, &links));
-            result.content.extend(links.into_iter().map(ContentBlock::resource_link));
-            Ok(result.into())
+    let (result, tool) = match ended {
+        Ok(found) => found,
+        Err(suspension) => return suspension.into_response(&settings.secret),
+    };
+    let links = links.take();
+    let schema = tool.as_ref().and_then(|tool| tool.definition().output_schema());
+    let outcome = result.outcome.and_then(|output| {
+        let full_json = || full_json(settings, &links);
+        success(output, &result.name, schema, full_json)
+    });
+    let mut result = match outcome {
+        Ok(result) => result,
+        Err(error) if tool.is_none() && error.kind() == ErrorKind::NotFound => {
+            return Err(ErrorData::invalid_params(error.message().to_owned(), None));
         }
-    }
+        Err(error) => failure(&error),
+    };
+    result.content.extend(links.into_iter().map(ContentBlock::resource_link));
+    Ok(result.into())
 }
 
 /// The links to the full texts of one call. When this value is dropped, the links are removed from the store, even if
 /// the call was cancelled.
 struct Links<'a> {
-    settings: &'a Settings,
+    settings: &'a ServerSettings,
     call: CallId,
 }
 
@@ -105,18 +112,12 @@ impl Drop for Links<'_> {
     }
 }
 
-/// Returns the response to a call of an unknown or disabled tool. A call of an unknown tool gets a protocol
-/// error. A call of a disabled tool gets an error for the model.
-fn unknown(registry: &ToolRegistry, name: &str) -> Result<CallToolResponse, ErrorData> {
-    match registry.validate(name, "{}") {
-        Err(error) if error.kind() != ErrorKind::NotFound => Ok(failure(&error).into()),
-        Err(error) => Err(ErrorData::invalid_params(error.message().to_owned(), None)),
-        Ok(()) => Err(ErrorData::invalid_params(format!("Tool `{name}` not found"), None)),
-    }
-}
-
 /// Returns the run context of one call: the run context of the session, with the state of the call added.
-fn run_context(settings: &Settings, session: RunContext, caller: &Caller) -> Result<RunContext, ToolError> {
+fn run_context(
+    settings: &ServerSettings,
+    session: RunContext,
+    caller: &Caller,
+) -> Result<RunContext, ToolError> {
     let mut run = session.with_state(caller.clone());
     if let Some(trace) = caller.trace_context() {
         run = run.with_extension(trace);
@@ -130,45 +131,32 @@ fn run_context(settings: &Settings, session: RunContext, caller: &Caller) -> Res
 /// Runs the call until it ends, or until it asks the client a question that only a repeated request can
 /// answer.
 async fn dispatch(
-    settings: &Settings,
+    settings: &ServerSettings,
     run: RunContext,
     call: ToolCall,
     cancellation: CancellationToken,
     caller: &Caller,
-) -> Result<ToolResult, Suspension> {
-    let id = call.id.clone();
-    let name = call.name.clone();
+) -> Result<(ToolResult, Option<Arc<dyn Tool>>), Suspension> {
     let dispatcher = settings.dispatcher.clone().with_run(run);
-    let results = dispatcher.dispatch_with([call], cancellation);
-    let results = if caller.can_suspend() {
+    let mut running = pin!(dispatcher.dispatch_found(call, cancellation));
+    let ended = if caller.can_suspend() {
         tokio::select! {
             biased;
-            results = results => results,
-            () = caller.inputs().suspended() => Vec::new(),
+            ended = &mut running => Some(ended),
+            () = caller.inputs().suspended() => None,
         }
     } else {
-        results.await
+        None
     };
-    if let Some(suspension) = caller.inputs().take_suspension() {
-        return Err(suspension);
-    }
-    let lost = || ToolResult::new(id, name.clone(), Err(ToolError::cancelled(&name)));
-    Ok(results.into_iter().next().unwrap_or_else(lost))
-}
-
-fn complete(
-    result: ToolResult,
-    definition: &ToolDefinition,
-    full_json: impl FnOnce() -> Option<Value>,
-) -> CallToolResult {
-    match result.outcome.and_then(|output| success(output, definition, full_json)) {
-        Ok(result) => result,
-        Err(error) => failure(&error),
+    match (caller.inputs().take_suspension(), ended) {
+        (Some(suspension), _) => Err(suspension),
+        (None, Some(ended)) => Ok(ended),
+        (None, None) => Ok(running.await),
     }
 }
 
 /// Returns the full JSON of a truncated result, parsed from the first full text of the call.
-fn full_json(settings: &Settings, links: &[Resource]) -> Option<Value> {
+fn full_json(settings: &ServerSettings, links: &[Resource]) -> Option<Value> {
     let text = settings.outputs.as_ref()?.json(&links.first()?.uri)?;
     serde_json::from_str(&text).ok()
 }
@@ -185,7 +173,7 @@ fn increasing(reports: Arc<Reports<Report>>) -> impl Fn(Progress) + Send + Sync 
     let highest = Mutex::new(f64::NEG_INFINITY);
     move |progress| {
         let percent = progress.fraction * 100.0;
-        let mut highest = highest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut highest = lock(&highest);
         if percent > *highest {
             *highest = percent;
             reports.add(Report { percent, message: progress.message });

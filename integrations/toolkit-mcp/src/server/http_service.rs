@@ -1,17 +1,15 @@
-//! The server as a tower service: the bearer token, the size of requests, and the choice between the SDK's HTTP service
-//! and a direct answer.
+//! The server as a tower service: the bearer token and the size of requests. The HTTP service of the SDK does the rest.
 
-use super::arguments::{RawArguments, raw_arguments};
-use super::direct::{UsualCall, answer, answer_in_session, refusal, usual_call};
-use super::handler::Handler;
+use super::client_lines::RawArguments;
+use super::client_requests::ClientRequestHandler;
+use super::server_settings::ServerSettings;
 use super::sessions::{Sessions, unless_refused};
-use super::settings::Settings;
+use crate::macros::debug;
 use axum::body::{Body, to_bytes};
 use axum::http::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{Method, Request, Response, StatusCode};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use std::convert::Infallible;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -32,13 +30,12 @@ const LOOPBACK_ORIGINS: [&str; 6] = [
 pub struct HttpService {
     /// Shared, because axum clones a service for each request, and a clone of the SDK's service copies its
     /// settings.
-    service: Arc<StreamableHttpService<Handler, Sessions>>,
-    sessions: Arc<Sessions>,
-    settings: Arc<Settings>,
+    service: Arc<StreamableHttpService<ClientRequestHandler, Sessions>>,
+    settings: Arc<ServerSettings>,
 }
 
 impl HttpService {
-    pub(super) fn new(settings: Arc<Settings>) -> Self {
+    pub(super) fn new(settings: Arc<ServerSettings>) -> Self {
         let http = &settings.http;
         let mut config = StreamableHttpServerConfig::default()
             .with_json_response(true)
@@ -53,10 +50,10 @@ impl HttpService {
             config = config.with_allowed_hosts(hosts);
         }
         let of_session = settings.clone();
-        let handler = move || Ok(Handler::new(of_session.clone()));
+        let handler = move || Ok(ClientRequestHandler::new(of_session.clone()));
         let sessions = Arc::new(Sessions::new(http.max_sessions, http.session_idle));
-        let service = Arc::new(StreamableHttpService::new(handler, sessions.clone(), config));
-        Self { service, sessions, settings }
+        let service = Arc::new(StreamableHttpService::new(handler, sessions, config));
+        Self { service, settings }
     }
 
     fn is_authorized(&self, headers: &HeaderMap) -> bool {
@@ -81,18 +78,8 @@ impl HttpService {
             let Ok(bytes) = to_bytes(body, self.settings.http.max_body).await else {
                 return refusal(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large");
             };
-            match usual_call(&self.settings, &parts, &bytes) {
-                Some(UsualCall::Single(call)) => return answer(self.settings, parts, call).await,
-                Some(UsualCall::InSession(session, call)) => {
-                    match answer_in_session(&self.settings, &self.sessions, parts, (session, call)).await {
-                        Ok(response) => return response,
-                        Err(refused) => parts = refused,
-                    }
-                }
-                None => {}
-            }
-            if let Some(arguments) = raw_arguments(&bytes) {
-                parts.extensions.insert(RawArguments(arguments));
+            if let Some(arguments) = RawArguments::of(&bytes) {
+                parts.extensions.insert(arguments);
             }
             Body::from(bytes)
         } else {
@@ -115,6 +102,13 @@ impl HttpService {
     }
 }
 
+/// Returns a response with a failure status and a message.
+fn refusal(status: StatusCode, message: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(message.into());
+    *response.status_mut() = status;
+    response
+}
+
 fn digest(token: &str) -> [u8; 32] {
     hmac_sha256::Hash::hash(token.as_bytes())
 }
@@ -134,8 +128,4 @@ impl Service<Request<Body>> for HttpService {
     }
 }
 
-impl fmt::Debug for HttpService {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpService").field("settings", &self.settings).finish_non_exhaustive()
-    }
-}
+debug!(HttpService, self, "settings": self.settings);

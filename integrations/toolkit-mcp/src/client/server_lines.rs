@@ -1,0 +1,138 @@
+//! Messages of servers over lines.
+
+use super::event::McpEvent;
+use super::wire::{INVALID, Wire};
+use crate::line_transport::{LineFault, LineRole, LineTransport, read_by_method};
+use rmcp::RoleClient;
+use rmcp::model::{
+    CallToolResult, CancelledNotification, ClientNotification, ErrorData, ProgressNotification, RequestId,
+    ServerNotification, ServerRequest, ServerResult, ToolListChangedNotification,
+};
+use serde_json::{Map, Value, from_slice, from_str, from_value};
+use std::io;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+pub(super) type ServerLines<R, W> = LineTransport<RoleClient, R, W>;
+
+/// The maximum number of bytes of an invalid message that an event contains.
+const SHOWN: usize = 256;
+
+impl LineRole for RoleClient {
+    type Reports = Arc<Wire>;
+
+    // A client must read on while a server reads nothing: the server may wait for the client.
+    const MAX_UNSENT: usize = Semaphore::MAX_PERMITS;
+
+    fn request(_: &str, _: Option<&str>, line: &[u8]) -> serde_json::Result<ServerRequest> {
+        from_slice(line)
+    }
+
+    fn notification(method: &str, line: &[u8]) -> serde_json::Result<ServerNotification> {
+        read_by_method!(line, method,
+            "notifications/cancelled" => CancelledNotification,
+            "notifications/progress" => ProgressNotification,
+            "notifications/tools/list_changed" => ToolListChangedNotification,
+        )
+    }
+
+    fn result(result: &str) -> serde_json::Result<ServerResult> {
+        if let Ok(result) = from_str::<CallToolResult>(result) {
+            return Ok(result.into());
+        }
+        let mut result = from_str(result)?;
+        correct(&mut result);
+        from_value(result)
+    }
+
+    fn cancelled(notification: &ClientNotification) -> Option<&RequestId> {
+        match notification {
+            ClientNotification::CancelledNotification(cancelled) => cancelled.params.request_id.as_ref(),
+            _ => None,
+        }
+    }
+
+    fn fault(wire: &Arc<Wire>, line: &[u8], fault: LineFault) -> Option<(ErrorData, Option<RequestId>)> {
+        let text = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]).into_owned();
+        wire.emit(McpEvent::InvalidMessage { text, error: fault.error.clone() });
+        fault.id.is_some().then(|| (ErrorData::new(INVALID, fault.error, None), fault.id))
+    }
+
+    fn lost(wire: &Arc<Wire>, error: &io::Error) {
+        wire.ends_because(format!("reading from the server failed: {error}"));
+    }
+}
+
+/// Replaces each `[]` among the capabilities. PHP writes `[]` for an empty object.
+fn correct(result: &mut Value) {
+    let to_object = |value: &mut Value| {
+        if value.as_array().is_some_and(Vec::is_empty) {
+            *value = Value::Object(Map::new());
+        }
+    };
+    if let Some(capabilities) = result.get_mut("capabilities") {
+        to_object(capabilities);
+        capabilities.as_object_mut().into_iter().flat_map(Map::values_mut).for_each(to_object);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line_transport::read;
+    use rmcp::model::JsonRpcMessage;
+
+    fn result(line: &str) -> ServerResult {
+        let message = read::<RoleClient>(line.as_bytes()).expect(line);
+        let JsonRpcMessage::Response(response) = message else { panic!("{line}") };
+        response.result
+    }
+
+    #[test]
+    fn frequent_mistakes_of_servers_are_corrected() {
+        let server = r#""protocolVersion":"2024-11-05","serverInfo":{"name":"s","version":"1"}"#;
+        let initialized = |capabilities: &str| {
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"capabilities":{capabilities},{server}}}}}"#)
+        };
+        for (line, correct) in [
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]},"error":null}"#.to_owned(),
+                r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#.to_owned(),
+            ),
+            (initialized(r#"{"tools":{},"logging":[]}"#), initialized(r#"{"tools":{},"logging":{}}"#)),
+            (initialized(r#"{"tools":[],"prompts":[]}"#), initialized(r#"{"tools":{},"prompts":{}}"#)),
+            (initialized("[]"), initialized("{}")),
+        ] {
+            assert_eq!(format!("{:?}", result(&line)), format!("{:?}", result(&correct)));
+        }
+    }
+
+    #[test]
+    fn the_kind_of_a_result_is_found_by_its_members() {
+        for (members, expected) in [
+            (r#""content":[{"type":"text","text":"a"}],"resultType":"complete""#, "CallToolResult"),
+            (r#""structuredContent":null"#, "CallToolResult"),
+            (r#""resultType":"input_required","requestState":"s""#, "InputRequiredResult"),
+            (r#""tools":[],"ttlMs":5"#, "ListToolsResult"),
+            (r#""content":[{"type":"hologram"}]"#, "CustomResult"),
+            ("", "EmptyResult"),
+        ] {
+            let result = result(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{{members}}}}}"#));
+            assert!(format!("{result:?}").starts_with(expected), "{result:?}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_message_is_refused() {
+        for line in [
+            r#"{"jsonrpc":"1.0","id":1,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1}"#,
+            "[]",
+        ] {
+            assert!(read::<RoleClient>(line.as_bytes()).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Messages of clients over lines, and the arguments of calls as clients write them.
+
+use crate::line_transport::{LineFault, LineFaultKind, LineRole, read_by_method};
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CancelledNotification, ClientNotification, ClientRequest,
+    ClientResult, CompleteRequest, DiscoverRequest, ErrorCode, ErrorData, Extensions, InitializeRequest,
+    InitializedNotification, InputResponses, JsonObject, ListToolsRequest, PingRequest, ProgressNotification,
+    ReadResourceRequest, RequestId, RequestMetaObject, ServerNotification, SubscriptionsListenRequest,
+};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// The maximum size of a message, in bytes.
+pub(super) const MAX_MESSAGE: usize = 16 << 20;
+
+/// The arguments of a call as the client wrote them, stored with the parsed request. The tool reads them with all
+/// digits of their numbers.
+#[derive(Debug, Clone)]
+pub(super) struct RawArguments(Arc<str>);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CallParams<'a> {
+    #[serde(rename = "_meta")]
+    meta: Option<JsonObject>,
+    name: String,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+    input_responses: Option<InputResponses>,
+    request_state: Option<String>,
+}
+
+impl RawArguments {
+    /// Returns the arguments in the body of a `tools/call` request.
+    #[cfg(feature = "server-http")]
+    pub(super) fn of(body: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Body<'a> {
+            #[serde(borrow)]
+            params: Params<'a>,
+        }
+        #[derive(Deserialize)]
+        struct Params<'a> {
+            #[serde(borrow)]
+            arguments: Option<&'a RawValue>,
+        }
+        let body: Body<'_> = serde_json::from_slice(body).ok()?;
+        Some(Self(body.params.arguments?.get().into()))
+    }
+
+    /// Returns the arguments as the client wrote them if the transport has stored them, or else the parsed arguments.
+    pub(super) fn text(extensions: &Extensions, parsed: Option<JsonObject>) -> Arc<str> {
+        let raw: Option<&Self> = extensions.get();
+        #[cfg(feature = "server-http")]
+        let raw = raw.or_else(|| extensions.get::<axum::http::request::Parts>()?.extensions.get());
+        match (raw, parsed) {
+            (Some(Self(text)), _) => text.clone(),
+            (None, None) => "{}".into(),
+            (None, Some(arguments)) => Value::Object(arguments).to_string().into(),
+        }
+    }
+}
+
+/// Reads the parameters of a call. Returns `None` if they do not have the form that the protocol demands.
+fn call(params: &str) -> Option<CallToolRequest> {
+    let params: CallParams<'_> = serde_json::from_str(params).ok()?;
+    if params.arguments.is_some_and(|arguments| !arguments.get().starts_with('{')) {
+        return None;
+    }
+    let mut request = CallToolRequest::new(CallToolRequestParams::new(params.name));
+    request.params.input_responses = params.input_responses;
+    request.params.request_state = params.request_state;
+    if let Some(meta) = params.meta {
+        request.extensions.insert(RequestMetaObject::from(meta));
+    }
+    if let Some(arguments) = params.arguments {
+        request.extensions.insert(RawArguments(arguments.get().into()));
+    }
+    Some(request)
+}
+
+impl LineRole for RoleServer {
+    type Reports = ();
+
+    const MAX_UNSENT: usize = 256;
+
+    fn request(method: &str, params: Option<&str>, line: &[u8]) -> serde_json::Result<ClientRequest> {
+        if method == "tools/call"
+            && let Some(call) = params.and_then(call)
+        {
+            return Ok(call.into());
+        }
+        read_by_method!(line, method,
+            "completion/complete" => CompleteRequest,
+            "initialize" => InitializeRequest,
+            "ping" => PingRequest,
+            "resources/read" => ReadResourceRequest,
+            "server/discover" => DiscoverRequest,
+            "subscriptions/listen" => SubscriptionsListenRequest,
+            "tools/list" => ListToolsRequest,
+        )
+    }
+
+    fn notification(method: &str, line: &[u8]) -> serde_json::Result<ClientNotification> {
+        read_by_method!(line, method,
+            "notifications/cancelled" => CancelledNotification,
+            "notifications/initialized" => InitializedNotification,
+            "notifications/progress" => ProgressNotification,
+        )
+    }
+
+    fn result(result: &str) -> serde_json::Result<ClientResult> {
+        serde_json::from_str(result)
+    }
+
+    fn cancelled(notification: &ServerNotification) -> Option<&RequestId> {
+        match notification {
+            ServerNotification::CancelledNotification(cancelled) => cancelled.params.request_id.as_ref(),
+            _ => None,
+        }
+    }
+
+    fn fault((): &(), _: &[u8], fault: LineFault) -> Option<(ErrorData, Option<RequestId>)> {
+        let code = match fault.kind {
+            LineFaultKind::NotJson => ErrorCode::PARSE_ERROR,
+            LineFaultKind::TooLong | LineFaultKind::NotMessage => ErrorCode::INVALID_REQUEST,
+        };
+        Some((ErrorData::new(code, fault.error, None), fault.id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line_transport::read;
+    use rmcp::model::JsonRpcMessage;
+
+    fn request(line: &str) -> ClientRequest {
+        let message = read::<RoleServer>(line.as_bytes()).expect(line);
+        message.into_request().expect(line).0
+    }
+
+    #[test]
+    fn a_call_keeps_the_text_of_its_arguments() {
+        for (params, arguments) in [
+            (r#"{"name":"add"}"#, None),
+            (r#"{"name":"add","arguments":null}"#, None),
+            (
+                r#"{"arguments":{"b":1e400,"a":[1,{"c":"\u00e9"}]},"name":"\u0061dd"}"#,
+                Some(r#"{"b":1e400,"a":[1,{"c":"\u00e9"}]}"#),
+            ),
+        ] {
+            let line = format!(r#"{{"params":{params},"method":"tools/call","id":"one","jsonrpc":"2.0"}}"#);
+            let ClientRequest::CallToolRequest(call) = request(&line) else { panic!("{line}") };
+            assert_eq!(call.params.name, "add");
+            let kept = call.extensions.get().map(|RawArguments(text)| &**text);
+            assert_eq!(kept, arguments, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_read_by_its_method() {
+        for (method, params, expected) in [
+            ("tools/call", r#"{"name":"add","_meta":{"progressToken":5}}"#, "CallToolRequest"),
+            ("tools/call", r#"{"name":"add","arguments":[1]}"#, "CustomRequest"),
+            ("tools/call", r#"{"name":5}"#, "CustomRequest"),
+            ("tools/list", r#"{"cursor":"a"}"#, "ListToolsRequest"),
+            (r"tools\/list", "{}", "ListToolsRequest"),
+            ("prompts/list", "{}", "ListPromptsRequest"),
+            ("no/such", "{}", "CustomRequest"),
+        ] {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+            let request = request(&line);
+            assert!(format!("{request:?}").starts_with(expected), "{line}: {request:?}");
+        }
+        let line = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let message = read::<RoleServer>(line).expect("a notification");
+        assert!(matches!(message, JsonRpcMessage::Notification(_)));
+    }
+}
