@@ -1,23 +1,12 @@
-//! `ARCHITECTURE.md` names only modules, files and functions that exist, and every module of a crate.
+//! The documents about the source name only files and functions that exist.
 
 use crate::{root, rust_files};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The crates with a table of modules, by the heading of their section.
-const TABLES: &[(&str, &str)] = &[
-    ("### `toolkit-schema`", "toolkit-schema/src"),
-    ("### `toolkit-core`", "toolkit-core/src"),
-    ("### `toolkit-wire`", "toolkit-wire/src"),
-];
-
 fn page(path: &str) -> String {
     fs::read_to_string(root().join(path)).expect("the page can be read")
-}
-
-fn map() -> String {
-    page("ARCHITECTURE.md")
 }
 
 /// Returns the names between backticks.
@@ -42,35 +31,6 @@ fn section<'a>(map: &'a str, heading: &str) -> &'a str {
     let rest = map.split_once(heading).expect("the section is there").1;
     rest.split_once("\n##").map_or(rest, |(section, _)| section)
 }
-
-/// Returns the modules of a crate, without `lib` and tests.
-fn modules(source: &Path) -> Vec<String> {
-    let entries = fs::read_dir(source).expect("the crate can be read");
-    let names = entries.map(|entry| entry.expect("the folder can be read").file_name());
-    let mut names: Vec<String> = names
-        .filter_map(|name| name.to_str()?.strip_suffix(".rs").map(str::to_owned))
-        .filter(|name| name != "lib" && !name.contains("tests"))
-        .collect();
-    names.sort();
-    names
-}
-
-#[test]
-fn every_module_has_a_row_and_every_row_a_module() {
-    let map = map();
-    for (heading, folder) in TABLES {
-        let source = root().join(folder);
-        let mut listed: Vec<&str> = rows(section(&map, heading)).flat_map(|(name, _)| quoted(name)).collect();
-        listed.sort_unstable();
-        assert_eq!(listed, modules(&source), "the table of {folder}");
-    }
-}
-
-/// The pages with an index, each with the folder of its paths.
-const INDEXES: &[(&str, &str)] = &[
-    ("ARCHITECTURE.md", "."),
-    ("integrations/toolkit-agent/docs/how-it-works.md", "integrations/toolkit-agent/src"),
-];
 
 /// Returns the files and folders named in a cell, or the names that do not exist. A name may be relative to the
 /// root, to the folder of the index or to the folder of the name before it.
@@ -102,18 +62,41 @@ fn unknown_items<'a>(cell: &'a str, places: &[Result<PathBuf, &'a str>]) -> Vec<
     quoted(cell).filter(is_item).filter(|name| name.split("::").any(|part| !words.contains(part))).collect()
 }
 
+/// Returns the names in a text that do not exist: files, and items without a word of this name in these files.
+fn missing(text: &str, base: &str) -> Vec<String> {
+    let places = places(text, &root().join(base));
+    let files = places.iter().filter_map(|place| place.as_ref().err().copied());
+    files.chain(unknown_items(text, &places)).map(str::to_owned).collect()
+}
+
 #[test]
-fn files_and_items_of_the_indexes_exist() {
-    let mut missing = Vec::new();
-    for (path, base) in INDEXES {
-        let page = page(path);
-        for (what, cell) in rows(section(&page, "## Where is …?")) {
-            let places = places(cell, &root().join(base));
-            let files = places.iter().filter_map(|place| place.as_ref().err().copied());
-            let names = files.chain(unknown_items(cell, &places));
-            missing.extend(names.map(|name| format!("{path}, {what}: {name}")));
+fn files_and_items_of_the_agents_index_exist() {
+    let page = page("integrations/toolkit-agent/docs/how-it-works.md");
+    let rows = rows(section(&page, "## Where is …?"));
+    let missing: Vec<String> =
+        rows.flat_map(|(_, cell)| missing(cell, "integrations/toolkit-agent/src")).collect();
+    assert_eq!(missing, [""; 0]);
+}
+
+/// The maximum number of lines of the map.
+const MAP_LINES: usize = 150;
+
+#[test]
+fn each_step_of_the_four_walks_exists() {
+    let map = page("ARCHITECTURE.md");
+    assert!(map.lines().count() <= MAP_LINES);
+    let walks = map.split_once("## Four walks").expect("the walks are there").1;
+    let walks = walks.split_once("\n## ").expect("the invariants follow").0;
+    let mut steps: Vec<String> = Vec::new();
+    for line in walks.lines() {
+        if line.starts_with(|c: char| c.is_ascii_digit()) {
+            steps.push(line.to_owned());
+        } else if let Some(step) = steps.last_mut().filter(|_| line.starts_with("   ")) {
+            step.push_str(line);
         }
     }
+    assert!(steps.len() > 15, "the steps are found");
+    let missing: Vec<String> = steps.iter().flat_map(|step| missing(step, ".")).collect();
     assert_eq!(missing, [""; 0]);
 }
 

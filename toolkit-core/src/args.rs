@@ -14,14 +14,15 @@ mod parameter_types;
 mod read;
 mod struct_args;
 
-pub use decode::Fill;
 pub(crate) use decode::decode;
 pub use default::{
     DefaultByContainer, DefaultBySerialize, DefaultByVariant, DefaultJson, PlainVariants, default_value,
     set_default,
 };
 pub(crate) use members::{ObjectText, not_json};
-pub use param::{Exactness, InexactType, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainParamType};
+pub use param::{
+    Exactness, Fill, InexactType, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainParamType,
+};
 pub(crate) use param::{Param, ParamType, parameters_schema};
 pub use parameter_types::ToolParams;
 pub(crate) use read::{ArgumentRules, given_twice, parse_value, read_arguments, unknown};

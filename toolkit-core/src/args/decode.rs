@@ -1,32 +1,11 @@
 //! The fast path of decoding: one pass over the JSON text, with each value parsed directly into its slot.
 
-use super::param::{Param, fill_absent};
-use super::parameter_types::ToolParams;
+use super::param::{Fill, Param, fill_absent};
 use super::read::{ArgumentRules, read_arguments, refused_by_type};
 use crate::error::ToolError;
 use crate::schema::__private::members_of;
-use serde::de::{Error as _, IgnoredAny};
+use serde::de::Error as _;
 use serde_json::Error;
-
-/// A slot for the decoded value of one parameter.
-///
-/// Only `fill` is compiled for each parameter type; the rest of decoding is shared.
-pub trait Fill {
-    /// Parses the value at the start of `text` into the slot. Returns the length of the value in bytes.
-    ///
-    /// # Errors
-    /// The text does not start with a value of the type. The slot stays unchanged.
-    fn fill(&mut self, text: &str) -> Result<usize, Error>;
-}
-
-impl<T: ToolParams> Fill for Option<T> {
-    fn fill(&mut self, text: &str) -> Result<usize, Error> {
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        *self = Some(T::deserialize(&mut deserializer)?);
-        // Only this iterator exposes how many bytes the parser has read.
-        Ok(deserializer.into_iter::<IgnoredAny>().byte_offset())
-    }
-}
 
 /// The maximum number of parameters for the fast path, which marks decoded parameters in a bit set of this size.
 const MARKS: usize = 64;

@@ -1,13 +1,33 @@
 //! Parameters of a tool: the specification in generated code, and the schema.
 
-use super::decode::Fill;
 use super::default::DefaultJson;
 use super::parameter_types::{SharedParams, ToolParams};
 use crate::schema::__private::{SchemaBuilder, check_null_default, set_default, tidy_arguments, with_notes};
 use crate::schema::Constraints;
 use schemars::{Schema, SchemaGenerator};
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
+
+/// A slot for the decoded value of one parameter.
+///
+/// Only `fill` is compiled for each parameter type; the rest of decoding is shared.
+pub trait Fill {
+    /// Parses the value at the start of `text` into the slot. Returns the length of the value in bytes.
+    ///
+    /// # Errors
+    /// The text does not start with a value of the type. The slot stays unchanged.
+    fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error>;
+}
+
+impl<T: ToolParams> Fill for Option<T> {
+    fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        *self = Some(T::deserialize(&mut deserializer)?);
+        // Only this iterator exposes how many bytes the parser has read.
+        Ok(deserializer.into_iter::<IgnoredAny>().byte_offset())
+    }
+}
 
 /// A function returning the default value of a parameter as JSON.
 pub type ParamDefault = fn() -> DefaultJson;

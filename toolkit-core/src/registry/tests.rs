@@ -1,3 +1,5 @@
+//! Tests of insertion: faults of schemas.
+
 use super::*;
 use crate::tool::{AdaptedTool, ClosureTool};
 use schemars::JsonSchema;
