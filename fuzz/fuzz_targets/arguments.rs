@@ -105,7 +105,7 @@ impl Made {
             }
         }
         if let (Some(taken), Some(decode)) = (taken, self.decode) {
-            let decoded = decode(text).map(|(value, _)| value);
+            let decoded = decode(text);
             assert_eq!(decoded, Some(taken), "{text}\n{schema}");
         }
     }

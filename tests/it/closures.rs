@@ -76,58 +76,6 @@ fn the_schema_of_the_type_forbids_ignored_names() {
 }
 
 #[tokio::test]
-async fn valid_arguments_and_near_misses_are_accepted() {
-    let tool = search();
-    for (arguments, text) in [
-        (r#"{"query": "rust"}"#, "rust None [] None"),
-        (r#"{"query": "rust", "max_results": 5, "filter": {"min": 1}}"#, "rust Some(5) [] Some(1)"),
-        (r#"{"query": "rust", "max_results": "5", "tags": "[\"a\"]"}"#, r#"rust Some(5) ["a"] None"#),
-        (r#"{"query": "rust", "max_results": 5.0, "tags": null}"#, "rust Some(5) [] None"),
-        (r#""{\"query\": \"rust\"}""#, "rust None [] None"),
-    ] {
-        assert_eq!(call(&tool, arguments).await.as_deref(), Ok(text), "{arguments}");
-    }
-}
-
-#[tokio::test]
-async fn all_violations_are_reported_at_once() {
-    let tool = search();
-    refused(
-        call(
-            &tool,
-            r#"{"querry": 1, "max_results": "many", "filter": {"min": "x"}, "tags": [true, "a", null]}"#,
-        )
-        .await,
-        &[
-            "Error validating JSON arguments: 6 problems",
-            "- `querry`: there is no such parameter; did you mean `query`?",
-            "- `max_results`: expected integer from 1 to 50, got string \"many\"",
-            "- `filter.min`: expected integer, got string \"x\"",
-            "- `tags[0]`: expected string, got boolean true",
-            "- `tags[2]`: expected string, got null",
-            "- `query`: required, but missing; expected string",
-        ],
-    );
-    refused(
-        call(&tool, r#"{"query": "a", "max_results": 51}"#).await,
-        &["arguments: `max_results`: expected integer from 1 to 50, got number 51"],
-    );
-    refused(
-        call(&tool, r#"{"query": "a", "max_results": "51"}"#).await,
-        &["arguments: `max_results`: expected integer from 1 to 50, got "],
-    );
-    refused(
-        call(&tool, r#"{"query": "a", "sort": 1}"#).await,
-        &["arguments: `sort`: there is no such parameter; use `query` or `max_results`"],
-    );
-    refused(call(&tool, r#"{"query": "a", "query": "b"}"#).await, &["arguments: `query`: given twice"]);
-    refused(call(&tool, "").await, &["arguments: `query`: required, but missing; expected string"]);
-    refused(call(&tool, "null").await, &["`query`: required, but missing"]);
-    refused(call(&tool, r#"["a"]"#).await, &["the arguments must be a JSON object, got array"]);
-    refused(call(&tool, r#"{"query": "#).await, &["Error parsing JSON arguments: EOF while parsing"]);
-}
-
-#[tokio::test]
 async fn coercion_and_the_refusal_of_unknown_names_can_be_turned_off() {
     let strict = search().with_metadata(|metadata| metadata.with_coerce(false));
     refused(call(&strict, r#"{"query": "a", "max_results": "5"}"#).await, &["expected integer from 1 to 50"]);

@@ -2,7 +2,6 @@
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
-mod defaults;
 mod lists;
 mod random;
 mod untagged;
@@ -23,7 +22,7 @@ fn main() {
     let seed = env::var("TOOLKIT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(SEED);
     let mut out = String::new();
     let listed = lists::write(&mut Random(seed), &mut out).expect("a string");
-    let mut writer = Writer { random: Random(seed), named: Vec::new(), listed, aliases: Vec::new(), out };
+    let mut writer = Writer { random: Random(seed), named: Vec::new(), listed, out };
     for _ in 0..TYPES {
         match writer.random.below(5) {
             0 | 1 => writer.write_struct(),
@@ -32,14 +31,8 @@ fn main() {
         }
     }
     writer.write_tools();
-    untagged::write(&mut Random(24), &mut writer.out).expect("a string");
-    untagged::write_choices(&mut Random(seed), &mut writer.out).expect("a string");
-    writer.aliases.extend(untagged::ALIASED.map(|name| format!("{name}{ALIAS}")));
-    defaults::write(&mut Random(seed), &mut writer.out).expect("a string");
+    untagged::write(&mut Random(seed), &mut writer.out).expect("a string");
     let folder = env::var_os("OUT_DIR").expect("cargo says where to");
-    writer.aliases.sort();
-    writer.aliases.dedup();
-    writeln!(writer.out, "pub(crate) const ALIASES: &[&str] = &{:?};", writer.aliases).expect("a string");
     fs::write(Path::new(&folder).join("agreement.rs"), writer.out).expect("the file can be written");
 }
 
@@ -81,8 +74,6 @@ struct Writer {
     named: Vec<Named>,
     /// Types whose schemas say more than the types, with attributes that say still more.
     listed: Vec<(String, Vec<String>)>,
-    /// The declared aliases of fields and variants.
-    aliases: Vec<String>,
     out: String,
 }
 
@@ -196,7 +187,6 @@ impl Writer {
         }
         if self.random.once_in(5) {
             said.push(format!(r#"alias = "{name}{ALIAS}""#));
-            self.aliases.push(format!("{name}{ALIAS}"));
         }
         // A tool whose default violates the constraints is refused. `None` violates none.
         if self.random.once_in(2) && (!has_default || ty.text.starts_with("Option<")) {
@@ -308,7 +298,6 @@ impl Writer {
             if index % 2 == 0 {
                 let own = if is_renamed { format!("v-{index}") } else { variant.clone() };
                 writeln!(self.out, "#[serde(alias = \"{own}{ALIAS}\")]").expect("a string takes all");
-                self.aliases.push(format!("{own}{ALIAS}"));
             }
             match self.random.below(4) {
                 0 => self.out += &variant,
