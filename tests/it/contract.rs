@@ -175,6 +175,7 @@ struct Inner(#[schemars(range(max = 5))] i64);
 #[allow(dead_code)]
 struct Pair {
     from: i64,
+    #[serde(alias = "t")]
     #[schemars(range(max = 5))]
     to: Option<i64>,
 }
@@ -249,6 +250,7 @@ fn only_published_names_and_declared_aliases_are_read() {
         (r#""shape": {"kind": 0, "radius": 10}"#, false),
         (r#""pair": [1, 2]"#, false),
         (r#""pair": {"from": 1, "to": 5}"#, true),
+        (r#""pair": {"from": 1, "t": 5}"#, false),
         (r#""pair": {"from": 1, "more": 5}"#, false),
     ] {
         check_named(members, fits);

@@ -228,35 +228,7 @@ impl fmt::Display for BuildProblem {
                 write!(f, "{error} (defined at {})", At(defined_at))
             }
             Self::Tool { tool, defined_at, fault } => {
-                let tool = format!("tool `{tool}` (defined at {})", At(defined_at));
-                match fault {
-                    ToolFault::MissingState { type_name, within: Some(pointer) } => {
-                        write!(
-                            f,
-                            "{tool} needs state of type `{type_name}`, but the registry has `{pointer}<{type_name}>`; "
-                        )?;
-                        f.write_str(match *pointer {
-                            "Arc" => "add the `Arc` with `registry.with_shared_state(…)`",
-                            _ => "add the value without the `Box`, or as `registry.with_shared_state(Arc::from(…))`",
-                        })
-                    }
-                    ToolFault::MissingState { type_name, .. } => write!(
-                        f,
-                        "{tool} needs state of type `{type_name}`; add it with `registry.with_state(…)`"
-                    ),
-                    ToolFault::ReservedParameter { parameter } => write!(
-                        f,
-                        "{tool} has a parameter `{parameter}`, the name of the call's reason; rename it or set `call_reason = false`"
-                    ),
-                    ToolFault::ReservedName => write!(f, "{tool} has the name of a search tool; rename it"),
-                    ToolFault::InvalidSchema { path, message } => {
-                        write!(f, "{tool} has an invalid schema at `{path}`: {message}")
-                    }
-                    ToolFault::InvalidTransform { argument, message } => {
-                        write!(f, "argument `{argument}` of {tool} cannot be transformed: {message}")
-                    }
-                    ToolFault::Refused { reason } => write!(f, "{tool} was refused: {reason}"),
-                }
+                write_fault(f, &format!("tool `{tool}` (defined at {})", At(defined_at)), fault)
             }
             Self::Unknown { what, name, nearest, known } if nearest.is_empty() => {
                 write!(f, "{what} `{name}` not found")?;
@@ -275,6 +247,37 @@ impl fmt::Display for BuildProblem {
                 write!(f, "tool `{tool}` is not overridden; override it before restoring")
             }
         }
+    }
+}
+
+/// Writes what is wrong with a tool.
+fn write_fault(f: &mut fmt::Formatter<'_>, tool: &str, fault: &ToolFault) -> fmt::Result {
+    match fault {
+        ToolFault::MissingState { type_name, within: Some(pointer) } => {
+            write!(
+                f,
+                "{tool} needs state of type `{type_name}`, but the registry has `{pointer}<{type_name}>`; "
+            )?;
+            f.write_str(match *pointer {
+                "Arc" => "add the `Arc` with `registry.with_shared_state(…)`",
+                _ => "add the value without the `Box`, or as `registry.with_shared_state(Arc::from(…))`",
+            })
+        }
+        ToolFault::MissingState { type_name, .. } => {
+            write!(f, "{tool} needs state of type `{type_name}`; add it with `registry.with_state(…)`")
+        }
+        ToolFault::ReservedParameter { parameter } => write!(
+            f,
+            "{tool} has a parameter `{parameter}`, the name of the call's reason; rename it or set `call_reason = false`"
+        ),
+        ToolFault::ReservedName => write!(f, "{tool} has the name of a search tool; rename it"),
+        ToolFault::InvalidSchema { path, message } => {
+            write!(f, "{tool} has an invalid schema at `{path}`: {message}")
+        }
+        ToolFault::InvalidTransform { argument, message } => {
+            write!(f, "argument `{argument}` of {tool} cannot be transformed: {message}")
+        }
+        ToolFault::Refused { reason } => write!(f, "{tool} was refused: {reason}"),
     }
 }
 

@@ -49,20 +49,7 @@ pub(super) fn mirror_field(
     if let Some(key) = attr.given(needs_name).filter(|_| field.ident.is_none()) {
         diag.error(key, format!("`{key}` has no effect because the field has no name; remove it"));
     }
-    let ty = &field.ty;
-    match &attr.default {
-        Some(DefaultAttr::OfType(_)) => field.attrs.push(parse_quote!(#[serde(default)])),
-        Some(default @ DefaultAttr::Value(_)) => {
-            let make = format_ident!("__default_{}", helpers.len());
-            let (impl_generics, _, where_clause) = owner.generics.split_for_impl();
-            let arguments = type_arguments(owner.generics);
-            let path = quote!(#make #arguments).to_string();
-            let value = default.expr(ty);
-            helpers.push(quote!(fn #make #impl_generics() -> #ty #where_clause { #value }));
-            field.attrs.push(parse_quote!(#[serde(default = #path)]));
-        }
-        None => {}
-    }
+    mirror_default(field, &attr, owner, helpers);
     if let Some(name) = &attr.rename {
         field.attrs.push(parse_quote!(#[serde(rename = #name)]));
     }
@@ -107,6 +94,24 @@ pub(super) fn mirror_field(
     }
     describe(&mut field.attrs, description);
     is_described
+}
+
+/// Translates a default into an attribute of serde.
+fn mirror_default(field: &mut Field, attr: &ParamAttr, owner: &Owner<'_>, helpers: &mut Vec<TokenStream>) {
+    let ty = &field.ty;
+    match &attr.default {
+        Some(DefaultAttr::OfType(_)) => field.attrs.push(parse_quote!(#[serde(default)])),
+        Some(default @ DefaultAttr::Value(_)) => {
+            let make = format_ident!("__default_{}", helpers.len());
+            let (impl_generics, _, where_clause) = owner.generics.split_for_impl();
+            let arguments = type_arguments(owner.generics);
+            let path = quote!(#make #arguments).to_string();
+            let value = default.expr(ty);
+            helpers.push(quote!(fn #make #impl_generics() -> #ty #where_clause { #value }));
+            field.attrs.push(parse_quote!(#[serde(default = #path)]));
+        }
+        None => {}
+    }
 }
 
 /// Returns whether attributes of schemars may set allowed values that the field's type does not enforce.
