@@ -13,7 +13,6 @@
 extern crate toolkit as tk; // For `crate = ::tk`.
 
 pub mod bare;
-pub mod constraints;
 pub mod generated;
 pub mod params;
 pub mod plain;

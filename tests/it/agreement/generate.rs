@@ -2,7 +2,6 @@
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
-mod lists;
 mod random;
 mod untagged;
 
@@ -20,9 +19,7 @@ fn main() {
     println!("cargo::rerun-if-changed={folder}");
     println!("cargo::rerun-if-env-changed=TOOLKIT_SEED");
     let seed = env::var("TOOLKIT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(SEED);
-    let mut out = String::new();
-    let listed = lists::write(&mut Random(seed), &mut out).expect("a string");
-    let mut writer = Writer { random: Random(seed), named: Vec::new(), listed, out };
+    let mut writer = Writer { random: Random(seed), named: Vec::new(), out: String::new() };
     for _ in 0..TYPES {
         match writer.random.below(5) {
             0 | 1 => writer.write_struct(),
@@ -72,8 +69,6 @@ impl Type {
 struct Writer {
     random: Random,
     named: Vec<Named>,
-    /// Types whose schemas say more than the types, with attributes that say still more.
-    listed: Vec<(String, Vec<String>)>,
     out: String,
 }
 
@@ -97,9 +92,8 @@ impl Writer {
 
     fn ty(&mut self, depth: usize) -> Type {
         let Some(depth) = depth.checked_sub(1) else { return self.scalar() };
-        match self.random.below(19) {
+        match self.random.below(16) {
             0..5 => self.scalar(),
-            16.. => Type::new(self.random.one(&self.listed).0, Kind::Other, false),
             5 | 6 => {
                 let inner = self.ty(depth);
                 Type::new(format!("Option<{}>", inner.text), inner.kind, inner.has_default)
@@ -197,13 +191,6 @@ impl Writer {
 
     /// An attribute by which the schema of a field says more than its type.
     fn says_more(&mut self, ty: &Type) -> String {
-        if let Some((_, attributes)) = self.listed.iter().find(|(name, _)| *name == ty.text) {
-            return if self.random.once_in(2) {
-                format!("#[schemars({})] ", self.random.one(attributes))
-            } else {
-                String::new()
-            };
-        }
         let integers = [
             r#"#[schemars(extend("oneOf" = [{"maximum": 3}, {"minimum": 7}]))] "#,
             r#"#[schemars(extend("anyOf" = [{"multipleOf": 2}, {"multipleOf": 5}]))] "#,
