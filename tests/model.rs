@@ -56,7 +56,7 @@ mod gates;
 #[path = "../toolkit-core/src/dispatch/turns.rs"]
 mod turns;
 
-use gates::{Gates, Resource};
+use gates::{Gates, LimitedResource};
 use shuttle::future::block_on;
 use shuttle::thread;
 use std::pin::pin;
@@ -104,11 +104,11 @@ fn at_a_gate(callers: &[Caller]) {
             let inside = inside.clone();
             thread::spawn(move || {
                 let permit = if gives_up {
-                    let mut place = Box::pin(gates.acquire(Resource::Dispatcher, limit, batch));
+                    let mut place = Box::pin(gates.acquire(LimitedResource::Dispatcher, limit, batch));
                     // The permit may arrive before the place is dropped, which takes the lock.
                     now(place.as_mut())
                 } else {
-                    Some(block_on(gates.acquire(Resource::Dispatcher, limit, batch)))
+                    Some(block_on(gates.acquire(LimitedResource::Dispatcher, limit, batch)))
                 };
                 if permit.is_some() {
                     let others = inside.fetch_add(1, Ordering::SeqCst);
@@ -125,19 +125,19 @@ fn at_a_gate(callers: &[Caller]) {
         thread.join().unwrap();
     }
     let permits: Vec<_> =
-        (0..widest).map_while(|_| now(gates.acquire(Resource::Dispatcher, widest, 9))).collect();
+        (0..widest).map_while(|_| now(gates.acquire(LimitedResource::Dispatcher, widest, 9))).collect();
     assert_eq!(permits.len(), widest, "a permit was lost");
-    assert!(now(gates.acquire(Resource::Dispatcher, widest, 9)).is_none(), "a permit was made up");
+    assert!(now(gates.acquire(LimitedResource::Dispatcher, widest, 9)).is_none(), "a permit was made up");
 }
 
 /// Holds a permit until another call has one, too, perhaps behind a narrower call that gives up.
 fn behind_an_abandoned_place() {
     let gates = Arc::new(Gates::default());
-    let enter = |limit| gates.acquire(Resource::Dispatcher, limit, 1);
+    let enter = |limit| gates.acquire(LimitedResource::Dispatcher, limit, 1);
     let inside = now(enter(2));
     let narrow = thread::spawn({
         let gates = gates.clone();
-        move || drop(now(gates.acquire(Resource::Dispatcher, 1, 1)))
+        move || drop(now(gates.acquire(LimitedResource::Dispatcher, 1, 1)))
     });
     thread::yield_now();
     drop(block_on(enter(2)));
@@ -153,7 +153,7 @@ fn in_a_row(give_up: &[bool]) {
         .iter()
         .enumerate()
         .map(|(at, &gives_up)| {
-            let mut turn = turns.next(Resource::Dispatcher);
+            let mut turn = turns.next(LimitedResource::Dispatcher);
             let ended = ended.clone();
             thread::spawn(move || {
                 if gives_up {
@@ -172,7 +172,7 @@ fn in_a_row(give_up: &[bool]) {
     }
     let expected: Vec<usize> = (0..give_up.len()).filter(|at| !give_up[*at]).collect();
     assert_eq!(*ended.lock().unwrap(), expected, "a call overtook");
-    assert!(now(turns.next(Resource::Dispatcher).comes()).is_some(), "a turn never ends");
+    assert!(now(turns.next(LimitedResource::Dispatcher).comes()).is_some(), "a turn never ends");
 }
 
 /// The number of orders tried in a large case.

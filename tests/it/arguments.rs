@@ -1,5 +1,6 @@
-//! Argument errors for the model, and coercion of near misses.
+//! Argument errors for the model: all violations of a call, each with its path and what is allowed.
 
+use super::calling;
 use std::collections::HashMap;
 use toolkit::ErrorKind;
 use toolkit::error::ViolationKind;
@@ -127,39 +128,6 @@ async fn no_arguments_are_an_empty_object() {
 }
 
 #[tokio::test]
-async fn near_misses_are_coerced() {
-    let expected = r#"t ["a<5"] Some(Ascending) 7 Some({"w": 1.5})"#;
-    for arguments in [
-        r#"{"table": "t", "filters": [{"field": "a", "max": 5}], "order": "ascending", "limit": 7, "weights": {"w": 1.5}}"#,
-        // A number in a string, a number without a fraction, an array and an object in a string.
-        r#"{"table": "t", "filters": "[{\"field\": \"a\", \"max\": 5}]", "order": "ascending", "limit": "7", "weights": "{\"w\": 1.5}"}"#,
-        r#"{"table": "t", "filters": [{"field": "a", "max": 5}], "order": "ascending", "limit": 7.0, "weights": {"w": 1.5}}"#,
-        r#"{"table": "t", "filters": [{"field": "a", "max": 5}], "order": "ascending", "limit": "7.0", "weights": {"w": 1.5}}"#,
-        // The whole object in a string.
-        r#""{\"table\": \"t\", \"filters\": [{\"field\": \"a\", \"max\": 5}], \"order\": \"ascending\", \"limit\": 7, \"weights\": {\"w\": 1.5}}""#,
-        // Escapes in a name, in any order, with white space.
-        "\n{ \"limit\" : 7 , \"t\\u0061ble\":\"t\",\"weights\":{\"w\":1.5},\"filters\":[{\"max\":5,\"field\":\"a\"}],\t\"order\":\"ascending\"}\r\n",
-    ] {
-        assert_eq!(call("find_rows", arguments).await.expect(arguments), expected);
-    }
-}
-
-#[tokio::test]
-async fn other_mismatches_are_refused() {
-    for arguments in [
-        r#"{"table": "t", "filters": [], "limit": 7.5}"#,
-        r#"{"table": "t", "filters": [], "limit": "seven"}"#,
-        r#"{"table": "t", "filters": [], "limit": true}"#,
-        r#"{"table": "t", "filters": [], "limit": ""}"#,
-        r#"{"table": ["t"], "filters": []}"#,
-        r#"{"table": null, "filters": []}"#,
-    ] {
-        let error = call("find_rows", arguments).await.expect_err(arguments);
-        assert_eq!(error.kind(), ErrorKind::InvalidArguments, "{arguments}");
-    }
-}
-
-#[tokio::test]
 async fn messages_are_bounded_for_any_arguments() {
     let long = "x".repeat(100_000);
     let many: String = (0..5_000).map(|index| format!(r#""{index}": "{long:.50}", "#)).collect();
@@ -190,35 +158,6 @@ fn numbers(
 async fn call_numbers(arguments: &str) -> Result<String, ToolError> {
     let registry = ToolRegistry::from_tools(tools![numbers]).expect("one tool");
     registry.call("numbers-numbers", arguments).await.map(|output| output.to_text().into_owned())
-}
-
-#[tokio::test]
-async fn whole_numbers_become_integers_without_rounding() {
-    for (arguments, expected) in [
-        (r#"{"whole": -0}"#, "Some(0) None None None"),
-        (r#"{"whole": "-0.0"}"#, "Some(0) None None None"),
-        (r#"{"whole": 1e17}"#, "Some(100000000000000000) None None None"),
-        (r#"{"whole": 9007199254740993.0}"#, "Some(9007199254740993) None None None"),
-        (r#"{"list": [1.0, 1e2, -0, 3]}"#, "None Some([1, 100, 0, 3]) None None"),
-        (r#"{"list": "[1.0]"}"#, "None Some([1]) None None"),
-        (r#"{"filter": {"field": "x", "max": 3.0}}"#, "None None Some(3) None"),
-        (r#"{"filter": {"field": "x", "max": "3"}}"#, "None None Some(3) None"),
-        (r#"{"list": ["1", 2]}"#, "None Some([1, 2]) None None"),
-        (r#"{"keyed": {"1": true}}"#, "None None None Some({1: true})"),
-    ] {
-        assert_eq!(call_numbers(arguments).await.expect(arguments), expected);
-    }
-    for arguments in [
-        r#"{"whole": 9007199254740992.5}"#,
-        r#"{"whole": 1.00000000000000000001}"#,
-        r#"{"whole": "0.99999999999999999999"}"#,
-        r#"{"whole": 1e400}"#,
-        r#"{"whole": 123456789012345678901}"#,
-        r#"{"list": [1.5]}"#,
-    ] {
-        let error = call_numbers(arguments).await.expect_err(arguments);
-        assert_eq!(error.kind(), ErrorKind::InvalidArguments, "{error}");
-    }
 }
 
 #[tokio::test]
@@ -314,5 +253,34 @@ async fn variants_and_rules_of_types_are_explained() {
     ] {
         let error = registry.call("numbers-area", arguments).await.expect_err(arguments);
         assert_eq!(error.message(), format!("Error validating JSON arguments: {message}"));
+    }
+}
+
+/// Takes a ratio and a text.
+#[tool(namespace = "numbers")]
+fn ratio(ratio: Option<f64>, text: Option<String>) -> String {
+    format!("{ratio:?} {text:?}")
+}
+
+#[test]
+fn malformed_json_comes_with_advice() {
+    for (text, advice) in [
+        ("{'ratio': 1}", "use double quotes"),
+        ("{\"text\":\n 'a'}", "use double quotes"),
+        ("{\"ratio\": 1,}", "remove the comma"),
+        ("{\"ratio\": [1, 2,\n]}", "remove the comma"),
+        ("{\"ratio\": 1}\n{\"ratio\": 2}", "make a call for each object"),
+        ("{\"ratio\": 1}}", "remove the text after the object"),
+        ("{\"ratio\": 1", "write the object up to its end"),
+        ("{\"text\": \"a", "write the object up to its end"),
+        ("{\"ratio\": 1, // half\n}", "remove the comment"),
+        ("Here: {\"ratio\": 1}", "begin with `{`"),
+        ("{ratio: 1}", "use double quotes"),
+        ("{\"text\": \"He said \"hello\".\"}", "write a quote within a string as `\\\"`"),
+        ("{\"ratio\": None}", "write `null`"),
+        ("{\"ratio\": [True]}", "write `true`"),
+    ] {
+        let message = calling::call(&ratio::tool(), text).expect_err("it is no JSON");
+        assert!(message.contains(&format!("; {advice}; the arguments")), "{message}");
     }
 }

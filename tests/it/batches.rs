@@ -209,6 +209,7 @@ async fn a_lost_task_has_its_result_too() {
         drop(runtime);
         batch
     });
-    let results = other.join().unwrap().finish().await;
+    let results = tokio::time::timeout(Duration::from_secs(60), other.join().unwrap().finish());
+    let results = results.await.expect("no result is missing");
     assert_eq!(results[0].error().map(ToolError::kind), Some(ErrorKind::Cancelled));
 }

@@ -3,11 +3,32 @@
 //! No time limit decides. The CPU time of the thread for four times the input is compared with its CPU time for the
 //! input, so neither the speed of the machine nor its load matters.
 
-use super::argument_words::{closed, open};
 use std::fs;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use toolkit::prelude::*;
+
+#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+#[allow(dead_code)]
+struct Members {
+    #[schemars(range(max = 5))]
+    bounded: Option<i64>,
+    number: i64,
+}
+
+/// Takes an object.
+#[tool(namespace = "growth")]
+fn open(it: Members, #[param(length = ..=3)] text: Option<String>) -> &'static str {
+    drop((it, text));
+    "taken"
+}
+
+/// Takes members.
+#[tool(namespace = "growth")]
+fn closed(#[param(flatten)] it: Members) -> &'static str {
+    let _ = it;
+    "taken"
+}
 
 /// How much larger the second input is. Linear work takes four times as long, quadratic work sixteen times.
 const LARGER: usize = 4;
@@ -79,28 +100,28 @@ fn objects_of_many_members_are_read_in_linear_time() {
     let in_open = |object: String| format!(r#"{{"it": {object}}}"#);
     type Case = (&'static str, Box<dyn Fn(usize) -> String>, bool);
     let mut calls: Vec<Case> = vec![
-        ("promises-closed", Box::new(move |size| wide(r#""number": 1"#, size, numbered)), false),
+        ("growth-closed", Box::new(move |size| wide(r#""number": 1"#, size, numbered)), false),
         (
-            "promises-closed",
+            "growth-closed",
             Box::new(move |size| wide(r#""number": "1""#, size, of(r#""bounded": null"#))),
             false,
         ),
-        ("promises-open", Box::new(move |size| in_open(wide(r#""number": 1"#, size, numbered))), false),
-        ("promises-open", Box::new(move |size| in_open(wide(r#""number": "x""#, size, numbered))), false),
+        ("growth-open", Box::new(move |size| in_open(wide(r#""number": 1"#, size, numbered))), false),
+        ("growth-open", Box::new(move |size| in_open(wide(r#""number": "x""#, size, numbered))), false),
         (
-            "promises-open",
+            "growth-open",
             Box::new(move |size| in_open(wide(r#""number": 1, "bounded": 6"#, size, numbered))),
             false,
         ),
-        ("promises-open", Box::new(move |size| in_open(wide(r#""number": "1""#, size, numbered))), false),
+        ("growth-open", Box::new(move |size| in_open(wide(r#""number": "1""#, size, numbered))), false),
         (
-            "promises-open",
+            "growth-open",
             Box::new(move |size| format!("[{}]", in_open(wide(r#""number": 1"#, size, numbered)))),
             false,
         ),
-        ("promises-open", Box::new(move |size| format!("[{}]", vec!["{}"; size].join(","))), false),
+        ("growth-open", Box::new(move |size| format!("[{}]", vec!["{}"; size].join(","))), false),
         (
-            "promises-open",
+            "growth-open",
             Box::new(move |size| wide(r#""it": {"number": 1}"#, size, of(r#""text": null"#))),
             false,
         ),

@@ -98,24 +98,6 @@ fn unset_options_have_their_defaults() {
 }
 
 #[tokio::test]
-async fn unknown_arguments_are_ignored_and_nothing_is_coerced_where_the_tool_says_so() {
-    let registry = ToolRegistry::from_tools(tools![everything]).expect("one tool");
-    let parameters = &registry.get("metadata-everything").expect("it is there").definition().parameters;
-    assert!(parameters.get("additionalProperties").is_none(), "{parameters}");
-    let output = registry
-        .call("metadata-everything", r#"{"key": 1, "more": {"deep": []}}"#)
-        .await
-        .expect("it is ignored");
-    assert_eq!(output.to_text(), "1");
-    for key in [r#""1""#, "1.0"] {
-        assert!(
-            registry.call("metadata-everything", &format!(r#"{{"key": {key}}}"#)).await.is_err(),
-            "{key}"
-        );
-    }
-}
-
-#[tokio::test]
 async fn schema_and_behaviour_agree_when_the_metadata_change() {
     let context = ToolContext::new(nothing::tool().definition().name.clone());
     let unknown = r#"{"more": 1}"#;

@@ -395,37 +395,6 @@ fn optional_any(a: Option<Value>) -> String {
     format!("{a:?}")
 }
 
-#[derive(toolkit::ToolParams)]
-struct Place {
-    #[param(alias = "file")]
-    path: String,
-}
-
-/// Opens a file.
-#[tool(register = false)]
-fn open(at: Place) -> String {
-    at.path
-}
-
-#[tokio::test]
-async fn conditions_see_nested_arguments_under_their_own_names() {
-    let rule =
-        PermissionRule::deny("it is a secret").when(|_, arguments| arguments["at"]["path"] == "secret");
-    let permissions = Permissions::new().rule(rule).rule(PermissionRule::allow());
-    let registry = ToolRegistry::from_tools(tools![open]).unwrap();
-    let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(permissions);
-    for name in ["path", "file"] {
-        for (path, text) in [("secret", "Tool `open` was denied: it is a secret"), ("a", "a")] {
-            let arguments = json!({"at": {name: path}});
-            assert_eq!(
-                only(&dispatcher, ToolCall::new("1", "open", arguments.to_string())).await,
-                text,
-                "{name}"
-            );
-        }
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_dispatcher_retries_calls_unless_a_middleware_does() {
     struct Custom(bool);

@@ -29,7 +29,8 @@ fn readme_dependencies() -> String {
 
 #[test]
 fn the_readmes_examples_run_with_its_dependencies_alone() {
-    let (readme, manifest) = (readme_dependencies(), read("tests/readme/Cargo.toml"));
+    let readme = readme_dependencies();
+    let manifest = read("tests/readme/Cargo.toml");
     let readme = table(&readme, "dependencies");
     let manifest = table(&manifest, "dependencies");
     assert_eq!(names(&manifest), names(&readme));
@@ -54,10 +55,8 @@ fn examples(path: &Path, text: &str) -> Vec<(usize, String)> {
     let mut language = None;
     for (number, line) in text.lines().enumerate() {
         let line = line.trim_start();
-        let Some(line) = (match is_source {
-            true => line.strip_prefix("///").or_else(|| line.strip_prefix("//!")),
-            false => Some(line),
-        }) else {
+        let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        let Some(line) = (if is_source { comment } else { Some(line) }) else {
             language = None;
             continue;
         };
@@ -73,17 +72,10 @@ fn examples(path: &Path, text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// Returns the crates that a line of code uses by name: `use name::…`, `name::Type` in an attribute, `name::macro!`.
-fn crates_named(code: &str, candidates: &BTreeSet<String>) -> Vec<String> {
-    let code = code.split("//").next().unwrap_or_default();
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    let uses = code.match_indices("::").filter_map(|(at, _)| {
-        let before = &code[..at];
-        let name = &before[before.rfind(|c| !is_name(c)).map_or(0, |end| end + 1)..];
-        let is_first = !before[..before.len() - name.len()].ends_with(':');
-        (is_first && candidates.contains(name)).then(|| name.to_owned())
-    });
-    uses.collect()
+/// Returns the crate that a line of code imports from.
+fn crate_imported<'a>(code: &'a str, candidates: &BTreeSet<String>) -> Option<&'a str> {
+    let name = code.trim().strip_prefix("use ")?.split("::").next()?;
+    candidates.contains(name).then_some(name)
 }
 
 #[test]
@@ -95,11 +87,9 @@ fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
     let mut wrong = Vec::new();
     let mut check = |path: &Path, text: &str, more: &[&str]| {
         for (number, line) in examples(path, text) {
-            for name in crates_named(&line, &crates) {
-                if !allowed.contains(&name) && !more.contains(&name.as_str()) {
-                    wrong.push(format!("{}:{number}: `{name}`", path.display()));
-                }
-            }
+            let imported = crate_imported(&line, &crates);
+            let other = imported.filter(|name| !allowed.contains(*name) && !more.contains(name));
+            wrong.extend(other.map(|name| format!("{}:{number}: `{name}`", path.display())));
         }
     };
     for folder in ["src", "toolkit-core/src", "toolkit-wire/src"] {

@@ -1,56 +1,33 @@
-//! Reads the prose of sources and documents: doc comments, comments, their sentences.
+//! Prose: doc comments and documents, whose sentences are short, and comments.
 
-/// A block of doc comments or of a document.
-pub(crate) struct Block {
-    /// The line on which it begins.
-    pub(crate) line: usize,
-    pub(crate) text: String,
-    /// The name of the function that it documents.
-    pub(crate) function: Option<String>,
-}
+use super::{root, sources};
+use std::fs;
 
-/// The doc comments of a source file.
-pub(crate) fn doc_blocks(source: &str) -> Vec<Block> {
-    let lines: Vec<&str> = source.lines().map(str::trim).collect();
-    let mut blocks = Vec::new();
-    let mut at = 0;
-    while at < lines.len() {
-        let marker = ["///", "//!"]
-            .into_iter()
-            .find(|marker| lines[at].starts_with(marker) && !lines[at].starts_with("////"));
-        let Some(marker) = marker else {
-            at += 1;
-            continue;
-        };
-        let start = at;
-        let mut text = String::new();
-        while at < lines.len() && lines[at].starts_with(marker) {
-            let line = &lines[at][3..];
-            text.push_str(line.strip_prefix(' ').unwrap_or(line));
-            text.push('\n');
-            at += 1;
+/// A sentence has fewer words.
+const WORDS: usize = 40;
+
+/// Returns the texts of the doc comments of a source file, each with its first line.
+fn doc_blocks(source: &str) -> Vec<(usize, String)> {
+    let mut blocks: Vec<(usize, String)> = Vec::new();
+    let mut is_inside = false;
+    for (line, text) in (1..).zip(source.lines().map(str::trim)) {
+        let doc = ["///", "//!"].iter().find_map(|marker| text.strip_prefix(marker));
+        if let Some(doc) = doc {
+            if !is_inside {
+                blocks.push((line, String::new()));
+            }
+            if let Some((_, block)) = blocks.last_mut() {
+                *block += doc.strip_prefix(' ').unwrap_or(doc);
+                block.push('\n');
+            }
         }
-        let function = if marker == "///" { documented_function(&lines[at..]) } else { None };
-        blocks.push(Block { line: start + 1, text, function });
+        is_inside = doc.is_some();
     }
     blocks
 }
 
-/// The function that the lines after a doc comment declare.
-fn documented_function(lines: &[&str]) -> Option<String> {
-    let item = lines
-        .iter()
-        .find(|line| !line.starts_with("#[") && !line.starts_with("//") && !line.ends_with(']'))?;
-    let words: Vec<&str> = item.split_whitespace().collect();
-    let at = words.iter().position(|word| *word == "fn")?;
-    let modifiers = ["pub", "pub(crate)", "pub(super)", "const", "async", "unsafe", "extern"];
-    let is_item = words[..at].iter().all(|word| modifiers.contains(word) || word.starts_with("pub("));
-    let name = words.get(at + 1).filter(|_| is_item)?;
-    Some(name.split(['(', '<']).next().unwrap_or(name).to_owned())
-}
-
 /// The paragraphs of Markdown without code, tables and headings; items of lists stand alone.
-pub(crate) fn paragraphs(text: &str) -> Vec<String> {
+fn paragraphs(text: &str) -> Vec<String> {
     let mut paragraphs = vec![String::new()];
     let mut is_code = false;
     for line in text.lines() {
@@ -80,7 +57,7 @@ pub(crate) fn paragraphs(text: &str) -> Vec<String> {
 }
 
 /// The sentences of a paragraph. Text in back-ticks does not end one.
-pub(crate) fn sentences(paragraph: &str) -> Vec<&str> {
+fn sentences(paragraph: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
     let mut is_code = false;
@@ -98,25 +75,6 @@ pub(crate) fn sentences(paragraph: &str) -> Vec<&str> {
     sentences.push(paragraph[start..].trim());
     sentences.retain(|sentence| !sentence.is_empty());
     sentences
-}
-
-/// The first sentence of a block; `None` if it begins with something else.
-pub(crate) fn first_sentence(text: &str) -> Option<String> {
-    let first = text.split("\n\n").next()?;
-    let paragraphs = paragraphs(first);
-    let sentence = sentences(paragraphs.first()?).first().map(|sentence| (*sentence).to_owned());
-    sentence.filter(|_| {
-        !first.trim_start().starts_with(['#', '|', '`'])
-            || first.trim_start().starts_with("`") && !first.trim_start().starts_with("```")
-    })
-}
-
-/// The words of a sentence, in small letters and without marks.
-pub(crate) fn words(sentence: &str) -> Vec<String> {
-    let words = sentence
-        .split_whitespace()
-        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase());
-    words.filter(|word| !word.is_empty()).collect()
 }
 
 /// Comments that are no docs, and doc comments, line by line; code within docs excepted.
@@ -138,4 +96,60 @@ pub(crate) fn comment_lines(source: &str) -> Vec<(usize, String)> {
         }
     }
     lines
+}
+
+/// Returns the sentences of a text that are too long.
+fn long_sentences(text: &str) -> Vec<String> {
+    let paragraphs = paragraphs(text);
+    let sentences = paragraphs.iter().flat_map(|paragraph| sentences(paragraph));
+    let is_word = |word: &&str| word.contains(char::is_alphanumeric);
+    let long = sentences.filter(|sentence| sentence.split_whitespace().filter(is_word).count() >= WORDS);
+    long.map(str::to_owned).collect()
+}
+
+#[test]
+fn sentences_are_short() {
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        for (line, block) in doc_blocks(&text) {
+            let long = long_sentences(&block).into_iter();
+            faults.extend(long.map(|sentence| format!("{}:{line}: {sentence}", path.display())));
+        }
+    }
+    let folders = [
+        "",
+        "docs",
+        "docs/guide",
+        "docs/decisions",
+        "src/docs",
+        "benches",
+        "tests",
+        "integrations/toolkit-agent",
+        "integrations/toolkit-mcp",
+    ];
+    for folder in folders {
+        for entry in fs::read_dir(root().join(folder)).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                let text = fs::read_to_string(&path).expect("the document can be read");
+                let long = long_sentences(&text).into_iter();
+                faults.extend(long.map(|sentence| format!("{}: {sentence}", path.display())));
+            }
+        }
+    }
+    assert!(
+        faults.is_empty(),
+        "{} sentences of {WORDS} words and more:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+}
+
+#[test]
+fn prose_and_code_are_distinguished() {
+    let source = "/// Returns the name.\n///\n/// ```\n/// let x = 1. + 2.;\n/// ```\npub fn name(&self) {}\n//! Whole. Two.";
+    let blocks = doc_blocks(source);
+    assert_eq!(blocks.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 7]);
+    assert_eq!(paragraphs(&blocks[0].1), ["Returns the name."]);
+    assert_eq!(sentences("One `a. b` here. Two? Three"), ["One `a. b` here.", "Two?", "Three"]);
 }

@@ -9,15 +9,10 @@
     clippy::use_self,
     reason = "they are about the code of this crate, not about generated code"
 )]
-#![cfg_attr(
-    test,
-    allow(unused_qualifications, reason = "programs of the guide depend on the re-exported crates")
-)]
 
 extern crate toolkit as tk; // For `crate = ::tk`.
 
 pub mod bare;
-pub mod constraints;
 pub mod generated;
 pub mod params;
 pub mod plain;

@@ -59,39 +59,23 @@ macro_rules! returns {
 
 returns! {
     text() -> String { "a".to_owned() }
-    static_text() -> &'static str { "a" }
-    letter() -> char { 'a' }
     cow() -> Cow<'static, str> { Cow::Borrowed("a") }
-    boxed_text() -> Box<str> { "a".into() }
-    yes() -> bool { true }
     number() -> f32 { 1.5 }
-    big() -> u128 { u128::MAX }
     unit() -> () { () }
-    option() -> Option<String> { None }
     option_number() -> Option<u8> { Some(1) }
-    list() -> Vec<u8> { vec![1] }
-    slice() -> &'static [u8] { &[1, 2] }
     array() -> [&'static str; 2] { ["a", "b"] }
-    pair() -> (u8, String) { (1, "a".to_owned()) }
     table() -> BTreeMap<u8, bool> { BTreeMap::from([(1, true)]) }
     report() -> Report { Report { page_count: 1, lines: Vec::new() } }
-    boxed() -> Box<Report> { Box::new(Report { page_count: 2, lines: Vec::new() }) }
-    value() -> tk::serde_json::Value { tk::serde_json::json!({"a": 1}) }
     celsius() -> Celsius { Celsius(1.5) }
     output() -> ToolOutput { ToolOutput::text("a").with_brief("b") }
     content() -> Content { Content::Text("a".to_owned()) }
-    contents() -> Vec<Content> { vec![Content::Text("a".to_owned())] }
     opaque() -> impl Serialize { [1, 2] }
     fallible_alias() -> Fallible<u8> { "x".parse().map_err(Failed) }
     fallible_text() -> Result<String, String> { Err("no".to_owned()) }
-    fallible_static() -> Result<(), &'static str> { Err("no") }
     fallible_box() -> Result<Report, Box<dyn Error>> { Err("no".into()) }
     fallible_box_send() -> Result<Celsius, Box<dyn Error + Send + Sync>> { Err("no".into()) }
-    fallible_own() -> Result<Option<u8>, ToolError> { Err(ToolError::failed("no")) }
-    fallible_io() -> std::io::Result<Vec<String>> { Err(std::io::Error::other("no")) }
     fallible_opaque() -> Result<impl Serialize, impl fmt::Display> { if true { Err("no") } else { Ok(1) } }
     fallible_json() -> Result<JsonText, tk::serde_json::Error> { JsonText::new(&1) }
-    fallible_never() -> Result<u8, std::convert::Infallible> { Ok(1) }
 }
 
 /// Returns a borrowed argument.

@@ -1,11 +1,9 @@
-//! Calls that mean the same have the same canonical arguments, and calls that differ have not, over random types.
-//!
-//! What a call means is what the tool decodes: two texts are equal exactly if both decode to the same values.
+//! Calls have one normal form exactly if they decode to the same values, over random types.
 
+use super::made;
 use super::random::Random;
 use super::reader::Reader;
 use super::values::{Values, resolve};
-use super::{made, oracle};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::runtime::Builder;
@@ -13,13 +11,13 @@ use toolkit::prelude::*;
 use toolkit::serde_json::{Map, Value};
 
 /// How many values are made for each tool.
-const VALUES: usize = 25;
+const VALUES: usize = 12;
 
 /// How many texts are written for each value.
 const TEXTS: usize = 6;
 
 /// How many changed values are made of each value.
-const SPOILED: usize = 20;
+const SPOILED: usize = 10;
 
 /// Writes a value as text in one of the ways that mean the same.
 pub(super) struct Writer<'a> {
@@ -50,6 +48,10 @@ impl<'a> Writer<'a> {
     fn write(&mut self, schema: &'a Value, value: &Value) -> String {
         let schema = resolve(self.root, schema);
         let kind = schema.get("type").and_then(Value::as_str);
+        // In a union, the spelling of a member may tell the branches apart.
+        if schema.get("anyOf").is_some() || schema.get("oneOf").is_some() {
+            return value.to_string();
+        }
         match (value, kind) {
             (Value::Number(number), Some("integer")) => {
                 let way = self.random.one(&["{}", "{}", "{}.0", "{}e0", "\"{}\"", "\" {}.00\""]);
@@ -105,15 +107,8 @@ impl<'a> Writer<'a> {
     }
 
     fn object(&mut self, schema: &'a Value, members: &Map<String, Value>) -> String {
-        let held = |keyword: &str| schema.get(keyword).and_then(Value::as_object);
-        let branch = self.branch(schema, members);
-        let properties: Vec<(&'a String, &'a Value)> = held("properties")
-            .into_iter()
-            .chain(branch.and_then(|branch| branch.get("properties")?.as_object()))
-            .flatten()
-            .collect();
-        let property =
-            |name: &str| properties.iter().find(|(own, _)| *own == name).map(|(_, schema)| *schema);
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let property = |name: &str| properties.and_then(|properties| properties.get(name));
         let mut written = Vec::new();
         for (name, value) in members {
             let of_member =
@@ -124,25 +119,18 @@ impl<'a> Writer<'a> {
                 written.push((name.clone(), text));
             }
         }
-        // A union whose branches are not told apart may take an added member for another branch's.
-        if schema.get("anyOf").is_none() && schema.get("oneOf").is_none() || branch.is_some() {
-            for (name, of_member) in properties {
-                if !members.contains_key(name) && self.random.once_in(2) {
-                    let text = match of_member.get("default") {
-                        // An absent argument has its default even if that breaks a constraint.
-                        Some(default) if !oracle::fits(self.root, of_member, default) => continue,
-                        Some(default) => self.write(of_member, default),
-                        None if is_nullable(self.root, of_member) => continue,
-                        None => "null".to_owned(),
-                    };
-                    let required = |schema: &Value| {
-                        let required = schema.get("required").and_then(Value::as_array);
-                        required.is_some_and(|names| names.iter().any(|own| own == name))
-                    };
-                    if !required(schema) && !branch.is_some_and(required) {
-                        written.push((name.clone(), text));
-                    }
-                }
+        let required = schema.get("required").and_then(Value::as_array);
+        let is_required = |name: &String| required.is_some_and(|names| names.iter().any(|own| own == name));
+        for (name, of_member) in properties.into_iter().flatten() {
+            // A default is the value of an absent member, and so is `null` where it is no value itself.
+            let kind = resolve(self.root, of_member).get("type");
+            let absent = match of_member.get("default") {
+                Some(default) => self.write(of_member, default),
+                None if kind.is_none_or(|kind| kind.to_string().contains("null")) => continue,
+                None => "null".to_owned(),
+            };
+            if !members.contains_key(name) && !is_required(name) && self.random.once_in(2) {
+                written.push((name.clone(), absent));
             }
         }
         for last in (1..written.len()).rev() {
@@ -155,42 +143,6 @@ impl<'a> Writer<'a> {
         }
         format!("{{{}{}}}", text.join(","), self.space())
     }
-
-    /// The branch of a tagged union that an object is written for.
-    fn branch(&self, schema: &'a Value, members: &Map<String, Value>) -> Option<&'a Value> {
-        let branches = schema.get("oneOf").or_else(|| schema.get("anyOf"))?.as_array()?;
-        let is_told = |branch: &&Value| {
-            let branch = resolve(self.root, branch);
-            let required = branch.get("required").and_then(Value::as_array);
-            let required = required.into_iter().flatten().filter_map(Value::as_str);
-            let tags = branch.get("properties").and_then(Value::as_object).into_iter().flatten();
-            let mut tags = tags.filter_map(|(name, tag)| Some((name, tag.get("const")?)));
-            let is_object = branch.get("type").is_some_and(|kind| kind == "object");
-            match tags.next() {
-                Some((name, tag)) => members.get(name) == Some(tag),
-                None => {
-                    let names: Vec<&str> = required.collect();
-                    let is_closed = branch.get("additionalProperties") == Some(&Value::Bool(false));
-                    is_object
-                        && is_closed
-                        && names.len() == 1
-                        && members.len() == 1
-                        && members.contains_key(names[0])
-                }
-            }
-        };
-        let mut told = branches.iter().filter(is_told);
-        told.next().filter(|_| told.next().is_none()).map(|branch| resolve(self.root, branch))
-    }
-}
-
-/// Whether a schema may accept `null`.
-fn is_nullable(root: &Value, schema: &Value) -> bool {
-    let schema = resolve(root, schema);
-    let kinds = schema.get("type");
-    kinds.is_none_or(|kinds| {
-        kinds == "null" || kinds.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "null"))
-    })
 }
 
 /// An allowed word, written in another case and with other separators, if it stays the only one alike.

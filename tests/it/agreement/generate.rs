@@ -2,8 +2,6 @@
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
-mod defaults;
-mod lists;
 mod random;
 mod untagged;
 
@@ -21,9 +19,7 @@ fn main() {
     println!("cargo::rerun-if-changed={folder}");
     println!("cargo::rerun-if-env-changed=TOOLKIT_SEED");
     let seed = env::var("TOOLKIT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(SEED);
-    let mut out = String::new();
-    let listed = lists::write(&mut Random(seed), &mut out).expect("a string");
-    let mut writer = Writer { random: Random(seed), named: Vec::new(), listed, aliases: Vec::new(), out };
+    let mut writer = Writer { random: Random(seed), named: Vec::new(), out: String::new() };
     for _ in 0..TYPES {
         match writer.random.below(5) {
             0 | 1 => writer.write_struct(),
@@ -32,14 +28,8 @@ fn main() {
         }
     }
     writer.write_tools();
-    untagged::write(&mut Random(24), &mut writer.out).expect("a string");
-    untagged::write_choices(&mut Random(seed), &mut writer.out).expect("a string");
-    writer.aliases.extend(untagged::ALIASED.map(|name| format!("{name}{ALIAS}")));
-    defaults::write(&mut Random(seed), &mut writer.out).expect("a string");
+    untagged::write(&mut Random(seed), &mut writer.out).expect("a string");
     let folder = env::var_os("OUT_DIR").expect("cargo says where to");
-    writer.aliases.sort();
-    writer.aliases.dedup();
-    writeln!(writer.out, "pub(crate) const ALIASES: &[&str] = &{:?};", writer.aliases).expect("a string");
     fs::write(Path::new(&folder).join("agreement.rs"), writer.out).expect("the file can be written");
 }
 
@@ -79,10 +69,6 @@ impl Type {
 struct Writer {
     random: Random,
     named: Vec<Named>,
-    /// Types whose schemas say more than the types, with attributes that say still more.
-    listed: Vec<(String, Vec<String>)>,
-    /// The declared aliases of fields and variants.
-    aliases: Vec<String>,
     out: String,
 }
 
@@ -106,9 +92,8 @@ impl Writer {
 
     fn ty(&mut self, depth: usize) -> Type {
         let Some(depth) = depth.checked_sub(1) else { return self.scalar() };
-        match self.random.below(19) {
+        match self.random.below(16) {
             0..5 => self.scalar(),
-            16.. => Type::new(self.random.one(&self.listed).0, Kind::Other, false),
             5 | 6 => {
                 let inner = self.ty(depth);
                 Type::new(format!("Option<{}>", inner.text), inner.kind, inner.has_default)
@@ -196,7 +181,6 @@ impl Writer {
         }
         if self.random.once_in(5) {
             said.push(format!(r#"alias = "{name}{ALIAS}""#));
-            self.aliases.push(format!("{name}{ALIAS}"));
         }
         // A tool whose default violates the constraints is refused. `None` violates none.
         if self.random.once_in(2) && (!has_default || ty.text.starts_with("Option<")) {
@@ -207,13 +191,6 @@ impl Writer {
 
     /// An attribute by which the schema of a field says more than its type.
     fn says_more(&mut self, ty: &Type) -> String {
-        if let Some((_, attributes)) = self.listed.iter().find(|(name, _)| *name == ty.text) {
-            return if self.random.once_in(2) {
-                format!("#[schemars({})] ", self.random.one(attributes))
-            } else {
-                String::new()
-            };
-        }
         let integers = [
             r#"#[schemars(extend("oneOf" = [{"maximum": 3}, {"minimum": 7}]))] "#,
             r#"#[schemars(extend("anyOf" = [{"multipleOf": 2}, {"multipleOf": 5}]))] "#,
@@ -308,7 +285,6 @@ impl Writer {
             if index % 2 == 0 {
                 let own = if is_renamed { format!("v-{index}") } else { variant.clone() };
                 writeln!(self.out, "#[serde(alias = \"{own}{ALIAS}\")]").expect("a string takes all");
-                self.aliases.push(format!("{own}{ALIAS}"));
             }
             match self.random.below(4) {
                 0 => self.out += &variant,

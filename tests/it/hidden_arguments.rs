@@ -1,11 +1,13 @@
 //! Hidden arguments: no text about a call contains their values, and the model cannot set them.
 
+use super::calling::{dispatched, dispatcher_of};
 use proptest::prelude::*;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::Builder;
+use toolkit::definition::UnknownArguments;
 use toolkit::error::{Violation, ViolationKind};
 use toolkit::events::{ExecutionLog, LogFilter};
 use toolkit::middleware::Retry;
@@ -80,7 +82,6 @@ fn tools() -> Vec<Arc<dyn Tool>> {
     ];
     #[cfg(feature = "jsonschema")]
     for schema in [
-        json!({"properties": {"q": {"type": "string"}, "secret": {}}, "not": {"required": ["secret"]}}),
         json!({"properties": {"q": {"type": "string"}, "secret": {}}, "maxProperties": 0}),
         json!({"properties": {"q": {}, "secret": {}}, "anyOf": [{"required": ["x"]}, {"maxProperties": 0}]}),
     ] {
@@ -227,12 +228,31 @@ async fn a_request_for_approval_has_no_hidden_value() {
     }
 }
 
-#[derive(Deserialize, JsonSchema)]
-struct Optional {
-    #[serde(default, alias = "s")]
+#[derive(ToolParams)]
+struct Plain {
+    #[serde(alias = "s")]
     secret: Option<String>,
-    #[serde(alias = "words", alias = "w")]
     q: Option<String>,
+}
+
+#[derive(ToolParams)]
+struct Outer {
+    #[serde(flatten)]
+    inner: Plain,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Open {
+    #[allow(dead_code, reason = "the argument cannot be hidden")]
+    #[serde(alias = "s")]
+    secret: Option<String>,
+    #[allow(dead_code, reason = "the argument cannot be hidden")]
+    #[serde(flatten)]
+    rest: std::collections::BTreeMap<String, Value>,
+}
+
+fn closure<T: ToolParams + 'static>(secret: fn(T) -> Option<String>) -> ClosureTool {
+    ClosureTool::new("tool", "Works.", move |args: T| format!("{:?}", secret(args))).expect("an object")
 }
 
 /// The ways in which a model may try to set a hidden argument.
@@ -240,40 +260,48 @@ struct Optional {
 async fn a_hidden_argument_cannot_be_given_under_any_name() {
     #[tool(register = false)]
     fn by_function(#[param(alias = "s")] secret: Option<String>, q: Option<String>) -> String {
-        format!("{secret:?} {q:?}")
+        drop(q);
+        format!("{secret:?}")
     }
 
-    let closure =
-        ClosureTool::new("tool", "Works.", |given: Optional| format!("{:?} {:?}", given.secret, given.q));
-    let closure = closure.expect("an object");
-    let open = closure
-        .clone()
-        .with_metadata(|metadata| metadata.with_unknown(toolkit::definition::UnknownArguments::Ignore));
-    let tools: [Arc<dyn Tool>; 3] = [Arc::new(closure), Arc::new(open), Arc::new(by_function::tool())];
+    let plain = closure(|Plain { secret, q }| secret.or(q.filter(|_| false)));
+    let ignoring = plain.clone().with_metadata(|it| it.with_unknown(UnknownArguments::Ignore));
+    let tools: [Arc<dyn Tool>; 4] = [
+        Arc::new(plain),
+        Arc::new(ignoring),
+        Arc::new(by_function::tool()),
+        Arc::new(closure(|outer: Outer| outer.inner.secret)),
+    ];
     for tool in tools {
         for fixed in [None, Some("fixed")] {
             let hide = ArgumentTransform::of("secret");
             let hide = fixed.map_or_else(|| hide.clone().hidden(), |value| hide.clone().fixed(value));
             let adapted = AdaptedTool::of(tool.clone()).with_arguments([hide]).expect("possible");
-            let again = AdaptedTool::new(adapted.clone())
-                .with_arguments([ArgumentTransform::of("q").with_name("query")])
-                .expect("possible");
-            for adapted in [adapted, again] {
-                let name = adapted.definition().name.to_string();
-                let registry = ToolRegistry::from_tools([adapted]).expect("one tool");
-                for name_of_secret in ["secret", "s", "\\u0073", "secret_", "Secret"] {
-                    let arguments = format!(r#"{{"{name_of_secret}": "GIVEN"}}"#);
-                    match registry.call(&name, &arguments).await {
-                        Ok(output) => assert_eq!(output.to_text(), format!("{fixed:?} None"), "{arguments}"),
-                        Err(error) => {
-                            assert_eq!(error.kind(), ErrorKind::InvalidArguments, "{arguments}: {error}");
-                            assert!(!error.to_string().contains("fixed"), "{error}");
-                        }
-                    }
-                }
+            let dispatcher = dispatcher_of(Arc::new(adapted));
+            for name in ["secret", "s", "\\u0073", "secret_", "Secret"] {
+                let arguments = format!(r#"{{"q": "Write", "{name}": "GIVEN"}}"#);
+                let result = dispatched(&dispatcher, &arguments).await;
+                let is_hidden = result.to_text() == format!("{fixed:?}");
+                let is_refused =
+                    result.error().is_some_and(|error| error.kind() == ErrorKind::InvalidArguments);
+                assert!(
+                    is_hidden || is_refused && !result.to_text().contains("fixed"),
+                    "{arguments}: {result:?}"
+                );
             }
+            let usual = dispatched(&dispatcher, r#"{"q": "Write"}"#).await;
+            assert_eq!(usual.to_text(), format!("{fixed:?}"));
         }
     }
+}
+
+#[test]
+fn an_argument_whose_aliases_cannot_be_known_cannot_be_hidden() {
+    let open = || AdaptedTool::new(closure(|open: Open| open.secret));
+    let hide = ArgumentTransform::of("secret").fixed("FIXED");
+    let error = open().with_arguments([hide]).expect_err("it may have aliases");
+    assert!(error.to_string().contains("it may know this argument by an alias"), "{error}");
+    open().with_arguments([ArgumentTransform::of("secret").with_default("x")]).expect("it is shown");
 }
 
 /// The payload of a panic that panics again when it is dropped.

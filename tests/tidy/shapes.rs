@@ -1,0 +1,62 @@
+//! Counts that stay at zero: functions that are too long, and choices by a `bool` that are no `if`.
+
+use super::{root, sources};
+
+/// No function has more lines, without blank lines and comments. Functions of the agent are not counted.
+const LONGEST: usize = 70;
+
+/// The lines of formatted code that open a function, and its name.
+fn function(line: &str) -> Option<&str> {
+    let words = line.split_whitespace();
+    let mut words = words
+        .skip_while(|word| word.starts_with("pub") || ["const", "async", "crate)", "super)"].contains(word));
+    let name = words.next().filter(|word| *word == "fn").and(words.next())?;
+    name.split(['(', '<']).next()
+}
+
+/// Returns the functions of a formatted file with their numbers of lines. A function ends at its indent.
+fn functions(source: &str) -> Vec<(&str, usize)> {
+    let lines: Vec<&str> = source.lines().collect();
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let is_code = |line: &&&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+    let opened = lines.iter().enumerate().filter_map(|(at, line)| Some((at, function(line)?)));
+    let measured = opened.map(|(at, name)| {
+        let is_end = |line: &&str| {
+            let is_last = line.ends_with(['}', ';']) && !line.trim_start().starts_with("where");
+            is_last && indent(line) == indent(lines[at])
+        };
+        let length = lines[at..].iter().position(is_end).map_or(lines.len() - at, |end| end + 1);
+        (name, lines[at..at + length].iter().filter(is_code).count())
+    });
+    measured.collect()
+}
+
+/// Returns the lines that match on a `bool`.
+fn choices(source: &str) -> Vec<&str> {
+    let code = source.lines().map(str::trim);
+    code.filter(|line| line.starts_with("true =>") || line.starts_with("false =>")).collect()
+}
+
+#[test]
+fn functions_are_short_and_choices_by_a_bool_are_written_with_if() {
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        let place = path.strip_prefix(root()).expect("inside of the repository").display().to_string();
+        let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        faults.extend(choices(code).into_iter().map(|line| format!("{place}: `{line}`")));
+        let is_counted = !place.starts_with("integrations/toolkit-agent") && !place.contains("tests");
+        for (name, lines) in functions(code).into_iter().filter(|_| is_counted) {
+            if lines > LONGEST {
+                faults.push(format!("{place}: `{name}` has {lines} lines"));
+            }
+        }
+    }
+    assert_eq!(faults, [""; 0]);
+}
+
+#[test]
+fn functions_and_choices_are_found() {
+    let source = "    pub(crate) fn one<T>(\n        of: T,\n    ) -> u8\n    where\n        T: Into<u8>,\n    {\n        // A comment.\n\n        match is {\n            true => 1,\n        }\n    }\n    fn two();\n    const fn three() {}";
+    assert_eq!(functions(source), [("one", 10), ("two", 1), ("three", 1)]);
+    assert_eq!(choices(source), ["true => 1,"]);
+}
