@@ -246,7 +246,7 @@ const CASES: &[Case] = &[
         "add/dispatcher",
         Work::Dispatcher(A),
         Some("add/registry_of_call"),
-        Target::AboveFloor(1_025, 2),
+        Target::AboveFloor(1_050, 2),
     ),
     Case::new("add/dispatcher_heard", Work::DispatcherHeard(A), Some("add/dispatcher"), Target::None),
     Case::new("search_web/match", Work::Match(B), None, Target::None),

@@ -1,6 +1,6 @@
 //! Near misses are coerced, by the same rules at every depth and in every kind of tool. No number is rounded.
 
-use super::calling::{call, check, reported_coercions};
+use super::calling::{call, check, dispatched, dispatcher_of, reported_coercions};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -196,8 +196,8 @@ async fn wrapped_arguments_are_the_object_inside() {
     }
     for tool in tools(false) {
         for text in wrapped(PLAIN) {
-            let message = call(&tool, &text).expect_err(&text);
-            assert!(message.contains("JSON object"), "{message}");
+            let result = dispatched(&dispatcher_of(tool.clone()), &text).await;
+            assert!(result.is_error() && result.to_text().contains("JSON object"), "{result:?}");
         }
     }
 }

@@ -6,19 +6,19 @@ use serde_json::Value;
 
 /// The maximum nesting depth of a saved value. JSON readers stop at 128 levels, including the levels
 /// around the value.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 
-/// Serializes `value` unless one of its parts, given as `values`, is nested too deep for JSON readers.
+/// Serializes `whole` unless one of its `values` is nested too deep for JSON readers.
 ///
 /// # Errors
 /// Returns an error if one of the `values` is nested too deep or if the serializer fails.
-pub(crate) fn readable<'a, S: Serializer>(
-    value: &impl Serialize,
+pub(crate) fn serialize_within_depth<'a, S: Serializer>(
+    whole: &impl Serialize,
     values: impl IntoIterator<Item = &'a Value>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     let mut level: Vec<&Value> = values.into_iter().collect();
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         let mut next = Vec::new();
         for value in level {
             match value {
@@ -30,7 +30,7 @@ pub(crate) fn readable<'a, S: Serializer>(
         level = next;
     }
     if !level.is_empty() {
-        return Err(S::Error::custom(format_args!("a value is nested deeper than {DEEPEST} levels")));
+        return Err(S::Error::custom(format_args!("a value is nested deeper than {MAX_DEPTH} levels")));
     }
-    value.serialize(serializer)
+    whole.serialize(serializer)
 }

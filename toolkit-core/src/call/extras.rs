@@ -1,6 +1,6 @@
 //! Provider-specific fields of a call.
 
-use crate::depth::readable;
+use crate::depth::serialize_within_depth;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ struct Origin {
 }
 
 fn readable_fields<S: Serializer>(fields: &Map<String, Value>, serializer: S) -> Result<S::Ok, S::Error> {
-    readable(fields, fields.values(), serializer)
+    serialize_within_depth(fields, fields.values(), serializer)
 }
 
 impl ProviderExtras {

@@ -1,6 +1,6 @@
 //! The actions that a call requests in addition to its output, such as a transfer to another agent.
 
-use crate::depth::readable;
+use crate::depth::serialize_within_depth;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub struct ToolActions {
 }
 
 fn readable_changes<S: Serializer>(delta: &SessionDelta, serializer: S) -> Result<S::Ok, S::Error> {
-    readable(delta, delta.values().flatten(), serializer)
+    serialize_within_depth(delta, delta.values().flatten(), serializer)
 }
 
 impl ToolActions {

@@ -1,6 +1,7 @@
 //! Batches of calls: calls are pushed one after another, and results are taken as they arrive.
 
-use super::prepared::{Ended, Numbering, Preparation, PreparedCall};
+use super::preparation::{Numbering, Preparation};
+use super::prepared_call::{Ended, PreparedCall};
 use super::results::Results;
 use super::settings::Settings;
 use super::turns::Turns;

@@ -4,7 +4,7 @@
 //! JSON output. But `Content` and `ToolOutput` are output already, so they must not be converted.
 
 use super::{Content, JsonText, Media, MediaData, Resource, ToolOutput};
-use crate::depth::readable;
+use crate::depth::serialize_within_depth;
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
@@ -64,7 +64,7 @@ struct OutputForm {
 }
 
 fn structured<S: Serializer>(value: &Option<Value>, serializer: S) -> Result<S::Ok, S::Error> {
-    readable(value, value, serializer)
+    serialize_within_depth(value, value, serializer)
 }
 
 /// Deserializes a member with the value `null` as `Some(Value::Null)` instead of `None`.

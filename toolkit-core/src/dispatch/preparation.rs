@@ -1,0 +1,148 @@
+//! The preparation of a call: its tool is found, its turn is taken, and its first event is emitted.
+
+use super::execution::{Execution, ordered};
+use super::prepared_call::{CallPath, PreparedCall, Work};
+use super::scheduled_call::ScheduledCall;
+use super::settings::Settings;
+use super::span::CallSpan;
+use super::turns::Turns;
+use crate::call::{CallId, RawArguments, ToolCall};
+use crate::context::RunContext;
+use crate::error::ToolError;
+use crate::event::{CallGuard, EventCall};
+use crate::guard::{PanicText, guarded};
+use crate::middleware::{Approval, CallArguments, DecidedApprovals};
+use crate::registry::{Target, ToolRegistry};
+use crate::tool::{Tool, ToolDefinition};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// The data of a batch needed to prepare its next call.
+pub(super) struct Preparation<'a> {
+    pub(super) settings: &'a Arc<Settings>,
+    /// The snapshot of the tools, taken at the start of the batch.
+    pub(super) registry: &'a ToolRegistry,
+    pub(super) run: Option<&'a Arc<RunContext>>,
+    /// The approval of an outer dispatcher's call of this call's tool, if it was decided.
+    pub(super) decided: Option<Box<Approval>>,
+    pub(super) numbering: &'a mut Numbering,
+    /// The order of the calls in the batch. `None` for a single call.
+    pub(super) turns: Option<&'a mut Turns>,
+}
+
+/// Assigns an id to a batch, and positions to the calls of the batch.
+#[derive(Default)]
+pub(super) struct Numbering {
+    /// The position of the next call.
+    position: usize,
+    /// The id of the batch, assigned on first use.
+    batch: Option<Arc<u64>>,
+}
+
+impl Preparation<'_> {
+    fn batch(&mut self) -> Arc<u64> {
+        let next = || Arc::new(self.settings.gates.next_batch());
+        self.numbering.batch.get_or_insert_with(next).clone()
+    }
+
+    /// Prepares a call: looks up the tool, removes the model's reason from the arguments, queues the call
+    /// behind earlier calls for the same resource, and emits its first event.
+    pub(super) fn prepare(mut self, call: ToolCall, cancellation: Option<CancellationToken>) -> PreparedCall {
+        let position = self.numbering.position;
+        self.numbering.position += 1;
+        let ToolCall { id, name, mut arguments, extras, .. } = call;
+        let registry = self.registry;
+        let decided = match self.run {
+            Some(run) if self.decided.is_none() => decided(run, &id, &name, arguments.as_str()),
+            _ => self.decided.take(),
+        };
+        let target = guarded(|| registry.target(&name, arguments.as_str()));
+        let mut target = target.unwrap_or_else(|PanicText(text)| Err(ToolError::panicked(&name, &text)));
+        let mut rewritten = target.as_mut().ok().and_then(|target| target.rewritten.take());
+        if let Some(own) = rewritten.as_mut().and_then(|rewritten| rewritten.arguments.take()) {
+            arguments = own.into();
+        }
+        let definition = target.as_ref().ok().map(|target| target.definition);
+        let contents = self.settings.bus.includes_contents();
+        let span = CallSpan::new(definition, &name, &id, contents.then(|| arguments.as_str()));
+        let guard = self.settings.bus.has_listeners().then(|| {
+            let tool = definition.map_or(&*name, |definition| definition.name.as_str());
+            let call_reason = rewritten.as_ref().and_then(|rewritten| rewritten.call_reason.as_deref());
+            self.queued(position, tool, &id, &arguments, call_reason)
+        });
+        let work = target.and_then(|target| self.work(&target, arguments));
+        let work = work.map_err(|error| self.settings.failure(&name, error));
+        PreparedCall { position, id, name, extras, rewritten, decided, work, cancellation, guard, span }
+    }
+
+    /// Decides how the call runs.
+    #[inline]
+    fn work(&mut self, target: &Target<'_>, arguments: RawArguments) -> Result<Work, ToolError> {
+        let Target { tool, definition, .. } = *target;
+        let metadata = &definition.metadata;
+        let limit = self.settings.limit(metadata, self.registry.timeout());
+        let path = if self.settings.needs_schedule(metadata) {
+            // Reading the lane from the arguments runs code of the tool, which may panic.
+            let scheduled = guarded(|| self.schedule(tool, definition, limit, arguments));
+            let panicked = |PanicText(text)| ToolError::panicked(definition.name.as_str(), &text);
+            CallPath::Scheduled(scheduled.map_err(panicked)?)
+        } else {
+            CallPath::Inline { tool: tool.clone(), limit, arguments }
+        };
+        let max_result_size = self.settings.max_result_size(metadata);
+        Ok(Work { tool_name: definition.name.clone(), max_result_size, path })
+    }
+
+    /// Emits that the call is queued.
+    #[cold]
+    fn queued(
+        &mut self,
+        position: usize,
+        tool: &str,
+        id: &CallId,
+        arguments: &RawArguments,
+        call_reason: Option<&str>,
+    ) -> CallGuard {
+        let batch = *self.batch();
+        let bus = &self.settings.bus;
+        let run = self.run.map(|run| &**run);
+        let call = EventCall {
+            batch,
+            position,
+            call_id: id.clone(),
+            tool: tool.to_owned(),
+            invocation_id: run.and_then(RunContext::invocation_id).map(str::to_owned),
+            agent_name: run.and_then(RunContext::agent_name).map(str::to_owned),
+            call_reason: call_reason.map(str::to_owned),
+            arguments_bytes: arguments.as_str().len(),
+            arguments: bus.includes_contents().then(|| arguments.as_str().into()),
+        };
+        CallGuard::new(bus.clone(), call)
+    }
+
+    /// Queues the call behind earlier calls for the same resource.
+    #[cold]
+    fn schedule(
+        &mut self,
+        tool: &Arc<dyn Tool>,
+        definition: &ToolDefinition,
+        limit: Option<Duration>,
+        arguments: RawArguments,
+    ) -> ScheduledCall {
+        let arguments = CallArguments::new(tool.clone(), arguments);
+        let batch = self.batch();
+        let turns = match &mut self.turns {
+            None => Vec::new(),
+            Some(turns) => ordered(definition, &arguments).map(|resource| turns.next(resource)).collect(),
+        };
+        let execution = Arc::new(Execution::new(tool.clone(), limit, self.settings.clone(), *batch));
+        ScheduledCall { execution, arguments, turns, batch }
+    }
+}
+
+/// Returns the approval in the run for a call, if it was decided.
+#[inline(never)]
+fn decided(run: &RunContext, id: &CallId, name: &str, arguments: &str) -> Option<Box<Approval>> {
+    run.extension::<DecidedApprovals>()?.of(id, name, arguments).cloned().map(Box::new)
+}

@@ -1,0 +1,187 @@
+//! Prepared calls: the tool is known and the model's reason is removed from the arguments, so the call can
+//! run.
+
+use super::scheduled_call::ScheduledCall;
+use super::settings::Settings;
+use super::span::CallSpan;
+use crate::call::{CallId, ProviderExtras, RawArguments};
+use crate::context::{ContextExtras, RunContext, State, ToolActions, ToolContext};
+use crate::error::ToolError;
+use crate::event::CallGuard;
+use crate::middleware::{Approval, DecidedApproval};
+use crate::name::ToolName;
+use crate::output::Outcome;
+use crate::registry::{Rewritten, ToolRegistry};
+use crate::result::ToolResult;
+use crate::tool::{Tool, start};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// A prepared call, ready to run.
+pub(super) struct PreparedCall {
+    pub(super) position: usize,
+    pub(super) id: CallId,
+    pub(super) name: String,
+    pub(super) extras: ProviderExtras,
+    /// What the registry has rewritten for the tool. The arguments are moved into the work.
+    pub(super) rewritten: Option<Box<Rewritten>>,
+    /// The approval decided before the call. Boxed, because it is rare.
+    pub(super) decided: Option<Box<Approval>>,
+    /// The remaining work, or the error if the call cannot run.
+    pub(super) work: Result<Work, ToolError>,
+    pub(super) cancellation: Option<CancellationToken>,
+    /// The guard that emits the end of the call. `None` if there are no listeners.
+    pub(super) guard: Option<CallGuard>,
+    pub(super) span: CallSpan,
+}
+
+/// The remaining work of a call.
+pub(super) struct Work {
+    pub(super) tool_name: ToolName,
+    pub(super) max_result_size: Option<usize>,
+    pub(super) path: CallPath,
+}
+
+pub(super) enum CallPath {
+    /// The call runs its tool at once, without waiting and without middleware.
+    Inline { tool: Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments },
+    /// The call needs a turn, a permit, a thread, middleware or retries.
+    Scheduled(ScheduledCall),
+}
+
+/// The outcome, the actions and the running time of an ended call.
+pub(super) struct Ended {
+    outcome: Outcome,
+    actions: ToolActions,
+    /// The running time of the tool.
+    duration: Duration,
+}
+
+impl PreparedCall {
+    /// Returns the tool of the call. Returns `None` if the call cannot run.
+    pub(super) fn tool(&self) -> Option<&Arc<dyn Tool>> {
+        self.work.as_ref().ok().map(|work| match &work.path {
+            CallPath::Inline { tool, .. } => tool,
+            CallPath::Scheduled(call) => &call.execution.tool,
+        })
+    }
+
+    /// Runs the call. The future can be dropped at any time and does not panic.
+    #[inline]
+    pub(super) fn run<'a>(
+        &'a mut self,
+        settings: &'a Settings,
+        registry: &'a ToolRegistry,
+        run: Option<&'a Arc<RunContext>>,
+    ) -> impl Future<Output = Ended> + 'a {
+        let span = self.span.clone();
+        span.around(async move {
+            let extras = self.context_extras(run);
+            let state = match run {
+                Some(run) => run.state_over(registry.state()),
+                None => registry.state().cloned(),
+            };
+            let ended = match &mut self.work {
+                Err(error) => Ended::without_run(error.clone()),
+                Ok(Work { tool_name, max_result_size, path }) => {
+                    let id = Some(self.id.clone());
+                    let token = self.cancellation.clone();
+                    let context = ToolContext::of_call(tool_name.clone(), id, token, state, extras);
+                    let (outcome, duration) = match path {
+                        CallPath::Inline { tool, limit, arguments } => {
+                            let started = Instant::now();
+                            let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {
+                                Ok(outcome) => outcome,
+                                Err(call) => call.await,
+                            };
+                            (outcome, started.elapsed())
+                        }
+                        CallPath::Scheduled(_) if !context.may_begin() => {
+                            (Err(ToolError::cancelled(context.known_name())), Duration::ZERO)
+                        }
+                        CallPath::Scheduled(call) => {
+                            (call.run(&context, self.position).await, call.execution.running_time())
+                        }
+                    };
+                    let actions = context.end(outcome.is_ok());
+                    let outcome = outcome.map_err(|error| settings.failure(context.known_name(), error));
+                    let outcome = match *max_result_size {
+                        Some(limit) => settings.truncated(limit, &context, outcome).await,
+                        None => outcome,
+                    };
+                    Ended { outcome, actions, duration }
+                }
+            };
+            self.finish(&ended, settings);
+            ended
+        })
+    }
+
+    /// Ends the span, and emits the last event.
+    #[inline]
+    fn finish(&mut self, ended: &Ended, settings: &Settings) {
+        self.span.end(&ended.outcome, settings.bus.includes_contents());
+        if let Some(guard) = self.guard.take() {
+            guard.end(&ended.outcome, ended.duration);
+        }
+    }
+
+    #[inline]
+    fn context_extras(&mut self, run: Option<&Arc<RunContext>>) -> Option<Box<ContextExtras>> {
+        if self.rewritten.is_none() && run.is_none() && self.guard.is_none() {
+            return None;
+        }
+        let rewritten = self.rewritten.as_mut();
+        let (called_as, call_reason) = rewritten
+            .map_or((None, None), |rewritten| (rewritten.called_as.take(), rewritten.call_reason.clone()));
+        Some(Box::new(ContextExtras {
+            called_as,
+            call_reason,
+            run: run.cloned(),
+            emitter: self.guard.as_ref().map(|guard| guard.emitter().clone()),
+            extensions: self.decided.take().map(|decided| extensions(*decided)),
+            ..ContextExtras::default()
+        }))
+    }
+
+    #[inline]
+    pub(super) fn into_result(self, Ended { outcome, actions, duration }: Ended) -> ToolResult {
+        let Self { position, id, name, rewritten, extras, .. } = self;
+        let call_reason = rewritten.and_then(|rewritten| rewritten.call_reason);
+        ToolResult { call_id: id, name, position, outcome, duration, call_reason, actions, extras }
+    }
+
+    /// Returns the error result of a call with a lost task. A task is lost if the runtime shuts down, or if
+    /// code outside of the panic guards panics.
+    #[cold]
+    pub(super) fn into_lost(self, settings: &Settings) -> ToolResult {
+        let error = if std::thread::panicking() {
+            ToolError::panicked(&self.name, "no message")
+        } else {
+            ToolError::cancelled(&self.name)
+        };
+        self.into_error(error, settings)
+    }
+
+    /// Ends a call that has not run, and returns its error result.
+    #[cold]
+    pub(super) fn into_error(mut self, error: ToolError, settings: &Settings) -> ToolResult {
+        let ended = Ended::without_run(settings.failure(&self.name, error));
+        self.finish(&ended, settings);
+        self.into_result(ended)
+    }
+}
+
+impl Ended {
+    #[cold]
+    pub(super) fn without_run(error: ToolError) -> Self {
+        Self { outcome: Err(error), actions: ToolActions::default(), duration: Duration::ZERO }
+    }
+}
+
+/// Returns the extensions of a call with its approval.
+#[cold]
+fn extensions(decided: Approval) -> Arc<State> {
+    Arc::new(State::default().with(DecidedApproval(decided)))
+}

@@ -1,0 +1,42 @@
+//! Scheduled calls: the wait for a turn, the middleware, and then the execution.
+
+use super::execution::Execution;
+use super::turns::Turn;
+use crate::context::ToolContext;
+use crate::error::ToolError;
+use crate::middleware::{CallArguments, Next, ToolRequest};
+use crate::tool::{GuardedFuture, Tool};
+use std::sync::Arc;
+
+/// A call that needs a turn, a permit, a thread, middleware or retries.
+pub(super) struct ScheduledCall {
+    pub(super) execution: Arc<Execution>,
+    pub(super) arguments: Arc<CallArguments>,
+    pub(super) turns: Vec<Turn>,
+    pub(super) batch: Arc<u64>,
+}
+
+impl ScheduledCall {
+    /// Waits for the `turns` of the call, then runs the middleware and the tool. A turn begins when the
+    /// earlier call of the batch with the same resource has ended.
+    pub(super) fn run<'a>(&'a mut self, context: &'a ToolContext, position: usize) -> GuardedFuture<'a> {
+        let Self { execution, arguments, turns, batch } = self;
+        let steps = async move {
+            for turn in turns {
+                turn.comes().await;
+                if !context.may_begin() {
+                    return Err(ToolError::cancelled(context.known_name()));
+                }
+            }
+            let middleware = execution.settings.middleware_for(&execution.tool.definition().metadata);
+            if middleware.is_empty() {
+                return execution.run(arguments, context).await;
+            }
+            let tool = execution.tool.clone();
+            let context = context.clone();
+            let request = ToolRequest::new(tool, arguments.clone(), context, position, batch.clone());
+            Next::new(middleware, execution.clone()).run(request).await
+        };
+        GuardedFuture::new(Box::pin(steps), context, None)
+    }
+}
