@@ -1,6 +1,6 @@
-//! Counts that stay at zero: functions that are too long, and choices by a `bool` that are no `if`.
+//! Counts that stay at zero: functions that are too long, choices by a `bool` that are no `if`, names used twice.
 
-use super::{root, sources};
+use super::{root, rust_files, sources};
 
 /// No function has more lines, without blank lines and comments. Functions of the agent are not counted.
 const LONGEST: usize = 70;
@@ -52,6 +52,45 @@ fn functions_are_short_and_choices_by_a_bool_are_written_with_if() {
         }
     }
     assert_eq!(faults, [""; 0]);
+}
+
+/// The crates in which a type and a file have a name of their own.
+const NAMED_ONCE: [&str; 5] = [
+    "toolkit-docstring/src",
+    "toolkit-macros/src",
+    "toolkit-schema/src",
+    "toolkit-core/src",
+    "integrations/toolkit-mcp/src",
+];
+
+/// Returns the name of the type that a line of formatted code declares outside of functions.
+fn declared_type(line: &str) -> Option<&str> {
+    let line =
+        line.strip_prefix("pub").map_or(line, |rest| rest.split_once(' ').map_or(rest, |(_, rest)| rest));
+    let (keyword, rest) = line.split_once(' ')?;
+    let is_type = ["struct", "enum", "trait", "type"].contains(&keyword);
+    rest.split(|c: char| !c.is_alphanumeric()).next().filter(|name| is_type && !name.is_empty())
+}
+
+#[test]
+fn types_and_files_of_a_crate_have_names_of_their_own() {
+    for folder in NAMED_ONCE {
+        let mut names = Vec::new();
+        for (path, text) in rust_files(&root().join(folder)) {
+            let file = path.file_name().expect("a file").to_string_lossy().into_owned();
+            if file.ends_with("tests.rs") || path.components().any(|part| part.as_os_str() == "tests") {
+                continue;
+            }
+            let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+            names.extend(code.lines().filter_map(declared_type).map(str::to_owned));
+            names.push(file);
+        }
+        names.sort();
+        let twice: Vec<&String> =
+            names.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| &pair[0]).collect();
+        assert_eq!(twice, Vec::<&String>::new(), "{folder}");
+        assert!(names.len() > 10, "{folder}");
+    }
 }
 
 #[test]
