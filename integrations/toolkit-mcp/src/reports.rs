@@ -49,15 +49,6 @@ impl<T> Reports<T> {
             self.added.notified().await;
         }
     }
-
-    /// Drops all waiting reports except the newest.
-    #[cfg(feature = "server")]
-    pub(crate) fn keep_newest(&self) {
-        let mut waiting = lock(&self.waiting);
-        let newest = waiting.pop_back();
-        waiting.clear();
-        waiting.extend(newest);
-    }
 }
 
 #[cfg(test)]
@@ -89,16 +80,6 @@ mod tests {
                 prop_assert_eq!(read.len(), added);
             }
         }
-    }
-
-    #[test]
-    fn only_the_newest_report_is_kept() {
-        let reports = Reports::default();
-        (1..=5).for_each(|report| reports.add(report));
-        reports.keep_newest();
-        assert_eq!((reports.take(), reports.take()), (Some(5), None));
-        reports.keep_newest();
-        assert_eq!(reports.take(), None);
     }
 
     #[tokio::test]

@@ -4,7 +4,6 @@ use super::input::{Elicited, Inputs, is_stateless};
 use crate::TraceContext;
 use crate::macros::debug;
 use rmcp::RoleServer;
-use rmcp::model::ClientCapabilities;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
 use rmcp::service::RequestContext;
@@ -136,23 +135,13 @@ impl Caller {
         self.0.context.meta.0.0.get(key)
     }
 
-    /// Returns the trace context of the request, in the form of the W3C header `traceparent`.
-    #[must_use]
-    pub fn trace_parent(&self) -> Option<&str> {
-        self.0.context.meta.get_traceparent()
-    }
-
-    /// Returns the vendor-specific trace context of the request, in the form of the W3C header `tracestate`.
-    #[must_use]
-    pub fn trace_state(&self) -> Option<&str> {
-        self.0.context.meta.get_tracestate()
-    }
-
     /// Returns the trace context of the request. If the tool calls other servers, it is sent to them.
-    pub(super) fn trace_context(&self) -> Option<TraceContext> {
-        let mut trace = TraceContext::new(self.trace_parent()?);
-        trace.state = self.trace_state().map(str::to_owned);
-        trace.baggage = self.0.context.meta.get_baggage().map(str::to_owned);
+    #[must_use]
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        let meta = &self.0.context.meta;
+        let mut trace = TraceContext::new(meta.get_traceparent()?);
+        trace.state = meta.get_tracestate().map(str::to_owned);
+        trace.baggage = meta.get_baggage().map(str::to_owned);
         Some(trace)
     }
 
@@ -177,28 +166,12 @@ impl Caller {
         self.0.context.extensions.get()
     }
 
-    /// Returns whether the client supports a [request](Self::request), such as `elicitation/create`.
-    #[must_use]
-    pub fn supports(&self, method: &str) -> bool {
-        let capabilities = self.capabilities();
-        match method {
-            "elicitation/create" => capabilities.elicitation.is_some(),
-            "sampling/createMessage" => capabilities.sampling.is_some(),
-            "roots/list" => capabilities.roots.is_some(),
-            _ => false,
-        }
-    }
-
-    fn capabilities(&self) -> ClientCapabilities {
-        self.0.context.client_capabilities().unwrap_or_default()
-    }
-
     /// Returns whether the client can ask the user with a form.
     #[must_use]
     pub fn can_elicit(&self) -> bool {
-        let elicitation = self.capabilities().elicitation;
+        let capabilities = self.0.context.client_capabilities().unwrap_or_default();
         // A client that declares no mode supports forms.
-        elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
+        capabilities.elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
     }
 
     /// Sends a log message, unless the client does not want messages of this level.

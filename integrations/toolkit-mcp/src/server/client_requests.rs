@@ -1,7 +1,7 @@
 //! The handler of one session: answers the requests of the protocol.
 
 use super::caller::LogLevel;
-use super::changes::{Changes, notify_session, notify_subscription};
+use super::changes::Changes;
 use super::completion::complete;
 use super::input::is_stateless;
 use super::server_settings::ServerSettings;
@@ -109,7 +109,9 @@ impl ServerHandler for ClientRequestHandler {
         if let Some(changes) = changes
             && !self.is_announcing.swap(true, Ordering::Relaxed)
         {
-            tokio::spawn(notify_session(changes, context.peer, self.end.clone()));
+            let announcing =
+                async move { changes.announce(|| context.peer.notify_tool_list_changed()).await };
+            tokio::spawn(self.end.clone().run_until_cancelled_owned(announcing));
         }
     }
 
@@ -122,7 +124,12 @@ impl ServerHandler for ClientRequestHandler {
         subscription: SubscriptionContext,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send + '_ {
         Box::pin(async move {
-            notify_subscription(self.settings.live().map(Changes::new), &subscription).await;
+            let Some(live) = self.settings.live() else { return Ok(subscription.cancelled().await) };
+            let announcing = Changes::new(live).announce(|| subscription.sink().notify_tool_list_changed());
+            tokio::select! {
+                () = subscription.cancelled() => {}
+                () = announcing => {}
+            }
             Ok(())
         })
     }
@@ -165,20 +172,15 @@ impl ServerHandler for ClientRequestHandler {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        context: RequestContext<RoleServer>,
+        _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         // A known method arrives here if its parameters do not have the form that the protocol demands.
         let method = request.method;
-        let is_known = match method.as_str() {
-            "tools/call" | "tools/list" | "completion/complete" | "resources/read" => true,
-            "initialize" | "logging/setLevel" => !is_stateless(&context),
-            "subscriptions/listen" => is_stateless(&context),
-            _ => false,
-        };
-        Err(if is_known {
-            ErrorData::invalid_params(format!("the parameters of `{method}` are not valid"), None)
-        } else {
-            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
+        Err(match method.as_str() {
+            "tools/call" | "tools/list" | "completion/complete" | "resources/read" => {
+                ErrorData::invalid_params(format!("the parameters of `{method}` are not valid"), None)
+            }
+            _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
         })
     }
 

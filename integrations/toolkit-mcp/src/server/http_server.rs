@@ -2,7 +2,6 @@
 
 use super::McpServer;
 use super::http_service::HttpService;
-use super::serve_error::ServeError;
 use crate::macros::{debug, setters};
 use axum::Router;
 use axum::serve::ListenerExt;
@@ -101,7 +100,7 @@ impl McpServer {
     ///
     /// # Errors
     /// The server cannot be bound to the address, or the listener fails. See [`bind_http`](Self::bind_http).
-    pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), ServeError> {
+    pub async fn serve_http(self, address: impl ToSocketAddrs) -> io::Result<()> {
         self.bind_http(address).await?.run().await
     }
 }
@@ -150,7 +149,7 @@ impl HttpServer {
     ///
     /// # Errors
     /// The listener fails.
-    pub async fn run(self) -> Result<(), ServeError> {
+    pub async fn run(self) -> io::Result<()> {
         self.run_until(terminated()).await
     }
 
@@ -162,7 +161,7 @@ impl HttpServer {
     ///
     /// # Errors
     /// The listener fails.
-    pub async fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
+    pub async fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let mut settings = self.server.settings;
         let stopping = settings.cancellation.clone();
         // The sessions end later than the listener: running calls still have to send their results.
@@ -196,7 +195,7 @@ impl HttpServer {
         tokio::select! {
             served = async { serve.await } => {
                 sessions.cancel();
-                served.map_err(ServeError::from)
+                served
             }
             () = end => Ok(()),
         }

@@ -23,12 +23,8 @@ use tokio_util::sync::CancellationToken;
 use toolkit_core::context::Progress;
 use toolkit_core::{CallId, ErrorKind, RunContext, Tool, ToolCall, ToolError, ToolResult};
 
-/// The time to send the waiting progress reports after the end of the call. The reports that are still waiting
-/// after this time are dropped, except the newest.
-const LAST_REPORTS: Duration = Duration::from_secs(1);
-
-/// The time to send the newest progress report to a slow client.
-const NEWEST_REPORT: Duration = Duration::from_secs(10);
+/// The time to send the waiting progress reports after the end of the call.
+const LAST_REPORTS: Duration = Duration::from_secs(10);
 
 /// The data of a client's session that its calls need.
 pub(super) struct CallSession<'a> {
@@ -181,7 +177,7 @@ fn increasing(reports: Arc<Reports<Report>>) -> impl Fn(Progress) + Send + Sync 
     }
 }
 
-/// Runs the call and sends its progress reports to the client. The newest report is sent before the result.
+/// Runs the call and sends its progress reports to the client. The waiting reports are sent before the result.
 async fn reporting<T>(
     call: impl Future<Output = T>,
     reports: &Reports<Report>,
@@ -209,9 +205,6 @@ async fn reporting<T>(
         () = &mut send => return call.await,
     };
     ended.cancel();
-    if timeout(LAST_REPORTS, &mut send).await.is_err() {
-        reports.keep_newest();
-        let _ = timeout(NEWEST_REPORT, send).await;
-    }
+    let _ = timeout(LAST_REPORTS, send).await;
     value
 }
