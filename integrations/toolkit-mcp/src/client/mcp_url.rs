@@ -1,6 +1,6 @@
 //! Servers behind a URL: streamable HTTP, with a token.
 
-use super::endpoint::{Attempt, McpEndpoint, Running, origin, unreachable};
+use super::endpoint::{Attempt, McpEndpoint, Running, unreachable};
 use super::failure::{HttpFault, NoToken};
 use super::mcp_error::{McpError, McpErrorKind};
 use crate::macros::debug;
@@ -159,7 +159,8 @@ impl From<McpUrl> for McpEndpoint {
     }
 }
 
-debug!(McpUrl, self, "url": origin(&self.url), "headers": self.headers.keys());
+// The URL may contain secrets, so only its host is shown.
+debug!(McpUrl, self, "host": self.label(), "headers": self.headers.keys());
 
 /// Returns an HTTP client. Without encryption (`http://`), the certificates of the platform are not loaded.
 fn http_client(url: &reqwest::Url) -> Result<reqwest::Client, McpError> {

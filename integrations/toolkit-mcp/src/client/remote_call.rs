@@ -2,7 +2,7 @@
 
 use super::catalog::RemoteTool;
 use super::client_settings::ClientSettings;
-use super::content::{lenient_outcome, outcome, short};
+use super::content::{outcome, short};
 use super::endpoint::chain;
 use super::session::{Pending, Session};
 use super::wire::{INVALID, ProgressReports, ProgressSink};
@@ -19,24 +19,15 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::sleep;
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
 
 /// The maximum number of requests in one call. Each request after the first answers questions of the server,
 /// or only continues the call.
 const ROUNDS: usize = 16;
 
-/// The time for which a limit beyond the range of the clock lasts.
-const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3_600);
-
 /// The pause before a request that only continues an earlier request.
 const PAUSE: Duration = Duration::from_millis(200);
-
-/// Returns the end of a time limit. A limit beyond the range of the clock never ends in practice.
-fn after(limit: Duration) -> Instant {
-    let now = Instant::now();
-    now.checked_add(limit).unwrap_or(now + FOREVER)
-}
 
 /// One call of a server's tool.
 pub(super) struct RemoteCall<'a> {
@@ -66,24 +57,13 @@ impl<'a> RemoteCall<'a> {
                 ServerResult::InputRequiredResult(required) => {
                     (params.input_responses, params.request_state) = self.answers(required).await?;
                 }
-                other => return self.other(&other),
+                ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
+                    return Ok(ToolOutput::new(Vec::new()));
+                }
+                _ => return Err(self.invalid()),
             }
         }
         Err(self.error("asked too many questions", "use another tool"))
-    }
-
-    /// Converts a result of an unexpected form to tool output, or to an error if that is impossible.
-    fn other(&self, result: &ServerResult) -> Result<ToolOutput, ToolError> {
-        let task = "started a task instead of answering";
-        match result {
-            ServerResult::CreateTaskResult(_) => Err(self.error(task, "use another tool")),
-            ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => Ok(ToolOutput::new(Vec::new())),
-            other => {
-                let value = serde_json::to_value(other).unwrap_or_default();
-                let invalid = || self.error("sent an invalid result", "use another tool");
-                self.checked(lenient_outcome(value).unwrap_or_else(|| Err(invalid()))?)
-            }
-        }
     }
 
     /// Checks structured content against the output schema of the tool. Content with a number that a JSON value cannot
@@ -122,7 +102,7 @@ impl<'a> RemoteCall<'a> {
         let mut request = CallToolRequest::new(params);
         request.extensions.insert(ProgressSink(Arc::downgrade(&reports)));
         let limit = self.settings().call_timeout;
-        let deadline = sleep_until(after(limit));
+        let deadline = sleep(limit);
         tokio::pin!(deadline);
         let ended = &self.session.wire.ended;
         let sending = self.session.send(ClientRequest::CallToolRequest(request), self.options());
@@ -140,7 +120,7 @@ impl<'a> RemoteCall<'a> {
             tokio::select! {
                 biased;
                 report = reports.next() => {
-                    deadline.as_mut().reset(after(limit));
+                    deadline.set(sleep(limit));
                     self.report(report);
                 }
                 response = response => match response {
@@ -154,7 +134,7 @@ impl<'a> RemoteCall<'a> {
                     if self.session.handler.open_questions.load(Ordering::Relaxed) == 0 {
                         return Err(ToolError::timed_out(self.context.tool_name().as_str(), limit));
                     }
-                    deadline.as_mut().reset(after(limit));
+                    deadline.set(sleep(limit));
                 }
             }
         }
@@ -268,7 +248,7 @@ impl<'a> RemoteCall<'a> {
                 self.session.stale.cancel();
                 self.lost(&details)
             }
-            _ => self.error("sent an invalid result", "use another tool"),
+            _ => self.invalid(),
         };
         error.with_details(details)
     }
@@ -280,7 +260,7 @@ impl<'a> RemoteCall<'a> {
         let later = "try again later, or use another tool";
         match *failure {
             Failure::NoAccess | Failure::Status { status: 401, .. } => self.no_access(),
-            Failure::Invalid => self.error("sent an invalid result", "use another tool"),
+            Failure::Invalid => self.invalid(),
             Failure::Expired => {
                 self.session.expire();
                 self.is_expired.store(true, Ordering::Relaxed);
@@ -298,14 +278,13 @@ impl<'a> RemoteCall<'a> {
                 let what = format!("refused the call (HTTP {status})");
                 self.error(&what, "change the arguments, or use another tool")
             }
-            Failure::Status { status, is_later, .. } => {
-                let what = format!("is out of order (HTTP {status})");
-                match (status, is_later) {
-                    // An overloaded server has not executed the call.
-                    (503, true) => self.error(&what, later).with_retryable(true),
-                    // A proxy may have passed the call on before it failed.
-                    _ => self.unknown(&what, later),
-                }
+            // An overloaded server has not executed the call.
+            Failure::Status { status: 503, pause: Some(_) } => {
+                self.error("is out of order (HTTP 503)", later).with_retryable(true)
+            }
+            // A proxy may have passed the call on before it failed.
+            Failure::Status { status, .. } => {
+                self.unknown(&format!("is out of order (HTTP {status})"), later)
             }
         }
     }
@@ -316,7 +295,7 @@ impl<'a> RemoteCall<'a> {
         let tool = self.context.tool_name();
         match data.code {
             TOO_LARGE => self.too_large(),
-            INVALID => self.error("sent an invalid result", "use another tool"),
+            INVALID => self.invalid(),
             // According to the protocol, an unknown tool is an invalid parameter, too.
             ErrorCode::INVALID_PARAMS if message.to_lowercase().contains("unknown tool") => {
                 self.session.handler.tools_changed.notify_one();
@@ -329,6 +308,10 @@ impl<'a> RemoteCall<'a> {
             }
             _ => self.error(&format!("failed: {message}"), "try again later, or use another tool"),
         }
+    }
+
+    fn invalid(&self) -> ToolError {
+        self.error("sent an invalid result", "use another tool")
     }
 
     fn no_access(&self) -> ToolError {

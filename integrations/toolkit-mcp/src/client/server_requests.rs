@@ -44,7 +44,8 @@ impl ServerRequestHandler {
         elicit(self.settings.elicitation.as_deref(), &self.settings.name, request).await
     }
 
-    fn emit(&self, event: McpEvent) {
+    /// Emits an event. If there are no listeners, nothing happens.
+    pub(super) fn emit(&self, event: McpEvent) {
         let _ = self.events.send(event);
     }
 }

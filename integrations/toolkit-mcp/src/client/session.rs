@@ -7,6 +7,7 @@ use super::mcp_error::{McpError, McpErrorKind};
 use super::server_requests::ServerRequestHandler;
 use super::wire::Wire;
 use crate::invisible::clean;
+use crate::locks::lock;
 use rmcp::model::{
     ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, SubscriptionFilter,
 };
@@ -14,10 +15,10 @@ use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, Service
 use serde_json::Value;
 use std::collections::HashSet;
 use std::future::pending;
-use std::sync::Arc;
+use std::sync::{self, Arc};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until, timeout};
 use toolkit_core::CancellationToken;
 
@@ -61,7 +62,7 @@ pub(super) struct Session {
     pub(super) stale: CancellationToken,
     pub(super) opened: Instant,
     /// The time at which the tool list becomes stale, if the server sets such a time.
-    expiry: watch::Sender<Option<Instant>>,
+    expiry: sync::Mutex<Option<Instant>>,
 }
 
 impl Session {
@@ -88,8 +89,15 @@ impl Session {
         let peer = running.peer().clone();
         let running = Mutex::new(Some(running));
         let stale = CancellationToken::new();
-        let expiry = watch::Sender::new(None);
-        Ok(Self { running, peer, wire, handler, stale, opened: Instant::now(), expiry })
+        Ok(Self {
+            running,
+            peer,
+            wire,
+            handler,
+            stale,
+            opened: Instant::now(),
+            expiry: sync::Mutex::default(),
+        })
     }
 
     /// Returns the server's description of itself.
@@ -158,25 +166,21 @@ impl Session {
                 _ => break,
             }
         }
-        self.expiry.send_replace(freshness.expiry());
+        *lock(&self.expiry) = freshness.expiry();
         Ok(catalog)
     }
 
     /// Plans the next attempt to read the tool list, because the list could not be read.
     pub(super) fn postpone(&self) {
-        self.expiry.send_replace(Some(Instant::now() + RETRY));
+        *lock(&self.expiry) = Some(Instant::now() + RETRY);
     }
 
     /// Waits until the server's tool list is stale. Waits forever if the server sets no time for the list.
     pub(super) async fn stale_list(&self) {
-        let mut expiry = self.expiry.subscribe();
-        loop {
-            let at = *expiry.borrow_and_update();
-            tokio::select! {
-                () = async { match at { Some(at) => sleep_until(at).await, None => pending().await } } => return,
-                // The list was read again in the meantime.
-                _ = expiry.changed() => {}
-            }
+        let expiry = *lock(&self.expiry);
+        match expiry {
+            Some(expiry) => sleep_until(expiry).await,
+            None => pending().await,
         }
     }
 
