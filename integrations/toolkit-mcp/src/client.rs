@@ -32,7 +32,6 @@ mod event;
 #[cfg(feature = "client-http")]
 mod failure;
 mod follow;
-mod fresh;
 mod issue;
 mod limits;
 mod mcp_error;
@@ -248,7 +247,7 @@ impl ClientState {
     /// Returns the tool and the arguments for a call, or an error if the call must not be sent.
     fn prepare(&self, call: &ToolCall) -> Result<Prepared, ToolError> {
         let catalog = self.catalog.borrow().clone();
-        let Some(tool) = catalog.get(&call.name) else {
+        let Some(tool) = catalog.tools.get(call.name.as_str()) else {
             let server = self.name();
             let text = format!(
                 "Tool `{}` is no longer offered by MCP server `{server}`; use another tool",

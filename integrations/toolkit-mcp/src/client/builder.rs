@@ -6,13 +6,13 @@ use super::endpoint::McpEndpoint;
 use super::event::EVENTS_KEPT;
 use super::limits::McpLimits;
 use super::mcp_error::McpError;
-use super::server_requests::ServerRequestHandler;
+use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use super::{McpClient, McpEvents};
 use crate::macros::{debug, setters};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::broadcast;
+use tokio::sync::{Semaphore, broadcast};
 
 /// Builder of an [`McpClient`].
 ///
@@ -78,7 +78,7 @@ impl McpClientBuilder {
             settings: Arc::new(self.settings),
             events: self.events,
             tools_changed: Arc::default(),
-            open_questions: Arc::default(),
+            questions: Arc::new(Semaphore::new(MOST_QUESTIONS)),
         };
         McpClient::connect(self.endpoint, handler).await
     }

@@ -1,8 +1,9 @@
 //! The tools of a server, checked and converted to definitions.
 
 use super::client_settings::ClientSettings;
+use super::content::shorten;
 use super::issue::{ToolIssue, ToolIssueKind};
-use super::schema::{checked, checked_parameters, without_faults};
+use super::schema::{SchemaNote, checked, checked_parameters};
 use crate::invisible::clean;
 use rmcp::model::{Icon, Tool, ToolAnnotations};
 use serde_json::Value;
@@ -65,21 +66,19 @@ impl Catalog {
         }
         self.issues.extend(notes.into_iter().map(|(kind, message)| ToolIssue::new(&name, kind, message)));
     }
-
-    /// Returns the tool with this qualified name.
-    pub(super) fn get(&self, name: &str) -> Option<&Arc<RemoteTool>> {
-        self.tools.get(name)
-    }
 }
 
-type Note = (ToolIssueKind, String);
 type Tools = BTreeMap<String, Arc<RemoteTool>>;
 
 /// The length of the digest in a name, in characters.
 const SUFFIX: usize = 6;
 
 /// Converts one entry of a tool list. Adds a note to `notes` for each change of the entry.
-fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Result<RemoteTool, Note> {
+fn import(
+    entry: Value,
+    settings: &ClientSettings,
+    notes: &mut Vec<SchemaNote>,
+) -> Result<RemoteTool, SchemaNote> {
     let malformed =
         |error: String| (ToolIssueKind::Malformed, format!("is malformed and was left out: {error}"));
     let size = entry.to_string().len();
@@ -91,16 +90,14 @@ fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Res
     let tool: Tool = serde_json::from_value(entry).map_err(|error| malformed(error.to_string()))?;
     let limits = &settings.limits;
     let name = local_name(&tool.name, settings, notes)?;
-    let mut parameters = checked_parameters(Arc::unwrap_or_clone(tool.input_schema), limits)?;
-    let faults = without_faults(&mut parameters)?;
-    notes.extend(faults.into_iter().map(|fault| (ToolIssueKind::Schema, fault)));
+    let parameters = checked_parameters(Arc::unwrap_or_clone(tool.input_schema), limits, notes)?;
     let description = short(tool.description.as_deref().unwrap_or_default(), limits.description, notes);
     let metadata = metadata(tool.title, tool.annotations, settings);
     let mut definition = ToolDefinition::new(name, description, parameters).with_metadata(metadata);
     definition.metadata.meta = tool.meta.map(|meta| meta.0).unwrap_or_default();
     definition.metadata.icons = tool.icons.unwrap_or_default().into_iter().map(icon).collect();
     if let Some(schema) = tool.output_schema {
-        match checked(Value::Object(Arc::unwrap_or_clone(schema)), limits) {
+        match checked(Value::Object(Arc::unwrap_or_clone(schema)), limits, notes) {
             Ok(schema) => definition = definition.with_output_schema(schema),
             Err((kind, reason)) => {
                 let reason = reason.replace("was left out", "was registered without output schema");
@@ -115,7 +112,11 @@ fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Res
 ///
 /// A server may use names in another script, and several illegal names can become the same legal name. Therefore, such a
 /// name gets a suffix: a digest of the name on the server. No name depends on other tools.
-fn local_name(name: &str, settings: &ClientSettings, notes: &mut Vec<Note>) -> Result<ToolName, Note> {
+fn local_name(
+    name: &str,
+    settings: &ClientSettings,
+    notes: &mut Vec<SchemaNote>,
+) -> Result<ToolName, SchemaNote> {
     let illegal = |error: NameError| (ToolIssueKind::IllegalName, format!("was left out: {error}"));
     let qualified = |method: &str| match &settings.namespace {
         Some(namespace) => ToolName::qualified(namespace, method, Separator::default()),
@@ -133,16 +134,15 @@ fn local_name(name: &str, settings: &ClientSettings, notes: &mut Vec<Note>) -> R
 }
 
 /// Returns a description without invisible characters and with at most `limit` characters.
-fn short(text: &str, limit: usize, notes: &mut Vec<Note>) -> String {
+fn short(text: &str, limit: usize, notes: &mut Vec<SchemaNote>) -> String {
     let mut clean = clean(text);
     if clean.len() != text.len() && clean != text.replace('\r', "") {
         let message = "has invisible characters in its description, which were removed";
         notes.push((ToolIssueKind::Description, message.to_owned()));
     }
-    if let Some((end, _)) = clean.char_indices().nth(limit) {
-        let length = clean.chars().count();
-        clean.truncate(end);
-        clean.push('…');
+    let length = clean.chars().count();
+    if length > limit {
+        clean = shorten(clean, limit);
         let message = format!("has a description of {length} characters, which was cut to {limit}");
         notes.push((ToolIssueKind::Description, message));
     }
@@ -308,7 +308,8 @@ mod tests {
             entry("long", json!({"description": "x".repeat(9_000)})),
         ];
         let catalog = catalog_of(listed, &ClientSettings::default());
-        assert_eq!(catalog.tools["output"].definition.output_schema(), None);
+        let output = json!({"properties": {"a": {}}});
+        assert_eq!(catalog.tools["output"].definition.output_schema(), Some(&output));
         assert_eq!(catalog.tools["hidden"].definition.description, "Adds.");
         assert_eq!(catalog.tools["long"].definition.description.chars().count(), 8_193);
         assert_eq!(kinds(&catalog), [("output", Schema), ("hidden", Description), ("long", Description)]);

@@ -5,7 +5,6 @@ use super::schema::clean_texts;
 use crate::invisible::{clean, is_clean};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
-use std::fmt;
 use std::pin::Pin;
 
 /// A question of a server to the user.
@@ -80,12 +79,6 @@ where
 {
     fn answer(&self, request: ElicitationRequest) -> ElicitationFuture<'_> {
         Box::pin(self(request))
-    }
-}
-
-impl fmt::Debug for dyn ElicitationHandler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ElicitationHandler")
     }
 }
 

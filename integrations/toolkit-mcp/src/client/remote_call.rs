@@ -4,6 +4,7 @@ use super::catalog::RemoteTool;
 use super::client_settings::ClientSettings;
 use super::content::{outcome, short};
 use super::endpoint::chain;
+use super::server_requests::MOST_QUESTIONS;
 use super::session::{Pending, Session};
 use super::wire::{INVALID, ProgressReports, ProgressSink};
 use crate::TraceContext;
@@ -131,7 +132,7 @@ impl<'a> RemoteCall<'a> {
                 () = ended.cancelled() => return Err(self.lost(&self.session.wire.reason())),
                 () = &mut deadline => {
                     // While the user is asked, the server waits for the client.
-                    if self.session.handler.open_questions.load(Ordering::Relaxed) == 0 {
+                    if self.session.handler.questions.available_permits() == MOST_QUESTIONS {
                         return Err(ToolError::timed_out(self.context.tool_name().as_str(), limit));
                     }
                     deadline.set(sleep(limit));

@@ -2,9 +2,8 @@
 
 use super::catalog::Catalog;
 use super::endpoint::{Attempt, McpEndpoint, Running, chain};
-use super::fresh::Freshness;
 use super::mcp_error::{McpError, McpErrorKind};
-use super::server_requests::ServerRequestHandler;
+use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use super::wire::Wire;
 use crate::invisible::clean;
 use crate::locks::lock;
@@ -18,7 +17,7 @@ use std::future::pending;
 use std::sync::{self, Arc};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 use toolkit_core::CancellationToken;
 
@@ -30,6 +29,10 @@ const SLOWEST_LIST: u32 = 10;
 
 /// The time between attempts to read a stale tool list again.
 const RETRY: Duration = Duration::from_secs(60);
+
+/// The shortest and the longest time for which a tool list counts as fresh. The lower bound keeps a server
+/// from making the client list the tools continuously.
+const FRESH: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(24 * 3_600));
 
 /// The maximum time for closing a connection. After this time, the connection is cut.
 pub(super) const CLOSING: Duration = Duration::from_secs(10);
@@ -72,7 +75,8 @@ impl Session {
         handler: &ServerRequestHandler,
     ) -> Result<Self, McpError> {
         // Questions end with their connection, so each connection counts its own.
-        let handler = ServerRequestHandler { open_questions: Arc::default(), ..handler.clone() };
+        let questions = Arc::new(Semaphore::new(MOST_QUESTIONS));
+        let handler = ServerRequestHandler { questions, ..handler.clone() };
         let settings = &handler.settings;
         let wire = Arc::new(Wire::new(handler.events.clone()));
         let attempt = Attempt {
@@ -141,12 +145,15 @@ impl Session {
 
     /// Lists the tools page by page, each page within the time limit. Each page is checked when the page
     /// arrives, so that a server cannot fill the memory with large entries.
+    ///
+    /// The list is fresh for the shortest `ttlMs` of its pages. Without a time, or with a time of zero, the client relies on
+    /// announced changes. This client shares its list with no other client, so it respects every `cacheScope`.
     async fn pages(&self, limit: Duration) -> Result<Catalog, McpError> {
         let has_tools = self.peer.peer_info().is_none_or(|peer| peer.capabilities.tools.is_some());
         let mut catalog = Catalog::default();
         let mut cursor = None;
         let mut seen = HashSet::new();
-        let mut freshness = Freshness::default();
+        let mut ttl: Option<Duration> = None;
         for _ in 0..if has_tools { PAGES } else { 0 } {
             let params = PaginatedRequestParams::default().with_cursor(cursor.take());
             let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
@@ -156,7 +163,8 @@ impl Session {
                 let text = "the server's list of tools is not a list";
                 return Err(McpError::new(McpErrorKind::Protocol, text));
             };
-            freshness.add(&page);
+            let ttl_of_page = page.get("ttlMs").and_then(Value::as_u64).filter(|ttl| *ttl > 0);
+            ttl = ttl.into_iter().chain(ttl_of_page.map(Duration::from_millis)).min();
             if !catalog.extend(entries, &self.handler.settings) {
                 break;
             }
@@ -166,7 +174,7 @@ impl Session {
                 _ => break,
             }
         }
-        *lock(&self.expiry) = freshness.expiry();
+        *lock(&self.expiry) = ttl.map(|ttl| Instant::now() + ttl.clamp(FRESH.0, FRESH.1));
         Ok(catalog)
     }
 

@@ -7,7 +7,8 @@ use rmcp::RoleServer;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
 use rmcp::service::RequestContext;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, from_value, json, to_value};
 use std::sync::Arc;
 use toolkit_core::{ToolContext, ToolError};
 
@@ -38,11 +39,11 @@ struct CallerData {
     inputs: Inputs,
     /// The minimum severity of log messages for the client. `None` if the client wants no log messages.
     log_level: Option<LogLevel>,
-    can_suspend: bool,
 }
 
 /// The severity of a log message for the client. The levels are ordered from the least to the most severe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LogLevel {
     /// Details for developers.
@@ -65,34 +66,22 @@ pub enum LogLevel {
 
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 impl LogLevel {
-    const ALL: [(Self, LoggingLevel); 8] = [
-        (Self::Debug, LoggingLevel::Debug),
-        (Self::Info, LoggingLevel::Info),
-        (Self::Notice, LoggingLevel::Notice),
-        (Self::Warning, LoggingLevel::Warning),
-        (Self::Error, LoggingLevel::Error),
-        (Self::Critical, LoggingLevel::Critical),
-        (Self::Alert, LoggingLevel::Alert),
-        (Self::Emergency, LoggingLevel::Emergency),
-    ];
-
     pub(super) fn of(level: LoggingLevel) -> Self {
-        Self::ALL.into_iter().find(|(_, known)| *known == level).map_or(Self::Info, |(own, _)| own)
+        to_value(level).and_then(from_value).unwrap_or(Self::Info)
     }
 
     fn published(self) -> LoggingLevel {
-        Self::ALL.into_iter().find(|(own, _)| *own == self).map_or(LoggingLevel::Info, |(_, level)| level)
+        to_value(self).and_then(from_value).unwrap_or(LoggingLevel::Info)
     }
 }
 
 impl Caller {
     /// Creates the caller of a request. `log_level` is the minimum severity of log messages in the session.
     pub(super) fn new(context: RequestContext<RoleServer>, inputs: Inputs, log_level: LogLevel) -> Self {
-        let can_suspend = is_stateless(&context);
         // Since version 2026-07-28, each request asks for log messages itself.
         let log_level =
-            if can_suspend { context.meta.log_level().map(LogLevel::of) } else { Some(log_level) };
-        Self(Arc::new(CallerData { context, inputs, log_level, can_suspend }))
+            if is_stateless(&context) { context.meta.log_level().map(LogLevel::of) } else { Some(log_level) };
+        Self(Arc::new(CallerData { context, inputs, log_level }))
     }
 
     /// Returns the caller of a call; `None` if the call does not come from an MCP client.
@@ -108,7 +97,7 @@ impl Caller {
     /// Returns whether a call can end with a question to the client. The client then repeats the call with
     /// the answer.
     pub(super) fn can_suspend(&self) -> bool {
-        self.0.can_suspend
+        is_stateless(&self.0.context)
     }
 
     /// Returns the name of the client program, as stated by the client.
