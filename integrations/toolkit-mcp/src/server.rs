@@ -52,6 +52,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use toolkit_core::name::NameRule;
 use toolkit_core::output::Truncation;
@@ -137,7 +138,10 @@ impl McpServer {
     ///
     /// To make calls wait instead, use [`Dispatcher::with_max_concurrency`].
     pub fn with_max_calls(self, calls: usize) -> Self {
-        self.with(|settings| settings.set_max_calls(calls))
+        self.with(|settings| {
+            settings.max_calls = calls.clamp(1, Semaphore::MAX_PERMITS);
+            settings.permits = Arc::new(Semaphore::new(settings.max_calls));
+        })
     }
 
     /// Sets how overlong results are truncated, and keeps the full texts as resources.

@@ -2,7 +2,7 @@
 
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use std::error::Error;
-use std::fmt;
+use std::io;
 use std::time::Duration;
 
 pub(super) type HttpFault = StreamableHttpError<reqwest::Error>;
@@ -41,9 +41,8 @@ impl Failure {
                     return Some(code.map_or(Self::Invalid, status));
                 }
                 Some(HttpFault::InsufficientScope(_)) => return Some(Self::NoAccess),
-                Some(HttpFault::Io(error))
-                    if error.get_ref().is_some_and(<dyn Error + Send + Sync + 'static>::is::<NoToken>) =>
-                {
+                // A source has no token.
+                Some(HttpFault::Io(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
                     return Some(Self::NoAccess);
                 }
                 Some(HttpFault::UnexpectedContentType(_) | HttpFault::Deserialize(_)) => {
@@ -56,15 +55,3 @@ impl Failure {
         None
     }
 }
-
-/// The reason why a source has no token.
-#[derive(Debug)]
-pub(super) struct NoToken(pub(super) String);
-
-impl fmt::Display for NoToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no token: {}", self.0)
-    }
-}
-
-impl Error for NoToken {}

@@ -6,11 +6,12 @@ use super::content::{outcome, short};
 use super::endpoint::chain;
 use super::server_requests::MOST_QUESTIONS;
 use super::session::{Pending, Session};
-use super::wire::{INVALID, ProgressReports, ProgressSink};
+use super::wire::{INVALID, ProgressSink};
 use crate::TraceContext;
 use crate::invisible::clean;
 use crate::line_transport::TOO_LARGE;
 use crate::numbers::is_exact;
+use crate::reports::Reports;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, ErrorData, InputRequest,
     InputRequiredResult, InputResponses, ProgressNotificationParam, RequestMetaObject, ServerResult,
@@ -99,7 +100,7 @@ impl<'a> RemoteCall<'a> {
         // Declared before `reports`, and thus dropped after it. Dropping `pending` removes the sink of the reports,
         // which is no longer used then.
         let mut pending: Option<Pending> = None;
-        let reports = Arc::new(ProgressReports::default());
+        let reports = Arc::new(Reports::default());
         let mut request = CallToolRequest::new(params);
         request.extensions.insert(ProgressSink(Arc::downgrade(&reports)));
         let limit = self.settings().call_timeout;
@@ -197,13 +198,9 @@ impl<'a> RemoteCall<'a> {
         Ok(((!answers.is_empty()).then_some(answers), required.request_state))
     }
 
-    fn server(&self) -> &str {
-        &self.settings().name
-    }
-
     /// Creates an error for the model from the name of the server, the fault `what`, and the advice.
     fn error(&self, what: &str, advice: &str) -> ToolError {
-        ToolError::failed(format_args!("MCP server `{}` {what}; {advice}", self.server()))
+        ToolError::failed(format_args!("MCP server `{}` {what}; {advice}", self.settings().name))
     }
 
     /// Creates the error for a connection that was lost during the call.
@@ -300,7 +297,8 @@ impl<'a> RemoteCall<'a> {
             // According to the protocol, an unknown tool is an invalid parameter, too.
             ErrorCode::INVALID_PARAMS if message.to_lowercase().contains("unknown tool") => {
                 self.session.handler.tools_changed.notify_one();
-                let text = format!("Tool `{tool}` is no longer offered by MCP server `{}`", self.server());
+                let text =
+                    format!("Tool `{tool}` is no longer offered by MCP server `{}`", self.settings().name);
                 ToolError::new(ErrorKind::NotFound, format!("{text}; use another tool"))
             }
             ErrorCode::INVALID_PARAMS => {

@@ -237,14 +237,6 @@ impl Session {
         self.stale.cancel();
     }
 
-    /// Waits until a new connection is needed.
-    pub(super) async fn lost(&self) {
-        tokio::select! {
-            () = self.wire.ended.cancelled() => {}
-            () = self.stale.cancelled() => {}
-        }
-    }
-
     /// Closes the connection. A child process has exited when this method returns.
     pub(super) async fn close(&self) {
         if let Some(mut running) = self.running.lock().await.take() {

@@ -11,9 +11,6 @@ use tokio::time::sleep;
 /// The minimum time between two listings of the tools.
 const BETWEEN_LISTINGS: Duration = Duration::from_millis(100);
 
-/// The longest pause before another attempt to subscribe to changes of the tools.
-const LONGEST_SILENCE: Duration = Duration::from_secs(60);
-
 /// The state of the connection.
 #[derive(Clone)]
 pub(super) enum Link {
@@ -63,7 +60,8 @@ async fn watch(inner: &Weak<ClientState>, session: &Session) -> Option<String> {
     loop {
         tokio::select! {
             () = closing.cancelled() => return None,
-            () = session.lost() => return Some(session.wire.reason()),
+            () = session.wire.ended.cancelled() => return Some(session.wire.reason()),
+            () = session.stale.cancelled() => return Some(session.wire.reason()),
             () = changed.notified() => {}
             () = announced(&mut subscription, session) => {}
             () = session.stale_list() => {}
@@ -90,10 +88,10 @@ async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
         return;
     }
     *subscription = None;
-    let mut pause = Duration::from_secs(1);
+    let mut attempt: u32 = 0;
     while subscription.is_none() {
-        sleep(pause).await;
-        pause = pause.saturating_mul(2).min(LONGEST_SILENCE);
+        attempt = attempt.saturating_add(1);
+        sleep(session.handler.settings.backoff.pause(attempt)).await;
         *subscription = session.subscribe().await;
     }
 }

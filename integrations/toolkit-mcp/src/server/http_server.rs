@@ -163,21 +163,17 @@ impl HttpServer {
     /// The listener fails.
     pub async fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let mut settings = self.server.settings;
-        let stopping = settings.cancellation.clone();
+        let stopped = settings.cancellation.child_token();
         // The sessions end later than the listener: running calls still have to send their results.
         let sessions = CancellationToken::new();
         settings.cancellation = sessions.clone();
         let settings = Arc::new(settings);
         let router = Router::new().route_service(&settings.http.path, HttpService::new(settings.clone()));
         let listener = self.listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-        let stopped = CancellationToken::new();
         let stop = {
             let stopped = stopped.clone();
             async move {
-                tokio::select! {
-                    () = stop => {}
-                    () = stopping.cancelled() => {}
-                }
+                stopped.run_until_cancelled(stop).await;
                 stopped.cancel();
             }
         };

@@ -107,11 +107,6 @@ impl ServerSettings {
         }
     }
 
-    pub(super) fn set_max_calls(&mut self, calls: usize) {
-        self.max_calls = calls.clamp(1, Semaphore::MAX_PERMITS);
-        self.permits = Arc::new(Semaphore::new(self.max_calls));
-    }
-
     pub(super) fn set_truncation(&mut self, truncation: Truncation) {
         let store = self.outputs.get_or_insert_default().clone();
         let sink = move |full| std::future::ready(store.keep(full));

@@ -99,20 +99,19 @@ impl OpenSessions {
     }
 
     /// Counts a response as open until the response is dropped.
-    fn keep(self: &Arc<Self>, id: &SessionId, stream: impl EventStream) -> SessionResponse {
+    fn keep(
+        self: &Arc<Self>,
+        id: &SessionId,
+        stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+    ) -> SessionResponse {
         self.touch(id, 1);
         SessionResponse { stream: Box::pin(stream), open: self.clone(), id: id.clone() }
     }
 }
 
-/// A stream of the events of one response.
-trait EventStream: Stream<Item = ServerSseMessage> + Send + Sync + 'static {}
-
-impl<T: Stream<Item = ServerSseMessage> + Send + Sync + 'static> EventStream for T {}
-
 /// A response that keeps its session open.
 struct SessionResponse {
-    stream: Pin<Box<dyn EventStream>>,
+    stream: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
     open: Arc<OpenSessions>,
     id: SessionId,
 }
