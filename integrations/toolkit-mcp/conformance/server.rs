@@ -270,7 +270,7 @@ async fn test_input_required_result_multi_round(#[state] caller: &Caller) -> Res
 /// Asks what the client supports.
 #[tool]
 async fn test_input_required_result_capabilities(#[state] caller: &Caller) -> Result<String, ToolError> {
-    if caller.supports("elicitation/create") {
+    if caller.can_elicit() {
         confirm(caller, "confirm").await
     } else {
         let params = message("Hello", 10);

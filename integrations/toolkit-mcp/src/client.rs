@@ -32,7 +32,6 @@ mod event;
 #[cfg(feature = "client-http")]
 mod failure;
 mod follow;
-mod fresh;
 mod issue;
 mod limits;
 mod mcp_error;
@@ -54,7 +53,6 @@ pub use elicitation::{
     ElicitationAnswer, ElicitationFuture, ElicitationHandler, ElicitationKind, ElicitationRequest,
 };
 pub use endpoint::McpEndpoint;
-pub(crate) use endpoint::origin;
 pub use event::{McpEvent, McpEvents};
 pub use follow::Following;
 pub use issue::{ToolIssue, ToolIssueKind};
@@ -130,7 +128,7 @@ impl McpClient {
             approved: Mutex::new(handler.settings.approved.clone()),
             endpoint,
             handler,
-            link: watch::Sender::new(Link::Closed),
+            link: watch::Sender::new(Link::Closed(String::new())),
             catalog: watch::Sender::new(Arc::default()),
             listing: tokio::sync::Mutex::default(),
             info: Mutex::default(),
@@ -170,9 +168,7 @@ impl McpClient {
 
     /// Waits until the client is connected. Returns `false` if the client was closed, or has given up connecting again.
     pub async fn connected(&self) -> bool {
-        let mut link = self.0.link.subscribe();
-        let state = link.wait_for(|link| !matches!(link, Link::Down(_))).await;
-        state.is_ok_and(|link| matches!(&*link, Link::Up(_)))
+        self.0.connected(|_| true).await
     }
 
     /// Returns a stream of the connection's events, starting with the next event.
@@ -193,19 +189,21 @@ impl McpClient {
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the tools cannot be listed.
     pub async fn refresh(&self) -> Result<(), McpError> {
-        let session = match &*self.0.link.borrow() {
-            Link::Up(session) => session.clone(),
-            Link::Down(reason) | Link::Lost(reason) => return Err(self.0.disconnected(reason)),
-            Link::Closed => return Err(self.0.disconnected("the client was closed")),
+        let refreshed = match self.0.session() {
+            Ok(session) => self.0.list(&session).await,
+            Err(reason) => {
+                let text = format!("the client is not connected: {reason}");
+                Err(McpError::new(McpErrorKind::Connection, text))
+            }
         };
-        self.0.list(&session).await.map_err(|error| error.of_server(self.name()))
+        refreshed.map_err(|error| error.of_server(self.name()))
     }
 
     /// Closes the connection. Running calls end with an error. A child process has exited when this method
     /// returns. A process that is being started again is killed.
     pub async fn close(&self) {
         self.0.closing.cancel();
-        let link = self.0.link.send_replace(Link::Closed);
+        let link = self.0.link.send_replace(Link::Closed("the client was closed".to_owned()));
         if let Link::Up(session) = link {
             session.close().await;
         }
@@ -219,10 +217,6 @@ impl ClientState {
         &self.handler.settings.name
     }
 
-    fn emit(&self, event: McpEvent) {
-        let _ = self.handler.events.send(event);
-    }
-
     /// Sets the state of the connection. Returns `false` if the client was closed in the meantime.
     fn set_link(&self, link: Link) -> bool {
         // The check is made under the lock: otherwise a client could be connected after it was closed.
@@ -233,22 +227,6 @@ impl ClientState {
             }
             is_open
         })
-    }
-
-    /// Records that no further attempt to connect is made.
-    fn give_up(&self) {
-        self.link.send_if_modified(|current| match current {
-            Link::Down(reason) => {
-                *current = Link::Lost(std::mem::take(reason));
-                true
-            }
-            _ => false,
-        });
-    }
-
-    fn disconnected(&self, reason: &str) -> McpError {
-        let text = format!("the client is not connected: {reason}");
-        McpError::new(McpErrorKind::Connection, text).of_server(self.name())
     }
 
     /// Connects and lists the tools.
@@ -269,7 +247,7 @@ impl ClientState {
     /// Returns the tool and the arguments for a call, or an error if the call must not be sent.
     fn prepare(&self, call: &ToolCall) -> Result<Prepared, ToolError> {
         let catalog = self.catalog.borrow().clone();
-        let Some(tool) = catalog.get(&call.name) else {
+        let Some(tool) = catalog.tools.get(call.name.as_str()) else {
             let server = self.name();
             let text = format!(
                 "Tool `{}` is no longer offered by MCP server `{server}`; use another tool",
@@ -283,11 +261,9 @@ impl ClientState {
         }
         let definition = &tool.definition;
         let arguments = definition.parse_arguments(call.arguments.as_str())?;
-        if self.handler.settings.check_arguments {
-            let violations = violations(&definition.parameters, &arguments);
-            if !violations.is_empty() {
-                return Err(ToolError::invalid_arguments(violations));
-            }
+        let violations = violations(&definition.parameters, &arguments);
+        if !violations.is_empty() {
+            return Err(ToolError::invalid_arguments(violations));
         }
         match arguments {
             Value::Object(arguments) => Ok((tool.clone(), arguments)),
@@ -303,40 +279,45 @@ impl ClientState {
         (tool, arguments): Prepared,
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        let session = self.session()?;
+        let unreachable = |reason: String| {
+            let server = self.name();
+            let advice = "try again later, or continue without its tools";
+            let error = ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}"));
+            error.with_retryable(true).with_details(reason)
+        };
+        let session = self.session().map_err(unreachable)?;
         let first = RemoteCall::new(&session, &tool, context);
         let outcome = first.run(arguments).await;
-        if !first.is_expired() || !self.has_replaced(&session).await {
+        if !first.is_expired() {
+            return outcome;
+        }
+        let next = self.connected(|current| !Arc::ptr_eq(current, &session));
+        if !timeout(self.handler.settings.connect_timeout, next).await.unwrap_or(false) {
             return outcome;
         }
         // The tool may have changed, and may need approval.
         let (tool, arguments) = self.prepare(call)?;
-        RemoteCall::new(&*self.session()?, &tool, context).run(arguments).await
+        let session = self.session().map_err(unreachable)?;
+        RemoteCall::new(&session, &tool, context).run(arguments).await
     }
 
-    fn session(&self) -> Result<Arc<Session>, ToolError> {
-        let reason = match &*self.link.borrow() {
-            Link::Up(session) => return Ok(session.clone()),
-            Link::Down(reason) | Link::Lost(reason) => reason.clone(),
-            Link::Closed => "the client was closed".to_owned(),
-        };
-        let server = self.name();
-        let advice = "try again later, or continue without its tools";
-        let error = ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}"));
-        Err(error.with_retryable(true).with_details(reason))
+    /// Returns the connection, or the reason why there is none.
+    fn session(&self) -> Result<Arc<Session>, String> {
+        match &*self.link.borrow() {
+            Link::Up(session) => Ok(session.clone()),
+            Link::Down(reason) | Link::Closed(reason) => Err(reason.clone()),
+        }
     }
 
-    /// Waits for the connection after `session`. Returns `false` if there is none within the time limit for
-    /// connecting.
-    async fn has_replaced(&self, session: &Arc<Session>) -> bool {
+    /// Waits for a connection that `is_wanted` accepts. Returns `false` if no connection will follow.
+    async fn connected(&self, is_wanted: impl Fn(&Arc<Session>) -> bool) -> bool {
         let mut link = self.link.subscribe();
-        let next = link.wait_for(|link| match link {
-            Link::Up(current) => !Arc::ptr_eq(current, session),
+        let state = link.wait_for(|link| match link {
+            Link::Up(session) => is_wanted(session),
             Link::Down(_) => false,
-            Link::Lost(_) | Link::Closed => true,
+            Link::Closed(_) => true,
         });
-        let next = timeout(self.handler.settings.connect_timeout, next).await;
-        next.is_ok_and(|link| link.is_ok_and(|link| matches!(&*link, Link::Up(_))))
+        state.await.is_ok_and(|link| matches!(&*link, Link::Up(_)))
     }
 }
 

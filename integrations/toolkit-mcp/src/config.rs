@@ -21,13 +21,12 @@ mod servers;
 
 pub use servers::{McpServers, ServerFailure};
 
-use crate::client::{McpCommand, McpEndpoint, McpError, McpErrorKind, origin};
-use serde::Deserialize;
+use crate::client::{McpCommand, McpEndpoint, McpError, McpErrorKind};
+use crate::macros::debug;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
-use std::time::Duration;
 
 /// A configuration of MCP servers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,136 +38,47 @@ pub struct McpConfig {
     pub invalid: BTreeMap<String, McpError>,
 }
 
-/// The configuration of one server.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(from = "Entry")]
+/// The entry of one server, as written in the file. Values may contain variables such as `${HOME}`.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct ServerConfig {
-    /// The transport for reaching the server.
-    pub transport: ServerTransport,
-    /// Whether the program ignores the server.
-    pub disabled: bool,
-    /// The time limit for a call without progress reports.
-    pub timeout: Option<Duration>,
-}
-
-/// The transport of a configured server. Values may contain variables such as `${HOME}`.
-#[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ServerTransport {
-    /// A child process.
-    #[non_exhaustive]
-    Command {
-        /// The program to run.
-        command: String,
-        /// The arguments of the program.
-        args: Vec<String>,
-        /// The environment variables for the program, in addition to the variables that every server
-        /// inherits.
-        env: BTreeMap<String, String>,
-        /// The working directory of the program.
-        cwd: Option<String>,
-    },
-    /// A server behind a URL. Such a server needs the feature `client-http`.
-    #[non_exhaustive]
-    Url {
-        /// The URL of the server.
-        url: String,
-        /// The headers sent with every request.
-        headers: BTreeMap<String, String>,
-    },
-    /// An unsupported transport.
-    #[non_exhaustive]
-    Unsupported {
-        /// The fault, and how to fix it.
-        reason: String,
-    },
-}
-
-/// The values of environment variables and headers are not shown, and of a URL only scheme and host are.
-impl fmt::Debug for ServerTransport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Command { command, args, env, cwd } => {
-                let mut debug = f.debug_struct("Command");
-                debug.field("command", command).field("args", args);
-                debug.field("env", &env.keys()).field("cwd", cwd).finish()
-            }
-            Self::Url { url, headers } => {
-                f.debug_struct("Url").field("url", &origin(url)).field("headers", &headers.keys()).finish()
-            }
-            Self::Unsupported { reason } => f.debug_struct("Unsupported").field("reason", reason).finish(),
-        }
-    }
-}
-
-/// An entry as written in the file.
-#[derive(Deserialize)]
-struct Entry {
+    /// The type of the transport, such as `stdio` or `http`.
     #[serde(rename = "type", alias = "transport")]
-    kind: Option<String>,
-    command: Option<String>,
+    pub kind: Option<String>,
+    /// The program to run as a child process.
+    pub command: Option<String>,
+    /// The arguments of the program.
     #[serde(default)]
-    args: Vec<String>,
-    #[serde(default)]
-    env: BTreeMap<String, Scalar>,
+    pub args: Vec<String>,
+    /// The environment variables for the program, in addition to the variables that every server inherits.
+    #[serde(default, deserialize_with = "texts")]
+    pub env: BTreeMap<String, String>,
+    /// The working directory of the program.
     #[serde(alias = "workingDirectory")]
-    cwd: Option<String>,
+    pub cwd: Option<String>,
+    /// The URL of the server. Such a server needs the feature `client-http`.
     #[serde(alias = "serverUrl", alias = "httpUrl")]
-    url: Option<String>,
+    pub url: Option<String>,
+    /// The headers sent with every request.
+    #[serde(default, deserialize_with = "texts")]
+    pub headers: BTreeMap<String, String>,
+    /// Whether the program ignores the server.
     #[serde(default)]
-    headers: BTreeMap<String, Scalar>,
-    #[serde(default)]
-    disabled: bool,
-    enabled: Option<bool>,
-    /// The timeout in milliseconds.
-    timeout: Option<u64>,
+    pub disabled: bool,
+    /// Whether the program uses the server, as some files say instead of `disabled`.
+    pub enabled: Option<bool>,
+    /// The time limit for a call without progress reports, in milliseconds.
+    pub timeout: Option<u64>,
 }
 
-/// A string. A number or a boolean is read as a string, too.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Scalar {
-    Text(String),
-    Other(Value),
-}
+// The values of environment variables and headers are not shown, and neither is the URL.
+debug!(ServerConfig, self, "command": self.command, "args": self.args, "env": self.env.keys(), "headers": self.headers.keys());
 
-impl From<Entry> for ServerConfig {
-    fn from(entry: Entry) -> Self {
-        let text = |(name, value)| match value {
-            Scalar::Text(text) => (name, text),
-            Scalar::Other(value) => (name, value.to_string()),
-        };
-        let unsupported = |reason: String| ServerTransport::Unsupported { reason };
-        let transport = match (entry.command, entry.url, entry.kind.as_deref()) {
-            (_, _, Some("sse")) => {
-                unsupported("the transport `sse` is no longer supported; use `http` and its URL".to_owned())
-            }
-            (Some(command), None, None | Some("stdio" | "local")) => ServerTransport::Command {
-                command,
-                args: entry.args,
-                env: entry.env.into_iter().map(text).collect(),
-                cwd: entry.cwd,
-            },
-            (
-                None,
-                Some(url),
-                None | Some("http" | "streamable-http" | "streamableHttp" | "streamable_http" | "remote"),
-            ) => ServerTransport::Url { url, headers: entry.headers.into_iter().map(text).collect() },
-            (Some(_), Some(_), _) => {
-                unsupported("there is a `command` and a `url`; use one of them".to_owned())
-            }
-            (None, None, _) => unsupported("there is neither a `command` nor a `url`; add one".to_owned()),
-            (_, _, kind) => {
-                let kind = kind.unwrap_or_default();
-                unsupported(format!(
-                    "the type `{kind}` does not fit; use `stdio` with `command` or `http` with `url`"
-                ))
-            }
-        };
-        let disabled = entry.disabled || entry.enabled == Some(false);
-        Self { transport, disabled, timeout: entry.timeout.map(Duration::from_millis) }
-    }
+/// Reads strings. A number or a boolean is read as a string, too.
+fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    let values = BTreeMap::<String, Value>::deserialize(deserializer)?.into_iter();
+    let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Ok(values.map(|(name, value)| (name, text(value))).collect())
 }
 
 impl McpConfig {
@@ -229,6 +139,12 @@ fn without_value(text: &str) -> String {
 }
 
 impl ServerConfig {
+    /// Returns whether the program ignores the server.
+    #[must_use]
+    pub fn is_disabled(&self) -> bool {
+        self.disabled || self.enabled == Some(false)
+    }
+
     /// Returns the endpoint of the server, with all variables replaced by the values that `lookup` returns.
     ///
     /// `${NAME}` and `${env:NAME}` become the value of the variable. `${NAME:-default}` becomes the default
@@ -249,27 +165,34 @@ impl ServerConfig {
     /// [`McpError`] if a variable is missing, or if the transport is not supported.
     pub fn endpoint(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<McpEndpoint, McpError> {
         let expand = |text: &str| expand::expand(text, &lookup);
-        match &self.transport {
-            ServerTransport::Command { command, args, env, cwd } => {
+        let fault = match (&self.command, &self.url, self.kind.as_deref()) {
+            (_, _, Some("sse")) => "the transport `sse` is no longer supported; use `http` and its URL",
+            (Some(command), None, None | Some("stdio" | "local")) => {
                 let mut process = McpCommand::new(expand(command)?);
-                for argument in args {
+                for argument in &self.args {
                     process = process.arg(expand(argument)?);
                 }
-                for (name, value) in env {
+                for (name, value) in &self.env {
                     process = process.env(name, expand(value)?);
                 }
-                if let Some(cwd) = cwd {
+                if let Some(cwd) = &self.cwd {
                     process = process.current_dir(expand(cwd)?);
                 }
-                Ok(process.into())
+                return Ok(process.into());
             }
-            ServerTransport::Url { url, headers } => {
-                let url = expand(url)?;
-                let headers = headers.iter().map(|(name, value)| Ok((name.clone(), expand(value)?)));
-                url_endpoint(url, headers.collect::<Result<_, McpError>>()?)
+            (
+                None,
+                Some(url),
+                None | Some("http" | "streamable-http" | "streamableHttp" | "streamable_http" | "remote"),
+            ) => {
+                let headers = self.headers.iter().map(|(name, value)| Ok((name.clone(), expand(value)?)));
+                return url_endpoint(expand(url)?, headers.collect::<Result<_, McpError>>()?);
             }
-            ServerTransport::Unsupported { reason } => Err(McpError::new(McpErrorKind::Config, reason)),
-        }
+            (Some(_), Some(_), _) => "there is a `command` and a `url`; use one of them",
+            (None, None, _) => "there is neither a `command` nor a `url`; add one",
+            _ => "the type does not fit; use `stdio` with `command` or `http` with `url`",
+        };
+        Err(McpError::new(McpErrorKind::Config, fault))
     }
 }
 
@@ -301,13 +224,13 @@ mod tests {
     fn transport(entry: &str) -> String {
         let config =
             McpConfig::parse(&format!(r#"{{"mcpServers": {{"a": {entry}}}}}"#)).expect("a configuration");
-        match config.servers.get("a") {
-            Some(server) => match &server.transport {
-                ServerTransport::Command { command, args, env, cwd } => {
-                    format!("{command} {args:?} {env:?} {cwd:?}")
+        match config.servers.get("a").map(|server| (server, server.endpoint(|_| None))) {
+            Some((_, Err(error))) => error.to_string(),
+            Some((server, Ok(_))) => match (&server.command, &server.url) {
+                (Some(command), _) => {
+                    format!("{command} {:?} {:?} {:?}", server.args, server.env, server.cwd)
                 }
-                ServerTransport::Url { url, headers } => format!("{url} {headers:?}"),
-                ServerTransport::Unsupported { reason } => reason.clone(),
+                (None, url) => format!("{} {:?}", url.as_deref().unwrap_or_default(), server.headers),
             },
             None => config.invalid["a"].to_string(),
         }
@@ -332,7 +255,7 @@ mod tests {
             ("{}", "there is neither a `command` nor a `url`; add one"),
             (
                 r#"{"type": "ws", "url": "y"}"#,
-                "the type `ws` does not fit; use `stdio` with `command` or `http` with `url`",
+                "the type does not fit; use `stdio` with `command` or `http` with `url`",
             ),
             (
                 r#"{"command": 5}"#,
@@ -357,7 +280,7 @@ mod tests {
         }
         let text = r#"{"a": {"command": "x", "disabled": true}, "b": {"command": "x", "enabled": false, "timeout": 500}}"#;
         let servers = McpConfig::parse(text).expect("a configuration").servers;
-        assert!(servers["a"].disabled && servers["b"].disabled);
-        assert_eq!(servers["b"].timeout, Some(Duration::from_millis(500)));
+        assert!(servers["a"].is_disabled() && servers["b"].is_disabled());
+        assert_eq!(servers["b"].timeout, Some(500));
     }
 }

@@ -1,6 +1,7 @@
 //! A queue for the progress reports of one call. A slow reader still receives the newest report.
 
 use crate::locks::lock;
+use rmcp::model::ProgressNotificationParam;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use tokio::sync::Notify;
@@ -10,21 +11,15 @@ const MAX_WAITING: usize = 64;
 
 /// A queue of reports with one reader. Adding a report never waits: if the queue is full, the new report
 /// replaces the newest waiting report. Therefore, the newest report is never lost to a slow reader.
-#[derive(Debug)]
-pub(crate) struct Reports<T> {
-    waiting: Mutex<VecDeque<T>>,
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
+    waiting: Mutex<VecDeque<ProgressNotificationParam>>,
     added: Notify,
 }
 
-impl<T> Default for Reports<T> {
-    fn default() -> Self {
-        Self { waiting: Mutex::default(), added: Notify::new() }
-    }
-}
-
-impl<T> Reports<T> {
+impl Reports {
     /// Adds a report to the queue. If the queue is full, the report replaces the newest waiting report.
-    pub(crate) fn add(&self, report: T) {
+    pub(crate) fn add(&self, report: ProgressNotificationParam) {
         let mut waiting = lock(&self.waiting);
         if waiting.len() >= MAX_WAITING {
             waiting.pop_back();
@@ -35,13 +30,13 @@ impl<T> Reports<T> {
     }
 
     /// Removes and returns the oldest report, if any.
-    pub(crate) fn take(&self) -> Option<T> {
+    pub(crate) fn take(&self) -> Option<ProgressNotificationParam> {
         lock(&self.waiting).pop_front()
     }
 
     /// Waits for the oldest report, removes it and returns it. This method is cancel safe: dropping the
     /// future loses no report.
-    pub(crate) async fn next(&self) -> T {
+    pub(crate) async fn next(&self) -> ProgressNotificationParam {
         loop {
             if let Some(report) = self.take() {
                 return report;
@@ -49,21 +44,17 @@ impl<T> Reports<T> {
             self.added.notified().await;
         }
     }
-
-    /// Drops all waiting reports except the newest.
-    #[cfg(feature = "server")]
-    pub(crate) fn keep_newest(&self) {
-        let mut waiting = lock(&self.waiting);
-        let newest = waiting.pop_back();
-        waiting.clear();
-        waiting.extend(newest);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rmcp::model::{NumberOrString, ProgressToken};
+
+    fn report(number: u32) -> ProgressNotificationParam {
+        ProgressNotificationParam::new(ProgressToken(NumberOrString::Number(1)), f64::from(number))
+    }
 
     proptest! {
         /// Runs random sequences of added reports (`true`) and reads (`false`), and compares the reports read
@@ -71,34 +62,24 @@ mod tests {
         #[test]
         fn reports_are_read_in_order_and_the_newest_is_never_lost(steps in prop::collection::vec(any::<bool>(), 0..600)) {
             let reports = Reports::default();
-            let mut added = 0_usize;
-            let mut read = Vec::new();
+            let mut added = 0;
+            let mut read: Vec<f64> = Vec::new();
             for is_added in steps {
                 if is_added {
                     added += 1;
-                    reports.add(added);
+                    reports.add(report(added));
                 } else {
-                    read.extend(reports.take());
+                    read.extend(reports.take().map(|report| report.progress));
                 }
                 prop_assert!(lock(&reports.waiting).len() <= MAX_WAITING);
             }
-            read.extend(std::iter::from_fn(|| reports.take()));
+            read.extend(std::iter::from_fn(|| reports.take()).map(|report| report.progress));
             prop_assert!(read.is_sorted_by(|a, b| a < b));
-            prop_assert_eq!(read.last().copied().unwrap_or_default(), added);
-            if added <= MAX_WAITING {
-                prop_assert_eq!(read.len(), added);
+            prop_assert_eq!(read.last().copied().unwrap_or_default(), f64::from(added));
+            if added as usize <= MAX_WAITING {
+                prop_assert_eq!(read.len(), added as usize);
             }
         }
-    }
-
-    #[test]
-    fn only_the_newest_report_is_kept() {
-        let reports = Reports::default();
-        (1..=5).for_each(|report| reports.add(report));
-        reports.keep_newest();
-        assert_eq!((reports.take(), reports.take()), (Some(5), None));
-        reports.keep_newest();
-        assert_eq!(reports.take(), None);
     }
 
     #[tokio::test]
@@ -106,12 +87,12 @@ mod tests {
         let reports = std::sync::Arc::new(Reports::default());
         let writer = reports.clone();
         let written = tokio::spawn(async move {
-            for report in 1..=1_000 {
-                writer.add(report);
+            for number in 1..=1_000 {
+                writer.add(report(number));
                 tokio::task::yield_now().await;
             }
         });
-        while reports.next().await < 1_000 {}
+        while reports.next().await.progress < 1_000.0 {}
         written.await.expect("no panic");
     }
 }

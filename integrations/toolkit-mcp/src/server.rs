@@ -27,7 +27,6 @@ mod http_service;
 mod input;
 mod outputs;
 mod results;
-mod serve_error;
 mod server_settings;
 #[cfg(feature = "server-http")]
 mod sessions;
@@ -41,17 +40,19 @@ pub use http_server::HttpServer;
 #[cfg(feature = "server-http")]
 pub use http_service::HttpService;
 pub use input::Elicited;
-pub use serve_error::ServeError;
 
 use crate::line_transport::LineTransport;
 use crate::macros::setters;
 use client_lines::MAX_MESSAGE;
 use client_requests::ClientRequestHandler;
 use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
 use server_settings::ServerSettings;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use toolkit_core::name::NameRule;
 use toolkit_core::output::Truncation;
@@ -64,8 +65,8 @@ use toolkit_core::{BuildError, Dispatcher, ToolError};
 ///
 /// # Errors
 /// The registry is not complete, for instance because a tool lacks its state, or the transport fails.
-pub async fn serve_stdio(registry: impl Into<RegistrySource>) -> Result<(), ServeError> {
-    McpServer::new(registry)?.serve_stdio().await
+pub async fn serve_stdio(registry: impl Into<RegistrySource>) -> io::Result<()> {
+    McpServer::new(registry).map_err(io::Error::other)?.serve_stdio().await
 }
 
 /// A server of the Model Context Protocol with the tools of a registry.
@@ -137,7 +138,10 @@ impl McpServer {
     ///
     /// To make calls wait instead, use [`Dispatcher::with_max_concurrency`].
     pub fn with_max_calls(self, calls: usize) -> Self {
-        self.with(|settings| settings.set_max_calls(calls))
+        self.with(|settings| {
+            settings.max_calls = calls.clamp(1, Semaphore::MAX_PERMITS);
+            settings.permits = Arc::new(Semaphore::new(settings.max_calls));
+        })
     }
 
     /// Sets how overlong results are truncated, and keeps the full texts as resources.
@@ -195,7 +199,7 @@ impl McpServer {
     ///
     /// # Errors
     /// The client does not speak the protocol, or the transport fails.
-    pub async fn serve_stdio(self) -> Result<(), ServeError> {
+    pub async fn serve_stdio(self) -> io::Result<()> {
         let (read, write) = rmcp::transport::stdio_pipes();
         self.serve_halves(read, write).await
     }
@@ -205,7 +209,7 @@ impl McpServer {
     ///
     /// # Errors
     /// The client does not speak the protocol, or the transport fails.
-    pub async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Result<(), ServeError> {
+    pub async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + 'static) -> io::Result<()> {
         let (read, write) = tokio::io::split(stream);
         self.serve_halves(read, write).await
     }
@@ -223,18 +227,20 @@ impl McpServer {
         self,
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
-    ) -> Result<(), ServeError> {
+    ) -> io::Result<()> {
         // The session gets a token of its own, because the SDK cancels the token at the end of the session.
         let cancellation = self.settings.cancellation.child_token();
         let transport = LineTransport::new(read, write, MAX_MESSAGE, ());
         let handler = ClientRequestHandler::new(Arc::new(self.settings));
         let running = handler.serve_with_ct(transport, cancellation).await;
         match running {
-            Ok(running) => running.waiting().await.map(drop).map_err(ServeError::lost),
+            Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
             // A client that connects and leaves is not an error.
-            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-            Err(rmcp::service::ServerInitializeError::Cancelled) => Ok(()),
-            Err(error) => Err(ServeError::protocol(error)),
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
+            Err(error) => {
+                let message = format!("the client does not speak MCP: {error}");
+                Err(io::Error::new(io::ErrorKind::InvalidData, message))
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The trace context of a call, carried from process to process.
 
+use crate::macros::setters;
+
 /// The W3C trace context of a call.
 ///
 /// To send the trace context to MCP servers, add this value as an
@@ -31,18 +33,11 @@ impl TraceContext {
     pub fn new(parent: impl Into<String>) -> Self {
         Self { parent: parent.into(), state: None, baggage: None }
     }
+}
 
+setters! { TraceContext:
     /// Sets the value of `tracestate`.
-    #[must_use]
-    pub fn with_state(mut self, state: impl Into<String>) -> Self {
-        self.state = Some(state.into());
-        self
-    }
-
+    with_state(state: impl Into<String>) = Some(state.into());
     /// Sets the value of `baggage`.
-    #[must_use]
-    pub fn with_baggage(mut self, baggage: impl Into<String>) -> Self {
-        self.baggage = Some(baggage.into());
-        self
-    }
+    with_baggage(baggage: impl Into<String>) = Some(baggage.into());
 }

@@ -6,14 +6,13 @@ use super::endpoint::McpEndpoint;
 use super::event::EVENTS_KEPT;
 use super::limits::McpLimits;
 use super::mcp_error::McpError;
-use super::server_requests::ServerRequestHandler;
+use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use super::{McpClient, McpEvents};
 use crate::macros::{debug, setters};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::broadcast;
-use toolkit_core::name::Separator;
+use tokio::sync::{Semaphore, broadcast};
 
 /// Builder of an [`McpClient`].
 ///
@@ -79,7 +78,7 @@ impl McpClientBuilder {
             settings: Arc::new(self.settings),
             events: self.events,
             tools_changed: Arc::default(),
-            open_questions: Arc::default(),
+            questions: Arc::new(Semaphore::new(MOST_QUESTIONS)),
         };
         McpClient::connect(self.endpoint, handler).await
     }
@@ -89,8 +88,6 @@ setters! { McpClientBuilder.settings:
     /// Sets the name used for the server in messages. The default is the namespace, the name of the program,
     /// or the host.
     with_name(name: impl Into<String>) = name.into();
-    /// Sets the separator between the namespace and the name of a tool. The default is a dash.
-    with_separator(separator: Separator) = separator;
     /// Sets the limits for the messages, tools and schemas of the server.
     with_limits(limits: McpLimits) = limits;
     /// Sets the time limit for connecting, and for each page of the tool list. The default is 30 seconds.
@@ -109,9 +106,6 @@ setters! { McpClientBuilder.settings:
     /// trust: the client then ignores all hints that make a tool look harmless, and keeps the hints that
     /// warn.
     with_trusted_annotations(trust_annotations: bool) = trust_annotations;
-    /// Sets whether the client checks arguments against the schema before a call. The default is `true`. With
-    /// `false`, only the server checks arguments.
-    with_argument_check(check_arguments: bool) = check_arguments;
     /// Sets whether the client checks structured content against the output schema of the tool. The default
     /// is `true`: a result that violates the schema, or lacks structured content, becomes an error. With
     /// `false`, every result passes.

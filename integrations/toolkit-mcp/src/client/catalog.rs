@@ -1,14 +1,15 @@
 //! The tools of a server, checked and converted to definitions.
 
 use super::client_settings::ClientSettings;
+use super::content::shorten;
 use super::issue::{ToolIssue, ToolIssueKind};
-use super::schema::{checked, checked_parameters, without_faults};
+use super::schema::{SchemaNote, checked, checked_parameters};
 use crate::invisible::clean;
 use rmcp::model::{Icon, Tool, ToolAnnotations};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use toolkit_core::name::NameError;
+use toolkit_core::name::{NameError, Separator};
 use toolkit_core::schema::schema_hash;
 use toolkit_core::tool::{ToolIcon, ToolSource};
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
@@ -21,9 +22,8 @@ pub(super) struct Catalog {
     pub(super) issues: Vec<ToolIssue>,
     /// The listed tools that wait for approval, by their qualified names.
     pub(super) pending: Tools,
-    /// The number of list entries so far. The names of these tools on the server are in the field `names`.
+    /// The number of list entries so far.
     listed: usize,
-    names: HashSet<String>,
 }
 
 /// One tool of a server.
@@ -56,48 +56,18 @@ impl Catalog {
     fn add(&mut self, entry: Value, settings: &ClientSettings) {
         let name = entry.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut notes = Vec::new();
-        match import(entry, settings, &self.tools, &mut notes) {
-            Ok(tool) if !self.names.insert(tool.name.clone()) => {
-                let message = "is listed twice; the later entry was left out";
+        match import(entry, settings, &mut notes) {
+            Ok(tool) if self.tools.contains_key(tool.definition.name.as_str()) => {
+                let message = "has the name of an earlier tool, and was left out";
                 notes.push((ToolIssueKind::Duplicate, message.to_owned()));
             }
-            Ok(tool) => {
-                let key = tool.definition.name.to_string();
-                if let Some(renamed) = self.tools.insert(key, Arc::new(tool)) {
-                    self.make_room(Arc::unwrap_or_clone(renamed), settings);
-                }
-            }
+            Ok(tool) => drop(self.tools.insert(tool.definition.name.to_string(), Arc::new(tool))),
             Err(fault) => notes.push(fault),
         }
         self.issues.extend(notes.into_iter().map(|(kind, message)| ToolIssue::new(&name, kind, message)));
     }
-
-    /// Gives a renamed tool another new name, because the first new name is the name of another tool on the server.
-    fn make_room(&mut self, mut tool: RemoteTool, settings: &ClientSettings) {
-        let mut notes = Vec::new();
-        match local_name(&tool.name, settings, &self.tools, &mut notes) {
-            Ok(name) if self.tools.contains_key(name.as_str()) => {
-                let message = format!("has the same name as another tool, `{name}`, and was left out");
-                self.issues.push(ToolIssue::new(&tool.name, ToolIssueKind::Duplicate, message));
-            }
-            Ok(name) => {
-                tool.definition.name = name.clone();
-                notes.iter().for_each(|(kind, message)| {
-                    self.issues.push(ToolIssue::new(&tool.name, *kind, message.clone()));
-                });
-                self.tools.insert(name.to_string(), Arc::new(tool));
-            }
-            Err((kind, message)) => self.issues.push(ToolIssue::new(&tool.name, kind, message)),
-        }
-    }
-
-    /// Returns the tool with this qualified name.
-    pub(super) fn get(&self, name: &str) -> Option<&Arc<RemoteTool>> {
-        self.tools.get(name)
-    }
 }
 
-type Note = (ToolIssueKind, String);
 type Tools = BTreeMap<String, Arc<RemoteTool>>;
 
 /// The length of the digest in a name, in characters.
@@ -107,9 +77,8 @@ const SUFFIX: usize = 6;
 fn import(
     entry: Value,
     settings: &ClientSettings,
-    tools: &Tools,
-    notes: &mut Vec<Note>,
-) -> Result<RemoteTool, Note> {
+    notes: &mut Vec<SchemaNote>,
+) -> Result<RemoteTool, SchemaNote> {
     let malformed =
         |error: String| (ToolIssueKind::Malformed, format!("is malformed and was left out: {error}"));
     let size = entry.to_string().len();
@@ -120,17 +89,15 @@ fn import(
     let fingerprint = schema_hash(&entry);
     let tool: Tool = serde_json::from_value(entry).map_err(|error| malformed(error.to_string()))?;
     let limits = &settings.limits;
-    let name = local_name(&tool.name, settings, tools, notes)?;
-    let mut parameters = checked_parameters(Arc::unwrap_or_clone(tool.input_schema), limits)?;
-    let faults = without_faults(&mut parameters)?;
-    notes.extend(faults.into_iter().map(|fault| (ToolIssueKind::Schema, fault)));
+    let name = local_name(&tool.name, settings, notes)?;
+    let parameters = checked_parameters(Arc::unwrap_or_clone(tool.input_schema), limits, notes)?;
     let description = short(tool.description.as_deref().unwrap_or_default(), limits.description, notes);
     let metadata = metadata(tool.title, tool.annotations, settings);
     let mut definition = ToolDefinition::new(name, description, parameters).with_metadata(metadata);
     definition.metadata.meta = tool.meta.map(|meta| meta.0).unwrap_or_default();
     definition.metadata.icons = tool.icons.unwrap_or_default().into_iter().map(icon).collect();
     if let Some(schema) = tool.output_schema {
-        match checked(Value::Object(Arc::unwrap_or_clone(schema)), limits) {
+        match checked(Value::Object(Arc::unwrap_or_clone(schema)), limits, notes) {
             Ok(schema) => definition = definition.with_output_schema(schema),
             Err((kind, reason)) => {
                 let reason = reason.replace("was left out", "was registered without output schema");
@@ -143,51 +110,39 @@ fn import(
 
 /// Returns the registered name of a tool: a legal name in the namespace of the client.
 ///
-/// A server may use names in another script, and several illegal names can become the same legal name. In
-/// that case, the name gets a suffix: a digest of the name on the server. The suffix does not depend on other
-/// tools.
+/// A server may use names in another script, and several illegal names can become the same legal name. Therefore, such a
+/// name gets a suffix: a digest of the name on the server. No name depends on other tools.
 fn local_name(
     name: &str,
     settings: &ClientSettings,
-    tools: &Tools,
-    notes: &mut Vec<Note>,
-) -> Result<ToolName, Note> {
+    notes: &mut Vec<SchemaNote>,
+) -> Result<ToolName, SchemaNote> {
     let illegal = |error: NameError| (ToolIssueKind::IllegalName, format!("was left out: {error}"));
     let qualified = |method: &str| match &settings.namespace {
-        Some(namespace) => ToolName::qualified(namespace, method, settings.separator),
+        Some(namespace) => ToolName::qualified(namespace, method, Separator::default()),
         None => ToolName::new(method),
     };
     if name.is_empty() || name.chars().count() > toolkit_core::name::MAX_NAME_LENGTH {
         return ToolName::new(name).and(qualified(name)).map_err(illegal);
     }
-    match ToolName::new(name) {
-        Ok(_) => qualified(name).map_err(illegal),
-        Err(error) => {
-            let mut legal = qualified(error.suggestion()).map_err(illegal)?;
-            if tools.get(legal.as_str()).is_some_and(|tool| tool.name != name) {
-                let digest: String = schema_hash(&name.into()).chars().take(SUFFIX).collect();
-                legal = qualified(&format!("{}_{digest}", error.suggestion())).map_err(illegal)?;
-            }
-            notes.push((
-                ToolIssueKind::Renamed,
-                format!("has an illegal name and was registered as `{legal}`"),
-            ));
-            Ok(legal)
-        }
-    }
+    let Err(error) = ToolName::new(name) else { return qualified(name).map_err(illegal) };
+    let digest: String = schema_hash(&name.into()).chars().take(SUFFIX).collect();
+    let legal = qualified(&format!("{}_{digest}", error.suggestion())).map_err(illegal)?;
+    let message = format!("has an illegal name and was registered as `{legal}`");
+    notes.push((ToolIssueKind::Renamed, message));
+    Ok(legal)
 }
 
 /// Returns a description without invisible characters and with at most `limit` characters.
-fn short(text: &str, limit: usize, notes: &mut Vec<Note>) -> String {
+fn short(text: &str, limit: usize, notes: &mut Vec<SchemaNote>) -> String {
     let mut clean = clean(text);
     if clean.len() != text.len() && clean != text.replace('\r', "") {
         let message = "has invisible characters in its description, which were removed";
         notes.push((ToolIssueKind::Description, message.to_owned()));
     }
-    if let Some((end, _)) = clean.char_indices().nth(limit) {
-        let length = clean.chars().count();
-        clean.truncate(end);
-        clean.push('…');
+    let length = clean.chars().count();
+    if length > limit {
+        clean = shorten(clean, limit);
         let message = format!("has a description of {length} characters, which was cut to {limit}");
         notes.push((ToolIssueKind::Description, message));
     }
@@ -299,77 +254,65 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_in_silence() {
-        use ToolIssueKind::{
-            Description, Duplicate, IllegalName, Malformed, RemoteReference, Renamed, Schema,
-        };
-        let settings = ClientSettings::default();
+    fn every_renamed_and_every_left_out_tool_is_an_issue() {
+        use ToolIssueKind::{Duplicate, IllegalName, Malformed, RemoteReference, Renamed};
         let remote = json!({"inputSchema": {"properties": {"a": {"$ref": "https://example.com"}}}});
-        let deep_output = json!({"outputSchema": {"properties": {"a": {"$ref": "#/nowhere"}}}});
         let long = "x".repeat(200);
         let listed = vec![
             entry("add", json!({})),
             entry("add", json!({"description": "Another."})),
             entry("weather/get", json!({})),
             entry("weather get", json!({})),
-            entry("买", json!({})),
             entry("卖", json!({})),
             entry("卖", json!({})),
-            entry("now?", json!({})),
-            entry("now", json!({})),
             entry(&long, json!({})),
             json!({"name": "no_schema"}),
             json!(5),
             entry("remote", remote),
-            entry("output", deep_output),
-            entry("hidden", json!({"description": "Adds.\u{202e}"})),
             entry("fat", json!({"_meta": {"a": "x".repeat(300_000)}})),
-            entry("long", json!({"description": "x".repeat(9_000)})),
         ];
-        let catalog = catalog_of(listed, &settings);
-        let names: Vec<&str> = catalog.tools.keys().map(String::as_str).collect();
+        let catalog = catalog_of(listed, &ClientSettings::default());
+        let names: Vec<(&str, &str)> =
+            catalog.tools.iter().map(|(name, tool)| (name.as_str(), tool.name.as_str())).collect();
         let expected = [
-            "add",
-            "hidden",
-            "long",
-            "now",
-            "now_f80b06",
-            "output",
-            "tool",
-            "tool_59fda6",
-            "weather_get",
-            "weather_get_0ad38f",
+            ("add", "add"),
+            ("tool_59fda6", "卖"),
+            ("weather_get_0ad38f", "weather get"),
+            ("weather_get_b81e07", "weather/get"),
         ];
         assert_eq!(names, expected);
         assert_eq!(catalog.tools["add"].definition.description, "");
-        assert_eq!(catalog.tools["hidden"].definition.description, "Adds.");
-        assert_eq!(catalog.tools["long"].definition.description.chars().count(), 8_193);
-        let on_server = |name: &str| catalog.tools[name].name.as_str();
-        assert_eq!(
-            (on_server("weather_get"), on_server("tool"), on_server("now")),
-            ("weather/get", "买", "now")
-        );
-        assert_eq!(catalog.tools["output"].definition.output_schema(), None);
         let issues = [
             ("add", Duplicate),
             ("weather/get", Renamed),
             ("weather get", Renamed),
-            ("买", Renamed),
             ("卖", Renamed),
             ("卖", Renamed),
             ("卖", Duplicate),
-            ("now?", Renamed),
-            ("now?", Renamed),
             (&long[..128], IllegalName),
             ("no_schema", Malformed),
             ("", Malformed),
             ("remote", RemoteReference),
-            ("output", Schema),
-            ("hidden", Description),
             ("fat", Malformed),
-            ("long", Description),
         ];
         assert_eq!(kinds(&catalog), issues);
+    }
+
+    #[test]
+    fn every_changed_definition_is_an_issue() {
+        use ToolIssueKind::{Description, Schema};
+        let dangling = json!({"outputSchema": {"properties": {"a": {"$ref": "#/nowhere"}}}});
+        let listed = vec![
+            entry("output", dangling),
+            entry("hidden", json!({"description": "Adds.\u{202e}"})),
+            entry("long", json!({"description": "x".repeat(9_000)})),
+        ];
+        let catalog = catalog_of(listed, &ClientSettings::default());
+        let output = json!({"properties": {"a": {}}});
+        assert_eq!(catalog.tools["output"].definition.output_schema(), Some(&output));
+        assert_eq!(catalog.tools["hidden"].definition.description, "Adds.");
+        assert_eq!(catalog.tools["long"].definition.description.chars().count(), 8_193);
+        assert_eq!(kinds(&catalog), [("output", Schema), ("hidden", Description), ("long", Description)]);
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl ToolListChange {
         change.added = names(new, old);
         change.removed = names(old, new);
         for (name, tool) in &new.tools {
-            let Some(earlier) = old.get(name) else { continue };
+            let Some(earlier) = old.tools.get(name) else { continue };
             let waiting = new.pending.get(name).filter(|waiting| old.pending.get(name) != Some(*waiting));
             let latest = waiting.unwrap_or(tool);
             if latest != earlier {

@@ -109,12 +109,12 @@ impl ClientState {
             Some(fresh.issues.clone()).filter(|issues| !issues.is_empty() && *issues != earlier.issues);
         self.catalog.send_replace(Arc::new(fresh));
         // The first list is not a change.
-        let is_first = matches!(&*self.link.borrow(), Link::Closed);
+        let is_first = matches!(&*self.link.borrow(), Link::Closed(_));
         if !change.is_empty() && !is_first {
-            self.emit(McpEvent::ToolsChanged(change));
+            self.handler.emit(McpEvent::ToolsChanged(change));
         }
         if let Some(issues) = issues {
-            self.emit(McpEvent::Issues(issues));
+            self.handler.emit(McpEvent::Issues(issues));
         }
     }
 }

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
-use toolkit_core::name::Separator;
 
 /// The versions of the protocol to speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -86,14 +85,12 @@ pub(super) struct ClientSettings {
     /// The name used for the server in messages.
     pub(super) name: String,
     pub(super) namespace: Option<String>,
-    pub(super) separator: Separator,
     pub(super) limits: McpLimits,
     pub(super) connect_timeout: Duration,
     pub(super) call_timeout: Duration,
     pub(super) backoff: McpBackoff,
     pub(super) protocol: McpProtocol,
     pub(super) trust_annotations: bool,
-    pub(super) check_arguments: bool,
     pub(super) check_results: bool,
     /// The fingerprints of approved tools; `None` if no tool needs approval.
     pub(super) approved: Option<BTreeMap<String, String>>,
@@ -108,14 +105,12 @@ impl Default for ClientSettings {
         Self {
             name: "mcp".to_owned(),
             namespace: None,
-            separator: Separator::default(),
             limits: McpLimits::default(),
             connect_timeout: Duration::from_secs(30),
             call_timeout: Duration::from_secs(60),
             backoff: McpBackoff::default(),
             protocol: McpProtocol::default(),
             trust_annotations: true,
-            check_arguments: true,
             check_results: true,
             approved: None,
             block_changes: false,

@@ -12,38 +12,9 @@ const LONGEST: usize = 16_384;
 /// content.
 pub(super) fn outcome(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let CallToolResult { content, structured_content, is_error, .. } = result;
-    let content = content.into_iter().map(content_of).collect();
-    finish(content, structured_content, is_error == Some(true))
-}
-
-/// Converts the result of a tool call that does not follow the protocol, for instance because it contains a kind of
-/// content from a later version. Returns `None` if the value is not a result at all.
-pub(super) fn lenient_outcome(mut result: Value) -> Option<Result<ToolOutput, ToolError>> {
-    let content = result.get_mut("content").map(Value::take);
-    let structured = result.get_mut("structuredContent").map(Value::take);
-    let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
-    if content.is_none() && structured.is_none() {
-        return None;
-    }
-    let blocks = match content {
-        Some(Value::Array(blocks)) => blocks,
-        Some(Value::Null) | None => Vec::new(),
-        Some(other) => vec![other],
-    };
-    let known = |block: Value| match serde_json::from_value(block.clone()) {
-        Ok(block) => content_of(block),
-        Err(_) => json(&block),
-    };
-    Some(finish(blocks.into_iter().map(known).collect(), structured, is_error))
-}
-
-fn finish(
-    mut content: Vec<Content>,
-    structured: Option<Value>,
-    is_error: bool,
-) -> Result<ToolOutput, ToolError> {
+    let mut content: Vec<Content> = content.into_iter().map(content_of).collect();
     // Some servers write `null` for a value that is absent.
-    let structured = structured.filter(|structured| !structured.is_null());
+    let structured = structured_content.filter(|structured| !structured.is_null());
     if let Some(structured) = &structured
         && content.is_empty()
     {
@@ -51,7 +22,7 @@ fn finish(
         content.push(json(structured));
     }
     let output = ToolOutput::new(content);
-    if is_error {
+    if is_error == Some(true) {
         let text = output.to_text();
         let text = if text.trim().is_empty() { "the server gives no reason" } else { text.as_ref() };
         return Err(ToolError::failed(short(text)));
@@ -184,14 +155,5 @@ mod tests {
             let output = outcome_of(json!({"content": [block]})).expect("an output");
             assert_eq!(output.to_text(), format!("[image {media_type}: the server sent invalid data]"));
         }
-    }
-
-    #[test]
-    fn content_of_a_later_version_is_kept_as_json() {
-        let unknown = json!({"type": "hologram", "data": 5});
-        let result = json!({"content": [{"type": "text", "text": "a"}, unknown], "isError": false});
-        let output = lenient_outcome(result).expect("a result").expect("an output");
-        assert_eq!(output.to_text(), "a\n{\"type\":\"hologram\",\"data\":5}");
-        assert!(lenient_outcome(json!({"tools": []})).is_none());
     }
 }

@@ -5,11 +5,7 @@ use super::schema::clean_texts;
 use crate::invisible::{clean, is_clean};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
-use std::fmt;
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::pin::Pin;
 
 /// A question of a server to the user.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,12 +82,6 @@ where
     }
 }
 
-impl fmt::Debug for dyn ElicitationHandler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ElicitationHandler")
-    }
-}
-
 /// Asks the handler. Declines the question if there is no handler.
 pub(super) async fn elicit(
     handler: Option<&dyn ElicitationHandler>,
@@ -125,7 +115,7 @@ pub(super) async fn elicit(
         ElicitationKind::Url { .. } => None,
     };
     let request = ElicitationRequest { server: server.to_owned(), message: short(&clean(&message)), kind };
-    match answered(handler, request).await {
+    match handler.answer(request).await {
         ElicitationAnswer::Accept(content) => {
             let accepted = ElicitResult::new(ElicitationAction::Accept);
             match defaults {
@@ -139,17 +129,6 @@ pub(super) async fn elicit(
         ElicitationAnswer::Decline => declined,
         ElicitationAnswer::Cancel => ElicitResult::new(ElicitationAction::Cancel),
     }
-}
-
-/// Returns the answer of the handler. If the handler panics, the question is cancelled, so that the server
-/// does not wait for an answer.
-async fn answered(handler: &dyn ElicitationHandler, request: ElicitationRequest) -> ElicitationAnswer {
-    let mut answering = pin!(async { handler.answer(request).await });
-    poll_fn(|cx| {
-        let polled = catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(cx)));
-        polled.unwrap_or(Poll::Ready(ElicitationAnswer::Cancel))
-    })
-    .await
 }
 
 /// Returns whether all strings and member names of a value are free of hidden characters.

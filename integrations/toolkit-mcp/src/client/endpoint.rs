@@ -9,7 +9,7 @@ use crate::locks::lock;
 use crate::macros::debug;
 use rmcp::RoleClient;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService};
-use rmcp::transport::IntoTransport;
+use rmcp::transport::Transport;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -30,12 +30,11 @@ pub(super) struct Attempt {
 
 impl Attempt {
     /// Runs the handshake over a transport.
-    pub(super) async fn serve<T, E, A>(self, transport: T) -> Result<Running, McpError>
-    where
-        T: IntoTransport<RoleClient, E, A>,
-        E: std::error::Error + Send + Sync + 'static,
-    {
-        let transport = Watched::new(transport.into_transport(), self.wire);
+    pub(super) async fn serve(
+        self,
+        transport: impl Transport<RoleClient> + 'static,
+    ) -> Result<Running, McpError> {
+        let transport = Watched::new(transport, self.wire);
         self.handler.serve_with_lifecycle(transport, self.lifecycle).await.map_err(|error| failed(&error))
     }
 }
@@ -69,7 +68,7 @@ pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-/// The address of a server: a [command](McpCommand), a URL (feature `client-http`), or any transport.
+/// The address of a server: a [command](McpCommand), a URL (feature `client-http`), or a pair of byte streams.
 ///
 /// ```
 /// use toolkit_mcp::client::{McpClient, McpEndpoint};
@@ -102,10 +101,12 @@ impl McpEndpoint {
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Self {
-        Self::once(move |attempt| async move {
-            let lines = ServerLines::new(reader, writer, attempt.limit, attempt.wire.clone());
-            attempt.serve(lines).await
-        })
+        let streams = Mutex::new(Some((reader, writer)));
+        let open = move || {
+            let streams = lock(&streams).take();
+            std::future::ready(streams.ok_or_else(|| io::Error::other("the streams work only once")))
+        };
+        Self { is_reusable: false, ..Self::streams_from(open) }
     }
 
     /// Creates the endpoint of a server from a function. The function opens a pair of byte streams, such as
@@ -125,65 +126,20 @@ impl McpEndpoint {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let open = Arc::new(open);
         Self::new("mcp".to_owned(), move |attempt| {
-            let open = open.clone();
+            let opened = open();
             async move {
-                let (reader, writer) = open().await.map_err(|error| unreachable(&error))?;
+                let (reader, writer) = opened.await.map_err(|error| unreachable(&error))?;
                 let lines = ServerLines::new(reader, writer, attempt.limit, attempt.wire.clone());
                 attempt.serve(lines).await
             }
         })
     }
 
-    /// Creates the endpoint of a server behind a transport of the crate `rmcp`. A lost connection cannot be
-    /// restored, and only the transport limits the size of messages.
-    pub fn transport<T, E, A>(transport: T) -> Self
-    where
-        T: IntoTransport<RoleClient, E, A>,
-        E: std::error::Error + Send + Sync + 'static,
-        A: 'static,
-    {
-        Self::once(move |attempt| attempt.serve(transport))
-    }
-
-    fn once<F>(connect: impl FnOnce(Attempt) -> F + Send + 'static) -> Self
-    where
-        F: Future<Output = Result<Running, McpError>> + Send + 'static,
-    {
-        let connect = Mutex::new(Some(connect));
-        let endpoint = Self::new("mcp".to_owned(), move |attempt| {
-            let connect = lock(&connect).take();
-            async move {
-                match connect {
-                    Some(connect) => connect(attempt).await,
-                    None => Err(McpError::new(McpErrorKind::Connection, "the transport works only once")),
-                }
-            }
-        });
-        Self { is_reusable: false, ..endpoint }
-    }
-
     /// Connects and runs the handshake.
     pub(super) fn connect(&self, attempt: Attempt) -> Connecting {
         (self.connector)(attempt)
     }
-}
-
-/// Returns the scheme and the host of a URL, without the parts that may contain secrets.
-pub(crate) fn origin(url: &str) -> String {
-    let hidden = "…";
-    let Some((scheme, rest)) = url.split_once("://") else { return hidden.to_owned() };
-    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    // Without a port, the text after a colon may be a password.
-    let is_plain = host.rsplit_once(':').is_none_or(|(name, port)| {
-        (name.starts_with('[') || !name.contains(':')) && port.bytes().all(|byte| byte.is_ascii_digit())
-    });
-    let is_address = host.starts_with('[') && host.ends_with(']');
-    let host = if is_plain || is_address { host } else { hidden };
-    let rest = if rest.len() > authority.len() { hidden } else { "" };
-    format!("{scheme}://{host}/{rest}")
 }
 
 pub(super) fn unreachable(error: &(dyn std::error::Error + 'static)) -> McpError {

@@ -2,7 +2,7 @@
 
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use std::error::Error;
-use std::fmt;
+use std::io;
 use std::time::Duration;
 
 pub(super) type HttpFault = StreamableHttpError<reqwest::Error>;
@@ -14,8 +14,6 @@ pub(super) enum Failure {
         status: u16,
         /// The pause requested by the server or proxy. `None` if none was requested or if it is not a number.
         pause: Option<Duration>,
-        /// Whether the server or proxy requested a pause.
-        is_later: bool,
     },
     /// The program has no valid token.
     NoAccess,
@@ -28,14 +26,14 @@ pub(super) enum Failure {
 impl Failure {
     /// Classifies the error of a request. Returns `None` if the connection may be lost.
     pub(super) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
-        let status = |status| Self::Status { status, pause: None, is_later: false };
+        let status = |status| Self::Status { status, pause: None };
         let mut cause = Some(error);
         while let Some(error) = cause {
             match error.downcast_ref() {
                 Some(HttpFault::HttpStatus(failure)) => {
                     let after = failure.retry_after.as_deref();
                     let pause = after.and_then(|after| after.trim().parse().ok()).map(Duration::from_secs);
-                    return Some(Self::Status { status: failure.status, pause, is_later: after.is_some() });
+                    return Some(Self::Status { status: failure.status, pause });
                 }
                 Some(HttpFault::UnexpectedServerResponse(text)) => {
                     // The SDK writes other statuses as `HTTP 413 Payload Too Large: the body`.
@@ -43,9 +41,8 @@ impl Failure {
                     return Some(code.map_or(Self::Invalid, status));
                 }
                 Some(HttpFault::InsufficientScope(_)) => return Some(Self::NoAccess),
-                Some(HttpFault::Io(error))
-                    if error.get_ref().is_some_and(<dyn Error + Send + Sync + 'static>::is::<NoToken>) =>
-                {
+                // A source has no token.
+                Some(HttpFault::Io(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
                     return Some(Self::NoAccess);
                 }
                 Some(HttpFault::UnexpectedContentType(_) | HttpFault::Deserialize(_)) => {
@@ -58,15 +55,3 @@ impl Failure {
         None
     }
 }
-
-/// The reason why a source has no token.
-#[derive(Debug)]
-pub(super) struct NoToken(pub(super) String);
-
-impl fmt::Display for NoToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no token: {}", self.0)
-    }
-}
-
-impl Error for NoToken {}

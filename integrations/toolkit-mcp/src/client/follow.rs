@@ -6,28 +6,20 @@ use super::{ClientState, McpClient};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio_util::sync::DropGuard;
 use toolkit_core::tool::ProvidedTool;
-use toolkit_core::{BuildError, LiveRegistry, Tool, ToolName, ToolRegistry};
+use toolkit_core::{BuildError, CancellationToken, LiveRegistry, Tool, ToolName, ToolRegistry};
 
 /// Keeps a live registry up to date with the tools of a server, until this value is dropped. After that, the tools stay
 /// registered.
 #[derive(Debug)]
 #[must_use = "the registry no longer follows the server once this value is dropped; see `detach`"]
-pub struct Following(Option<JoinHandle<()>>);
+pub struct Following(DropGuard);
 
 impl Following {
     /// Follows the server until the client is closed or dropped.
-    pub fn detach(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Following {
-    fn drop(&mut self) {
-        if let Some(task) = &self.0 {
-            task.abort();
-        }
+    pub fn detach(self) {
+        drop(self.0.disarm());
     }
 }
 
@@ -57,7 +49,9 @@ impl McpClient {
             tools.cloned().try_for_each(|tool| registry.register(tool))
         })?;
         let task = follow(Arc::downgrade(&self.0), catalogs, known, registry.clone());
-        Ok(Following(Some(tokio::spawn(task))))
+        let following = CancellationToken::new();
+        tokio::spawn(following.clone().run_until_cancelled_owned(task));
+        Ok(Following(following.drop_guard()))
     }
 
     fn provided(&self) -> BTreeMap<String, ProvidedTool> {
@@ -83,7 +77,7 @@ async fn follow(
         }
         for edit in &edits {
             if let Err(error) = registry.change(|registry| edit.apply(registry)) {
-                client.0.emit(McpEvent::Refused { tool: edit.name().clone(), error });
+                client.0.handler.emit(McpEvent::Refused { tool: edit.name().clone(), error });
             }
         }
     }
@@ -117,16 +111,15 @@ impl Edit {
         let name = self.name().as_str();
         let is_known = registry.get_any(name).is_some();
         match self {
-            Self::Remove(_) if !is_known => Ok(()),
+            Self::Add(tool) => registry.register(tool.clone()),
+            _ if !is_known => Ok(()),
             Self::Remove(_) => registry.unregister(name).map(drop),
-            Self::Replace(_) if !is_known => Ok(()),
             Self::Replace(tool) if registry.overridden().any(|overridden| overridden == name) => {
                 let above = registry.restore(name)?;
                 registry.replace(tool.clone())?;
                 registry.override_tool(name, above)
             }
             Self::Replace(tool) => registry.replace(tool.clone()).map(drop),
-            Self::Add(tool) => registry.register(tool.clone()),
         }
     }
 }

@@ -50,7 +50,7 @@ impl McpError {
     }
 
     /// Adds the name of the server at the beginning of the message.
-    pub(super) fn of_server(mut self, name: &str) -> Self {
+    pub(crate) fn of_server(mut self, name: &str) -> Self {
         self.message = format!("MCP server `{name}`: {}", self.message);
         self
     }

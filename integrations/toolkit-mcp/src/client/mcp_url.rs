@@ -1,7 +1,7 @@
 //! Servers behind a URL: streamable HTTP, with a token.
 
-use super::endpoint::{Attempt, McpEndpoint, Running, origin, unreachable};
-use super::failure::{HttpFault, NoToken};
+use super::endpoint::{Attempt, McpEndpoint, Running, unreachable};
+use super::failure::HttpFault;
 use super::mcp_error::{McpError, McpErrorKind};
 use crate::macros::debug;
 use futures_core::stream::BoxStream;
@@ -17,6 +17,7 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use sse_stream::Sse;
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -159,7 +160,8 @@ impl From<McpUrl> for McpEndpoint {
     }
 }
 
-debug!(McpUrl, self, "url": origin(&self.url), "headers": self.headers.keys());
+// The URL may contain secrets, so only its host is shown.
+debug!(McpUrl, self, "host": self.label(), "headers": self.headers.keys());
 
 /// Returns an HTTP client. Without encryption (`http://`), the certificates of the platform are not loaded.
 fn http_client(url: &reqwest::Url) -> Result<reqwest::Client, McpError> {
@@ -233,7 +235,9 @@ impl TokenClient {
             })
         };
         let Some(source) = &self.token else { return send(None).await };
-        let unavailable = |reason: String| HttpFault::Io(std::io::Error::other(NoToken(reason)));
+        let unavailable = |reason: String| {
+            HttpFault::Io(io::Error::new(io::ErrorKind::PermissionDenied, format!("no token: {reason}")))
+        };
         let token = source.token(false).await.map_err(unavailable)?;
         match send(Some(token.clone())).await {
             Err(HttpFault::AuthRequired(refusal)) => {

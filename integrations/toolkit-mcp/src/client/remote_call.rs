@@ -2,14 +2,16 @@
 
 use super::catalog::RemoteTool;
 use super::client_settings::ClientSettings;
-use super::content::{lenient_outcome, outcome, short};
+use super::content::{outcome, short};
 use super::endpoint::chain;
+use super::server_requests::MOST_QUESTIONS;
 use super::session::{Pending, Session};
-use super::wire::{INVALID, ProgressReports, ProgressSink};
+use super::wire::{INVALID, ProgressSink};
 use crate::TraceContext;
 use crate::invisible::clean;
 use crate::line_transport::TOO_LARGE;
 use crate::numbers::is_exact;
+use crate::reports::Reports;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, ErrorData, InputRequest,
     InputRequiredResult, InputResponses, ProgressNotificationParam, RequestMetaObject, ServerResult,
@@ -19,24 +21,15 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::sleep;
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
 
 /// The maximum number of requests in one call. Each request after the first answers questions of the server,
 /// or only continues the call.
 const ROUNDS: usize = 16;
 
-/// The time for which a limit beyond the range of the clock lasts.
-const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3_600);
-
 /// The pause before a request that only continues an earlier request.
 const PAUSE: Duration = Duration::from_millis(200);
-
-/// Returns the end of a time limit. A limit beyond the range of the clock never ends in practice.
-fn after(limit: Duration) -> Instant {
-    let now = Instant::now();
-    now.checked_add(limit).unwrap_or(now + FOREVER)
-}
 
 /// One call of a server's tool.
 pub(super) struct RemoteCall<'a> {
@@ -66,24 +59,13 @@ impl<'a> RemoteCall<'a> {
                 ServerResult::InputRequiredResult(required) => {
                     (params.input_responses, params.request_state) = self.answers(required).await?;
                 }
-                other => return self.other(&other),
+                ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
+                    return Ok(ToolOutput::new(Vec::new()));
+                }
+                _ => return Err(self.invalid()),
             }
         }
         Err(self.error("asked too many questions", "use another tool"))
-    }
-
-    /// Converts a result of an unexpected form to tool output, or to an error if that is impossible.
-    fn other(&self, result: &ServerResult) -> Result<ToolOutput, ToolError> {
-        let task = "started a task instead of answering";
-        match result {
-            ServerResult::CreateTaskResult(_) => Err(self.error(task, "use another tool")),
-            ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => Ok(ToolOutput::new(Vec::new())),
-            other => {
-                let value = serde_json::to_value(other).unwrap_or_default();
-                let invalid = || self.error("sent an invalid result", "use another tool");
-                self.checked(lenient_outcome(value).unwrap_or_else(|| Err(invalid()))?)
-            }
-        }
     }
 
     /// Checks structured content against the output schema of the tool. Content with a number that a JSON value cannot
@@ -118,11 +100,11 @@ impl<'a> RemoteCall<'a> {
         // Declared before `reports`, and thus dropped after it. Dropping `pending` removes the sink of the reports,
         // which is no longer used then.
         let mut pending: Option<Pending> = None;
-        let reports = Arc::new(ProgressReports::default());
+        let reports = Arc::new(Reports::default());
         let mut request = CallToolRequest::new(params);
         request.extensions.insert(ProgressSink(Arc::downgrade(&reports)));
         let limit = self.settings().call_timeout;
-        let deadline = sleep_until(after(limit));
+        let deadline = sleep(limit);
         tokio::pin!(deadline);
         let ended = &self.session.wire.ended;
         let sending = self.session.send(ClientRequest::CallToolRequest(request), self.options());
@@ -140,7 +122,7 @@ impl<'a> RemoteCall<'a> {
             tokio::select! {
                 biased;
                 report = reports.next() => {
-                    deadline.as_mut().reset(after(limit));
+                    deadline.set(sleep(limit));
                     self.report(report);
                 }
                 response = response => match response {
@@ -151,10 +133,10 @@ impl<'a> RemoteCall<'a> {
                 () = ended.cancelled() => return Err(self.lost(&self.session.wire.reason())),
                 () = &mut deadline => {
                     // While the user is asked, the server waits for the client.
-                    if self.session.handler.open_questions.load(Ordering::Relaxed) == 0 {
+                    if self.session.handler.questions.available_permits() == MOST_QUESTIONS {
                         return Err(ToolError::timed_out(self.context.tool_name().as_str(), limit));
                     }
-                    deadline.as_mut().reset(after(limit));
+                    deadline.set(sleep(limit));
                 }
             }
         }
@@ -216,13 +198,9 @@ impl<'a> RemoteCall<'a> {
         Ok(((!answers.is_empty()).then_some(answers), required.request_state))
     }
 
-    fn server(&self) -> &str {
-        &self.settings().name
-    }
-
     /// Creates an error for the model from the name of the server, the fault `what`, and the advice.
     fn error(&self, what: &str, advice: &str) -> ToolError {
-        ToolError::failed(format_args!("MCP server `{}` {what}; {advice}", self.server()))
+        ToolError::failed(format_args!("MCP server `{}` {what}; {advice}", self.settings().name))
     }
 
     /// Creates the error for a connection that was lost during the call.
@@ -268,7 +246,7 @@ impl<'a> RemoteCall<'a> {
                 self.session.stale.cancel();
                 self.lost(&details)
             }
-            _ => self.error("sent an invalid result", "use another tool"),
+            _ => self.invalid(),
         };
         error.with_details(details)
     }
@@ -280,7 +258,7 @@ impl<'a> RemoteCall<'a> {
         let later = "try again later, or use another tool";
         match *failure {
             Failure::NoAccess | Failure::Status { status: 401, .. } => self.no_access(),
-            Failure::Invalid => self.error("sent an invalid result", "use another tool"),
+            Failure::Invalid => self.invalid(),
             Failure::Expired => {
                 self.session.expire();
                 self.is_expired.store(true, Ordering::Relaxed);
@@ -298,14 +276,13 @@ impl<'a> RemoteCall<'a> {
                 let what = format!("refused the call (HTTP {status})");
                 self.error(&what, "change the arguments, or use another tool")
             }
-            Failure::Status { status, is_later, .. } => {
-                let what = format!("is out of order (HTTP {status})");
-                match (status, is_later) {
-                    // An overloaded server has not executed the call.
-                    (503, true) => self.error(&what, later).with_retryable(true),
-                    // A proxy may have passed the call on before it failed.
-                    _ => self.unknown(&what, later),
-                }
+            // An overloaded server has not executed the call.
+            Failure::Status { status: 503, pause: Some(_) } => {
+                self.error("is out of order (HTTP 503)", later).with_retryable(true)
+            }
+            // A proxy may have passed the call on before it failed.
+            Failure::Status { status, .. } => {
+                self.unknown(&format!("is out of order (HTTP {status})"), later)
             }
         }
     }
@@ -316,11 +293,12 @@ impl<'a> RemoteCall<'a> {
         let tool = self.context.tool_name();
         match data.code {
             TOO_LARGE => self.too_large(),
-            INVALID => self.error("sent an invalid result", "use another tool"),
+            INVALID => self.invalid(),
             // According to the protocol, an unknown tool is an invalid parameter, too.
             ErrorCode::INVALID_PARAMS if message.to_lowercase().contains("unknown tool") => {
                 self.session.handler.tools_changed.notify_one();
-                let text = format!("Tool `{tool}` is no longer offered by MCP server `{}`", self.server());
+                let text =
+                    format!("Tool `{tool}` is no longer offered by MCP server `{}`", self.settings().name);
                 ToolError::new(ErrorKind::NotFound, format!("{text}; use another tool"))
             }
             ErrorCode::INVALID_PARAMS => {
@@ -329,6 +307,10 @@ impl<'a> RemoteCall<'a> {
             }
             _ => self.error(&format!("failed: {message}"), "try again later, or use another tool"),
         }
+    }
+
+    fn invalid(&self) -> ToolError {
+        self.error("sent an invalid result", "use another tool")
     }
 
     fn no_access(&self) -> ToolError {

@@ -4,17 +4,14 @@ use super::issue::ToolIssueKind;
 use super::limits::McpLimits;
 use crate::invisible::clean;
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
 use toolkit_core::schema::__private::Contract;
 use toolkit_core::schema::{each_subschema, subschemas};
 
 /// The keywords that refer to another schema.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// The keywords that name a schema for references such as `#name`.
-const ANCHORS: [&str; 2] = ["$anchor", "$dynamicAnchor"];
-
-type SchemaFault = (ToolIssueKind, String);
+/// A note about an entry of a tool list: the kind of issue and its description.
+pub(super) type SchemaNote = (ToolIssueKind, String);
 
 /// Checks the parameter schema of a tool, and returns the schema with the root type `object`.
 ///
@@ -23,8 +20,9 @@ type SchemaFault = (ToolIssueKind, String);
 pub(super) fn checked_parameters(
     schema: Map<String, Value>,
     limits: &McpLimits,
-) -> Result<Value, SchemaFault> {
-    let mut schema = checked(Value::Object(schema), limits)?;
+    notes: &mut Vec<SchemaNote>,
+) -> Result<Value, SchemaNote> {
+    let mut schema = checked(Value::Object(schema), limits, notes)?;
     let is_object = match schema.get("type") {
         None => true,
         Some(Value::String(name)) => name == "object",
@@ -40,11 +38,18 @@ pub(super) fn checked_parameters(
 }
 
 /// Checks a schema, and returns the schema without hidden characters in its texts. The schema must be within
-/// the limits, and every reference must lead to a schema of the same document.
+/// the limits, and must not refer to another document.
+///
+/// Each keyword with a value outside of JSON Schema, such as `"required": true`, is removed, because neither providers nor
+/// checks know its meaning. `notes` gets a note for each.
 ///
 /// # Errors
 /// The kind of the first fault, and its description.
-pub(super) fn checked(mut schema: Value, limits: &McpLimits) -> Result<Value, SchemaFault> {
+pub(super) fn checked(
+    mut schema: Value,
+    limits: &McpLimits,
+    notes: &mut Vec<SchemaNote>,
+) -> Result<Value, SchemaNote> {
     let fault = |reason: String| (ToolIssueKind::Schema, reason);
     let size = schema.to_string().len();
     if size > limits.schema_bytes {
@@ -55,48 +60,22 @@ pub(super) fn checked(mut schema: Value, limits: &McpLimits) -> Result<Value, Sc
         let limit = limits.schema_depth;
         return Err(fault(format!("has a schema deeper than {limit} levels, and was left out")));
     }
-    let mut found = Found::default();
-    find(&schema, &mut found);
-    for reference in &found.references {
-        let Some(fragment) = reference.strip_prefix('#') else {
-            let reason =
-                format!("refers to the document {reference:?}, which is never fetched; it was left out");
-            return Err((ToolIssueKind::RemoteReference, reason));
-        };
-        // The code that resolves references does not decode percent escapes, so this check does not either.
-        let is_known = if fragment.starts_with('/') {
-            schema.pointer(fragment).is_some()
-        } else {
-            fragment.is_empty() || found.anchors.contains(fragment)
-        };
-        if !is_known {
-            return Err(fault(format!(
-                "has a schema with the dangling reference {reference:?}, and was left out"
-            )));
-        }
+    if let Some(reference) = remote_reference(&schema) {
+        let reason = format!("refers to the document {reference:?}, which is never fetched; it was left out");
+        return Err((ToolIssueKind::RemoteReference, reason));
     }
-    clean_texts(&mut schema);
-    Ok(schema)
-}
-
-/// Removes each keyword with a value outside of JSON Schema, such as `"required": true`. Neither providers nor checks
-/// know its meaning. Returns a note for each.
-///
-/// # Errors
-/// The fault of a schema that is faulty without a keyword to remove.
-pub(super) fn without_faults(schema: &mut Value) -> Result<Vec<String>, SchemaFault> {
-    let mut notes = Vec::new();
-    while let Err((path, reason)) = Contract::foreign(schema) {
+    while let Err((path, reason)) = Contract::foreign(&schema) {
         let removed = path
             .strip_prefix('#')
             .and_then(|place| place.rsplit_once('/'))
             .and_then(|(place, keyword)| schema.pointer_mut(place)?.as_object_mut()?.shift_remove(keyword));
         if removed.is_none() {
-            return Err((ToolIssueKind::Schema, format!("has a faulty schema, and was left out: {reason}")));
+            return Err(fault(format!("has a faulty schema, and was left out: {reason}")));
         }
-        notes.push(format!("has a schema with a fault at `{path}`, which was removed: {reason}"));
+        notes.push(fault(format!("has a schema with a fault at `{path}`, which was removed: {reason}")));
     }
-    Ok(notes)
+    clean_texts(&mut schema);
+    Ok(schema)
 }
 
 /// Removes hidden characters from the texts that models and humans read: titles, descriptions and
@@ -116,21 +95,11 @@ pub(super) fn clean_texts(schema: &mut Value) {
     });
 }
 
-#[derive(Default)]
-struct Found {
-    references: BTreeSet<String>,
-    anchors: BTreeSet<String>,
-}
-
-/// Adds all references and anchors of a schema to `found`.
-fn find(schema: &Value, found: &mut Found) {
-    let strings = |keywords: &[&str]| -> Vec<String> {
-        let values = keywords.iter().filter_map(|keyword| schema.get(keyword));
-        values.filter_map(Value::as_str).map(str::to_owned).collect()
-    };
-    found.references.extend(strings(&REFERENCES));
-    found.anchors.extend(strings(&ANCHORS));
-    subschemas(schema).for_each(|inside| find(inside.schema, found));
+/// Returns the first reference to another document.
+fn remote_reference(schema: &Value) -> Option<&str> {
+    let references = REFERENCES.iter().filter_map(|keyword| schema.get(keyword)?.as_str());
+    let mut remote = references.filter(|reference| !reference.starts_with('#'));
+    remote.next().or_else(|| subschemas(schema).find_map(|inside| remote_reference(inside.schema)))
 }
 
 /// Returns the number of nested levels of a JSON value. A scalar has none.
@@ -150,7 +119,7 @@ mod tests {
     fn fault(schema: Value) -> Option<(ToolIssueKind, String)> {
         let Value::Object(schema) = schema else { return None };
         let limits = McpLimits::default().with_schema_bytes(400).with_schema_depth(6);
-        checked_parameters(schema, &limits).err()
+        checked_parameters(schema, &limits, &mut Vec::new()).err()
     }
 
     #[test]
@@ -181,8 +150,6 @@ mod tests {
             ),
             (json!({"properties": {"a": {"$ref": "other.json#/a"}}}), RemoteReference, "other.json"),
             (json!({"allOf": [{"$dynamicRef": "file:///etc/passwd"}]}), RemoteReference, "passwd"),
-            (json!({"properties": {"a": {"$ref": "#/$defs/None"}}}), Schema, "dangling"),
-            (json!({"properties": {"a": {"$ref": "#none"}}}), Schema, "dangling"),
             (json!({"description": "x".repeat(500)}), Schema, "bytes, more than 400"),
             (deep, Schema, "deeper than 6"),
         ] {

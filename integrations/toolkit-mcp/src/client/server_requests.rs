@@ -4,6 +4,7 @@
 #![expect(deprecated)]
 
 use super::client_settings::ClientSettings;
+use super::content::shorten;
 use super::elicitation::elicit;
 use super::event::McpEvent;
 use rmcp::ClientHandler;
@@ -14,14 +15,13 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, Semaphore, broadcast};
 
 /// The maximum length of a log message in an event, in characters of JSON.
 const LONGEST_LOG: usize = 8_192;
 
 /// The maximum number of questions that wait for the user at the same time. Further questions are declined.
-const MOST_QUESTIONS: usize = 16;
+pub(super) const MOST_QUESTIONS: usize = 16;
 
 /// The handler for the requests and notifications that a server sends over one connection.
 #[derive(Clone)]
@@ -30,38 +30,22 @@ pub(super) struct ServerRequestHandler {
     pub(super) events: broadcast::Sender<McpEvent>,
     /// Notified when the server says that its tools changed.
     pub(super) tools_changed: Arc<Notify>,
-    /// The number of questions that wait for the user.
-    pub(super) open_questions: Arc<AtomicUsize>,
+    /// The permits of further questions to the user.
+    pub(super) questions: Arc<Semaphore>,
 }
 
 impl ServerRequestHandler {
     /// Asks the user, on behalf of the server.
     pub(super) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
-        let open = OpenQuestion::new(&self.open_questions);
-        if open.0.load(Ordering::Relaxed) > MOST_QUESTIONS {
+        let Ok(_permit) = self.questions.try_acquire() else {
             return ElicitResult::new(ElicitationAction::Decline);
-        }
+        };
         elicit(self.settings.elicitation.as_deref(), &self.settings.name, request).await
     }
 
-    fn emit(&self, event: McpEvent) {
+    /// Emits an event. If there are no listeners, nothing happens.
+    pub(super) fn emit(&self, event: McpEvent) {
         let _ = self.events.send(event);
-    }
-}
-
-/// Counts a question as open until this value is dropped.
-struct OpenQuestion<'a>(&'a AtomicUsize);
-
-impl<'a> OpenQuestion<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(count)
-    }
-}
-
-impl Drop for OpenQuestion<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -100,10 +84,8 @@ impl ClientHandler for ServerRequestHandler {
         let level = serde_json::to_value(message.level).unwrap_or_default();
         let level = level.as_str().unwrap_or_default().to_owned();
         let text = message.data.to_string();
-        let data = match text.char_indices().nth(LONGEST_LOG) {
-            Some((end, _)) => format!("{}…", &text[..end]).into(),
-            None => message.data,
-        };
+        let is_short = text.len() <= LONGEST_LOG;
+        let data = if is_short { message.data } else { shorten(text, LONGEST_LOG).into() };
         self.emit(McpEvent::Log { level, logger: message.logger, data });
     }
 }

@@ -2,11 +2,11 @@
 
 use super::catalog::Catalog;
 use super::endpoint::{Attempt, McpEndpoint, Running, chain};
-use super::fresh::Freshness;
 use super::mcp_error::{McpError, McpErrorKind};
-use super::server_requests::ServerRequestHandler;
+use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use super::wire::Wire;
 use crate::invisible::clean;
+use crate::locks::lock;
 use rmcp::model::{
     ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, SubscriptionFilter,
 };
@@ -14,10 +14,10 @@ use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, Service
 use serde_json::Value;
 use std::collections::HashSet;
 use std::future::pending;
-use std::sync::Arc;
+use std::sync::{self, Arc};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 use toolkit_core::CancellationToken;
 
@@ -29,6 +29,10 @@ const SLOWEST_LIST: u32 = 10;
 
 /// The time between attempts to read a stale tool list again.
 const RETRY: Duration = Duration::from_secs(60);
+
+/// The shortest and the longest time for which a tool list counts as fresh. The lower bound keeps a server
+/// from making the client list the tools continuously.
+const FRESH: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(24 * 3_600));
 
 /// The maximum time for closing a connection. After this time, the connection is cut.
 pub(super) const CLOSING: Duration = Duration::from_secs(10);
@@ -61,7 +65,7 @@ pub(super) struct Session {
     pub(super) stale: CancellationToken,
     pub(super) opened: Instant,
     /// The time at which the tool list becomes stale, if the server sets such a time.
-    expiry: watch::Sender<Option<Instant>>,
+    expiry: sync::Mutex<Option<Instant>>,
 }
 
 impl Session {
@@ -71,7 +75,8 @@ impl Session {
         handler: &ServerRequestHandler,
     ) -> Result<Self, McpError> {
         // Questions end with their connection, so each connection counts its own.
-        let handler = ServerRequestHandler { open_questions: Arc::default(), ..handler.clone() };
+        let questions = Arc::new(Semaphore::new(MOST_QUESTIONS));
+        let handler = ServerRequestHandler { questions, ..handler.clone() };
         let settings = &handler.settings;
         let wire = Arc::new(Wire::new(handler.events.clone()));
         let attempt = Attempt {
@@ -88,8 +93,15 @@ impl Session {
         let peer = running.peer().clone();
         let running = Mutex::new(Some(running));
         let stale = CancellationToken::new();
-        let expiry = watch::Sender::new(None);
-        Ok(Self { running, peer, wire, handler, stale, opened: Instant::now(), expiry })
+        Ok(Self {
+            running,
+            peer,
+            wire,
+            handler,
+            stale,
+            opened: Instant::now(),
+            expiry: sync::Mutex::default(),
+        })
     }
 
     /// Returns the server's description of itself.
@@ -133,12 +145,15 @@ impl Session {
 
     /// Lists the tools page by page, each page within the time limit. Each page is checked when the page
     /// arrives, so that a server cannot fill the memory with large entries.
+    ///
+    /// The list is fresh for the shortest `ttlMs` of its pages. Without a time, or with a time of zero, the client relies on
+    /// announced changes. This client shares its list with no other client, so it respects every `cacheScope`.
     async fn pages(&self, limit: Duration) -> Result<Catalog, McpError> {
         let has_tools = self.peer.peer_info().is_none_or(|peer| peer.capabilities.tools.is_some());
         let mut catalog = Catalog::default();
         let mut cursor = None;
         let mut seen = HashSet::new();
-        let mut freshness = Freshness::default();
+        let mut ttl: Option<Duration> = None;
         for _ in 0..if has_tools { PAGES } else { 0 } {
             let params = PaginatedRequestParams::default().with_cursor(cursor.take());
             let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
@@ -148,7 +163,8 @@ impl Session {
                 let text = "the server's list of tools is not a list";
                 return Err(McpError::new(McpErrorKind::Protocol, text));
             };
-            freshness.add(&page);
+            let ttl_of_page = page.get("ttlMs").and_then(Value::as_u64).filter(|ttl| *ttl > 0);
+            ttl = ttl.into_iter().chain(ttl_of_page.map(Duration::from_millis)).min();
             if !catalog.extend(entries, &self.handler.settings) {
                 break;
             }
@@ -158,25 +174,21 @@ impl Session {
                 _ => break,
             }
         }
-        self.expiry.send_replace(freshness.expiry());
+        *lock(&self.expiry) = ttl.map(|ttl| Instant::now() + ttl.clamp(FRESH.0, FRESH.1));
         Ok(catalog)
     }
 
     /// Plans the next attempt to read the tool list, because the list could not be read.
     pub(super) fn postpone(&self) {
-        self.expiry.send_replace(Some(Instant::now() + RETRY));
+        *lock(&self.expiry) = Some(Instant::now() + RETRY);
     }
 
     /// Waits until the server's tool list is stale. Waits forever if the server sets no time for the list.
     pub(super) async fn stale_list(&self) {
-        let mut expiry = self.expiry.subscribe();
-        loop {
-            let at = *expiry.borrow_and_update();
-            tokio::select! {
-                () = async { match at { Some(at) => sleep_until(at).await, None => pending().await } } => return,
-                // The list was read again in the meantime.
-                _ = expiry.changed() => {}
-            }
+        let expiry = *lock(&self.expiry);
+        match expiry {
+            Some(expiry) => sleep_until(expiry).await,
+            None => pending().await,
         }
     }
 
@@ -223,14 +235,6 @@ impl Session {
     pub(super) fn expire(&self) {
         self.wire.ends_because("the server has ended the session");
         self.stale.cancel();
-    }
-
-    /// Waits until a new connection is needed.
-    pub(super) async fn lost(&self) {
-        tokio::select! {
-            () = self.wire.ended.cancelled() => {}
-            () = self.stale.cancelled() => {}
-        }
     }
 
     /// Closes the connection. A child process has exited when this method returns.

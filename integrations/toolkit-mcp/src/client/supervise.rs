@@ -11,18 +11,14 @@ use tokio::time::sleep;
 /// The minimum time between two listings of the tools.
 const BETWEEN_LISTINGS: Duration = Duration::from_millis(100);
 
-/// The longest pause before another attempt to subscribe to changes of the tools.
-const LONGEST_SILENCE: Duration = Duration::from_secs(60);
-
 /// The state of the connection.
 #[derive(Clone)]
 pub(super) enum Link {
     Up(Arc<Session>),
     /// The connection is lost, for this reason.
     Down(String),
-    /// The connection is lost, for this reason, and no further attempt is made.
-    Lost(String),
-    Closed,
+    /// The client was closed, or makes no further attempt to connect, for this reason.
+    Closed(String),
 }
 
 /// Follows the connection until the client is closed or dropped.
@@ -31,7 +27,7 @@ pub(super) async fn supervise(inner: Weak<ClientState>, mut session: Arc<Session
     while let Some(reason) = watch(&inner, &session).await {
         let Some(client) = inner.upgrade().filter(|client| !client.closing.is_cancelled()) else { break };
         client.set_link(Link::Down(reason.clone()));
-        client.emit(McpEvent::Disconnected { reason });
+        client.handler.emit(McpEvent::Disconnected { reason });
         // Reset the pauses only after a long connection. Otherwise, a server that dies soon after each start
         // would be restarted without pauses.
         if session.opened.elapsed() > client.handler.settings.backoff.longest {
@@ -41,9 +37,12 @@ pub(super) async fn supervise(inner: Weak<ClientState>, mut session: Arc<Session
         match reconnect(&inner, &mut failures).await {
             Some(restored) => session = restored,
             None => {
-                if let Some(client) = inner.upgrade() {
-                    client.give_up();
-                }
+                let Some(client) = inner.upgrade() else { return };
+                client.link.send_modify(|link| {
+                    if let Link::Down(reason) = link {
+                        *link = Link::Closed(std::mem::take(reason));
+                    }
+                });
                 return;
             }
         }
@@ -61,7 +60,8 @@ async fn watch(inner: &Weak<ClientState>, session: &Session) -> Option<String> {
     loop {
         tokio::select! {
             () = closing.cancelled() => return None,
-            () = session.lost() => return Some(session.wire.reason()),
+            () = session.wire.ended.cancelled() => return Some(session.wire.reason()),
+            () = session.stale.cancelled() => return Some(session.wire.reason()),
             () = changed.notified() => {}
             () = announced(&mut subscription, session) => {}
             () = session.stale_list() => {}
@@ -70,7 +70,7 @@ async fn watch(inner: &Weak<ClientState>, session: &Session) -> Option<String> {
             && let Err(error) = client.list(session).await
         {
             session.postpone();
-            client.emit(McpEvent::ListFailed { error: error.to_string() });
+            client.handler.emit(McpEvent::ListFailed { error: error.to_string() });
         }
         sleep(BETWEEN_LISTINGS).await;
     }
@@ -82,16 +82,16 @@ async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
     if !session.needs_subscription() {
         return std::future::pending().await;
     }
-    if let Some(stream) = subscription {
-        if let Ok(Some(_)) = stream.next().await {
-            return;
-        }
-        *subscription = None;
+    if let Some(stream) = subscription
+        && let Ok(Some(_)) = stream.next().await
+    {
+        return;
     }
-    let mut pause = Duration::from_secs(1);
+    *subscription = None;
+    let mut attempt: u32 = 0;
     while subscription.is_none() {
-        sleep(pause).await;
-        pause = pause.saturating_mul(2).min(LONGEST_SILENCE);
+        attempt = attempt.saturating_add(1);
+        sleep(session.handler.settings.backoff.pause(attempt)).await;
         *subscription = session.subscribe().await;
     }
 }
@@ -100,22 +100,10 @@ async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
 /// client was closed or dropped.
 async fn reconnect(inner: &Weak<ClientState>, failures: &mut u32) -> Option<Arc<Session>> {
     let mut attempts: u32 = 0;
+    let mut pause = inner.upgrade()?.next_pause(attempts, failures)?;
     loop {
         attempts += 1;
-        *failures = failures.saturating_add(1);
-        let (closing, pause) = {
-            let client = inner.upgrade()?;
-            let backoff = &client.handler.settings.backoff;
-            if backoff.attempts.is_some_and(|most| attempts > most) {
-                return None;
-            }
-            if !client.endpoint.is_reusable {
-                let error = "a connection over given streams cannot be opened again".to_owned();
-                client.emit(McpEvent::ReconnectFailed { attempt: attempts, error, retry_in: None });
-                return None;
-            }
-            (client.closing.clone(), backoff.pause(*failures))
-        };
+        let closing = inner.upgrade()?.closing.clone();
         tokio::select! {
             () = closing.cancelled() => return None,
             () = sleep(pause) => {}
@@ -131,20 +119,27 @@ async fn reconnect(inner: &Weak<ClientState>, failures: &mut u32) -> Option<Arc<
                     session.close().await;
                     return None;
                 }
-                client.emit(McpEvent::Reconnected { attempts });
+                client.handler.emit(McpEvent::Reconnected { attempts });
                 return Some(session);
             }
             Err(error) => {
-                let backoff = &client.handler.settings.backoff;
-                let has_next = backoff.attempts.is_none_or(|most| attempts < most);
-                let retry_in = has_next.then(|| backoff.pause(failures.saturating_add(1)));
-                client.set_link(Link::Down(error.to_string()));
-                client.emit(McpEvent::ReconnectFailed {
-                    attempt: attempts,
-                    error: error.to_string(),
-                    retry_in,
-                });
+                let retry_in = client.next_pause(attempts, failures);
+                let error = error.to_string();
+                client.set_link(Link::Down(error.clone()));
+                client.handler.emit(McpEvent::ReconnectFailed { attempt: attempts, error, retry_in });
+                pause = retry_in?;
             }
         }
+    }
+}
+
+impl ClientState {
+    /// Returns the pause before the next attempt to connect, after `attempts` attempts in a row. Returns `None` if no
+    /// attempt follows.
+    fn next_pause(&self, attempts: u32, failures: &mut u32) -> Option<Duration> {
+        let backoff = &self.handler.settings.backoff;
+        let is_last = backoff.attempts.is_some_and(|most| attempts >= most) || !self.endpoint.is_reusable;
+        *failures = failures.saturating_add(1);
+        (!is_last).then(|| backoff.pause(*failures))
     }
 }

@@ -4,10 +4,7 @@ use super::event::McpEvent;
 use crate::locks::lock;
 use crate::reports::Reports;
 use rmcp::RoleClient;
-use rmcp::model::{
-    ClientRequest, ErrorCode, GetMeta, JsonRpcMessage, ProgressNotificationParam, ProgressToken,
-    ServerNotification,
-};
+use rmcp::model::{ClientRequest, ErrorCode, GetMeta, JsonRpcMessage, ProgressToken, ServerNotification};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::collections::HashMap;
@@ -29,12 +26,9 @@ pub(crate) struct Wire {
     reason: Mutex<Option<String>>,
 }
 
-/// The progress reports of one call. The queue lives only as long as the call.
-pub(super) type ProgressReports = Reports<ProgressNotificationParam>;
-
-/// The queue for the progress reports of one call, attached to the request as an extension.
+/// The queue for the progress reports of one call, which lives only as long as the call. It is attached to the request as an extension.
 #[derive(Debug, Clone)]
-pub(super) struct ProgressSink(pub(super) Weak<ProgressReports>);
+pub(super) struct ProgressSink(pub(super) Weak<Reports>);
 
 impl Wire {
     pub(super) fn new(events: broadcast::Sender<McpEvent>) -> Self {

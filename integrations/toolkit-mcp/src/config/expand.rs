@@ -12,10 +12,8 @@ pub(super) fn expand(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Res
     while let Some((before, after)) = rest.split_once("${") {
         let Some((inside, behind)) = after.split_once('}') else { break };
         let inside = inside.strip_prefix("env:").unwrap_or(inside);
-        let (name, default) = match inside.split_once(":-") {
-            Some((name, default)) => (name, Some(default)),
-            None => (inside, None),
-        };
+        let (name, default) =
+            inside.split_once(":-").map_or((inside, None), |(name, default)| (name, Some(default)));
         let value = lookup(name).filter(|value| default.is_none() || !value.is_empty());
         let Some(value) = value.or(default.map(str::to_owned)) else {
             let text = format!("the variable `{name}` is not set; set it, or write `${{{name}:-default}}`");

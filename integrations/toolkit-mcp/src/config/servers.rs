@@ -5,6 +5,7 @@ use crate::client::{Following, McpClient, McpClientBuilder, McpError, McpErrorKi
 use crate::macros::debug;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 use tokio::task::JoinSet;
 use toolkit_core::{BuildError, LiveRegistry, ToolRegistry};
 
@@ -45,12 +46,7 @@ pub struct ServerFailure {
 
 impl fmt::Display for ServerFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.error.to_string();
-        if text.starts_with("MCP server `") {
-            f.write_str(&text)
-        } else {
-            write!(f, "MCP server `{}`: {text}", self.server)
-        }
+        self.error.fmt(f)
     }
 }
 
@@ -88,14 +84,14 @@ impl McpServers {
             servers.fail(name, error.clone());
         }
         let mut connecting = JoinSet::new();
-        for (name, server) in config.servers.iter().filter(|(_, server)| !server.disabled) {
+        for (name, server) in config.servers.iter().filter(|(_, server)| !server.is_disabled()) {
             match builder(name, server, &lookup) {
                 Ok(builder) => {
                     let builder = change(name, builder);
                     let name = name.clone();
                     connecting.spawn(async move { (name, builder.connect().await) });
                 }
-                Err(error) => servers.fail(name, error),
+                Err(error) => servers.fail(name, error.of_server(name)),
             }
         }
         let mut connected = BTreeMap::new();
@@ -116,7 +112,7 @@ impl McpServers {
                 }
                 Err(error) => {
                     let text = format!("its tools collide with tools of another server: {error}");
-                    servers.fail(&name, McpError::new(McpErrorKind::Config, text));
+                    servers.fail(&name, McpError::new(McpErrorKind::Config, text).of_server(&name));
                     client.close().await;
                 }
             }
@@ -164,7 +160,7 @@ fn builder(
 ) -> Result<McpClientBuilder, McpError> {
     let builder = McpClient::builder(server.endpoint(lookup)?).with_namespace(name).with_name(name);
     Ok(match server.timeout {
-        Some(limit) => builder.with_call_timeout(limit),
+        Some(limit) => builder.with_call_timeout(Duration::from_millis(limit)),
         None => builder,
     })
 }

@@ -4,11 +4,11 @@ use super::input::{Elicited, Inputs, is_stateless};
 use crate::TraceContext;
 use crate::macros::debug;
 use rmcp::RoleServer;
-use rmcp::model::ClientCapabilities;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
 use rmcp::service::RequestContext;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, from_value, json, to_value};
 use std::sync::Arc;
 use toolkit_core::{ToolContext, ToolError};
 
@@ -39,11 +39,11 @@ struct CallerData {
     inputs: Inputs,
     /// The minimum severity of log messages for the client. `None` if the client wants no log messages.
     log_level: Option<LogLevel>,
-    can_suspend: bool,
 }
 
 /// The severity of a log message for the client. The levels are ordered from the least to the most severe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LogLevel {
     /// Details for developers.
@@ -66,34 +66,22 @@ pub enum LogLevel {
 
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 impl LogLevel {
-    const ALL: [(Self, LoggingLevel); 8] = [
-        (Self::Debug, LoggingLevel::Debug),
-        (Self::Info, LoggingLevel::Info),
-        (Self::Notice, LoggingLevel::Notice),
-        (Self::Warning, LoggingLevel::Warning),
-        (Self::Error, LoggingLevel::Error),
-        (Self::Critical, LoggingLevel::Critical),
-        (Self::Alert, LoggingLevel::Alert),
-        (Self::Emergency, LoggingLevel::Emergency),
-    ];
-
     pub(super) fn of(level: LoggingLevel) -> Self {
-        Self::ALL.into_iter().find(|(_, known)| *known == level).map_or(Self::Info, |(own, _)| own)
+        to_value(level).and_then(from_value).unwrap_or(Self::Info)
     }
 
     fn published(self) -> LoggingLevel {
-        Self::ALL.into_iter().find(|(own, _)| *own == self).map_or(LoggingLevel::Info, |(_, level)| level)
+        to_value(self).and_then(from_value).unwrap_or(LoggingLevel::Info)
     }
 }
 
 impl Caller {
     /// Creates the caller of a request. `log_level` is the minimum severity of log messages in the session.
     pub(super) fn new(context: RequestContext<RoleServer>, inputs: Inputs, log_level: LogLevel) -> Self {
-        let can_suspend = is_stateless(&context);
         // Since version 2026-07-28, each request asks for log messages itself.
         let log_level =
-            if can_suspend { context.meta.log_level().map(LogLevel::of) } else { Some(log_level) };
-        Self(Arc::new(CallerData { context, inputs, log_level, can_suspend }))
+            if is_stateless(&context) { context.meta.log_level().map(LogLevel::of) } else { Some(log_level) };
+        Self(Arc::new(CallerData { context, inputs, log_level }))
     }
 
     /// Returns the caller of a call; `None` if the call does not come from an MCP client.
@@ -109,7 +97,7 @@ impl Caller {
     /// Returns whether a call can end with a question to the client. The client then repeats the call with
     /// the answer.
     pub(super) fn can_suspend(&self) -> bool {
-        self.0.can_suspend
+        is_stateless(&self.0.context)
     }
 
     /// Returns the name of the client program, as stated by the client.
@@ -136,23 +124,13 @@ impl Caller {
         self.0.context.meta.0.0.get(key)
     }
 
-    /// Returns the trace context of the request, in the form of the W3C header `traceparent`.
-    #[must_use]
-    pub fn trace_parent(&self) -> Option<&str> {
-        self.0.context.meta.get_traceparent()
-    }
-
-    /// Returns the vendor-specific trace context of the request, in the form of the W3C header `tracestate`.
-    #[must_use]
-    pub fn trace_state(&self) -> Option<&str> {
-        self.0.context.meta.get_tracestate()
-    }
-
     /// Returns the trace context of the request. If the tool calls other servers, it is sent to them.
-    pub(super) fn trace_context(&self) -> Option<TraceContext> {
-        let mut trace = TraceContext::new(self.trace_parent()?);
-        trace.state = self.trace_state().map(str::to_owned);
-        trace.baggage = self.0.context.meta.get_baggage().map(str::to_owned);
+    #[must_use]
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        let meta = &self.0.context.meta;
+        let mut trace = TraceContext::new(meta.get_traceparent()?);
+        trace.state = meta.get_tracestate().map(str::to_owned);
+        trace.baggage = meta.get_baggage().map(str::to_owned);
         Some(trace)
     }
 
@@ -177,28 +155,12 @@ impl Caller {
         self.0.context.extensions.get()
     }
 
-    /// Returns whether the client supports a [request](Self::request), such as `elicitation/create`.
-    #[must_use]
-    pub fn supports(&self, method: &str) -> bool {
-        let capabilities = self.capabilities();
-        match method {
-            "elicitation/create" => capabilities.elicitation.is_some(),
-            "sampling/createMessage" => capabilities.sampling.is_some(),
-            "roots/list" => capabilities.roots.is_some(),
-            _ => false,
-        }
-    }
-
-    fn capabilities(&self) -> ClientCapabilities {
-        self.0.context.client_capabilities().unwrap_or_default()
-    }
-
     /// Returns whether the client can ask the user with a form.
     #[must_use]
     pub fn can_elicit(&self) -> bool {
-        let elicitation = self.capabilities().elicitation;
+        let capabilities = self.0.context.client_capabilities().unwrap_or_default();
         // A client that declares no mode supports forms.
-        elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
+        capabilities.elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
     }
 
     /// Sends a log message, unless the client does not want messages of this level.

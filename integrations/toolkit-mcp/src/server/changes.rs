@@ -1,8 +1,5 @@
 //! Notifications about changes of a live registry.
 
-use rmcp::RoleServer;
-use rmcp::service::{Peer, SubscriptionContext};
-use tokio_util::sync::CancellationToken;
 use toolkit_core::LiveRegistry;
 use toolkit_core::registry::RegistryEvents;
 
@@ -33,37 +30,12 @@ impl Changes {
             }
         }
     }
-}
 
-/// Notifies a client of the changes, until its session ends.
-pub(super) async fn notify_session(
-    mut changes: Changes,
-    peer: Peer<RoleServer>,
-    session_end: CancellationToken,
-) {
-    loop {
-        tokio::select! {
-            () = session_end.cancelled() => return,
-            is_changed = changes.next() => {
-                if !is_changed || peer.notify_tool_list_changed().await.is_err() {
-                    return;
-                }
-            }
-        }
-    }
-}
-
-/// Notifies a subscribed client of the changes, until the subscription ends.
-pub(super) async fn notify_subscription(changes: Option<Changes>, subscription: &SubscriptionContext) {
-    let Some(mut changes) = changes else { return subscription.cancelled().await };
-    loop {
-        tokio::select! {
-            () = subscription.cancelled() => return,
-            is_changed = changes.next() => {
-                if !is_changed || subscription.sink().notify_tool_list_changed().await.is_err() {
-                    return;
-                }
-            }
-        }
+    /// Notifies a client of each change, until no change can follow or the connection is lost.
+    pub(super) async fn announce<E, N>(mut self, notify: impl Fn() -> N)
+    where
+        N: Future<Output = Result<(), E>>,
+    {
+        while self.next().await && notify().await.is_ok() {}
     }
 }

@@ -1,7 +1,7 @@
 //! The handler of one session: answers the requests of the protocol.
 
 use super::caller::LogLevel;
-use super::changes::{Changes, notify_session, notify_subscription};
+use super::changes::Changes;
 use super::completion::complete;
 use super::input::is_stateless;
 use super::server_settings::ServerSettings;
@@ -18,7 +18,6 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolkit_core::{RunContext, Session};
@@ -31,30 +30,20 @@ pub(super) struct ClientRequestHandler {
     run: OnceLock<RunContext>,
     /// The changes of a live registry since the beginning of the session.
     changes: Mutex<Option<Changes>>,
-    /// Whether a task already announces the changes to the client. A client may repeat the handshake, but there must be
-    /// only one such task.
-    is_announcing: AtomicBool,
-    end: CancellationToken,
-    _end_guard: DropGuard,
+    /// Ends the task that announces the changes to the client. A client may repeat the handshake, but there must be only
+    /// one such task.
+    announcing: OnceLock<DropGuard>,
 }
 
 impl ClientRequestHandler {
     pub(super) fn new(settings: Arc<ServerSettings>) -> Self {
-        let end = CancellationToken::new();
         Self {
             settings,
             log_level: Mutex::new(LogLevel::Info),
             run: OnceLock::new(),
             changes: Mutex::default(),
-            is_announcing: AtomicBool::new(false),
-            _end_guard: end.clone().drop_guard(),
-            end,
+            announcing: OnceLock::new(),
         }
-    }
-
-    /// Returns the minimum severity of log messages for the client of a session.
-    fn log_level(&self) -> LogLevel {
-        *lock(&self.log_level)
     }
 
     /// Returns the run context for the calls of this session. It is the run context of the dispatcher. If this has no
@@ -106,10 +95,13 @@ impl ServerHandler for ClientRequestHandler {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let changes = lock(&self.changes).take();
+        let end = CancellationToken::new();
         if let Some(changes) = changes
-            && !self.is_announcing.swap(true, Ordering::Relaxed)
+            && self.announcing.set(end.clone().drop_guard()).is_ok()
         {
-            tokio::spawn(notify_session(changes, context.peer, self.end.clone()));
+            let announcing =
+                async move { changes.announce(|| context.peer.notify_tool_list_changed()).await };
+            tokio::spawn(end.run_until_cancelled_owned(announcing));
         }
     }
 
@@ -122,7 +114,16 @@ impl ServerHandler for ClientRequestHandler {
         subscription: SubscriptionContext,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send + '_ {
         Box::pin(async move {
-            notify_subscription(self.settings.live().map(Changes::new), &subscription).await;
+            if let Some(live) = self.settings.live() {
+                let sink = subscription.sink();
+                let announcing = Changes::new(live).announce(|| sink.notify_tool_list_changed());
+                tokio::select! {
+                    () = subscription.cancelled() => {}
+                    () = announcing => {}
+                }
+            } else {
+                subscription.cancelled().await;
+            }
             Ok(())
         })
     }
@@ -158,27 +159,23 @@ impl ServerHandler for ClientRequestHandler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
-        let session = CallSession { settings: &self.settings, run: self.run(), log_level: self.log_level() };
+        let log_level = *lock(&self.log_level);
+        let session = CallSession { settings: &self.settings, run: self.run(), log_level };
         Box::pin(tool_call::run(session, request, context))
     }
 
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        context: RequestContext<RoleServer>,
+        _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         // A known method arrives here if its parameters do not have the form that the protocol demands.
         let method = request.method;
-        let is_known = match method.as_str() {
-            "tools/call" | "tools/list" | "completion/complete" | "resources/read" => true,
-            "initialize" | "logging/setLevel" => !is_stateless(&context),
-            "subscriptions/listen" => is_stateless(&context),
-            _ => false,
-        };
-        Err(if is_known {
-            ErrorData::invalid_params(format!("the parameters of `{method}` are not valid"), None)
-        } else {
-            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
+        Err(match method.as_str() {
+            "tools/call" | "tools/list" | "completion/complete" | "resources/read" => {
+                ErrorData::invalid_params(format!("the parameters of `{method}` are not valid"), None)
+            }
+            _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
         })
     }
 

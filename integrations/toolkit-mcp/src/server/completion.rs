@@ -2,7 +2,7 @@
 
 use rmcp::model::CompletionInfo;
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use toolkit_core::ToolDefinition;
 
 /// Returns the known values of a parameter that begin with `typed`, ignoring case.
@@ -25,8 +25,8 @@ fn listed(root: &Value, schema: &Value) -> Vec<String> {
     let mut values = Vec::new();
     let mut known = HashSet::new();
     let mut visited = HashSet::new();
-    let mut open = vec![schema];
-    while let Some(schema) = open.pop() {
+    let mut open = VecDeque::from([schema]);
+    while let Some(schema) = open.pop_front() {
         if !visited.insert(std::ptr::from_ref(schema)) {
             continue;
         }
@@ -50,12 +50,7 @@ fn listed(root: &Value, schema: &Value) -> Vec<String> {
         let branches = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|keyword| schema.get(keyword));
         let branches = branches.filter_map(Value::as_array).flatten();
         // The elements of a list are completed one at a time.
-        let first = open.len();
         open.extend(target.into_iter().chain(branches).chain(schema.get("items")));
-        // The last schema is visited next.
-        if let Some(added) = open.get_mut(first..) {
-            added.reverse();
-        }
     }
     values
 }

@@ -2,7 +2,6 @@
 
 use super::McpServer;
 use super::http_service::HttpService;
-use super::serve_error::ServeError;
 use crate::macros::{debug, setters};
 use axum::Router;
 use axum::serve::ListenerExt;
@@ -101,7 +100,7 @@ impl McpServer {
     ///
     /// # Errors
     /// The server cannot be bound to the address, or the listener fails. See [`bind_http`](Self::bind_http).
-    pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), ServeError> {
+    pub async fn serve_http(self, address: impl ToSocketAddrs) -> io::Result<()> {
         self.bind_http(address).await?.run().await
     }
 }
@@ -150,7 +149,7 @@ impl HttpServer {
     ///
     /// # Errors
     /// The listener fails.
-    pub async fn run(self) -> Result<(), ServeError> {
+    pub async fn run(self) -> io::Result<()> {
         self.run_until(terminated()).await
     }
 
@@ -162,23 +161,19 @@ impl HttpServer {
     ///
     /// # Errors
     /// The listener fails.
-    pub async fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
+    pub async fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let mut settings = self.server.settings;
-        let stopping = settings.cancellation.clone();
+        let stopped = settings.cancellation.child_token();
         // The sessions end later than the listener: running calls still have to send their results.
         let sessions = CancellationToken::new();
         settings.cancellation = sessions.clone();
         let settings = Arc::new(settings);
         let router = Router::new().route_service(&settings.http.path, HttpService::new(settings.clone()));
         let listener = self.listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-        let stopped = CancellationToken::new();
         let stop = {
             let stopped = stopped.clone();
             async move {
-                tokio::select! {
-                    () = stop => {}
-                    () = stopping.cancelled() => {}
-                }
+                stopped.run_until_cancelled(stop).await;
                 stopped.cancel();
             }
         };
@@ -196,7 +191,7 @@ impl HttpServer {
         tokio::select! {
             served = async { serve.await } => {
                 sessions.cancel();
-                served.map_err(ServeError::from)
+                served
             }
             () = end => Ok(()),
         }

@@ -25,15 +25,15 @@ pub(super) struct OutputStore(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    texts: HashMap<Arc<str>, Output>,
-    /// The URIs of `texts`, oldest first.
-    order: VecDeque<Arc<str>>,
+    /// The texts, oldest first.
+    texts: VecDeque<Output>,
     bytes: usize,
     /// The links to the texts of running calls.
     links: HashMap<CallId, Vec<Resource>>,
 }
 
 struct Output {
+    uri: String,
     text: Arc<str>,
     media_type: &'static str,
 }
@@ -46,20 +46,18 @@ impl OutputStore {
             return Err("the text is larger than the store".into());
         }
         let media_type = if full.is_json { JSON } else { "text/plain" };
-        let uri: Arc<str> = format!("{PREFIX}{}", uuid::Uuid::new_v4().simple()).into();
-        let link = Resource::new(&*uri, format!("{}-output", full.tool))
+        let uri = format!("{PREFIX}{}", uuid::Uuid::new_v4().simple());
+        let link = Resource::new(&uri, format!("{}-output", full.tool))
             .with_description(format!("The full output of the tool `{}`.", full.tool))
             .with_mime_type(media_type)
             .with_size(size as u64);
         let mut kept = lock(&self.0);
         while kept.bytes + size > MAX_BYTES {
-            let Some(oldest) = kept.order.pop_front() else { break };
-            let dropped = kept.texts.remove(&oldest).map_or(0, |output| output.text.len());
-            kept.bytes -= dropped;
+            let Some(oldest) = kept.texts.pop_front() else { break };
+            kept.bytes -= oldest.text.len();
         }
         kept.bytes += size;
-        kept.order.push_back(uri.clone());
-        kept.texts.insert(uri.clone(), Output { text: full.text.into(), media_type });
+        kept.texts.push_back(Output { uri: uri.clone(), text: full.text.into(), media_type });
         if let Some(id) = full.call_id {
             kept.links.entry(id).or_default().push(link);
         }
@@ -73,14 +71,18 @@ impl OutputStore {
 
     /// Returns a stored text as the contents of a resource.
     pub(super) fn read(&self, uri: &str) -> Option<ResourceContents> {
-        let (text, media_type) =
-            lock(&self.0).texts.get(uri).map(|kept| (kept.text.clone(), kept.media_type))?;
+        let (text, media_type) = self.find(uri)?;
         Some(ResourceContents::text(&*text, uri).with_mime_type(media_type))
     }
 
     /// Returns a stored text if the text is JSON.
     pub(super) fn json(&self, uri: &str) -> Option<Arc<str>> {
+        self.find(uri).filter(|(_, media_type)| *media_type == JSON).map(|(text, _)| text)
+    }
+
+    fn find(&self, uri: &str) -> Option<(Arc<str>, &'static str)> {
         let kept = lock(&self.0);
-        kept.texts.get(uri).filter(|output| output.media_type == JSON).map(|output| output.text.clone())
+        let output = kept.texts.iter().rev().find(|output| output.uri == uri)?;
+        Some((output.text.clone(), output.media_type))
     }
 }

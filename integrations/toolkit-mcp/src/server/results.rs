@@ -55,20 +55,11 @@ fn block(content: Content, index: usize) -> ContentBlock {
     match content {
         Content::Text(text) => ContentBlock::text(text),
         Content::Json(json) => ContentBlock::text(json.into_string()),
-        Content::Image(media) => match *media {
-            Media { media_type, data: MediaData::Base64(data), .. } => ContentBlock::image(data, media_type),
-            media => link(media, index),
-        },
-        Content::Audio(media) => match *media {
-            Media { media_type, data: MediaData::Base64(data), .. } => ContentBlock::audio(data, media_type),
-            media => link(media, index),
-        },
-        Content::File(media) => match *media {
-            Media { media_type, data: MediaData::Base64(data), name } => {
-                ContentBlock::resource(embedded(media_type, data, name, index))
-            }
-            media => link(media, index),
-        },
+        Content::Image(media) => item(*media, index, |data, kind, _| ContentBlock::image(data, kind)),
+        Content::Audio(media) => item(*media, index, |data, kind, _| ContentBlock::audio(data, kind)),
+        Content::File(media) => {
+            item(*media, index, |data, kind, name| ContentBlock::resource(embedded(kind, data, name, index)))
+        }
         Content::Resource(resource) => {
             let mut linked = rmcp::model::Resource::new(resource.uri, resource.name);
             linked.mime_type = resource.media_type;
@@ -78,11 +69,20 @@ fn block(content: Content, index: usize) -> ContentBlock {
     }
 }
 
-/// Returns a link to a media item with a URL.
-fn link(media: Media, index: usize) -> ContentBlock {
-    let name = media.name.unwrap_or_else(|| format!("attachment {}", index + 1));
-    let (MediaData::Url(uri) | MediaData::Base64(uri)) = media.data;
-    ContentBlock::resource_link(rmcp::model::Resource::new(uri, name).with_mime_type(media.media_type))
+/// Returns the block that `inline` makes of the data, the media type and the name of a media item. A media item with a URL
+/// becomes a link.
+fn item(
+    Media { media_type, data, name }: Media,
+    index: usize,
+    inline: impl FnOnce(String, String, Option<String>) -> ContentBlock,
+) -> ContentBlock {
+    match data {
+        MediaData::Base64(data) => inline(data, media_type, name),
+        MediaData::Url(uri) => {
+            let name = name.unwrap_or_else(|| format!("attachment {}", index + 1));
+            ContentBlock::resource_link(rmcp::model::Resource::new(uri, name).with_mime_type(media_type))
+        }
+    }
 }
 
 /// Returns a file as the contents of a resource: as text if the media type is a text format, and as bytes

@@ -44,10 +44,9 @@ pub(super) struct ServerSettings {
     pub(super) cancellation: CancellationToken,
     #[cfg(feature = "server-http")]
     pub(super) http: HttpSettings,
-    calls: Arc<AtomicU64>,
+    ids: Arc<AtomicU64>,
     /// The prefix of this server's session ids. No other server has the same prefix.
     session_prefix: Arc<str>,
-    sessions: Arc<AtomicU64>,
 }
 
 /// The settings of a server over HTTP.
@@ -103,15 +102,9 @@ impl ServerSettings {
             cancellation: CancellationToken::new(),
             #[cfg(feature = "server-http")]
             http: HttpSettings::default(),
-            calls: Arc::default(),
+            ids: Arc::default(),
             session_prefix: uuid::Uuid::new_v4().simple().to_string().into(),
-            sessions: Arc::default(),
         }
-    }
-
-    pub(super) fn set_max_calls(&mut self, calls: usize) {
-        self.max_calls = calls.clamp(1, Semaphore::MAX_PERMITS);
-        self.permits = Arc::new(Semaphore::new(self.max_calls));
     }
 
     pub(super) fn set_truncation(&mut self, truncation: Truncation) {
@@ -144,15 +137,13 @@ impl ServerSettings {
 
     /// Returns a call id, unique among all calls of the server.
     pub(super) fn next_call_id(&self) -> CallId {
-        let number = self.calls.fetch_add(1, Ordering::Relaxed);
-        format!("mcp_{number}").into()
+        format!("mcp_{}", self.ids.fetch_add(1, Ordering::Relaxed)).into()
     }
 
     /// Returns a session id, unique even among the sessions of other servers. A random id for each request
     /// without a session would cost a system call.
     pub(super) fn next_session_id(&self) -> String {
-        let number = self.sessions.fetch_add(1, Ordering::Relaxed);
-        format!("{}-{number}", self.session_prefix)
+        format!("{}-{}", self.session_prefix, self.ids.fetch_add(1, Ordering::Relaxed))
     }
 }
 

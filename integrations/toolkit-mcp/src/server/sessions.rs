@@ -15,12 +15,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// The time for ending one idle session. After this time, the session ends in the background.
 const ENDING: Duration = Duration::from_secs(1);
-
-/// The shortest and the longest time between two searches for idle sessions.
-const SEARCHES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(60));
 
 tokio::task_local! {
     /// Whether the current request was refused because too many sessions are open.
@@ -42,20 +40,13 @@ pub(super) struct Sessions {
     /// running calls.
     local: Arc<LocalSessionManager>,
     open: Arc<OpenSessions>,
-}
-
-/// The open sessions with their last use.
-struct OpenSessions {
-    uses: Mutex<Uses>,
     permits: Arc<Semaphore>,
-    idle: Duration,
 }
 
-#[derive(Default)]
-struct Uses {
-    sessions: HashMap<SessionId, Use>,
-    /// Whether the task that ends idle sessions runs.
-    is_watched: bool,
+/// The open sessions with their current use. Each ends after the time `idle` without use.
+struct OpenSessions {
+    uses: Mutex<HashMap<SessionId, Use>>,
+    idle: Duration,
 }
 
 /// The current use of one session.
@@ -64,6 +55,8 @@ struct Use {
     responses: usize,
     /// The time of the last request, or of the end of the last response.
     last: Instant,
+    /// Ends the task that waits for the end of an idle session.
+    _watched: DropGuard,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -73,74 +66,52 @@ impl Sessions {
     pub(super) fn new(max: usize, idle: Duration) -> Self {
         let mut local = LocalSessionManager::default();
         local.session_config.keep_alive = None;
+        let open = Arc::new(OpenSessions { uses: Mutex::default(), idle });
         let permits = Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS)));
-        Self {
-            local: Arc::new(local),
-            open: Arc::new(OpenSessions { uses: Mutex::default(), permits, idle }),
-        }
+        Self { local: Arc::new(local), open, permits }
     }
 
-    /// Ends idle sessions until no session is open.
-    async fn watch(local: Arc<LocalSessionManager>, open: Arc<OpenSessions>) {
-        loop {
-            sleep((open.idle / 4).clamp(SEARCHES.0, SEARCHES.1)).await;
-            end_idle(&local, &open).await;
-            let mut uses = lock(&open.uses);
-            if uses.sessions.is_empty() {
-                uses.is_watched = false;
-                return;
-            }
+    /// Ends a session once it is idle.
+    async fn watch(local: Arc<LocalSessionManager>, open: Arc<OpenSessions>, id: SessionId) {
+        while let Some(rest) = open.rest(&id) {
+            sleep(rest).await;
         }
-    }
-
-    /// Returns the permit for one more session. If no permit is left, ends idle sessions first.
-    async fn permit(&self) -> io::Result<OwnedSemaphorePermit> {
-        if self.open.permits.available_permits() == 0 {
-            end_idle(&self.local, &self.open).await;
-        }
-        self.open.permits.clone().try_acquire_owned().map_err(|_| {
-            let _ = IS_REFUSED.try_with(|refused| refused.set(true));
-            io::Error::other("too many sessions are open")
-        })
-    }
-}
-
-async fn end_idle(local: &LocalSessionManager, open: &OpenSessions) {
-    for id in open.take_idle() {
         let _ = timeout(ENDING, local.close_session(&id)).await;
+        lock(&open.uses).remove(&id);
     }
 }
 
 impl OpenSessions {
-    /// Removes and returns the sessions that were not used for too long.
-    fn take_idle(&self) -> Vec<SessionId> {
-        let is_idle = |using: &Use| using.responses == 0 && using.last.elapsed() >= self.idle;
-        lock(&self.uses).sessions.extract_if(|_, using| is_idle(using)).map(|(id, _)| id).collect()
+    /// Returns the time after which a session may be idle. Returns `None` if the session is idle.
+    fn rest(&self, id: &SessionId) -> Option<Duration> {
+        let uses = lock(&self.uses);
+        let using = uses.get(id)?;
+        let unused = if using.responses == 0 { using.last.elapsed() } else { Duration::ZERO };
+        self.idle.checked_sub(unused).filter(|rest| !rest.is_zero())
     }
 
     /// Updates the time of the last use, and adds `change` to the number of open responses.
     fn touch(&self, id: &SessionId, change: isize) {
-        if let Some(using) = lock(&self.uses).sessions.get_mut(id) {
+        if let Some(using) = lock(&self.uses).get_mut(id) {
             using.responses = using.responses.saturating_add_signed(change);
             using.last = Instant::now();
         }
     }
 
     /// Counts a response as open until the response is dropped.
-    fn keep(self: &Arc<Self>, id: &SessionId, stream: impl EventStream) -> SessionResponse {
+    fn keep(
+        self: &Arc<Self>,
+        id: &SessionId,
+        stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+    ) -> SessionResponse {
         self.touch(id, 1);
         SessionResponse { stream: Box::pin(stream), open: self.clone(), id: id.clone() }
     }
 }
 
-/// A stream of the events of one response.
-trait EventStream: Stream<Item = ServerSseMessage> + Send + Sync + 'static {}
-
-impl<T: Stream<Item = ServerSseMessage> + Send + Sync + 'static> EventStream for T {}
-
 /// A response that keeps its session open.
 struct SessionResponse {
-    stream: Pin<Box<dyn EventStream>>,
+    stream: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
     open: Arc<OpenSessions>,
     id: SessionId,
 }
@@ -164,13 +135,18 @@ impl SessionManager for Sessions {
     type Transport = WorkerTransport<LocalSessionWorker>;
 
     async fn create_session(&self) -> io::Result<(SessionId, Self::Transport)> {
-        let permit = self.permit().await?;
+        let Ok(permit) = self.permits.clone().try_acquire_owned() else {
+            let _ = IS_REFUSED.try_with(|refused| refused.set(true));
+            return Err(io::Error::other("too many sessions are open"));
+        };
         let (id, transport) = self.local.create_session().await.map_err(io::Error::other)?;
-        let mut uses = lock(&self.open.uses);
-        uses.sessions.insert(id.clone(), Use { responses: 0, last: Instant::now(), _permit: permit });
-        if !std::mem::replace(&mut uses.is_watched, true) {
-            tokio::spawn(Self::watch(self.local.clone(), self.open.clone()));
-        }
+        let watched = CancellationToken::new();
+        let watch = Self::watch(self.local.clone(), self.open.clone(), id.clone());
+        let watch = watched.clone().run_until_cancelled_owned(watch);
+        let last = Instant::now();
+        let using = Use { responses: 0, last, _watched: watched.drop_guard(), _permit: permit };
+        lock(&self.open.uses).insert(id.clone(), using);
+        tokio::spawn(watch);
         Ok((id, transport))
     }
 
@@ -187,7 +163,7 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> io::Result<()> {
-        lock(&self.open.uses).sessions.remove(id);
+        lock(&self.open.uses).remove(id);
         self.local.close_session(id).await.map_err(io::Error::other)
     }
 

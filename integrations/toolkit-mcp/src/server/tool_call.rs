@@ -23,12 +23,8 @@ use tokio_util::sync::CancellationToken;
 use toolkit_core::context::Progress;
 use toolkit_core::{CallId, ErrorKind, RunContext, Tool, ToolCall, ToolError, ToolResult};
 
-/// The time to send the waiting progress reports after the end of the call. The reports that are still waiting
-/// after this time are dropped, except the newest.
-const LAST_REPORTS: Duration = Duration::from_secs(1);
-
-/// The time to send the newest progress report to a slow client.
-const NEWEST_REPORT: Duration = Duration::from_secs(10);
+/// The time to send the waiting progress reports after the end of the call.
+const LAST_REPORTS: Duration = Duration::from_secs(10);
 
 /// The data of a client's session that its calls need.
 pub(super) struct CallSession<'a> {
@@ -65,10 +61,10 @@ pub(super) async fn run(
         None => dispatch(settings, run, call, cancellation, &caller).await,
         Some((token, peer)) => {
             let reports = Arc::new(Reports::default());
-            let run = run.on_progress(increasing(reports.clone()));
+            let run = run.on_progress(increasing(reports.clone(), token));
             // Boxed, so that calls without reports stay small.
             let call = Box::pin(dispatch(settings, run, call, cancellation, &caller));
-            Box::pin(reporting(call, &reports, token, peer)).await
+            Box::pin(reporting(call, &reports, peer)).await
         }
     };
     let (result, tool) = match ended {
@@ -161,33 +157,24 @@ fn full_json(settings: &ServerSettings, links: &[Resource]) -> Option<Value> {
     serde_json::from_str(&text).ok()
 }
 
-/// A progress report in the form of the protocol.
-struct Report {
-    percent: f64,
-    message: String,
-}
-
 /// Returns a listener that adds reports to a queue. The protocol demands that progress increases, so other
 /// reports are dropped.
-fn increasing(reports: Arc<Reports<Report>>) -> impl Fn(Progress) + Send + Sync + 'static {
+fn increasing(reports: Arc<Reports>, token: ProgressToken) -> impl Fn(Progress) + Send + Sync + 'static {
     let highest = Mutex::new(f64::NEG_INFINITY);
     move |progress| {
         let percent = progress.fraction * 100.0;
         let mut highest = lock(&highest);
         if percent > *highest {
             *highest = percent;
-            reports.add(Report { percent, message: progress.message });
+            let mut report = ProgressNotificationParam::new(token.clone(), percent).with_total(100.0);
+            report.message = Some(progress.message).filter(|message| !message.is_empty());
+            reports.add(report);
         }
     }
 }
 
-/// Runs the call and sends its progress reports to the client. The newest report is sent before the result.
-async fn reporting<T>(
-    call: impl Future<Output = T>,
-    reports: &Reports<Report>,
-    token: ProgressToken,
-    peer: Peer<RoleServer>,
-) -> T {
+/// Runs the call and sends its progress reports to the client. The waiting reports are sent before the result.
+async fn reporting<T>(call: impl Future<Output = T>, reports: &Reports, peer: Peer<RoleServer>) -> T {
     let ended = CancellationToken::new();
     let mut send = pin!(async {
         loop {
@@ -196,9 +183,7 @@ async fn reporting<T>(
                 report = reports.next() => report,
                 () = ended.cancelled() => return,
             };
-            let mut params = ProgressNotificationParam::new(token.clone(), report.percent).with_total(100.0);
-            params.message = Some(report.message).filter(|message| !message.is_empty());
-            if peer.notify_progress(params).await.is_err() {
+            if peer.notify_progress(report).await.is_err() {
                 return;
             }
         }
@@ -209,9 +194,6 @@ async fn reporting<T>(
         () = &mut send => return call.await,
     };
     ended.cancel();
-    if timeout(LAST_REPORTS, &mut send).await.is_err() {
-        reports.keep_newest();
-        let _ = timeout(NEWEST_REPORT, send).await;
-    }
+    let _ = timeout(LAST_REPORTS, send).await;
     value
 }

@@ -190,7 +190,7 @@ async fn every_part_of_the_trace_context_is_sent() {
 }
 
 #[tokio::test]
-async fn a_server_is_reached_over_a_transport_of_the_sdk() {
+async fn a_server_is_reached_over_a_pair_of_streams() {
     for protocol in PROTOCOLS {
         let (near, far) = tokio::io::duplex(1 << 16);
         let server = Bare::new();
@@ -198,7 +198,8 @@ async fn a_server_is_reached_over_a_transport_of_the_sdk() {
             let running = rmcp::service::serve_server(server, far).await.unwrap();
             let _ = running.waiting().await;
         });
-        let endpoint = McpEndpoint::transport(near);
+        let (reader, writer) = tokio::io::split(near);
+        let endpoint = McpEndpoint::streams(reader, writer);
         let client = McpClient::builder(endpoint).with_protocol(protocol).with_namespace("shop").connect();
         let client = within(client).await.unwrap();
         let sum = call(&client, "shop-add", r#"{"a": 2, "b": 3}"#).await.unwrap();
@@ -206,7 +207,7 @@ async fn a_server_is_reached_over_a_transport_of_the_sdk() {
         let mut events = client.events();
         serving.abort();
         event(&mut events, |event| matches!(event, McpEvent::Disconnected { .. }).then_some(())).await;
-        // A transport works only once, so no attempt to connect follows.
+        // The streams work only once, so no attempt to connect follows.
         assert!(!within(client.connected()).await);
     }
 }

@@ -204,15 +204,14 @@ async fn the_newest_progress_report_of_a_flood_arrives() {
 }
 
 #[tokio::test]
-async fn an_invalid_result_becomes_an_error_and_an_unknown_content_is_kept() {
+async fn an_invalid_result_becomes_an_error() {
     let server = Raw::new(Faulty);
     let client = connect(&server).await;
-    let malformed = call(&client, "malformed", "{}").await.unwrap_err();
-    let expected = "Error running tool: MCP server `shop` sent an invalid result; use another tool";
-    assert_eq!(malformed.message(), expected);
-    assert_eq!(call(&client, "invalid", "{}").await.unwrap().to_text(), "\"text\"");
-    let future = call(&client, "future", "{}").await.unwrap();
-    assert_eq!(future.to_text(), r#"{"type":"hologram","of":"a cat"}"#);
+    for name in ["malformed", "invalid", "future"] {
+        let error = call(&client, name, "{}").await.unwrap_err();
+        let expected = "Error running tool: MCP server `shop` sent an invalid result; use another tool";
+        assert_eq!(error.message(), expected, "{name}");
+    }
 }
 
 #[tokio::test]
@@ -320,12 +319,12 @@ async fn faulty_tools_are_reported_and_the_others_are_registered() {
     }));
     let client = connect(&server).await;
     let names: Vec<String> = client.tools().iter().map(|tool| tool.name.to_string()).collect();
-    assert_eq!(names, ["good", "spaced_name"]);
+    assert_eq!(names, ["good", "spaced_name_012d93"]);
     let kinds: Vec<ToolIssueKind> = client.issues().iter().map(|issue| issue.kind).collect();
     use ToolIssueKind::{Duplicate, Malformed, RemoteReference, Renamed};
     assert_eq!(kinds, [Duplicate, Renamed, RemoteReference, Malformed, Malformed]);
     // The server knows the tool by its own name.
-    assert_eq!(call(&client, "spaced_name", "{}").await.unwrap().to_text(), "spaced name");
+    assert_eq!(call(&client, "spaced_name_012d93", "{}").await.unwrap().to_text(), "spaced name");
     assert_eq!(registry(&client).len(), 2);
 }
 

@@ -172,18 +172,6 @@ async fn schemas_that_unfold_without_end_are_harmless() {
 }
 
 #[tokio::test]
-async fn a_handler_that_panics_answers_nothing_and_the_call_goes_on() {
-    for protocol in [McpProtocol::Stateless, McpProtocol::Handshake] {
-        async fn panics(_: ElicitationRequest) -> ElicitationAnswer {
-            panic!("the window is closed")
-        }
-        let builder = McpClient::builder(Bare::new().endpoint()).with_protocol(protocol);
-        let client = within(builder.with_elicitation(panics).connect()).await.unwrap();
-        assert_eq!(call(&client, "ask", "{}").await.unwrap().to_text(), r#"{"action":"cancel"}"#);
-    }
-}
-
-#[tokio::test]
 async fn a_flood_of_questions_does_not_reach_the_user() {
     let server = Raw::new(Liar { list: |_| json!({"tools": []}), call: |_| json!({}) });
     let asked = Arc::new(AtomicUsize::new(0));

@@ -29,30 +29,16 @@ fn debug_of_a_command_and_of_a_configuration_shows_names_only() {
     let text = format!("{command:?} {:?}", McpEndpoint::from(command.clone()));
     check("a command", &text);
     assert!(text.contains("TOKEN") && text.contains("--fast"), "{text}");
-    let urls = [
-        (
-            "https://s3cret-user:s3cret-password@example.com:8/s3cret-path?key=s3cret-query#s3cret-fragment",
-            true,
-        ),
-        ("https://example.com?key=s3cret-query", true),
-        ("https://example.com#s3cret-fragment", true),
-        ("https://[::1]:80/s3cret-path@a", false),
-        ("https://s3cret-user:s3cret-password/1@example.com/", false),
-        ("${BASE}/s3cret-path?key=s3cret-query", false),
-        ("s3cret-user", false),
-        ("//s3cret-user@example.com", false),
-    ];
-    for (url, is_shown) in urls {
-        let config = json!({"mcpServers": {
-            "a": {"url": url, "headers": {"Authorization": "Bearer s3cret-header"}},
-            "b": {"command": "server", "args": ["--fast"], "env": {"TOKEN": "s3cret-variable"}},
-        }});
-        let config = McpConfig::parse(&config.to_string()).unwrap();
-        let text = format!("{config:?} {config:#?}");
-        check("a configuration", &text);
-        assert!(["Authorization", "TOKEN", "--fast"].iter().all(|name| text.contains(name)), "{text}");
-        assert_eq!(text.contains("https://example.com"), is_shown, "{text}");
-    }
+    let url =
+        "https://s3cret-user:s3cret-password@example.com:8/s3cret-path?key=s3cret-query#s3cret-fragment";
+    let config = json!({"mcpServers": {
+        "a": {"url": url, "headers": {"Authorization": "Bearer s3cret-header"}},
+        "b": {"command": "server", "args": ["--fast"], "env": {"TOKEN": "s3cret-variable"}},
+    }});
+    let config = McpConfig::parse(&config.to_string()).unwrap();
+    let text = format!("{config:?} {config:#?}");
+    check("a configuration", &text);
+    assert!(["Authorization", "TOKEN", "--fast"].iter().all(|name| text.contains(name)), "{text}");
 }
 
 #[test]

@@ -22,13 +22,12 @@ fn client_name(#[state] caller: &Caller, context: &ToolContext) -> String {
     let name = caller.client_name().unwrap_or_default();
     let version = caller.client_version().unwrap_or_default();
     let protocol = caller.protocol_version().unwrap_or_default();
-    let trace = caller.trace_parent().unwrap_or("none");
+    let trace = caller.trace_context();
     // A client of another server, called by this tool, would send the extension along.
-    let sent = context.extension::<TraceContext>();
-    assert_eq!(sent.map(|trace| trace.parent.as_str()), caller.trace_parent());
-    assert_eq!(sent.and_then(|trace| trace.state.as_deref()), caller.trace_state());
+    assert_eq!(context.extension::<TraceContext>(), trace.as_ref());
     let baggage = caller.meta("baggage").and_then(|baggage| baggage.as_str());
-    assert_eq!(sent.and_then(|trace| trace.baggage.as_deref()), baggage);
+    assert_eq!(trace.as_ref().and_then(|trace| trace.baggage.as_deref()), baggage);
+    let trace = trace.map_or("none".to_owned(), |trace| trace.parent);
     format!("{name} {version} {protocol} {trace}")
 }
 

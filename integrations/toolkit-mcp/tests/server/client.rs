@@ -8,7 +8,6 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use toolkit_mcp::McpServer;
-use toolkit_mcp::server::ServeError;
 
 /// The time after which a test fails instead of waiting.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -46,7 +45,7 @@ pub(super) struct Client {
     next_id: u64,
     /// Notifications and requests of the server, in the order of arrival.
     pub(super) messages: VecDeque<Value>,
-    pub(super) server: JoinHandle<Result<(), ServeError>>,
+    pub(super) server: JoinHandle<std::io::Result<()>>,
     /// The `_meta` of each request.
     meta: Option<Value>,
 }
@@ -167,7 +166,7 @@ impl Client {
     }
 
     /// Closes the connection and waits for the end of the server.
-    pub(super) async fn close(self) -> Result<(), ServeError> {
+    pub(super) async fn close(self) -> std::io::Result<()> {
         drop((self.write, self.read));
         timeout(PATIENCE, self.server).await.expect("the server ends").expect("the server does not panic")
     }

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use toolkit::{ToolContext, ToolRegistry, tool, tools};
 use toolkit_mcp::McpServer;
-use toolkit_mcp::server::{Caller, ServeError};
+use toolkit_mcp::server::Caller;
 
 /// Repeats a number.
 #[tool]
@@ -60,7 +60,7 @@ pub(super) struct Running {
     pub(super) address: SocketAddr,
     pub(super) signals: Arc<Signals>,
     pub(super) stop: oneshot::Sender<()>,
-    pub(super) server: JoinHandle<Result<(), ServeError>>,
+    pub(super) server: JoinHandle<std::io::Result<()>>,
 }
 
 fn registry() -> (ToolRegistry, Arc<Signals>) {
@@ -349,7 +349,7 @@ async fn a_server_that_cannot_be_bound_is_an_error() {
     let address = taken.local_addr().expect("an address");
     let (registry, _) = registry();
     let error = McpServer::new(registry).expect("complete").serve_http(address).await.expect_err("taken");
-    assert!(matches!(&error, ServeError::Io(_)), "{error}");
+    assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse, "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
