@@ -24,6 +24,7 @@ mod builder;
 mod catalog;
 mod change;
 mod change_approval;
+mod child_transport;
 mod client_settings;
 mod content;
 mod elicitation;
@@ -34,15 +35,16 @@ mod failure;
 mod follow;
 mod issue;
 mod limits;
+mod mcp_command;
 mod mcp_error;
 #[cfg(feature = "client-http")]
 mod mcp_url;
-mod process;
 mod remote_call;
 mod schema;
 mod server_lines;
 mod server_requests;
 mod session;
+mod stderr_tail;
 mod supervise;
 mod wire;
 
@@ -57,10 +59,10 @@ pub use event::{McpEvent, McpEvents};
 pub use follow::Following;
 pub use issue::{ToolIssue, ToolIssueKind};
 pub use limits::McpLimits;
+pub use mcp_command::McpCommand;
 pub use mcp_error::{McpError, McpErrorKind};
 #[cfg(feature = "client-http")]
 pub use mcp_url::{McpUrl, TokenFuture, TokenSource};
-pub use process::McpCommand;
 pub use session::McpServerInfo;
 
 use crate::locks::lock;

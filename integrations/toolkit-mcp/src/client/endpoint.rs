@@ -1,7 +1,8 @@
 //! Endpoints: the addresses of servers, and the functions for connecting.
 
+use super::child_transport::ChildTransport;
+use super::mcp_command::McpCommand;
 use super::mcp_error::{McpError, McpErrorKind};
-use super::process::McpCommand;
 use super::server_lines::ServerLines;
 use super::server_requests::ServerRequestHandler;
 use super::wire::{Watched, Wire};
@@ -149,7 +150,7 @@ pub(super) fn unreachable(error: &(dyn std::error::Error + 'static)) -> McpError
 impl From<McpCommand> for McpEndpoint {
     fn from(command: McpCommand) -> Self {
         Self::new(command.label(), move |attempt| {
-            let spawned = command.spawn(attempt.limit, &attempt.wire);
+            let spawned = ChildTransport::spawn(&command, attempt.limit, &attempt.wire);
             async move {
                 let transport = spawned?;
                 let tail = transport.tail.clone();

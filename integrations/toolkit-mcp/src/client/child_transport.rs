@@ -1,0 +1,110 @@
+//! The transport to a server that runs as a child process.
+
+use super::mcp_command::McpCommand;
+use super::mcp_error::{McpError, McpErrorKind};
+use super::server_lines::ServerLines;
+use super::stderr_tail::{StderrTail, read_errors};
+use super::wire::Wire;
+use process_wrap::tokio::{ChildWrapper, CommandWrap};
+use rmcp::RoleClient;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::time::timeout;
+
+/// The time that a server has to exit after its input ended, and again after the signal to terminate.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The wait for the exit status of a server that has closed its output.
+const STATUS_TIMEOUT: Duration = Duration::from_millis(200);
+
+#[cfg(unix)]
+const SIGTERM: i32 = 15;
+
+/// The transport to a child process.
+pub(super) struct ChildTransport {
+    /// `None` after the process has exited.
+    child: Option<Box<dyn ChildWrapper>>,
+    lines: ServerLines<ChildStdout, ChildStdin>,
+    pub(super) tail: StderrTail,
+    wire: Arc<Wire>,
+}
+
+impl ChildTransport {
+    /// Starts the process and returns the transport to it.
+    pub(super) fn spawn(command: &McpCommand, limit: usize, wire: &Arc<Wire>) -> Result<Self, McpError> {
+        let failed = |error: io::Error| {
+            let program = command.program.to_string_lossy();
+            let text = format!("`{program}` could not be started: {error}; check the command and `PATH`");
+            McpError::new(McpErrorKind::Start, text)
+        };
+        let mut command = CommandWrap::from(command.to_process());
+        #[cfg(unix)]
+        command.wrap(process_wrap::tokio::ProcessGroup::leader());
+        let mut child = command.spawn().map_err(failed)?;
+        let missing = || failed(io::Error::other("its standard streams are not connected"));
+        let output = child.stdout().take().ok_or_else(missing)?;
+        let input = child.stdin().take().ok_or_else(missing)?;
+        let errors = child.stderr().take().ok_or_else(missing)?;
+        let tail = StderrTail::default();
+        tokio::spawn(read_errors(errors, tail.clone(), wire.clone()));
+        let lines = ServerLines::new(output, input, limit, wire.clone());
+        Ok(Self { child: Some(child), lines, tail, wire: wire.clone() })
+    }
+}
+
+impl Transport<RoleClient> for ChildTransport {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        self.lines.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let message = self.lines.receive().await;
+        if message.is_none()
+            && let Some(child) = &mut self.child
+        {
+            let reason = match timeout(STATUS_TIMEOUT, child.wait()).await {
+                Ok(Ok(status)) => format!("the process ended ({status})"),
+                _ => "the process closed its output".to_owned(),
+            };
+            self.wire.ends_because(reason + &self.tail.text().await);
+        }
+        message
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.lines.close().await?;
+        let Some(child) = &mut self.child else { return Ok(()) };
+        let mut has_exited = has_exited_within(EXIT_TIMEOUT, child).await;
+        #[cfg(unix)]
+        if !has_exited && child.signal(SIGTERM).is_ok() {
+            has_exited = has_exited_within(EXIT_TIMEOUT, child).await;
+        }
+        if !has_exited {
+            Box::into_pin(child.kill()).await?;
+        }
+        self.child = None;
+        Ok(())
+    }
+}
+
+async fn has_exited_within(limit: Duration, child: &mut Box<dyn ChildWrapper>) -> bool {
+    matches!(timeout(limit, child.wait()).await, Ok(Ok(_)))
+}
+
+/// Kills the process and all processes of its group, if the transport is dropped without being closed.
+impl Drop for ChildTransport {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.start_kill();
+        }
+    }
+}
