@@ -148,17 +148,15 @@ impl SchemaDialect {
 
 /// Returns the schema with `object` as the type of its root, or `None` if the root does not allow objects.
 fn typed(schema: &Value) -> Option<Value> {
-    let Value::Object(keywords) = schema else {
-        return (*schema == Value::Bool(true)).then(|| json!({"type": "object"}));
+    let mut typed = match schema {
+        Value::Object(keywords) => keywords.clone(),
+        Value::Bool(true) => Map::new(),
+        _ => return None,
     };
-    let mut typed = Map::from_iter([("type".to_owned(), json!("object"))]);
-    if let Some(names) = keywords.get("type") {
-        if !types(Some(names)).any(|name| name == "object") {
-            return None;
-        }
-        typed.clear();
+    let excludes = |names: &Value| types(Some(names)).all(|name| name != "object");
+    if typed.get("type").is_some_and(excludes) {
+        return None;
     }
-    typed.extend(keywords.clone());
     typed.insert("type".to_owned(), json!("object"));
     Some(typed.into())
 }

@@ -121,7 +121,7 @@ impl SchemaDiff {
     }
 
     fn between(old: &Value, new: &Value, side: Side) -> Self {
-        // A recursive comparison could exhaust the stack. Hashing has no limit of depth.
+        // A level of a comparison takes much of the stack, and a level of a hash little.
         let changes = if !is_too_deep(old) && !is_too_deep(new) {
             changes(old, new, side)
         } else if schema_hash(old) == schema_hash(new) {

@@ -211,19 +211,17 @@ impl<'a> Json<'a> {
     /// Equal values have equal canonical forms. The numbers 5 and 5.0 are equal.
     #[must_use]
     pub fn canonical(&self) -> String {
-        self.written(true)
+        let mut written = String::with_capacity(self.text.len());
+        self.write(&mut written, true);
+        written
     }
 
     /// Returns compact JSON for the current content of `kind`, even if it was changed after parsing. Numbers keep their
     /// original text.
     #[must_use]
     pub fn compact(&self) -> String {
-        self.written(false)
-    }
-
-    fn written(&self, canonical: bool) -> String {
         let mut written = String::with_capacity(self.text.len());
-        self.write(&mut written, canonical);
+        self.write(&mut written, false);
         written
     }
 }

@@ -4,10 +4,9 @@
 //! the schema. After that, no schema contains them.
 
 use crate::fault::Fault;
-use crate::keyword::{each_inside, each_subschema};
+use crate::keyword::each_inside;
 use crate::reference::escape;
 use crate::types::names;
-use schemars::Schema;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::ptr;
@@ -143,17 +142,6 @@ fn variants(declared: Option<&Value>) -> Vec<(String, Option<String>)> {
         }
         listed => names(listed).map(|alias| (alias.to_owned(), None)).collect(),
     }
-}
-
-/// Marks each `enum` of a field's schema as added by its author. The field's Rust type may decode more values.
-pub fn mark_lists_of_author(schema: &mut Schema) {
-    let mut value = std::mem::take(schema).to_value();
-    each_subschema(&mut value, &mut |keywords| {
-        if keywords.contains_key("enum") || keywords.contains_key("const") {
-            keywords.insert(AUTHORED.to_owned(), true.into());
-        }
-    });
-    *schema = value.try_into().unwrap_or_default();
 }
 
 /// Marks a range of the author that looks like the range of another integer type. Called before the format of the number

@@ -30,14 +30,7 @@ pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
         node.entries.extend(description);
         node.note(&sentence(&[format!("meant as {remark}")]));
     }
-    if node.value("type") != Some(&json!("object")) {
-        // By convention, the type comes first.
-        node.take("type");
-        let mut first = Node::new(&path);
-        first.set_value("type", &path, json!("object"));
-        first.entries.append(&mut node.entries);
-        node = first;
-    }
+    node.set_value("type", &path, json!("object"));
     node
 }
 
