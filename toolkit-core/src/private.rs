@@ -12,7 +12,7 @@ pub use crate::context::{StateNeed, ToolContext};
 pub use crate::error::ToolError;
 pub use crate::output::probes::{Output, Returned, SchemaFn};
 pub use crate::registry::discover::Registration;
-pub use crate::schema::__private::{constants_to_enum, mark_lists_of_author, remove_description, type_name};
+pub use crate::schema::__private::{constants_to_enum, remove_description, type_name};
 pub use crate::schema::Constraints;
 pub use crate::tool::{
     BlockTools, CallFn, Function, FunctionTool, Invocation, MoreTools, Tool, ToolCell, ToolFuture, ToolTag,

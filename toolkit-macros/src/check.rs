@@ -3,7 +3,7 @@
 use crate::checked::mark_checked;
 use crate::diag::{Diag, hint};
 use crate::docs::{describe, is_described};
-use crate::draft::{Draft, DraftParam, Source, spelling};
+use crate::draft::{Draft, DraftParam, Source};
 use crate::item::{is_primitive, only_argument, peel};
 use crate::model::{Model, ParamModel};
 use proc_macro2::Span;
@@ -11,7 +11,7 @@ use quote::{ToTokens, quote};
 use std::collections::HashMap;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{GenericArgument, GenericParam, LitStr, PathArguments, ReturnType, Safety, Type, TypeParamBound};
+use syn::{GenericParam, LitStr, ReturnType, Safety, Type, TypeParamBound};
 
 const MAX_NAME_LENGTH: usize = 128;
 
@@ -64,10 +64,8 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
         if matches!(**ty, Type::Never(_)) {
             diag.error(ty, format!("`{ident}` never returns; return a result for the model"));
         }
-        if let Some(output) = future_output(ty) {
-            let message =
-                format!("`{ident}` returns a future, no result; write `async fn {ident}(…){output}`");
-            diag.error(ty, message);
+        if is_future(ty) {
+            diag.error(ty, format!("`{ident}` returns a future, no result; write `async fn {ident}`"));
         }
     }
     // The marker struct of a function `char` would shadow the primitive type.
@@ -89,26 +87,17 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
     }
 }
 
-/// Returns the text ` -> T` if `ty` is `impl Future<Output = T>` or a boxed `dyn Future<Output = T>`.
-fn future_output(ty: &Type) -> Option<String> {
+/// Returns whether `ty` is `impl Future`, or a boxed `dyn Future`.
+fn is_future(ty: &Type) -> bool {
     let bounds = match peel(ty) {
         Type::ImplTrait(opaque) => &opaque.bounds,
         Type::TraitObject(object) => &object.bounds,
-        Type::Path(_) => {
-            return ["Pin", "Box"].iter().find_map(|wrapper| future_output(only_argument(ty, wrapper)?));
-        }
-        _ => return None,
+        _ => return ["Pin", "Box"].iter().any(|wrapper| only_argument(ty, wrapper).is_some_and(is_future)),
     };
-    let future = bounds.iter().find_map(|bound| match bound {
-        TypeParamBound::Trait(bound) => bound.path.segments.last().filter(|last| last.ident == "Future"),
-        _ => None,
-    })?;
-    let PathArguments::AngleBracketed(arguments) = &future.arguments else { return Some(String::new()) };
-    let output = arguments.args.iter().find_map(|argument| match argument {
-        GenericArgument::AssocType(output) => Some(format!(" -> {}", spelling(&output.ty))),
-        _ => None,
-    });
-    Some(output.unwrap_or_default())
+    bounds.iter().any(|bound| match bound {
+        TypeParamBound::Trait(bound) => bound.path.segments.last().is_some_and(|last| last.ident == "Future"),
+        _ => false,
+    })
 }
 
 fn check_documentation(draft: &Draft<'_>, diag: &mut Diag) {

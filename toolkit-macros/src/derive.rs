@@ -5,7 +5,6 @@
 //! meaning. Documentation, defaults and constraints become attributes that the two derives understand.
 
 mod attributes;
-mod beside;
 mod field;
 
 use crate::attr::{ToolParamsAttr, tool_params};
@@ -19,7 +18,6 @@ use attributes::{
     attribute_arguments, default_bounds, has_serde_default, is_flattened, is_serde_or_schemars,
     refuse_helpers, serde_arguments, serde_values, struct_default,
 };
-use beside::Beside;
 use field::{Owner, is_decoded_by_type, mirror_field};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -47,7 +45,6 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     };
     let Shape { attrs, ident, generics, mut fields, is_struct, has_other } = shape;
     let ToolParamsAttr { krate, strict_docs } = tool_params(attrs, &mut diag);
-    let beside = Beside::refuse(&mut diag);
     refuse_helpers(attrs, &["param"], "a type", &mut diag);
     let docs = Docs::from_attrs(attrs);
     let has_default = has_serde_default(attrs);
@@ -87,8 +84,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     }
     let ident = mem::replace(ident, format_ident!("__Mirror"));
     // The traits need a type with a fixed size.
-    let implementations =
-        mirrored.is_sized.then(|| implementations(&ident, generics, beside, diag.is_empty()));
+    let implementations = mirrored.is_sized.then(|| implementations(&ident, generics, diag.is_empty()));
     let body = if diag.is_empty() { quote!(#mirror #(#helpers)*) } else { TokenStream::new() };
     let warnings = (is_struct && !mirrored.is_described).then(|| docs.warnings());
     diag.into_tokens(quote! {
@@ -296,8 +292,8 @@ fn describe(attrs: &mut Vec<Attribute>, description: Option<TokenStream>) {
 /// Generates implementations of `Deserialize` and `JsonSchema` that call the implementations of `__Mirror`.
 ///
 /// If `is_valid` is `false`, placeholders are generated, so that code using the type causes no further
-/// errors. A trait that another derive implements is left out.
-fn implementations(ident: &Ident, generics: &Generics, beside: Beside, is_valid: bool) -> TokenStream {
+/// errors.
+fn implementations(ident: &Ident, generics: &Generics, is_valid: bool) -> TokenStream {
     let (_, ty_generics, _) = generics.split_for_impl();
     let mut decode = generics.clone();
     decode.params.insert(0, parse_quote!('de));
@@ -320,19 +316,16 @@ fn implementations(ident: &Ident, generics: &Generics, beside: Beside, is_valid:
     } else {
         (quote!(loop {}), quote!(loop {}))
     };
-    let deserialize = (!beside.has_deserialize).then(|| {
-        quote! {
-            impl #decode_generics __toolkit::serde::Deserialize<'de> for #ident #ty_generics #decode_where {
-                fn deserialize<D>(deserializer: D) -> ::core::result::Result<Self, D::Error>
-                where
-                    D: __toolkit::serde::Deserializer<'de>,
-                {
-                    #deserialize
-                }
+    quote! {
+        impl #decode_generics __toolkit::serde::Deserialize<'de> for #ident #ty_generics #decode_where {
+            fn deserialize<D>(deserializer: D) -> ::core::result::Result<Self, D::Error>
+            where
+                D: __toolkit::serde::Deserializer<'de>,
+            {
+                #deserialize
             }
         }
-    });
-    let schema = (!beside.has_schema).then(|| quote! {
+
         impl #describe_generics __toolkit::schemars::JsonSchema for #ident #ty_generics #describe_where {
             fn schema_name() -> ::std::borrow::Cow<'static, str> {
                 __toolkit::type_name(#name, &[#(<#arguments as __toolkit::schemars::JsonSchema>::schema_name()),*])
@@ -346,6 +339,5 @@ fn implementations(ident: &Ident, generics: &Generics, beside: Beside, is_valid:
                 #schema
             }
         }
-    });
-    quote!(#deserialize #schema)
+    }
 }

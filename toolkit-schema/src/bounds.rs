@@ -7,21 +7,11 @@ use crate::pattern::is_match;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// The internal keyword reported for a number outside of the range of `f32`.
-pub(crate) const SINGLE: &str = "single";
-
 /// Returns the first keyword of `schema` that `value` violates. The type of `value` must already be correct.
-///
-/// If `is_single` is `true`, a number must be in the range of `f32`.
-pub(crate) fn broken(schema: &Value, value: &Json<'_>, is_single: bool) -> Option<&'static str> {
+pub(crate) fn broken(schema: &Value, value: &Json<'_>) -> Option<&'static str> {
     let within = |least, most, count: &dyn Fn() -> usize| out_of_bounds(schema, least, most, count);
     match &value.kind {
-        Kind::Number => {
-            if is_single && value.text.parse().is_ok_and(f32::is_infinite) {
-                return Some(SINGLE);
-            }
-            out_of_range(schema, &value.number()?)
-        }
+        Kind::Number => out_of_range(schema, &value.number()?),
         Kind::String(text) => within("minLength", "maxLength", &|| text.chars().count())
             .or_else(|| breaks(schema, "format", |format| !format::fits(format, text)))
             .or_else(|| breaks(schema, "contentEncoding", |encoding| !format::decodes(encoding, text)))

@@ -114,13 +114,22 @@ impl<'a> Checks<'a> {
 
     /// Returns whether a value conforms to a schema.
     ///
-    /// `left` is the number of schemas that may still be applied, and this function decreases it. If `left` reaches 0,
-    /// the result is `false`. `depth` is the number of enclosing schemas already applied.
+    /// If `left` reaches 0, the result is `false`. `depth` is the number of enclosing schemas already applied.
     pub(crate) fn fits(&self, schema: &'a Value, value: &Json<'_>, left: &mut usize, depth: usize) -> bool {
+        self.within(left, depth, |search| search.fits(schema, value) && search.left > 0)
+    }
+
+    /// Runs a search that may apply `left` schemas, and decreases this number.
+    fn within<'v, T>(
+        &self,
+        left: &mut usize,
+        depth: usize,
+        run: impl FnOnce(&mut Search<'a, 'v, '_>) -> T,
+    ) -> T {
         let mut search = Search { depth, ..Search::new(self, *left, "") };
-        let fits = search.fits(schema, value);
+        let result = run(&mut search);
         *left = search.left;
-        fits && search.left > 0
+        result
     }
 }
 
@@ -287,14 +296,13 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
 
     /// Checks `value` against the keywords that contain no schemas, such as `enum` and `maximum`.
     fn inspect_own(&mut self, schema: &'a Value, value: &Json<'v>) {
-        let note = self.checks.placed.get(&ptr::from_ref(schema));
         let listed = schema.get("enum").and_then(Value::as_array);
         let wrong = if listed.is_some_and(|values| !values.iter().any(|allowed| is_equal(allowed, value))) {
             Some("enum")
         } else if schema.get("const").is_some_and(|only| !is_equal(only, value)) {
             Some("const")
         } else {
-            broken(schema, value, note.is_some_and(|note| note.is_single))
+            broken(schema, value)
         };
         let Some(keyword) = wrong else { return };
         let is_of_type = match keyword {
@@ -302,6 +310,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
             "minimum" | "maximum" => schema.as_object().is_some_and(is_range_of_type),
             _ => false,
         };
+        let note = self.checks.placed.get(&ptr::from_ref(schema));
         let is_structure = is_of_type && !note.is_some_and(|note| note.is_authored);
         let message = Message::Mismatch { schema: Cow::Borrowed(schema), keyword, text: value.text };
         self.add_found(ViolationKind::Constraint, message, is_structure);

@@ -1,7 +1,7 @@
 //! Coercion of near misses: invalid values with an obvious correction.
 
 use crate::check::{Checks, DEEPEST, DEEPEST_VALUE, candidates};
-use crate::discriminator::{discriminator, may_be};
+use crate::discriminator::discriminator;
 use crate::fault::nests_deeper;
 use crate::json::{Json, Kind, budget, canonical_json, quoted};
 use crate::json_repair::repair;
@@ -192,11 +192,7 @@ impl<'a, 'c> Coercion<'a, 'c> {
     fn candidates(&self, branches: &'a [Value], value: &Json<'_>) -> Vec<&'a Value> {
         let choice = discriminator(self.root, branches);
         let mut candidates = candidates(self.root, branches, choice.as_ref(), value);
-        candidates.retain(|branch| match &value.kind {
-            Kind::Array(_) => may_be(self.root, branch, "array"),
-            Kind::Object(_) => !lacks_required(self.root, branch, value),
-            _ => true,
-        });
+        candidates.retain(|branch| !lacks_required(self.root, branch, value));
         candidates
     }
 

@@ -1,55 +1,27 @@
 //! Adds constraints to schemas.
 
 use crate::marks::AUTHORED;
-use crate::number::Decimal;
 use crate::types::types;
 use schemars::Schema;
 use serde_json::{Map, Value};
 
-/// A number usable as a bound in a schema: any primitive integer or float, or a JSON value.
+/// A number usable as a bound in a schema: a primitive integer or float, or a JSON value.
 ///
-/// An integer beyond 64 bits becomes a double, because a JSON value has no larger integers. If the text of the double
-/// is a different number, the bound becomes a string. A tool with such a schema cannot be registered.
+/// An integer has at most 64 bits, because a JSON value has no larger integers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a bound of a number",
     label = "`range` and `multiple_of` need numbers",
-    note = "write the bound as an integer or a float of a primitive type"
+    note = "write the bound as a float or an integer of at most 64 bits"
 )]
-pub trait Bound {
-    /// Returns the number as JSON.
-    fn into_json(self) -> Value;
-}
+pub trait Bound: Into<Value> {}
 
 macro_rules! bounds {
     ($($ty:ty)*) => {$(
-        impl Bound for $ty {
-            fn into_json(self) -> Value {
-                self.into()
-            }
-        }
-    )*};
-    (wide: $($ty:ty)*) => {$(
-        impl Bound for $ty {
-            fn into_json(self) -> Value {
-                if let Ok(narrow) = i64::try_from(self) {
-                    return narrow.into();
-                }
-                u64::try_from(self).map_or_else(|_| wide_bound(&self.to_string()), Value::from)
-            }
-        }
+        impl Bound for $ty {}
     )*};
 }
 
 bounds! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64 Value }
-bounds! { wide: i128 u128 }
-
-/// Returns `digits`, an integer beyond 64 bits, as a double. Returns a string if the text of the double is a different
-/// number.
-fn wide_bound(digits: &str) -> Value {
-    let double = digits.parse::<f64>().ok().map(Value::from);
-    let is_exact = |double: &Value| Decimal::parse(&double.to_string()) == Decimal::parse(digits);
-    double.filter(is_exact).unwrap_or_else(|| digits.into())
-}
 
 /// Adds constraints to the schema of a parameter or a field.
 ///
@@ -79,22 +51,22 @@ impl<'a> Constraints<'a> {
 
     /// Sets the least allowed number.
     pub fn minimum(&mut self, bound: impl Bound) {
-        self.set("minimum", bound.into_json());
+        self.set("minimum", bound);
     }
 
     /// Sets the greatest allowed number.
     pub fn maximum(&mut self, bound: impl Bound) {
-        self.set("maximum", bound.into_json());
+        self.set("maximum", bound);
     }
 
     /// Sets the exclusive upper bound of a number.
     pub fn exclusive_maximum(&mut self, bound: impl Bound) {
-        self.set("exclusiveMaximum", bound.into_json());
+        self.set("exclusiveMaximum", bound);
     }
 
     /// Sets the divisor `step`: only multiples of `step` are allowed.
     pub fn multiple_of(&mut self, step: impl Bound) {
-        self.set("multipleOf", step.into_json());
+        self.set("multipleOf", step);
     }
 
     /// Sets the minimum length of a value: characters of a string, items of a list, or members of a map.

@@ -70,7 +70,7 @@ impl Contract {
     }
 
     fn new(schema: &Value, origin: Origin, unpublished: Unpublished, notes: Notes) -> Self {
-        let plan = Plan::new(schema, origin, &notes.place(schema));
+        let plan = Plan::new(schema, origin);
         Self { origin, unpublished, notes, plan }
     }
 

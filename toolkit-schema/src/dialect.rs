@@ -118,11 +118,12 @@ impl SchemaDialect {
                 None => Self::Inlined.convert(schema),
             };
         }
+        let (references, needed, rules) = self.form();
         let mut losses = Losses::default();
-        let tree = Tree::parse(schema, self.references(), &mut losses);
-        let mut writer = Writer::new(&tree, losses, self.needed());
+        let tree = Tree::parse(schema, references, &mut losses);
+        let mut writer = Writer::new(&tree, losses, needed);
         let root = object_root(&mut writer);
-        let schema = match self.rules() {
+        let schema = match rules {
             None => writer.document(&root),
             Some(rules) => Subset { rules, writer: &mut writer }.document(&root),
         };
@@ -130,44 +131,32 @@ impl SchemaDialect {
         ConvertedSchema { schema, losses, narrowed }
     }
 
-    fn references(self) -> References {
+    /// Returns the treatment of references, the keywords that a type needs, and the rules of a dialect that supports only a
+    /// subset of JSON Schema.
+    fn form(self) -> (References, &'static [Needed], Option<&'static Rules>) {
         match self {
-            Self::JsonSchema | Self::OpenAi | Self::Anthropic => References::Kept,
-            Self::Inlined | Self::OpenAiStrict => References::Recursive,
-            Self::AnthropicStrict | Self::Gemini => References::CutOff,
-        }
-    }
-
-    /// Returns the keywords that a type needs in a dialect with all of JSON Schema. The dialect without references is
-    /// for servers with OpenAI's API.
-    fn needed(self) -> &'static [Needed] {
-        if matches!(self, Self::OpenAi | Self::Inlined) { OPENAI_NEEDED } else { &[] }
-    }
-
-    /// Returns the rules of a dialect that supports only a subset of JSON Schema. Returns `None` for other dialects.
-    fn rules(self) -> Option<&'static Rules> {
-        match self {
-            Self::OpenAiStrict => Some(&OPENAI),
-            Self::AnthropicStrict => Some(&ANTHROPIC),
-            Self::Gemini => Some(&GEMINI),
-            Self::JsonSchema | Self::Inlined | Self::OpenAi | Self::Anthropic => None,
+            Self::JsonSchema | Self::Anthropic => (References::Kept, &[], None),
+            Self::OpenAi => (References::Kept, OPENAI_NEEDED, None),
+            // This dialect is for servers with OpenAI's API.
+            Self::Inlined => (References::Recursive, OPENAI_NEEDED, None),
+            Self::OpenAiStrict => (References::Recursive, &[], Some(&OPENAI)),
+            Self::AnthropicStrict => (References::CutOff, &[], Some(&ANTHROPIC)),
+            Self::Gemini => (References::CutOff, &[], Some(&GEMINI)),
         }
     }
 }
 
 /// Returns the schema with `object` as the type of its root, or `None` if the root does not allow objects.
 fn typed(schema: &Value) -> Option<Value> {
-    let Value::Object(keywords) = schema else {
-        return (*schema == Value::Bool(true)).then(|| json!({"type": "object"}));
+    let mut typed = match schema {
+        Value::Object(keywords) => keywords.clone(),
+        Value::Bool(true) => Map::new(),
+        _ => return None,
     };
-    let mut typed = Map::from_iter([("type".to_owned(), json!("object"))]);
-    if let Some(names) = keywords.get("type") {
-        if !types(Some(names)).any(|name| name == "object") {
-            return None;
-        }
-        typed.clear();
+    let excludes = |names: &Value| types(Some(names)).all(|name| name != "object");
+    if typed.get("type").is_some_and(excludes) {
+        return None;
     }
-    typed.extend(keywords.clone());
     typed.insert("type".to_owned(), json!("object"));
     Some(typed.into())
 }

@@ -4,7 +4,7 @@ mod compare;
 
 use crate::fault::{TOO_DEEP, is_too_deep};
 use crate::hash::schema_hash;
-use compare::{Difference, differences};
+use compare::changes;
 use serde_json::Value;
 use std::fmt;
 
@@ -101,6 +101,12 @@ impl SchemaChangeKind {
     }
 }
 
+impl SchemaChange {
+    fn new(path: &str, kind: SchemaChangeKind, side: Side, why: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), kind, compatibility: kind.compatibility(side), why: why.into() }
+    }
+}
+
 impl SchemaDiff {
     /// Compares two versions of the schema of a tool's parameters.
     #[must_use]
@@ -115,21 +121,15 @@ impl SchemaDiff {
     }
 
     fn between(old: &Value, new: &Value, side: Side) -> Self {
-        // A recursive comparison could exhaust the stack. Hashing has no limit of depth.
-        let found = if !is_too_deep(old) && !is_too_deep(new) {
-            differences(old, new)
+        // A level of a comparison takes much of the stack, and a level of a hash little.
+        let changes = if !is_too_deep(old) && !is_too_deep(new) {
+            changes(old, new, side)
         } else if schema_hash(old) == schema_hash(new) {
             Vec::new()
         } else {
-            let path = "#".to_owned();
-            let why = TOO_DEEP.to_owned();
-            vec![Difference { path, kind: SchemaChangeKind::Unknown, why }]
+            vec![SchemaChange::new("#", SchemaChangeKind::Unknown, side, TOO_DEEP)]
         };
-        let changes = found.into_iter().map(|Difference { path, kind, why }| {
-            let compatibility = kind.compatibility(side);
-            SchemaChange { path, kind, compatibility, why }
-        });
-        Self { changes: changes.collect() }
+        Self { changes }
     }
 
     /// Returns all changes. Changed and removed properties come in the order of the older schema, and added properties

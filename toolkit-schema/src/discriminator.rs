@@ -76,12 +76,6 @@ pub(crate) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a 
     }
 }
 
-/// Returns whether `value` has the [only member](only_member()) of a branch. Returns `true` if the branch has no such
-/// member.
-pub(crate) fn has_only_member(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
-    only_member(root, branch).is_none_or(|name| value.get(name).is_some())
-}
-
 /// Returns whether the tag of `branch` has another value in `value`, or is missing although required.
 pub(crate) fn has_other_tag(
     root: &Value,

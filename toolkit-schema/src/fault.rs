@@ -1,7 +1,6 @@
 //! The faults of schemas: keywords with unusable values, and schemas too deep to process.
 
 use crate::keyword::{Holds, Keyword, Role, held, subschemas};
-use crate::number::Decimal;
 use crate::pattern::compiles;
 use crate::reference::{SchemaRef, escape, resolve, target};
 use crate::words::{shorten, value_in_words};
@@ -33,22 +32,16 @@ pub(crate) fn fault(schema: &Value, is_foreign: bool) -> Option<Fault> {
     if is_too_deep(schema) {
         return Some(("#".to_owned(), TOO_DEEP.to_owned()));
     }
-    let mut found = Vec::new();
-    each(schema, &mut "#".to_owned(), &mut |inside, path| {
-        add_malformed(inside, path, &is_constraint, &mut found);
-        found.extend(lost_reference(schema, inside, path, is_foreign));
-        found.extend(wrong_pattern(inside, path, is_foreign));
-    });
-    found.into_iter().next()
+    faults(schema, is_foreign).into_iter().next()
 }
 
-/// Returns a fault for each keyword with a value of the wrong type and each reference without a target, inner schemas first.
-#[cfg(feature = "jsonschema")]
-pub(crate) fn malformed(schema: &Value) -> Vec<Fault> {
+/// Returns all faults of a schema that is not too deep, inner schemas first.
+pub(crate) fn faults(schema: &Value, is_foreign: bool) -> Vec<Fault> {
     let mut found = Vec::new();
     each(schema, &mut "#".to_owned(), &mut |inside, path| {
-        add_malformed(inside, path, &|_, _| true, &mut found);
-        found.extend(lost_reference(schema, inside, path, true));
+        add_malformed(inside, path, &mut found);
+        found.extend(lost_reference(schema, inside, path, is_foreign));
+        found.extend(wrong_pattern(inside, path, is_foreign));
     });
     found
 }
@@ -78,31 +71,17 @@ fn is_constraint(keyword: Keyword, value: &Value) -> bool {
     keyword.role != Role::Annotation && !(keyword.holds == Holds::Values && value.is_array())
 }
 
-/// Adds a fault for each keyword of one schema with a value of the wrong type. Only keywords for which `is_checked` returns
-/// `true` are checked.
-fn add_malformed(
-    schema: &Value,
-    path: &str,
-    is_checked: &dyn Fn(Keyword, &Value) -> bool,
-    found: &mut Vec<Fault>,
-) {
+/// Adds a fault for each constraint of one schema with a value of the wrong type.
+fn add_malformed(schema: &Value, path: &str, found: &mut Vec<Fault>) {
     let wrong = |path: String, expected: &str, value: &Value| {
         (path, format!("expected {expected}, got {}", value_in_words(&value.to_string())))
     };
     for (name, value) in schema.as_object().into_iter().flatten() {
         if let Some(keyword) = Keyword::find(name).filter(|keyword| !keyword.takes(value))
-            && is_checked(keyword, value)
+            && is_constraint(keyword, value)
             && held(name, value).is_empty()
         {
-            let is_bound = keyword.types.contains(&"number");
-            let path = format!("{path}/{name}");
-            let expected = keyword.holds.words();
-            found.push(match value.as_str().filter(|text| is_bound && Decimal::parse(text).is_some()) {
-                Some(number) => {
-                    (path, format!("{number} has more digits than a bound can hold; use at most 64 bits"))
-                }
-                None => wrong(path, expected, value),
-            });
+            found.push(wrong(format!("{path}/{name}"), keyword.holds.words(), value));
         }
     }
     if !schema.is_object() && !schema.is_boolean() {

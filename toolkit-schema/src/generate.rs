@@ -42,25 +42,16 @@ pub fn output_schema_of<T: JsonSchema>() -> Option<Value> {
 
 /// Creates the [output schema](output_schema_of) of a type by calling the type's `json_schema` function.
 pub fn output_schema(json_schema: fn(&mut SchemaGenerator) -> Schema) -> Option<Value> {
-    let mut builder = SchemaBuilder::with(settings().for_serialize(), tidy_output);
-    let mut schema = json_schema(builder.generator()).to_value();
-    tidy_output(&mut schema);
-    let root = schema.as_object_mut()?;
-    builder.add_definitions(root);
-    (!root.is_empty()).then_some(schema)
+    let generator = settings().for_serialize().into_generator();
+    let schema = SchemaBuilder { generator, tidy: tidy_output }.schema(json_schema);
+    schema.as_object().is_some_and(|keywords| !keywords.is_empty()).then_some(schema)
 }
 
 /// Returns the schema of a tool's arguments type. It includes internal keywords for checks, such as the aliases of
 /// properties.
 #[must_use]
 pub fn argument_schema_of<T: JsonSchema>() -> Value {
-    let mut builder = SchemaBuilder::default();
-    let mut schema = T::json_schema(builder.generator()).to_value();
-    tidy_arguments(&mut schema);
-    if let Value::Object(root) = &mut schema {
-        builder.add_definitions(root);
-    }
-    schema
+    SchemaBuilder::default().schema(T::json_schema)
 }
 
 /// Returns the schema name of a type with its type arguments, as in `Page_of_Item`.
@@ -80,8 +71,13 @@ pub struct SchemaBuilder {
 }
 
 impl SchemaBuilder {
-    fn with(settings: SchemaSettings, tidy: fn(&mut Value)) -> Self {
-        Self { generator: settings.into_generator(), tidy }
+    fn schema(mut self, json_schema: fn(&mut SchemaGenerator) -> Schema) -> Value {
+        let mut schema = json_schema(&mut self.generator).to_value();
+        (self.tidy)(&mut schema);
+        if let Value::Object(root) = &mut schema {
+            self.add_definitions(root);
+        }
+        schema
     }
 
     /// Returns the schema generator. Create the schemas of all types with it, because it collects the definitions of
@@ -103,7 +99,7 @@ impl SchemaBuilder {
 /// Creates a builder for the schemas of deserialized types.
 impl Default for SchemaBuilder {
     fn default() -> Self {
-        Self::with(settings(), tidy_arguments)
+        Self { generator: settings().into_generator(), tidy: tidy_arguments }
     }
 }
 

@@ -1,8 +1,6 @@
 //! Hashes of schemas.
 
-use crate::json::quoted;
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// Returns the SHA-256 hash of a schema, as 64 hexadecimal digits.
 ///
@@ -27,52 +25,14 @@ pub fn schema_hash(schema: &Value) -> String {
 }
 
 fn hashed_text(schema: &Value) -> String {
-    let sorted = sorted_text(schema);
+    let mut sorted = schema.clone();
+    sorted.sort_all_objects();
     let escaped = |c: char| match c {
         ' '..='~' => c.to_string(),
         c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
     };
     // Characters outside of ASCII appear only inside strings, so they can be escaped.
-    sorted.chars().map(escaped).collect()
-}
-
-/// A token of a JSON text that has not been written yet.
-enum Token<'a> {
-    Value(&'a Value),
-    Text(&'static str),
-    Name(&'a str),
-}
-
-/// Returns compact JSON with sorted keys.
-///
-/// A list of remaining tokens replaces recursion, so the depth of `value` has no limit.
-fn sorted_text(value: &Value) -> String {
-    let mut text = String::new();
-    let mut tokens = vec![Token::Value(value)];
-    while let Some(token) = tokens.pop() {
-        match token {
-            Token::Text(punctuation) => text.push_str(punctuation),
-            Token::Name(name) => text.push_str(&quoted(name)),
-            Token::Value(Value::Object(members)) => {
-                text.push('{');
-                tokens.push(Token::Text("}"));
-                let sorted: BTreeMap<&String, &Value> = members.iter().collect();
-                for (index, (name, value)) in sorted.into_iter().enumerate().rev() {
-                    let separator = Token::Text(if index > 0 { "," } else { "" });
-                    tokens.extend([Token::Value(value), Token::Text(":"), Token::Name(name), separator]);
-                }
-            }
-            Token::Value(Value::Array(items)) => {
-                text.push('[');
-                tokens.push(Token::Text("]"));
-                for (index, item) in items.iter().enumerate().rev() {
-                    tokens.extend([Token::Value(item), Token::Text(if index > 0 { "," } else { "" })]);
-                }
-            }
-            Token::Value(scalar) => text.push_str(&scalar.to_string()),
-        }
-    }
-    text
+    sorted.to_string().chars().map(escaped).collect()
 }
 
 #[cfg(test)]

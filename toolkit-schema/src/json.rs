@@ -145,28 +145,29 @@ impl<'a> Json<'a> {
     #[must_use]
     pub fn is_exact(&self) -> bool {
         match &self.kind {
-            Kind::Number if self.is_of_type("integer") => {
-                self.text.parse::<i64>().is_ok() || self.text.parse::<u64>().is_ok()
-            }
-            Kind::Number => {
-                let double = self.text.parse::<f64>().ok().filter(|double| double.is_finite());
-                double.is_some_and(|double| Decimal::parse(&format!("{double:e}")) == self.number())
-            }
+            Kind::Number if self.is_of_type("integer") => self.is_of_64_bits(),
+            Kind::Number => self.double().is_some_and(|double| Some(double) == self.number()),
             Kind::Array(items) => items.iter().all(Self::is_exact),
             Kind::Object(members) => members.iter().all(|(_, member)| member.is_exact()),
             _ => true,
         }
     }
 
+    fn is_of_64_bits(&self) -> bool {
+        self.text.parse::<i64>().is_ok() || self.text.parse::<u64>().is_ok()
+    }
+
+    /// Returns the exact value of the finite double nearest to a number.
+    fn double(&self) -> Option<Decimal> {
+        let double = self.text.parse::<f64>().ok().filter(|double| double.is_finite())?;
+        Decimal::parse(&format!("{double:e}"))
+    }
+
     /// Returns whether this is an integer beyond 64 bits that a [`serde_json::Value`] cannot store exactly.
     pub(crate) fn is_other_integer(&self) -> bool {
-        self.number().is_some_and(|number| {
-            let rounded = self.text.parse().ok().and_then(serde_json::Number::from_f64);
-            number.is_integer()
-                && self.text.parse::<i64>().is_err()
-                && self.text.parse::<u64>().is_err()
-                && rounded.is_some_and(|rounded| Decimal::parse(&rounded.to_string()) != Some(number))
-        })
+        self.number().is_some_and(|number| number.is_integer())
+            && !self.is_of_64_bits()
+            && self.double().is_some_and(|double| Some(double) != self.number())
     }
 
     /// Appends the value to `written` as compact JSON.
@@ -210,19 +211,17 @@ impl<'a> Json<'a> {
     /// Equal values have equal canonical forms. The numbers 5 and 5.0 are equal.
     #[must_use]
     pub fn canonical(&self) -> String {
-        self.written(true)
+        let mut written = String::with_capacity(self.text.len());
+        self.write(&mut written, true);
+        written
     }
 
     /// Returns compact JSON for the current content of `kind`, even if it was changed after parsing. Numbers keep their
     /// original text.
     #[must_use]
     pub fn compact(&self) -> String {
-        self.written(false)
-    }
-
-    fn written(&self, canonical: bool) -> String {
         let mut written = String::with_capacity(self.text.len());
-        self.write(&mut written, canonical);
+        self.write(&mut written, false);
         written
     }
 }

@@ -62,7 +62,6 @@ pub mod __private {
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};
     pub use crate::json_repair::extract_object;
-    pub use crate::marks::mark_lists_of_author;
     pub use crate::number::Decimal;
     pub use crate::tidy::{constants_to_enum, remove_description, tidy_arguments, with_notes};
     pub use crate::words::{shorten, shorten_to, value_in_words};

@@ -4,10 +4,9 @@
 //! the schema. After that, no schema contains them.
 
 use crate::fault::Fault;
-use crate::keyword::{each_inside, each_subschema};
+use crate::keyword::each_inside;
 use crate::reference::escape;
 use crate::types::names;
-use schemars::Schema;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::ptr;
@@ -25,9 +24,6 @@ pub(crate) const NAMES: &str = "x-toolkit-names";
 /// Marks an `enum` or a range that the author of a parameter has added. Its Rust type may decode other values.
 pub(crate) const AUTHORED: &str = "x-toolkit-authored";
 
-/// Marks a number stored as `f32`.
-const SINGLE: &str = "x-toolkit-single";
-
 /// The reason why a default cannot be published.
 const FAULTY: &str = "x-toolkit-default";
 
@@ -40,8 +36,8 @@ pub(crate) struct Note {
     pub(crate) variants: Vec<(String, Option<String>)>,
     /// Whether the author of a parameter has added the `enum` or the range.
     pub(crate) is_authored: bool,
-    /// Whether the number is stored as `f32`.
-    pub(crate) is_single: bool,
+    /// The internal keywords that say so.
+    keywords: Map<String, Value>,
 }
 
 /// The notes of a schema, each with the JSON pointer of its place.
@@ -74,23 +70,7 @@ impl Notes {
         let mut marked = root.clone();
         for (place, note) in &self.0 {
             let Some(Value::Object(keywords)) = marked.pointer_mut(place) else { continue };
-            let listed = note.variants.iter().filter(|(_, name)| name.is_none()).map(|(alias, _)| alias);
-            let named =
-                note.variants.iter().filter_map(|(alias, name)| Some((alias.clone(), name.clone()?.into())));
-            let (listed, named): (Vec<&String>, Map<String, Value>) = (listed.collect(), named.collect());
-            if !note.aliases.is_empty() {
-                keywords.insert(ALIASES.to_owned(), note.aliases.clone().into());
-            }
-            if !listed.is_empty() {
-                keywords.insert(NAMES.to_owned(), listed.into_iter().cloned().collect());
-            } else if !named.is_empty() {
-                keywords.insert(NAMES.to_owned(), named.into());
-            }
-            for (keyword, is_set) in [(AUTHORED, note.is_authored), (SINGLE, note.is_single)] {
-                if is_set {
-                    keywords.insert(keyword.to_owned(), true.into());
-                }
-            }
+            keywords.extend(note.keywords.clone());
         }
         marked
     }
@@ -134,16 +114,20 @@ fn take(schema: &mut Value, place: &mut String, found: &mut TakenNotes) {
 
 /// Moves the internal keywords out of one schema.
 fn take_own(keywords: &mut Map<String, Value>, place: &str, found: &mut TakenNotes) {
-    let note = Note {
-        aliases: names(keywords.shift_remove(ALIASES).as_ref()).map(str::to_owned).collect(),
-        variants: variants(keywords.shift_remove(NAMES)),
-        is_authored: keywords.shift_remove(AUTHORED).is_some(),
-        is_single: keywords.shift_remove(SINGLE).is_some(),
-    };
-    if note != Note::default() {
+    let faulty = keywords.shift_remove(FAULTY);
+    let marks = [ALIASES, NAMES, AUTHORED].into_iter();
+    let marks: Map<String, Value> =
+        marks.filter_map(|mark| Some((mark.to_owned(), keywords.shift_remove(mark)?))).collect();
+    if !marks.is_empty() {
+        let note = Note {
+            aliases: names(marks.get(ALIASES)).map(str::to_owned).collect(),
+            variants: variants(marks.get(NAMES)),
+            is_authored: marks.contains_key(AUTHORED),
+            keywords: marks,
+        };
         found.notes.0.push((place.to_owned(), note));
     }
-    if let Some(Value::String(reason)) = keywords.shift_remove(FAULTY)
+    if let Some(Value::String(reason)) = faulty
         && found.fault.is_none()
     {
         found.fault =
@@ -151,34 +135,20 @@ fn take_own(keywords: &mut Map<String, Value>, place: &str, found: &mut TakenNot
     }
 }
 
-fn variants(declared: Option<Value>) -> Vec<(String, Option<String>)> {
+fn variants(declared: Option<&Value>) -> Vec<(String, Option<String>)> {
     match declared {
         Some(Value::Object(named)) => {
-            let named = named.into_iter();
-            named.filter_map(|(alias, name)| Some((alias, Some(name.as_str()?.to_owned())))).collect()
+            named.iter().map(|(alias, name)| (alias.clone(), name.as_str().map(str::to_owned))).collect()
         }
-        listed => names(listed.as_ref()).map(|alias| (alias.to_owned(), None)).collect(),
+        listed => names(listed).map(|alias| (alias.to_owned(), None)).collect(),
     }
 }
 
-/// Marks each `enum` of a field's schema as added by its author. The field's Rust type may decode more values.
-pub fn mark_lists_of_author(schema: &mut Schema) {
-    let mut value = std::mem::take(schema).to_value();
-    each_subschema(&mut value, &mut |keywords| {
-        if keywords.contains_key("enum") || keywords.contains_key("const") {
-            keywords.insert(AUTHORED.to_owned(), true.into());
-        }
-    });
-    *schema = value.try_into().unwrap_or_default();
-}
-
-/// Marks an `f32`, and a range of the author that looks like the range of another integer type. Called before the format
-/// of the number is removed.
+/// Marks a range of the author that looks like the range of another integer type. Called before the format of the number
+/// is removed.
 pub(crate) fn mark_number(keywords: &mut Map<String, Value>) {
     let Some(format) = keywords.get("format").and_then(Value::as_str) else { return };
-    if format == "float" {
-        keywords.insert(SINGLE.to_owned(), true.into());
-    } else if let Some(own) = range_of(format)
+    if let Some(own) = range_of(format)
         && range_in(keywords) != own
         && is_range_of_type(keywords)
     {
@@ -194,7 +164,7 @@ pub(crate) fn mark_faulty(keywords: &mut Map<String, Value>, reason: String) {
 
 /// Removes all internal keywords from one schema.
 pub(crate) fn strip_marks(keywords: &mut Map<String, Value>) {
-    for keyword in [ALIASES, NAMES, AUTHORED, SINGLE, FAULTY] {
+    for keyword in [ALIASES, NAMES, AUTHORED, FAULTY] {
         keywords.shift_remove(keyword);
     }
 }

@@ -7,7 +7,6 @@ mod scan;
 use crate::check::Origin;
 use crate::json::quoted;
 use crate::keyword::Keyword;
-use crate::marks::Placed;
 use crate::reference::resolve;
 use crate::types::{names, types};
 use serde_json::{Map, Value};
@@ -38,9 +37,7 @@ enum Matcher {
         least: i64,
         most: i64,
     },
-    Number {
-        is_single: bool,
-    },
+    Number,
     Text {
         least: usize,
         most: usize,
@@ -83,8 +80,8 @@ impl Field {
 }
 
 impl Plan {
-    pub(crate) fn new(root: &Value, origin: Origin, placed: &Placed<'_>) -> Self {
-        let mut compiler = Compiler { root, origin, placed, known: HashMap::new(), matchers: Vec::new() };
+    pub(crate) fn new(root: &Value, origin: Origin) -> Self {
+        let mut compiler = Compiler { root, origin, known: HashMap::new(), matchers: Vec::new() };
         compiler.compile(root);
         Self { matchers: compiler.matchers }
     }
@@ -102,16 +99,15 @@ impl Plan {
     }
 }
 
-struct Compiler<'a, 'p> {
+struct Compiler<'a> {
     root: &'a Value,
     origin: Origin,
-    placed: &'p Placed<'a>,
     /// The matchers of the targets of references, by the address of the target.
     known: HashMap<*const Value, At>,
     matchers: Vec<Matcher>,
 }
 
-impl Compiler<'_, '_> {
+impl Compiler<'_> {
     fn compile(&mut self, schema: &Value) -> At {
         let Some(own) = resolve(self.root, schema) else { return self.add(Matcher::Unknown) };
         if ptr::eq(own, schema) {
@@ -157,11 +153,11 @@ impl Compiler<'_, '_> {
         }
         let mut kinds = types(keywords.get("type"));
         match (kinds.next(), kinds.next(), kinds.next()) {
-            (Some(kind), None, _) => self.of_type(schema, keywords, kind),
+            (Some(kind), None, _) => self.of_type(keywords, kind),
             (Some(kind), Some("null"), None)
                 if !keywords.contains_key("enum") && !keywords.contains_key("const") =>
             {
-                let inner = self.of_type(schema, keywords, kind);
+                let inner = self.of_type(keywords, kind);
                 let inner = self.add(inner);
                 let null = self.add(Matcher::Null);
                 Matcher::ByType(
@@ -191,7 +187,7 @@ impl Compiler<'_, '_> {
         Matcher::ByType(by_type.into())
     }
 
-    fn of_type(&mut self, schema: &Value, keywords: &Map<String, Value>, kind: &str) -> Matcher {
+    fn of_type(&mut self, keywords: &Map<String, Value>, kind: &str) -> Matcher {
         let only = |known: &[&str]| !constrains(keywords, known);
         let count = |keyword: &str, otherwise: usize| match keywords.get(keyword) {
             Some(count) => count.as_u64().and_then(|count| usize::try_from(count).ok()),
@@ -206,10 +202,7 @@ impl Compiler<'_, '_> {
                 let range = bound("minimum", i64::MIN).zip(bound("maximum", i64::MAX));
                 range.map(|(least, most)| Matcher::Integer { least, most })
             }
-            "number" if only(&["type"]) => {
-                let is_single = self.placed.get(&ptr::from_ref(schema)).is_some_and(|note| note.is_single);
-                Some(Matcher::Number { is_single })
-            }
+            "number" if only(&["type"]) => Some(Matcher::Number),
             "string" if only(&["type", "minLength", "maxLength"]) => {
                 let length = count("minLength", 0).zip(count("maxLength", usize::MAX));
                 length.map(|(least, most)| Matcher::Text { least, most })

@@ -7,7 +7,6 @@ use crate::marks::{AUTHORED, NAMES, mark_number, range_of, strip_marks};
 use crate::types::{names, types};
 use schemars::Schema;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
 
 /// Simplifies a generated schema, to make it easy to understand for models and providers.
 ///
@@ -17,7 +16,6 @@ use std::collections::BTreeSet;
 ///   integers of less than 64 bits.
 /// - A choice between documented constants becomes one `enum`. The documentation of each value moves into the
 ///   description.
-/// - The variants of `Result` and similar enums allow no other members, because their deserializers refuse them.
 /// - An optional property no longer allows `null` if `null` has the same meaning as leaving the property out.
 ///
 /// Nothing inside `default`, `examples`, `enum` and `const` is changed.
@@ -28,74 +26,37 @@ use std::collections::BTreeSet;
 /// assert_eq!(schema, serde_json::json!({"type": "integer", "minimum": 0, "maximum": 255}));
 /// ```
 pub fn tidy(schema: &mut Value) {
-    boolean_to_object(schema);
-    each_subschema(schema, &mut |keywords| {
-        booleans_inside_to_objects(keywords);
-        tidy_keywords(keywords);
-        unwrap_optional_properties(keywords);
-    });
+    tidy_with(schema, &|_| {}, &unwrap_optional_properties);
 }
 
 /// Simplifies the schema of a tool's arguments. What only formats tell is noted in internal keywords, because the
 /// simplification removes formats. Defaults of `null` are checked first, because the simplification removes `null` from
 /// optional properties.
 pub fn tidy_arguments(schema: &mut Value) {
-    boolean_to_object(schema);
-    each_subschema(schema, &mut |keywords| {
-        booleans_inside_to_objects(keywords);
+    let before = |keywords: &mut Map<String, Value>| {
         check_null_default(keywords);
         mark_number(keywords);
-        tidy_keywords(keywords);
-        unwrap_optional_properties(keywords);
-    });
+    };
+    tidy_with(schema, &before, &unwrap_optional_properties);
 }
 
 /// Simplifies a tool's output schema. Optional properties still allow `null`, because a result may contain it.
 pub(crate) fn tidy_output(schema: &mut Value) {
+    tidy_with(schema, &|_| {}, &strip_marks);
+}
+
+type Pass<'p> = &'p dyn Fn(&mut Map<String, Value>);
+
+fn tidy_with(schema: &mut Value, before: Pass<'_>, after: Pass<'_>) {
     boolean_to_object(schema);
     each_subschema(schema, &mut |keywords| {
         booleans_inside_to_objects(keywords);
-        tidy_keywords(keywords);
-        strip_marks(keywords);
+        before(keywords);
+        numeric_format_to_bounds(keywords);
+        merge_constants(keywords);
+        open_optional_enums(keywords);
+        after(keywords);
     });
-}
-
-fn tidy_keywords(schema: &mut Map<String, Value>) {
-    numeric_format_to_bounds(schema);
-    merge_constants(schema);
-    close_variants(schema);
-    open_optional_enums(schema);
-}
-
-/// Adds `additionalProperties: false` to the variants of enums such as `Result` and `Bound`.
-///
-/// Each of these variants is an object with a single member. Their deserializers refuse other members, but their
-/// handwritten schemas allow them.
-fn close_variants(schema: &mut Map<String, Value>) {
-    // A flattened enum stands beside the members of its object.
-    let is_flattened = schema.contains_key("properties");
-    let Some(Value::Array(branches)) = schema.get_mut("oneOf").filter(|_| !is_flattened) else { return };
-    let mut variants: Vec<&mut Map<String, Value>> = branches
-        .iter_mut()
-        .filter_map(Value::as_object_mut)
-        .filter(|branch| types(branch.get("type")).any(|name| name == "object"))
-        .collect();
-    let only_member = |branch: &Map<String, Value>| {
-        let name = branch
-            .get("properties")?
-            .as_object()
-            .filter(|properties| properties.len() == 1)?
-            .keys()
-            .next()?;
-        let is_open = branch.keys().all(|keyword| matches!(&**keyword, "type" | "properties" | "required"));
-        (is_open && names(branch.get("required")).eq([name])).then(|| name.clone())
-    };
-    let members: Option<BTreeSet<String>> = variants.iter().map(|branch| only_member(branch)).collect();
-    if members.is_some_and(|members| members.len() == variants.len() && variants.len() > 1) {
-        for branch in &mut variants {
-            branch.insert("additionalProperties".to_owned(), false.into());
-        }
-    }
 }
 
 fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
@@ -222,33 +183,29 @@ fn unwrap_optional_properties(schema: &mut Map<String, Value>) {
 /// A schema that accepts nothing else stays as it is: an empty list of types, values or branches is no schema.
 fn remove_null(schema: &mut Map<String, Value>) -> bool {
     let null = json!("null");
-    let only_null = |keyword: &str, is_null: &dyn Fn(&Value) -> bool| {
-        schema.get(keyword).and_then(Value::as_array).is_some_and(|list| list.iter().all(is_null))
-    };
-    let is_branch = |branch: &Value| branch.get("type") == Some(&null);
-    if schema.get("const") == Some(&Value::Null)
-        || only_null("type", &|name| *name == null)
-        || only_null("enum", &Value::is_null)
-        || only_null("anyOf", &is_branch)
-    {
-        return false;
-    }
-    if let Some(Value::Array(names)) = schema.get_mut("type") {
-        let before = names.len();
-        names.retain(|name| *name != null);
-        let changed = names.len() < before;
-        if let [only] = names.as_mut_slice() {
-            let only = only.take();
-            schema.insert("type".to_owned(), only);
+    if let Some(Value::Array(names)) = schema.get("type") {
+        let others: Vec<Value> = names.iter().filter(|name| **name != null).cloned().collect();
+        let is_listed_null = schema
+            .get("enum")
+            .and_then(Value::as_array)
+            .is_some_and(|values| values.iter().all(Value::is_null));
+        if others.len() == names.len() || others.is_empty() || is_listed_null {
+            return false;
         }
+        let names = if let [only] = others.as_slice() { only.clone() } else { others.into() };
+        schema.insert("type".to_owned(), names);
         if let Some(Value::Array(values)) = schema.get_mut("enum") {
             values.retain(|value| !value.is_null());
         }
-        return changed;
+        return true;
     }
+    let is_null = |branch: &Value| branch.get("type") == Some(&null);
     let Some(Value::Array(branches)) = schema.get_mut("anyOf") else { return false };
     let before = branches.len();
-    branches.retain(|branch| branch.get("type") != Some(&null));
+    if branches.iter().all(is_null) {
+        return false;
+    }
+    branches.retain(|branch| !is_null(branch));
     let changed = branches.len() < before;
     if let [Value::Object(only)] = branches.as_mut_slice() {
         let only = std::mem::take(only);

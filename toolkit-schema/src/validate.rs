@@ -1,15 +1,12 @@
 //! Validation by the `jsonschema` crate, for schemas supplied at run time.
 //!
 //! Only the crate's validator decides whether a value is valid. The messages come from
-//! [`violations`](crate::violations), or from the validator if that function finds nothing.
+//! [`violations`](crate::violations).
 
 use crate::check::{Checks, DEEPEST_VALUE, TOO_COMPLEX};
-use crate::fault::{TOO_DEEP, is_too_deep, malformed, nests_deeper};
+use crate::fault::{TOO_DEEP, faults, is_too_deep, nests_deeper};
 use crate::violation::{Violation, ViolationKind};
-use crate::words::shorten;
-use jsonschema::error::ValidationErrorKind as Kind;
-use jsonschema::paths::LocationSegment;
-use jsonschema::{ReferencingError, ValidationError, Validator};
+use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 use std::fmt;
 
@@ -88,43 +85,19 @@ impl CompiledSchema {
             return Vec::new();
         }
         let found = Checks::foreign(&self.schema).violations_in_text(&self.schema, &value.to_string());
-        if found.is_empty() { self.found_by_validator(value) } else { found }
-    }
-
-    /// Returns the violations in the first error that the validator of the `jsonschema` crate reports.
-    ///
-    /// This method is called if [`violations`](crate::violations) found nothing, because it does not check the violated
-    /// keyword. If an explanation would take too long, the violation has a general message.
-    fn found_by_validator(&self, value: &Value) -> Vec<Violation> {
-        // To explain recursive schemas, the validator may need time and memory exponential in the depth of the value.
-        let text = self.schema.to_string();
-        let is_recursive = text.contains("Ref\"") || text.contains("$ref\"");
-        let first = if is_recursive { None } else { self.validator.iter_errors(value).next() };
-        let Some(error) = first else {
+        if found.is_empty() {
             let message = "the value does not conform to the schema";
             return vec![Violation::new("", ViolationKind::Constraint, message)];
-        };
-        let path = error.instance_path().iter().fold(String::new(), |path, segment| match segment {
-            LocationSegment::Index(index) => format!("{path}[{index}]"),
-            LocationSegment::Property(name) if path.is_empty() => name.into_owned(),
-            LocationSegment::Property(name) => format!("{path}.{name}"),
-        });
-        vec![Violation::new(path, ViolationKind::Constraint, error.masked().to_string())]
+        }
+        found
     }
 }
 
-/// Returns the mistakes in a schema that were found by the schema compiler: all keywords with a value of the wrong type and
-/// all references without a target, or else its own `error`.
+/// Returns the mistakes in a schema that does not compile: its faults, or else the `error` of the compiler.
 fn schema_errors(schema: &Value, error: &ValidationError<'_>) -> Vec<SchemaError> {
-    let mut found = malformed(schema);
+    let mut found = faults(schema, true);
     if found.is_empty() {
-        let message = match error.kind() {
-            Kind::Referencing(ReferencingError::UnknownSpecification { specification }) => {
-                format!("`{}` is no known draft of JSON Schema", shorten(specification))
-            }
-            Kind::Format { format } => format!("{} is no {format}", shorten(&error.instance().to_string())),
-            _ => error.masked().to_string().chars().take(LONGEST).collect(),
-        };
+        let message = error.masked().to_string().chars().take(LONGEST).collect();
         found.push((format!("#{}", error.instance_path()), message));
     }
     found.into_iter().map(|(path, message)| SchemaError { path, message }).collect()

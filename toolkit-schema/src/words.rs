@@ -1,7 +1,6 @@
 //! Phrases shared by descriptions and messages.
 
 use crate::format;
-use crate::keyword::Keyword;
 use serde_json::Value;
 
 /// The maximum number of characters quoted from a name or value sent by the model.
@@ -72,18 +71,4 @@ pub(crate) fn count(counted: &str, value: &Value) -> Option<String> {
     };
     let plural = if value.as_u64() == Some(1) { "" } else { "s" };
     Some(format!("{value} {unit}{plural}"))
-}
-
-/// Returns the phrase for a bound with the type of the bounded value, as in `an array of at most 5 items`.
-pub(crate) fn bound(keyword: &str, value: &Value) -> Option<String> {
-    let words = phrase(keyword, value)?;
-    let noun = match Keyword::find(keyword)?.types.first() {
-        _ if keyword == "multipleOf" => return Some(words),
-        Some(&"number") => "a number",
-        Some(&"array") => "an array",
-        Some(&"object") => "an object",
-        _ => "a string",
-    };
-    let of = if words.starts_with("at ") { " of" } else { "" };
-    Some(format!("{noun}{of} {words}"))
 }

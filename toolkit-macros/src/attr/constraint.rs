@@ -25,9 +25,6 @@ pub(crate) struct Constraints {
     assertions: Vec<Ident>,
     items: Option<Box<Self>>,
     range: (Option<f64>, Option<f64>),
-    length: (Option<u64>, Option<u64>),
-    pattern: Option<Regex>,
-    one_of: Vec<String>,
 }
 
 impl Constraints {
@@ -56,16 +53,15 @@ impl Constraints {
                     diag.error(&step, "`multiple_of` must be greater than 0");
                 }
                 self.assert("is_number", key);
-                let step = wide(&step);
-                self.call(quote!(multiple_of(#step)));
+                let step = wide([&step]);
+                self.call(quote!(multiple_of(#(#step)*)));
             }
             "one_of" => {
                 let values = list(input)?;
                 if values.is_empty() {
                     diag.error(key, "`one_of` allows no value; add at least one");
                 }
-                self.one_of = values.iter().map(|value| value.to_token_stream().to_string()).collect();
-                let values = wide_list(&values, diag);
+                let values = wide(&values);
                 self.call(quote!(one_of([#(#values),*])));
             }
             "examples" => {
@@ -73,7 +69,7 @@ impl Constraints {
                 if values.is_empty() {
                     diag.error(key, "`examples` is empty; remove it");
                 }
-                let values = wide_list(&values, diag);
+                let values = wide(&values);
                 self.call(quote!(examples([#(#values),*])));
             }
             "deprecated" => self.call(quote!(deprecated())),
@@ -99,15 +95,12 @@ impl Constraints {
             diag.error(quote!(#start #limits #end), "`range` contains no number; widen it");
         }
         self.assert("is_number", key);
-        let start = start.as_deref().map(wide);
-        let end = end.as_deref().map(wide);
-        if let Some(start) = start {
-            self.call(quote!(minimum(#start)));
-        }
-        match end {
-            Some(end) if is_open => self.call(quote!(exclusive_maximum(#end))),
-            Some(end) => self.call(quote!(maximum(#end))),
-            None => {}
+        let maximum = if is_open { quote!(exclusive_maximum) } else { quote!(maximum) };
+        for (method, bound) in [(quote!(minimum), start), (maximum, end)] {
+            let bound = wide(bound.as_deref());
+            if !bound.is_empty() {
+                self.call(quote!(#method(#(#bound)*)));
+            }
         }
     }
 
@@ -133,7 +126,6 @@ impl Constraints {
         if min.zip(max).is_some_and(|(min, max)| min > max) {
             diag.error(length, "`length` allows no value; widen it");
         }
-        self.length = (min, max);
         self.assert("is_countable", key);
         if let Some(min) = min {
             self.call(quote!(min_length(#min)));
@@ -144,12 +136,9 @@ impl Constraints {
     }
 
     fn parse_pattern(&mut self, key: &Ident, pattern: &LitStr, diag: &mut Diag) {
-        match Regex::new(&pattern.value()) {
-            Ok(regex) => self.pattern = Some(regex),
-            Err(error) => {
-                let error = error.to_string();
-                diag.error(pattern, format!("`pattern` is not a valid regular expression: {}", error.trim()));
-            }
+        if let Err(error) = Regex::new(&pattern.value()) {
+            let error = error.to_string();
+            diag.error(pattern, format!("`pattern` is not a valid regular expression: {}", error.trim()));
         }
         self.assert("is_text", key);
         self.call(quote!(pattern(#pattern)));
@@ -185,28 +174,13 @@ impl Constraints {
         Ok(())
     }
 
-    /// Reports an error if `default` is a literal that violates the constraints.
+    /// Reports an error if `default` is a literal outside of the range.
     pub(crate) fn check_default(&self, default: &Expr, diag: &mut Diag) {
         let (min, max) = self.range;
         if let Some(number) = number(default)
             && (min.is_some_and(|min| number < min) || max.is_some_and(|max| number > max))
         {
             diag.error(default, "`default` is outside of `range`");
-        }
-        let Expr::Lit(ExprLit { lit, .. }) = default else { return };
-        if let Lit::Str(text) = lit {
-            let value = text.value();
-            let count = value.chars().count() as u64;
-            let (min, max) = self.length;
-            if min.is_some_and(|min| count < min) || max.is_some_and(|max| count > max) {
-                diag.error(default, format!("`default` has {count} characters, outside of `length`"));
-            }
-            if self.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(&value)) {
-                diag.error(default, "`default` does not match `pattern`");
-            }
-        }
-        if !self.one_of.is_empty() && !self.one_of.contains(&lit.to_token_stream().to_string()) {
-            diag.error(default, format!("`default` is not one of {}", self.one_of.join(", ")));
         }
     }
 
@@ -268,62 +242,28 @@ fn unsuffixed(expr: &Expr) -> Option<(bool, &LitInt)> {
     }
 }
 
-/// Returns the smallest sufficient type for an integer: `i32`, `i64`, `u64`, `i128` or `u128`.
-fn smallest_type(is_negative: bool, number: u128) -> &'static str {
-    let fits = |greatest: u128| number <= greatest + u128::from(is_negative);
-    match () {
-        () if fits(i32::MAX.unsigned_abs().into()) => "i32",
-        () if fits(i64::MAX.unsigned_abs().into()) => "i64",
-        () if is_negative => "i128",
-        () if number <= u64::MAX.into() => "u64",
-        () => "u128",
-    }
-}
-
-/// Adds a type suffix to an integer literal beyond the range of `i32`, because the compiler gives a literal without a
-/// suffix the type `i32`. Any other expression stays unchanged.
-fn wide(expr: &Expr) -> TokenStream {
-    let ty = unsuffixed(expr).and_then(|(is_negative, number)| {
-        Some(smallest_type(is_negative, number.base10_parse().ok()?)).filter(|ty| *ty != "i32")
-    });
-    ty.map_or_else(|| expr.to_token_stream(), |ty| with_suffix(expr, ty))
-}
-
-/// Returns the integer literal `expr` with the type suffix `suffix`.
-fn with_suffix(expr: &Expr, suffix: &str) -> TokenStream {
-    let Some((is_negative, number)) = unsuffixed(expr) else { return expr.to_token_stream() };
-    let number = LitInt::new(&format!("{}{suffix}", number.token()), number.span());
-    if is_negative { quote!(-#number) } else { quote!(#number) }
-}
-
-/// Returns the expressions of a list, with the same type suffix on all integer literals if one of them is beyond the
-/// range of `i32`.
-///
-/// Reports an error for a literal beyond 64 bits, because JSON values in schemas cannot hold such an integer.
-fn wide_list(values: &[Expr], diag: &mut Diag) -> Vec<TokenStream> {
-    let types: Option<Vec<&str>> = values
-        .iter()
-        .map(|value| {
-            let (is_negative, number) = unsuffixed(value)?;
-            Some(smallest_type(is_negative, number.base10_parse().ok()?))
+/// Adds a type suffix to integer literals if one of them is beyond the range of `i32`, because the compiler gives a literal
+/// without a suffix the type `i32`. Other lists stay unchanged.
+fn wide<'e>(values: impl IntoIterator<Item = &'e Expr>) -> Vec<TokenStream> {
+    let values: Vec<&Expr> = values.into_iter().collect();
+    let literals: Option<Vec<(bool, &LitInt)>> = values.iter().map(|value| unsuffixed(value)).collect();
+    let literals = literals.unwrap_or_default();
+    let exceeds = |limit: u64| {
+        let mut literals = literals.iter();
+        literals.any(|(is_negative, number)| {
+            number.base10_parse::<u64>().map_or(true, |number| number > limit + u64::from(*is_negative))
         })
-        .collect();
-    let types = types.unwrap_or_default();
-    let suffix = ["i32", "i64", "u64", "i128", "u128"].into_iter().rfind(|ty| types.contains(ty));
-    for (value, ty) in values.iter().zip(&types) {
-        if ty.ends_with("128") {
-            diag.error(value, "a listed integer has at most 64 bits; use `range`");
-        } else if suffix == Some("u64") && unsuffixed(value).is_some_and(|(is_negative, _)| is_negative) {
-            diag.error(
-                value,
-                "no integer type of 64 bits holds this number and the greatest number of the list",
-            );
-        }
-    }
-    match suffix {
-        Some(suffix @ ("i64" | "u64")) => values.iter().map(|value| with_suffix(value, suffix)).collect(),
-        _ => values.iter().map(ToTokens::to_token_stream).collect(),
-    }
+    };
+    let suffix = match () {
+        () if exceeds(i64::MAX.unsigned_abs()) => "u64",
+        () if exceeds(i32::MAX.unsigned_abs().into()) => "i64",
+        () => return values.iter().map(ToTokens::to_token_stream).collect(),
+    };
+    let with_suffix = |(is_negative, number): (bool, &LitInt)| {
+        let number = LitInt::new(&format!("{}{suffix}", number.token()), number.span());
+        if is_negative { quote!(-#number) } else { quote!(#number) }
+    };
+    literals.into_iter().map(with_suffix).collect()
 }
 
 fn integer(expr: &Expr) -> Option<u64> {

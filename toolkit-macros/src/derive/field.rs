@@ -12,7 +12,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Attribute, Field, Generics, Path, parse_quote};
+use syn::{Attribute, Field, Generics, parse_quote};
 
 /// A type with `derive(ToolParams)`, whose fields are translated for its mirror.
 pub(super) struct Owner<'a> {
@@ -64,9 +64,6 @@ pub(super) fn mirror_field(
     if !aliases.is_empty() {
         // Constraints are checked for the name of the field and for its aliases.
         field.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-aliases" = [#(#aliases),*]))]));
-    }
-    if sets_list(&field.attrs) {
-        field.attrs.push(parse_quote!(#[schemars(transform = __toolkit::mark_lists_of_author)]));
     }
     if attr.flatten.is_some() {
         field.attrs.push(parse_quote!(#[serde(flatten)]));
@@ -123,21 +120,6 @@ fn describe_field(
     }
     describe(&mut field.attrs, description);
     is_described
-}
-
-/// Returns whether attributes of schemars may set allowed values that the field's type does not enforce.
-///
-/// This is possible with the schema of another type, or with the keywords `enum` and `const`.
-fn sets_list(attrs: &[Attribute]) -> bool {
-    attrs.iter().filter(|attr| attr.path().is_ident("schemars")).any(|attr| {
-        let arguments = attribute_arguments(std::slice::from_ref(attr), |_| true);
-        let is_of_other = |name: &Path| name.is_ident("with") || name.is_ident("schema_with");
-        let text = attr.meta.to_token_stream().to_string();
-        let extends = |name: &Path| {
-            name.is_ident("extend") && ["\"enum\"", "\"const\""].iter().any(|list| text.contains(list))
-        };
-        arguments.iter().any(|(name, _)| is_of_other(name) || extends(name))
-    })
 }
 
 /// Generates an expression for the default of a field as JSON. Also returns the generic parameters that the

@@ -4,7 +4,7 @@ use super::found::{Found, Message};
 use super::{Origin, SEVERAL, Search, missing};
 use crate::bounds::is_equal;
 use crate::describe::describe_in;
-use crate::discriminator::{Discriminator, discriminator, has_only_member, has_other_tag, may_be};
+use crate::discriminator::{Discriminator, discriminator, has_other_tag, may_be, only_member};
 use crate::json::{Json, Kind};
 use crate::normal::is_untagged;
 use crate::plan::constrains;
@@ -180,7 +180,7 @@ pub(crate) fn candidates<'a>(
         Kind::Object(_) => {
             may_be(root, branch, "object")
                 && !has_other_tag(root, branch, choice, value)
-                && (!by_member || has_only_member(root, branch, value))
+                && (!by_member || only_member(root, branch).is_none_or(|name| value.get(name).is_some()))
         }
         Kind::Array(_) => may_be(root, branch, "array"),
         _ => true,

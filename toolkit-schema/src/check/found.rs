@@ -1,11 +1,10 @@
 //! The violations found by a search. Their messages are written only for violations that are reported.
 
 use super::SEVERAL;
-use crate::bounds::SINGLE;
 use crate::describe::{describe_for, describe_in};
 use crate::json::Json;
 use crate::violation::{Violation, ViolationKind};
-use crate::words::{bound, value_in_words};
+use crate::words::{phrase, value_in_words};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ptr;
@@ -59,10 +58,7 @@ impl Found<'_, '_> {
                     _ => expected(root, &schema, keyword, value.as_ref()),
                 };
                 let expected = expected.unwrap_or_else(|| "another value".to_owned());
-                match keyword {
-                    SINGLE => format!("number out of range, got {}", value_in_words(text)),
-                    _ => format!("expected {expected}, got {}", value_in_words(text)),
-                }
+                format!("expected {expected}, got {}", value_in_words(text))
             }
         };
         Violation::new(self.path, self.kind, message)
@@ -90,6 +86,6 @@ pub(super) fn expected(
     let plain = Value::Object(plain);
     describe_for(root, &plain, value).or_else(|| {
         let mut keywords = plain.as_object()?.iter().filter(|(own, _)| keyword.is_empty() || *own == keyword);
-        keywords.find_map(|(keyword, value)| bound(keyword, value))
+        keywords.find_map(|(keyword, value)| phrase(keyword, value))
     })
 }

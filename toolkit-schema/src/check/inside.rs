@@ -31,7 +31,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             self.at_member(name, |this| this.inspect_member(schema, name, value));
         }
         self.inspect_required(schema, members);
-        self.inspect_dependent(schema, members, object);
+        let dependent = schema.get("dependentSchemas").and_then(Value::as_object).into_iter().flatten();
+        for (_, needs) in dependent.filter(|(name, _)| members.iter().any(|(given, _)| given == *name)) {
+            self.inspect(needs, object);
+        }
         if schema.get("unevaluatedProperties").is_some() {
             self.inspect_unevaluated(schema, members, object);
         }
@@ -75,18 +78,6 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             let property = schema.get("properties").and_then(|properties| properties.get(name));
             let message = missing(property.and_then(|property| describe_in(self.root, property)));
             self.at_member(name, |this| this.add(ViolationKind::Missing, message));
-        }
-    }
-
-    fn inspect_dependent(
-        &mut self,
-        schema: &'a Value,
-        members: &[(Cow<'v, str>, Json<'v>)],
-        object: &Json<'v>,
-    ) {
-        let dependent = schema.get("dependentSchemas").and_then(Value::as_object).into_iter().flatten();
-        for (_, needs) in dependent.filter(|(name, _)| members.iter().any(|(given, _)| given == *name)) {
-            self.inspect(needs, object);
         }
     }
 

@@ -12,22 +12,14 @@ use std::ptr;
 
 impl<'a> Checks<'a> {
     /// Returns whether a value has the structure of a schema, apart from violated constraints.
-    ///
-    /// This function decreases `left`, the number of schemas that may still be applied.
     pub(crate) fn has_structure(&self, schema: &'a Value, value: &Json<'_>, left: &mut usize) -> bool {
-        let mut search = Search::new(self, *left, "");
-        let has_structure = search.has_structure(schema, value);
-        *left = search.left;
-        has_structure
+        self.within(left, 0, |search| search.has_structure(schema, value))
     }
 
     /// Returns all schemas that apply to `value`: the schema, the targets of its references, its parts, and the branches
     /// of unions that the value belongs to.
     pub(crate) fn parts(&self, schema: &'a Value, value: &Json<'_>, left: &mut usize) -> Vec<&'a Value> {
-        let mut search = Search::new(self, *left, "");
-        let parts = search.parts(schema, value);
-        *left = search.left;
-        parts
+        self.within(left, 0, |search| search.parts(schema, value))
     }
 }
 

@@ -11,7 +11,7 @@ use std::rc::Rc;
 /// on `properties`. `REST` is the same group without `properties`.
 pub(super) const OBJECT: &[&str] =
     &["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
-pub(super) const REST: &[&str] = OBJECT.split_at(1).1;
+const REST: &[&str] = OBJECT.split_at(1).1;
 /// Keywords that together affect the items of an array.
 pub(super) const ARRAY: &[&str] = &["prefixItems", "items", "unevaluatedItems"];
 /// All groups of keywords whose effects depend on each other.
@@ -47,25 +47,6 @@ impl<'a> Node<'a> {
         if !apart.entries.is_empty() {
             self.add_part(Rc::new(apart));
         }
-    }
-
-    /// Merges a schema, even if one of the two closes its object for properties of the other: the merged object then has
-    /// them all. Returns whether this was the case.
-    pub(super) fn merge_open(&mut self, other: &Self) -> bool {
-        if !clash(OBJECT, self, other) {
-            self.merge(other);
-            return false;
-        }
-        let mut other = other.clone();
-        let rest: Vec<Entry<'a>> =
-            REST.iter().flat_map(|keyword| [self.take(keyword), other.take(keyword)]).flatten().collect();
-        self.merge(&other);
-        for entry in rest {
-            if !self.has(entry.keyword) {
-                self.entries.push(entry);
-            }
-        }
-        true
     }
 
     /// Adds a schema to `allOf`.

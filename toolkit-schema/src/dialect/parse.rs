@@ -2,8 +2,9 @@
 
 use super::losses::Losses;
 use super::node::{Entry, Held, Node, Path};
-use crate::keyword::{Holds, Keyword, subschemas};
+use crate::keyword::{Holds, Keyword};
 use crate::reference::{escape, target};
+use crate::types::types;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -12,6 +13,9 @@ use std::rc::Rc;
 
 /// The maximum nesting depth of schemas, those behind references included.
 pub(super) const DEEPEST: usize = 64;
+
+/// The maximum number of schemas in a document, with copies in place of references.
+pub(super) const MOST: usize = 20_000;
 
 pub(super) const TOO_LARGE: &str = "the schema is too large, and cut off here";
 
@@ -42,13 +46,10 @@ pub(super) struct Target<'a> {
 pub(super) struct Tree<'a> {
     pub(super) root: Rc<Node<'a>>,
     pub(super) targets: Vec<Target<'a>>,
-    /// The maximum number of schemas to write.
-    pub(super) budget: usize,
 }
 
 impl<'a> Tree<'a> {
     pub(super) fn parse(root: &'a Value, references: References, losses: &mut Losses) -> Self {
-        let budget = 5_000 + 2 * count(root);
         let mut parser = Parser {
             root,
             references,
@@ -57,7 +58,7 @@ impl<'a> Tree<'a> {
             numbers: HashMap::new(),
             active: Vec::new(),
             recursive: HashSet::new(),
-            left: budget,
+            left: MOST,
         };
         let root = parser.schema(root, Place { path: &"".into(), depth: 0 });
         let mut next = 0;
@@ -70,18 +71,13 @@ impl<'a> Tree<'a> {
             }
             next += 1;
         }
-        Self { root, targets: parser.targets, budget }
+        Self { root, targets: parser.targets }
     }
 
     /// Returns the parsed target with the index `number`.
     pub(super) fn target(&self, number: usize) -> Option<&Rc<Node<'a>>> {
         self.targets.get(number)?.node.as_ref()
     }
-}
-
-/// Returns the number of schemas in a document.
-fn count(schema: &Value) -> usize {
-    1 + subschemas(schema).map(|inside| count(inside.schema)).sum::<usize>()
 }
 
 /// The position of a schema in the original document.
@@ -263,8 +259,7 @@ impl<'a> Parser<'_, 'a> {
         self.losses.narrow(path, "$ref", reason);
         let mut node = Node::new(path);
         if let Some(Target { schema, name, .. }) = self.targets.get(number) {
-            let is_valid = |names: &&Value| Keyword::find("type").is_some_and(|entry| entry.takes(names));
-            if let Some(names) = schema.get("type").filter(is_valid) {
+            if let Some(names) = schema.get("type").filter(|names| types(Some(names)).next().is_some()) {
                 node.set("type", path, Held::Value(Cow::Borrowed(names)));
             }
             node.note(&format!("Built like `{name}`, inside which it stands."));

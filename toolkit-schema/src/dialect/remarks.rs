@@ -48,7 +48,6 @@ pub(super) fn of_value(keyword: &str, value: &Value) -> Option<String> {
     Some(match keyword {
         "minContains" => format!("{} of that kind", phrase("minItems", value)?),
         "maxContains" => format!("{} of that kind", phrase("maxItems", value)?),
-        "contentEncoding" => format!("encoded as {}", text()?),
         "contentMediaType" => format!("of the media type {}", text()?),
         "default" => format!("by default {}", quoted(value)),
         "example" => format!("for example {}", quoted(value)),

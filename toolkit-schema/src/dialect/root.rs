@@ -1,22 +1,17 @@
 //! Conversion of a tool's parameters to a single object schema, as providers require.
 
 use super::node::{Entry, Held, Node, Path};
-use super::parse::DEEPEST;
+use super::parse::{DEEPEST, MOST};
 use super::remarks::{in_words, sentence};
 use super::writer::Writer;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// The maximum number of schemas to merge into the root schema.
-const MERGED: usize = 10_000;
-
 /// Converts the root schema to a single object schema.
 pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
     let tree = writer.tree;
-    let left = std::mem::replace(&mut writer.left, MERGED);
-    let mut node = Root { writer, active: Vec::new() }.flatten(&tree.root, 0);
-    writer.left = left;
+    let mut node = Root { writer, active: Vec::new(), left: MOST }.flatten(&tree.root, 0);
     let path = node.path.clone();
     if node.is_never {
         writer.losses.widen(&path, "type", "no arguments are valid, which a tool cannot express");
@@ -35,14 +30,7 @@ pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
         node.entries.extend(description);
         node.note(&sentence(&[format!("meant as {remark}")]));
     }
-    if node.value("type") != Some(&json!("object")) {
-        // By convention, the type comes first.
-        node.take("type");
-        let mut first = Node::new(&path);
-        first.set_value("type", &path, json!("object"));
-        first.entries.append(&mut node.entries);
-        node = first;
-    }
+    node.set_value("type", &path, json!("object"));
     node
 }
 
@@ -50,16 +38,18 @@ struct Root<'r, 'w, 'a> {
     writer: &'r mut Writer<'w, 'a>,
     /// The targets of references that are currently being merged into the root.
     active: Vec<usize>,
+    /// The remaining number of schemas to merge.
+    left: usize,
 }
 
 impl<'a> Root<'_, '_, 'a> {
     /// Merges the references, `allOf` and unions at the top level of `node` into one object schema.
     fn flatten(&mut self, node: &Node<'a>, depth: usize) -> Node<'a> {
         let mut node = node.clone();
-        if depth > DEEPEST || self.writer.left == 0 {
+        if depth > DEEPEST || self.left == 0 {
             return node;
         }
-        self.writer.left -= 1;
+        self.left -= 1;
         if let Some(number) = node.reference() {
             node.take("$ref");
             // A reference from a schema to itself adds no constraint.

@@ -126,16 +126,13 @@ impl<'a> Subset<'_, '_, 'a> {
     /// silently.
     pub(super) fn move_to_notes(&mut self, entry: &Entry<'a>, notes: &mut Vec<String>) {
         let keyword = entry.keyword;
-        if let Held::Value(value) = &entry.held {
-            let is_idle = match keyword {
-                "default" => value.is_null(),
-                "minItems" => **value == 0,
-                "uniqueItems" => **value == false,
-                _ => Keyword::is_annotation(keyword) && **value == false,
-            };
-            if is_idle {
-                return;
-            }
+        let is_idle = |value: &Value| match keyword {
+            "default" => value.is_null(),
+            "const" => false,
+            _ => *value == false,
+        };
+        if matches!(&entry.held, Held::Value(value) if is_idle(value)) {
+            return;
         }
         let remarks = self.writer.remarks(entry);
         let reason = if remarks.is_empty() {

@@ -97,7 +97,7 @@ impl<'a> Subset<'_, '_, 'a> {
         }
         let mut list = |name: Option<&str>, values: Vec<Value>| {
             if !values.is_empty() {
-                written.push(self.list(name, keyword, values, node).into());
+                written.push(self.list(name, keyword, values).into());
             }
         };
         if self.rules.literals == Literals::Untyped {
@@ -112,30 +112,16 @@ impl<'a> Subset<'_, '_, 'a> {
     }
 
     /// Writes a schema that lists `values` in `const` or `enum`. `name` is the type of all values, if they have the
-    /// same type.
-    ///
-    /// The constraints of `node` other than `format` are left out, because the listed values satisfy them.
-    fn list(
-        &self,
-        name: Option<&str>,
-        keyword: &str,
-        values: Vec<Value>,
-        node: &Node<'a>,
-    ) -> Map<String, Value> {
-        let mut schema = Map::new();
-        schema.extend(name.map(|name| ("type".to_owned(), name.into())));
-        match (values.as_slice(), self.rules.literals) {
+    /// same type. Other constraints are left out, because the listed values satisfy them.
+    fn list(&self, name: Option<&str>, keyword: &str, values: Vec<Value>) -> Map<String, Value> {
+        let name = name.map(|name| ("type".to_owned(), name.into()));
+        let listed = match (values.as_slice(), self.rules.literals) {
             ([only], Literals::Typed | Literals::Untyped) if keyword == "const" => {
-                schema.insert("const".to_owned(), only.clone());
+                ("const".to_owned(), only.clone())
             }
-            _ => drop(schema.insert("enum".to_owned(), values.into())),
-        }
-        if let (Some(format), Some(name)) = (node.value("format"), name)
-            && (self.rules.keeps)(name, "format", format)
-        {
-            schema.insert("format".to_owned(), format.clone());
-        }
-        schema
+            _ => ("enum".to_owned(), values.into()),
+        };
+        name.into_iter().chain([listed]).collect()
     }
 
     /// Writes the schema for values of the JSON type called `name`.

@@ -1,9 +1,8 @@
 //! Writes a normalised schema as full JSON Schema, for dialects without `strict`.
 
 use super::losses::Losses;
-use super::merge::REST;
 use super::node::{Entry, Held, Node};
-use super::parse::{DEEPEST, TOO_LARGE, Target, Tree};
+use super::parse::{DEEPEST, MOST, TOO_LARGE, Target, Tree};
 use super::remarks::{in_words, of_schemas, remarks};
 use super::rules::Needed;
 use crate::keyword::takes_boolean;
@@ -28,7 +27,7 @@ pub(super) struct Writer<'w, 'a> {
 
 impl<'w, 'a> Writer<'w, 'a> {
     pub(super) fn new(tree: &'w Tree<'a>, losses: Losses, needed: &'static [Needed]) -> Self {
-        Self { tree, losses, left: tree.budget, needed, used: Vec::new() }
+        Self { tree, losses, left: MOST, needed, used: Vec::new() }
     }
 
     /// Writes a root schema, together with the definitions that its references need.
@@ -115,12 +114,7 @@ impl<'w, 'a> Writer<'w, 'a> {
     ///
     /// Returns remarks that state the constraints that cannot be merged, and reports these as losses.
     pub(super) fn merge_part(&mut self, node: &mut Node<'a>, part: &Node<'a>) -> Vec<String> {
-        if node.merge_open(part) {
-            let keyword = REST.iter().find(|keyword| part.has(keyword)).unwrap_or(&"properties");
-            let reason =
-                "another schema for the same object forbids these members; each may have them all instead";
-            self.losses.widen(&part.path, keyword, reason);
-        }
+        node.merge(part);
         let Some(Entry { held: Held::Schemas(apart), .. }) = node.take("allOf") else { return Vec::new() };
         for Entry { path, keyword, .. } in apart.iter().flat_map(|apart| &apart.entries) {
             let reason = "another schema for the same value has this keyword, too; stated in the description";

@@ -4,6 +4,7 @@ use super::SchemaChangeKind::{
     self, AddedOptional, AddedRequired, Described, NewlyRequired, NoLongerRequired, Removed, TypeChanged,
     Unknown,
 };
+use super::{SchemaChange, Side};
 use crate::keyword::{Keyword, each_subschema};
 use crate::reference::{escape, resolve};
 use crate::types::{names, types};
@@ -21,20 +22,14 @@ const MOST: usize = 100_000;
 /// The keywords that are compared by the walk itself, or have no effect alone.
 const OWN: [&str; 7] = ["type", "properties", "required", "$defs", "definitions", "$schema", "$id"];
 
-/// One difference between two schemas.
-pub(super) struct Difference {
-    pub(super) path: String,
-    pub(super) kind: SchemaChangeKind,
-    pub(super) why: String,
-}
-
 /// Returns all differences. Changed and removed properties come in the order of the older schema, and added properties
 /// come last.
-pub(super) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
+pub(super) fn changes(old: &Value, new: &Value, side: Side) -> Vec<SchemaChange> {
     let [plain_old, plain_new] = [old, new].map(plain);
     let mut comparison = Comparison {
         old: &plain_old,
         new: &plain_new,
+        side,
         path: "#".to_owned(),
         seen: HashSet::new(),
         depth: 0,
@@ -59,17 +54,18 @@ fn plain(schema: &Value) -> Value {
 struct Comparison<'a> {
     old: &'a Value,
     new: &'a Value,
+    side: Side,
     path: String,
     /// The pairs of schemas whose comparison has begun, so that recursive schemas come to an end.
     seen: HashSet<(*const Value, *const Value)>,
     /// The number of schemas around the current one.
     depth: usize,
-    found: Vec<Difference>,
+    found: Vec<SchemaChange>,
 }
 
 impl<'a> Comparison<'a> {
     fn add(&mut self, kind: SchemaChangeKind, why: impl Into<String>) {
-        self.found.push(Difference { path: self.path.clone(), kind, why: why.into() });
+        self.found.push(SchemaChange::new(&self.path, kind, self.side, why));
     }
 
     fn at(&mut self, place: &[&str], compare: impl FnOnce(&mut Self)) {

@@ -68,7 +68,7 @@ impl<'a> Scanner<'a> {
                 let number = self.integer(first)?;
                 (*least..=*most).contains(&number).then_some(())
             }
-            Matcher::Number { is_single } => self.number(first, *is_single),
+            Matcher::Number => self.number(first),
             matcher => self.other(first, matcher),
         }
     }
@@ -171,20 +171,14 @@ impl<'a> Scanner<'a> {
         (is_whole && !is_zero && self.at > start).then_some(if is_negative { -number } else { number })
     }
 
-    fn number(&mut self, first: u8, is_single: bool) -> Option<()> {
+    fn number(&mut self, first: u8) -> Option<()> {
         if !matches!(first, b'-' | b'0'..=b'9') {
             return None;
         }
         let rest = self.text.get(self.at..)?;
         let is_part = |byte: &u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
-        let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
-        self.at += length;
-        if !is_single {
-            return Some(());
-        }
-        let written = rest.get(..length)?;
-        let may_overflow = length > 30 || written.iter().any(|byte| matches!(byte, b'e' | b'E'));
-        (!may_overflow).then_some(())
+        self.at += rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+        Some(())
     }
 
     /// Reads a single value other than a long number. Lists and objects are left to the full check.
@@ -196,7 +190,7 @@ impl<'a> Scanner<'a> {
             b'[' | b'{' => None,
             _ => {
                 let start = self.at;
-                self.number(first, false)?;
+                self.number(first)?;
                 (self.at - start <= DIGITS).then_some(())
             }
         }
