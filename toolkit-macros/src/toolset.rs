@@ -10,7 +10,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, ImplItem, ImplItemFn, ItemImpl, LitStr, Meta, Path, Token, Type, TypePath, parse_quote,
+    Attribute, ImplItem, ImplItemFn, ItemImpl, ItemTrait, LitStr, Meta, Path, Token, TraitItem, Type,
+    TypePath, parse_quote,
 };
 
 pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
@@ -62,17 +63,25 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
 
 /// Reports an error for an item that cannot be parsed as an `impl` block.
 ///
-/// Returns the item, or nothing for a trait, whose attributes would cause further errors.
+/// Returns the item without the attributes that would cause further errors.
 fn refuse(item: TokenStream, error: syn::Error, diag: &mut Diag) -> TokenStream {
-    let has_word = |word: &str| {
-        item.clone().into_iter().any(|token| matches!(token, TokenTree::Ident(it) if it == word))
-    };
-    if has_word("impl") {
+    if item.clone().into_iter().any(|token| matches!(token, TokenTree::Ident(word) if word == "impl")) {
         diag.push(error);
-    } else {
-        diag.error(&item, "`#[toolset]` can only be applied to `impl` blocks");
+        return item;
     }
-    if has_word("trait") { TokenStream::new() } else { item }
+    let Ok(mut item) = syn::parse2::<ItemTrait>(item.clone()) else {
+        diag.error(&item, "`#[toolset]` can only be applied to `impl` blocks");
+        return item;
+    };
+    let message =
+        "`#[toolset]` belongs above an `impl` block of the trait, because tools are methods of a type";
+    diag.error(&item.ident, message);
+    for item in &mut item.items {
+        let TraitItem::Fn(function) = item else { continue };
+        function.attrs.retain(|attr| !is_tool_attr(attr));
+        strip_helper_attrs(&mut function.sig);
+    }
+    item.into_token_stream()
 }
 
 /// Reports mistakes in the header of an `impl` block. Returns `false` if the block cannot be a toolset.

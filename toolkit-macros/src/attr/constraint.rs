@@ -25,6 +25,9 @@ pub(crate) struct Constraints {
     assertions: Vec<Ident>,
     items: Option<Box<Self>>,
     range: (Option<f64>, Option<f64>),
+    length: (Option<u64>, Option<u64>),
+    pattern: Option<Regex>,
+    one_of: Vec<String>,
 }
 
 impl Constraints {
@@ -61,6 +64,7 @@ impl Constraints {
                 if values.is_empty() {
                     diag.error(key, "`one_of` allows no value; add at least one");
                 }
+                self.one_of = values.iter().map(|value| value.to_token_stream().to_string()).collect();
                 let values = wide(&values);
                 self.call(quote!(one_of([#(#values),*])));
             }
@@ -126,6 +130,7 @@ impl Constraints {
         if min.zip(max).is_some_and(|(min, max)| min > max) {
             diag.error(length, "`length` allows no value; widen it");
         }
+        self.length = (min, max);
         self.assert("is_countable", key);
         if let Some(min) = min {
             self.call(quote!(min_length(#min)));
@@ -136,9 +141,12 @@ impl Constraints {
     }
 
     fn parse_pattern(&mut self, key: &Ident, pattern: &LitStr, diag: &mut Diag) {
-        if let Err(error) = Regex::new(&pattern.value()) {
-            let error = error.to_string();
-            diag.error(pattern, format!("`pattern` is not a valid regular expression: {}", error.trim()));
+        match Regex::new(&pattern.value()) {
+            Ok(regex) => self.pattern = Some(regex),
+            Err(error) => {
+                let error = error.to_string();
+                diag.error(pattern, format!("`pattern` is not a valid regular expression: {}", error.trim()));
+            }
         }
         self.assert("is_text", key);
         self.call(quote!(pattern(#pattern)));
@@ -174,13 +182,28 @@ impl Constraints {
         Ok(())
     }
 
-    /// Reports an error if `default` is a literal outside of the range.
+    /// Reports an error if `default` is a literal that violates the constraints.
     pub(crate) fn check_default(&self, default: &Expr, diag: &mut Diag) {
         let (min, max) = self.range;
         if let Some(number) = number(default)
             && (min.is_some_and(|min| number < min) || max.is_some_and(|max| number > max))
         {
             diag.error(default, "`default` is outside of `range`");
+        }
+        let Expr::Lit(ExprLit { lit, .. }) = default else { return };
+        if let Lit::Str(text) = lit {
+            let value = text.value();
+            let count = value.chars().count() as u64;
+            let (min, max) = self.length;
+            if min.is_some_and(|min| count < min) || max.is_some_and(|max| count > max) {
+                diag.error(default, format!("`default` has {count} characters, outside of `length`"));
+            }
+            if self.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(&value)) {
+                diag.error(default, "`default` does not match `pattern`");
+            }
+        }
+        if !self.one_of.is_empty() && !self.one_of.contains(&lit.to_token_stream().to_string()) {
+            diag.error(default, format!("`default` is not one of {}", self.one_of.join(", ")));
         }
     }
 

@@ -134,7 +134,7 @@ fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
     } else if let Some(token) = find_token(ty.to_token_stream(), &is_self) {
         diag.error(token, "`Self` is not available to a free function; put `#[toolset]` on the `impl` block");
     } else if has_reference(ty) {
-        refuse_reference(full, diag);
+        refuse_reference(full, &owned_spelling(full), diag);
     } else {
         return true;
     }
@@ -204,7 +204,9 @@ pub(crate) fn check_owned(ty: &Type, diag: &mut Diag) -> bool {
         return false;
     }
     if has_reference(ty) {
-        refuse_reference(ty, diag);
+        let mut owned = ty.clone();
+        make_owned(&mut owned);
+        refuse_reference(ty, &short_spelling(&owned), diag);
     }
     true
 }
@@ -213,8 +215,8 @@ fn has_reference(ty: &Type) -> bool {
     any_part(&mut ty.clone(), &|ty| matches!(ty, Type::Reference(_)))
 }
 
-fn refuse_reference(ty: &Type, diag: &mut Diag) {
-    diag.error(ty, "a reference inside of a type cannot be decoded; write an owned type, such as `String`");
+fn refuse_reference(ty: &Type, owned: &str, diag: &mut Diag) {
+    diag.error(ty, format!("a reference inside of a type cannot be decoded; write `{owned}`"));
 }
 
 /// Returns the types directly inside a type, such as `T` in `Vec<T>`. Array lengths and other expressions are skipped.
@@ -255,10 +257,28 @@ pub(crate) fn find_token(tokens: TokenStream, is_wanted: &dyn Fn(&TokenTree) -> 
     })
 }
 
+/// Returns the text of a type with owned types in place of inner references, such as `Vec<String>` for `Vec<&str>`.
+fn owned_spelling(ty: &Type) -> String {
+    if let Type::Reference(reference) = peel(ty) {
+        return format!("&{}", owned_spelling(&reference.elem));
+    }
+    let mut ty = ty.clone();
+    make_owned(&mut ty);
+    short_spelling(&ty)
+}
+
 /// Returns the text of a type without the module paths that [`owned_form`] adds.
 fn short_spelling(ty: &Type) -> String {
     let modules = ["vec", "string", "path"].iter();
     modules.fold(spelling(ty), |text, module| text.replace(&format!(":: std::{module}::"), ""))
+}
+
+fn make_owned(ty: &mut Type) {
+    while let Type::Reference(reference) = peel(ty) {
+        let inner = peel(&reference.elem);
+        *ty = owned_form(inner).unwrap_or_else(|| inner.clone());
+    }
+    parts(ty).into_iter().for_each(make_owned);
 }
 
 /// Returns the tokens as text with the usual spacing.
