@@ -7,13 +7,12 @@ mod listen;
 mod log;
 mod statistics;
 
-pub use listen::{Lagged, ToolEvents};
+pub use listen::{EventReceiver, Lagged, ToolEvents};
 pub use log::{ExecutionLog, LogEntry, LogFilter};
 pub use statistics::{LogStatistics, ToolStatistics};
 
 pub(crate) use bus::EventBus;
 pub(crate) use emitter::{CallGuard, EventEmitter};
-pub(crate) use listen::EventReceiver;
 
 use crate::call::CallId;
 use crate::error::{ErrorKind, ToolError, flat_error};

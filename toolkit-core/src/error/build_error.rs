@@ -77,7 +77,7 @@ pub enum BuildProblem {
         name: String,
         /// Up to three similar names, best first.
         nearest: Vec<String>,
-        /// Up to ten known names, listed by a tool discovery if no name is similar.
+        /// Up to ten known names, if no name is similar.
         known: Vec<String>,
     },
     /// Two items of the same kind have the same name.
@@ -146,14 +146,19 @@ impl BuildProblem {
         Self::Tool { tool: tool.to_string(), defined_at, fault }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem with a suggestion of the `known` names most similar to `name`.
+    /// Creates an [`Unknown`](Self::Unknown) problem. It suggests the `known` names most similar to `name` or, if none
+    /// is similar, lists up to ten of them.
     pub(crate) fn unknown<'a>(
         what: &'static str,
         name: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
-        let nearest = nearest(name, known).into_iter().map(str::to_owned).collect();
-        Self::Unknown { what, name: name.to_owned(), nearest, known: Vec::new() }
+        let known: Vec<&str> = known.into_iter().collect();
+        let nearest: Vec<String> =
+            nearest(name, known.iter().copied()).into_iter().map(str::to_owned).collect();
+        let listed = if nearest.is_empty() { known.len().min(10) } else { 0 };
+        let known = known.into_iter().take(listed).map(str::to_owned).collect();
+        Self::Unknown { what, name: name.to_owned(), nearest, known }
     }
 
     /// Creates an [`Unknown`](Self::Unknown) problem for the full name of a tool. It suggests the tools with this name
@@ -165,10 +170,8 @@ impl BuildProblem {
     ) -> Self {
         let tools: BTreeSet<&ToolName> = tools.into_iter().collect();
         let meant = tools.iter().filter(|tool| is_method_of(name, tool));
-        Self::bare_name(what, name, meant.copied()).unwrap_or_else(|| {
-            let names = || tools.iter().map(|tool| tool.as_str());
-            Self::unknown_among(what, name, names(), names())
-        })
+        Self::bare_name(what, name, meant.copied())
+            .unwrap_or_else(|| Self::unknown(what, name, tools.iter().map(|tool| tool.as_str())))
     }
 
     /// Creates an [`Unknown`](Self::Unknown) problem for a name without its namespace. It suggests up to three of the
@@ -182,23 +185,6 @@ impl BuildProblem {
         let nearest: Vec<String> = meant.into_iter().take(3).map(ToString::to_string).collect();
         let is_bare = !nearest.is_empty();
         is_bare.then(|| Self::Unknown { what, name: name.to_owned(), nearest, known: Vec::new() })
-    }
-
-    /// Creates an [`Unknown`](Self::Unknown) problem. It suggests the `known` names most similar to `name` or, if none
-    /// is similar, lists up to ten names of `all`.
-    pub(crate) fn unknown_among<'a>(
-        what: &'static str,
-        name: &str,
-        known: impl IntoIterator<Item = &'a str>,
-        all: impl IntoIterator<Item = &'a str>,
-    ) -> Self {
-        let mut problem = Self::unknown(what, name, known);
-        if let Self::Unknown { nearest, known, .. } = &mut problem
-            && nearest.is_empty()
-        {
-            known.extend(all.into_iter().take(10).map(str::to_owned));
-        }
-        problem
     }
 }
 

@@ -22,15 +22,29 @@ impl fmt::Display for Lagged {
 
 impl std::error::Error for Lagged {}
 
-/// A stream of the messages of a broadcast channel.
-pub(crate) struct EventReceiver<T>(ReusableBoxFuture<'static, (Result<T, RecvError>, Receiver<T>)>);
+/// A stream of events, beginning at the subscription. It ends when the last sender is dropped.
+///
+/// A slow reader can [miss](Lagged) events.
+pub struct EventReceiver<T>(ReusableBoxFuture<'static, (Result<T, RecvError>, Receiver<T>)>);
+
+/// A stream of the events of a [dispatcher](crate::Dispatcher::events) and its clones.
+pub type ToolEvents = EventReceiver<ToolEvent>;
 
 impl<T: Clone + Send + 'static> EventReceiver<T> {
     pub(crate) fn new(receiver: Receiver<T>) -> Self {
         Self(ReusableBoxFuture::new(receive(receiver)))
     }
 
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, Lagged>>> {
+    /// Returns the next event or the number of missed events. Returns `None` after the last event.
+    pub async fn next(&mut self) -> Option<Result<T, Lagged>> {
+        poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+}
+
+impl<T: Clone + Send + 'static> Stream for EventReceiver<T> {
+    type Item = Result<T, Lagged>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let (received, receiver) = ready!(self.0.poll(cx));
         self.0.set(receive(receiver));
         Poll::Ready(match received {
@@ -41,32 +55,13 @@ impl<T: Clone + Send + 'static> EventReceiver<T> {
     }
 }
 
+impl<T> fmt::Debug for EventReceiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EventReceiver")
+    }
+}
+
 async fn receive<T: Clone>(mut receiver: Receiver<T>) -> (Result<T, RecvError>, Receiver<T>) {
     let received = receiver.recv().await;
     (received, receiver)
 }
-
-/// A stream of the events of a [dispatcher](crate::Dispatcher::events) and its clones, beginning at the subscription.
-/// The stream ends when the dispatcher and all clones are dropped.
-pub struct ToolEvents(EventReceiver<ToolEvent>);
-
-impl ToolEvents {
-    pub(super) fn new(receiver: Receiver<ToolEvent>) -> Self {
-        Self(EventReceiver::new(receiver))
-    }
-
-    /// Returns the next event or the number of missed events. Returns `None` after the last event.
-    pub async fn next(&mut self) -> Option<Result<ToolEvent, Lagged>> {
-        poll_fn(|cx| self.0.poll(cx)).await
-    }
-}
-
-impl Stream for ToolEvents {
-    type Item = Result<ToolEvent, Lagged>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll(cx)
-    }
-}
-
-impl_debug!(ToolEvents);

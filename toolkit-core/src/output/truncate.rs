@@ -45,8 +45,7 @@ impl TruncationStrategy {
         if total <= limit {
             return Cow::Borrowed(text);
         }
-        let cut = Cut::new(total, limit, self, "").cut(text, 0, total, total);
-        cut.map_or(Cow::Borrowed(text), Cow::Owned)
+        Cow::Owned(Cut::new(total, limit, self, "").apply(text, total))
     }
 }
 
@@ -54,7 +53,8 @@ impl TruncationStrategy {
 ///
 /// A tool's own [`max_result_size`](crate::ToolMetadata::max_result_size) takes precedence over the limit set here.
 /// Limits count characters (Unicode scalar values), summed over all texts of a result and including the note about the
-/// missing part. Media items and links are kept and do not count. Truncated JSON becomes plain text. The
+/// missing part. Media items and links are kept and do not count. Truncated texts are joined to one, and truncated JSON
+/// becomes plain text. The
 /// [structured](ToolOutput::structured) value for the program is never truncated.
 ///
 /// ```
@@ -107,34 +107,19 @@ impl Truncation {
         mut output: ToolOutput,
         given_up: impl Future<Output = ()>,
     ) -> ToolOutput {
-        let lengths: Vec<usize> = output.content().iter().filter_map(text_of).map(str::len).collect();
-        // Counting characters is slow. If the number of bytes is within the limit, so is the number of characters.
-        if lengths.iter().sum::<usize>() + lengths.len().saturating_sub(1) <= limit {
-            return output;
-        }
         let texts: Vec<&str> = output.content().iter().filter_map(text_of).collect();
-        let between = texts.len().saturating_sub(1);
-        let total = texts.iter().map(|text| text.chars().count()).sum();
-        if total + between <= limit {
-            return output;
-        }
+        let text = match texts.as_slice() {
+            [only] => Cow::Borrowed(*only),
+            texts => Cow::Owned(texts.join("\n")),
+        };
         let is_json = matches!(output.content(), [Content::Json(_)]);
-        let note = self.note(tool, call_id, || texts.join("\n"), is_json, given_up).await;
-        let cut = Cut::new(total, limit.saturating_sub(between), self.strategy, &note);
-        let mut start = 0;
-        output.change_content(|content| {
-            let Some(text) = text_of(&content) else { return Some(content) };
-            let length = text.chars().count();
-            let kept = cut.cut(text, start, length, total);
-            start += length;
-            match kept {
-                // Drop an empty text, because it would leave only a line break between the other texts.
-                None if length == 0 => None,
+        let mut kept = self.shorten_text(limit, tool, call_id, &text, is_json, given_up).await;
+        if kept.is_some() {
+            output.change_content(|content| match text_of(&content) {
+                Some(_) => kept.take().filter(|kept| !kept.is_empty()).map(Content::Text),
                 None => Some(content),
-                Some(nothing) if nothing.is_empty() => None,
-                Some(kept) => Some(Content::Text(kept)),
-            }
-        });
+            });
+        }
         output
     }
 
@@ -148,35 +133,36 @@ impl Truncation {
         error: ToolError,
         given_up: impl Future<Output = ()>,
     ) -> ToolError {
-        let text = ToolOutput::text(error.message());
-        let message = self.shorten(limit, tool, call_id, text, given_up).await.to_text().into_owned();
-        error.with_message(message)
+        match self.shorten_text(limit, tool, call_id, error.message(), false, given_up).await {
+            Some(message) => error.with_message(message),
+            None => error,
+        }
     }
 
-    /// Stores the full text in the sink and returns the note about its location. Without a sink, the note is
-    /// empty. When `given_up` ends, the sink's future is dropped.
-    async fn note(
+    /// Returns `text`, truncated to `limit` characters, or `None` if it is not longer.
+    async fn shorten_text(
         &self,
+        limit: usize,
         tool: &str,
         call_id: Option<&CallId>,
-        text: impl FnOnce() -> String,
+        text: &str,
         is_json: bool,
         given_up: impl Future<Output = ()>,
-    ) -> String {
-        let Some(sink) = &self.sink else { return String::new() };
-        let full = FullOutput { tool: tool.to_owned(), call_id: call_id.cloned(), text: text(), is_json };
-        let mut storing = Box::pin(guarded_future(async { sink.store_boxed(full).await }));
-        let mut given_up = pin!(given_up);
-        let stored = poll_fn(|cx| match storing.as_mut().poll(cx) {
-            Poll::Ready(stored) => Poll::Ready(Some(stored)),
-            Poll::Pending => given_up.as_mut().poll(cx).map(|()| None),
-        });
-        let stored = stored.await;
-        discard(storing);
-        match stored {
-            Some(Ok(Ok(place))) => format!(", full output: {place}"),
-            _ => ", the full output could not be kept".to_owned(),
+    ) -> Option<String> {
+        // Counting characters is slow. If the number of bytes is within the limit, so is the number of characters.
+        let total = if text.len() <= limit { 0 } else { text.chars().count() };
+        if total <= limit {
+            return None;
         }
+        let note = match &self.sink {
+            Some(sink) => {
+                let text = text.to_owned();
+                let full = FullOutput { tool: tool.to_owned(), call_id: call_id.cloned(), text, is_json };
+                note(&**sink, full, given_up).await
+            }
+            None => String::new(),
+        };
+        Some(Cut::new(total, limit, self.strategy, &note).apply(text, total))
     }
 }
 
@@ -186,6 +172,23 @@ setters! { Truncation {
     /// Sets the sink for the full texts. The truncated result tells the model where the full text is stored.
     with_sink(sink: impl OutputSink) = Some(Arc::new(sink));
 } }
+
+/// Stores the full text in the sink and returns the note about its location. When `given_up` ends, the sink's future is
+/// dropped.
+async fn note(sink: &dyn DynSink, full: FullOutput, given_up: impl Future<Output = ()>) -> String {
+    let mut storing = Box::pin(guarded_future(async { sink.store_boxed(full).await }));
+    let mut given_up = pin!(given_up);
+    let stored = poll_fn(|cx| match storing.as_mut().poll(cx) {
+        Poll::Ready(stored) => Poll::Ready(Some(stored)),
+        Poll::Pending => given_up.as_mut().poll(cx).map(|()| None),
+    });
+    let stored = stored.await;
+    discard(storing);
+    match stored {
+        Some(Ok(Ok(place))) => format!(", full output: {place}"),
+        _ => ", the full output could not be kept".to_owned(),
+    }
+}
 
 /// Returns the text of `content`, or `None` for content not counted towards the limit.
 fn text_of(content: &Content) -> Option<&str> {

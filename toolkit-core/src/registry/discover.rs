@@ -71,7 +71,7 @@ pub struct Discovery {
 
 setters! {
     Discovery {
-        /// Selects tools by name, namespace or tag. If a name or a namespace included by the filter does not
+        /// Selects tools by name or tag. If a name included by the filter does not
         /// exist, the discovery fails. A pattern with `*` or `?` may match no tool, unless it would match a name
         /// without its namespace.
         with_filter(filter: ToolFilter) = filter;
@@ -107,10 +107,8 @@ impl Discovery {
         let all: Vec<&Registration> = registrations.into_iter().collect();
         let unknown = self.modules.iter().filter(|module| !all.iter().any(|found| found.is_in(module)));
         let known: BTreeSet<&str> = all.iter().flat_map(|found| [found.krate(), found.module]).collect();
-        let crates: BTreeSet<&str> = all.iter().map(|found| found.krate()).collect();
         let problem = |module: &String| {
-            let what = "linked crate or module with tools";
-            BuildProblem::unknown_among(what, module, known.iter().copied(), crates.iter().copied())
+            BuildProblem::unknown("linked crate or module with tools", module, known.iter().copied())
         };
         let problems = unknown.map(problem);
         BuildError::unless_empty(problems.collect())?;
@@ -190,7 +188,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every illegal name, every duplicate name refused by the [`NameClash`]
-    /// rule, and every selected crate or module without tools. It also lists every tool name or namespace included by
+    /// rule, and every selected crate or module without tools. It also lists every tool name included by
     /// the filter but not found on any tool, and every tool name excluded without its namespace.
     pub fn discover_with(discovery: &Discovery) -> Result<Self, BuildError> {
         discovery.select(inventory::iter::<Registration>())

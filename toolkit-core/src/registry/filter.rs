@@ -146,8 +146,7 @@ impl ToolFilter {
         let known: BTreeSet<&str> = tools.iter().filter_map(|tool| tool.namespace()).collect();
         let namespaces = self.namespaces.iter().flatten().filter(|wanted| !known.contains(wanted.as_str()));
         let known = || known.iter().copied();
-        let namespaces =
-            namespaces.map(|wanted| BuildProblem::unknown_among("namespace", wanted, known(), known()));
+        let namespaces = namespaces.map(|wanted| BuildProblem::unknown("namespace", wanted, known()));
         names.chain(namespaces).collect()
     }
 

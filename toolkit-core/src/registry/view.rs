@@ -2,11 +2,10 @@
 
 use super::namespaces::inside;
 use super::switches::Switches;
-use super::{RegisteredTool, ToolFilter, ToolRegistry};
+use super::{ToolFilter, ToolRegistry};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{NameError, Separator, ToolName};
 use crate::tool::{AdaptedTool, Tool, ToolDefinition, ToolMetadata};
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -46,14 +45,11 @@ enum Step {
     Adapt(Option<String>, Arc<Adapt>),
 }
 
-/// A function to adapt a tool. The returned `bool` is `true` if the function has changed the tool.
-type Adapt = dyn Fn(AdaptedTool) -> Result<(AdaptedTool, bool), BuildError> + Send + Sync;
+type Adapt = dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync;
 
-fn renamed(tool: AdaptedTool, name: Result<ToolName, NameError>) -> Result<(AdaptedTool, bool), BuildError> {
-    let definition = tool.definition();
-    let name = name.map_err(|error| definition.illegal_name(error))?;
-    let is_new = name != definition.name;
-    Ok((tool.with_name(name), is_new))
+fn renamed(tool: AdaptedTool, name: Result<ToolName, NameError>) -> Result<AdaptedTool, BuildError> {
+    let name = name.map_err(|error| tool.definition().illegal_name(error))?;
+    Ok(tool.with_name(name))
 }
 
 impl RegistryView {
@@ -86,7 +82,7 @@ impl RegistryView {
     #[must_use]
     pub fn rename(self, name: impl Into<String>, to: impl Into<String>) -> Self {
         let to = to.into();
-        self.step(Step::Adapt(Some(name.into()), Arc::new(move |tool| renamed(tool, ToolName::new(&to)))))
+        self.adapt(name, move |tool| renamed(tool, ToolName::new(&to)))
     }
 
     /// Renames every tool. `rename` receives the current name of a tool and returns the new name.
@@ -95,11 +91,10 @@ impl RegistryView {
         self,
         rename: impl Fn(&ToolName) -> Result<ToolName, NameError> + Send + Sync + 'static,
     ) -> Self {
-        let change = move |tool: AdaptedTool| {
+        self.adapt_all(move |tool| {
             let name = rename(&tool.definition().name);
             renamed(tool, name)
-        };
-        self.step(Step::Adapt(None, Arc::new(change)))
+        })
     }
 
     /// Changes the metadata of every tool with the function `change`.
@@ -122,7 +117,7 @@ impl RegistryView {
         name: impl Into<String>,
         change: impl Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync + 'static,
     ) -> Self {
-        self.step(Step::Adapt(Some(name.into()), Arc::new(move |tool| Ok((change(tool)?, true)))))
+        self.step(Step::Adapt(Some(name.into()), Arc::new(change)))
     }
 
     /// Changes every tool with the function `change`.
@@ -131,33 +126,7 @@ impl RegistryView {
         self,
         change: impl Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync + 'static,
     ) -> Self {
-        self.step(Step::Adapt(None, Arc::new(move |tool| Ok((change(tool)?, true)))))
-    }
-
-    /// Applies the steps of the view to `tool` and returns the changed tool, or `None` if a filter drops the
-    /// tool. Before each step, `visit` is called with the step's index and the tool's current name.
-    fn of_tool(
-        &self,
-        tool: &Arc<dyn Tool>,
-        mut visit: impl FnMut(usize, &ToolName),
-    ) -> Result<Option<Arc<dyn Tool>>, BuildError> {
-        let mut adapted = AdaptedTool::of(tool.clone());
-        let mut changed = false;
-        for (index, step) in self.steps.iter().enumerate() {
-            let definition = adapted.definition();
-            visit(index, &definition.name);
-            match step {
-                Step::Filter(filter) if filter.matches(definition) => {}
-                Step::Filter(_) => return Ok(None),
-                Step::Adapt(Some(only), _) if only != definition.name.as_str() => {}
-                Step::Adapt(_, change) => {
-                    let (after, is_new) = change(adapted)?;
-                    adapted = after;
-                    changed |= is_new;
-                }
-            }
-        }
-        Ok(Some(if changed { Arc::new(adapted) } else { tool.clone() }))
+        self.step(Step::Adapt(None, Arc::new(change)))
     }
 
     /// Applies the steps of the view to all tools of `registry`. If a step fails for a tool or its new name
@@ -167,36 +136,46 @@ impl RegistryView {
         // Rules for namespaces and tags refer to the original names, so each disabled tool gets a rule for
         // the new name.
         shown.switches = Switches::default();
-        let mut names: Vec<BTreeSet<ToolName>> = vec![BTreeSet::new(); self.steps.len()];
-        for RegisteredTool { tool, disabled, .. } in registry.entries() {
-            let projected = self.of_tool(tool, |step, name| {
-                if let Some(names) = names.get_mut(step) {
-                    names.insert(name.clone());
-                }
-            });
-            let projected = match projected {
-                Ok(Some(projected)) => projected,
-                Ok(None) => continue,
-                Err(error) => {
-                    shown.problems.extend(error.problems().iter().cloned());
-                    continue;
-                }
-            };
-            let name = projected.definition().name.clone();
-            if let (None, Some(reason)) = (shown.get_any(name.as_str()), disabled) {
-                shown.switches.tools.insert(name.as_str().into(), Some(reason.clone()));
-            }
-            shown.insert_or_record(projected);
-        }
-        for (step, names) in self.steps.iter().zip(&names) {
-            let names: Vec<&ToolName> = names.iter().collect();
+        let entries = registry.entries().into_iter();
+        let mut tools: Vec<_> = entries.map(|entry| (entry.tool.clone(), entry.disabled.clone())).collect();
+        for step in &self.steps {
+            let names: Vec<&ToolName> = tools.iter().map(|(tool, _)| &tool.definition().name).collect();
             match step {
-                Step::Filter(filter) => shown.problems.extend(filter.bare_names(&names)),
-                Step::Adapt(Some(name), _) if !names.iter().any(|known| known.as_str() == name) => {
-                    shown.problems.push(BuildProblem::unknown_tool("tool", name, names));
+                Step::Filter(filter) => {
+                    shown.problems.extend(filter.bare_names(&names));
+                    tools.retain(|(tool, _)| filter.matches(tool.definition()));
                 }
-                Step::Adapt(..) => {}
+                Step::Adapt(only, change) => {
+                    let is_meant = |name: &ToolName| only.as_ref().is_none_or(|only| only == name.as_str());
+                    if let Some(name) = only
+                        && !names.iter().any(|name| is_meant(name))
+                    {
+                        shown.problems.push(BuildProblem::unknown_tool("tool", name, names));
+                    }
+                    tools.retain_mut(|(tool, _)| {
+                        if !is_meant(&tool.definition().name) {
+                            return true;
+                        }
+                        match change(AdaptedTool::of(tool.clone())) {
+                            Ok(changed) => {
+                                *tool = Arc::new(changed);
+                                true
+                            }
+                            Err(error) => {
+                                shown.problems.extend(error.problems().iter().cloned());
+                                false
+                            }
+                        }
+                    });
+                }
             }
+        }
+        for (tool, disabled) in tools {
+            let name = tool.definition().name.as_str();
+            if let (None, Some(reason)) = (shown.get_any(name), disabled) {
+                shown.switches.tools.insert(name.into(), Some(reason));
+            }
+            shown.insert_or_record(tool);
         }
         shown
     }

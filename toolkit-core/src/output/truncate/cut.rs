@@ -3,8 +3,6 @@
 use super::TruncationStrategy;
 
 /// The cut of a text: how many characters to keep at both ends, and the marker in between.
-///
-/// The text may consist of several pieces. The characters are counted over all pieces together.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Cut {
     head: usize,
@@ -59,23 +57,11 @@ impl Cut {
         }
     }
 
-    /// Returns the shortened text of a piece, or `None` if the whole piece is kept.
-    ///
-    /// The piece has `length` characters, beginning at character `start` of the `total` characters of all pieces.
-    pub(super) fn cut(&self, piece: &str, start: usize, length: usize, total: usize) -> Option<String> {
-        let end = start + length;
-        let front = self.head.saturating_sub(start).min(length);
-        let back = end.saturating_sub(total.saturating_sub(self.tail)).min(length);
-        if front + back >= length {
-            return None;
-        }
-        let before = end_of(piece, front);
-        let after = end_of(piece, length - back);
-        let is_first_cut = start <= self.head && self.head < end;
-        let marker = if is_first_cut { self.marker.as_str() } else { "" };
-        let before = piece.get(..before)?;
-        let after = piece.get(after..)?;
-        Some(format!("{before}{marker}{after}"))
+    /// Returns the shortened `text`, which has `total` characters.
+    pub(super) fn apply(&self, text: &str, total: usize) -> String {
+        let before = text.get(..end_of(text, self.head)).unwrap_or_default();
+        let after = text.get(end_of(text, total.saturating_sub(self.tail))..).unwrap_or_default();
+        format!("{before}{}{after}", self.marker)
     }
 }
 

@@ -50,7 +50,7 @@ fn without_room_for_a_note_an_ellipsis_marks_the_cut() {
 }
 
 #[test]
-fn media_stay_and_json_becomes_text() {
+fn media_stay_and_texts_become_one() {
     let output = ToolOutput::new(vec![
         Content::Text("a".repeat(30)),
         Media::new("image/png", b"\x89PNG").into(),
@@ -58,11 +58,9 @@ fn media_stay_and_json_becomes_text() {
         Content::Text("c".repeat(30)),
     ]);
     let short = now(Truncation::new(50).apply("t", None, output.clone()));
-    let [Content::Text(head), Content::Image(_), Content::Text(tail)] = short.content() else {
-        panic!("{short:?}")
-    };
-    assert_eq!(*head, format!("{}\n... (truncated 80 chars) ...\n", "a".repeat(9)));
-    assert_eq!(*tail, "c".repeat(9));
+    let [Content::Text(text), Content::Image(_)] = short.content() else { panic!("{short:?}") };
+    let [head, tail] = ["a", "c"].map(|letter| letter.repeat(10));
+    assert_eq!(*text, format!("{head}\n... (truncated 80 chars) ...\n{tail}"));
     let whole = now(Truncation::new(200).apply("t", None, output.clone()));
     assert_eq!(whole, output);
     let json = ToolOutput::json(&vec![1; 100]).unwrap();

@@ -1,16 +1,10 @@
 //! The changes of a live registry, as a stream of events.
 
-use crate::event::{EventReceiver, Lagged};
+use crate::event::EventReceiver;
 use crate::name::ToolName;
 use crate::registry::{RegisteredTool, ToolRegistry};
 use crate::schema::{Compatibility, SchemaDiff};
-use futures_core::Stream;
-use std::fmt;
-use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use tokio::sync::broadcast::Receiver;
 
 /// The number of events buffered for slow listeners.
 pub(super) const EVENTS_KEPT: usize = 256;
@@ -88,34 +82,6 @@ pub(super) fn changes(version: u64, before: &ToolRegistry, after: &ToolRegistry)
     changes
 }
 
-/// A stream of the changes of a [live registry](super::LiveRegistry), beginning at the subscription.
-///
-/// The stream ends when all clones of the registry are dropped. A slow listener can [miss](Lagged) changes. A
-/// [snapshot](super::LiveRegistry::snapshot) then shows the current tools.
-pub struct RegistryEvents(EventReceiver<RegistryEvent>);
-
-impl RegistryEvents {
-    pub(super) fn new(receiver: Receiver<RegistryEvent>) -> Self {
-        Self(EventReceiver::new(receiver))
-    }
-
-    /// Waits for the next change. Returns the number of missed changes as an error, and `None` after the last
-    /// change.
-    pub async fn next(&mut self) -> Option<Result<RegistryEvent, Lagged>> {
-        poll_fn(|cx| self.0.poll(cx)).await
-    }
-}
-
-impl Stream for RegistryEvents {
-    type Item = Result<RegistryEvent, Lagged>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll(cx)
-    }
-}
-
-impl fmt::Debug for RegistryEvents {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RegistryEvents")
-    }
-}
+/// A stream of the changes of a [live registry](super::LiveRegistry). After missed changes, a
+/// [snapshot](super::LiveRegistry::snapshot) shows the current tools.
+pub type RegistryEvents = EventReceiver<RegistryEvent>;
