@@ -1,6 +1,6 @@
 //! Near misses are coerced, by the same rules at every depth and in every kind of tool. No number is rounded.
 
-use super::calling::{call, check, dispatched, dispatcher_of, reported_coercions};
+use super::calling::{check, dispatched, dispatcher_of, reported_coercions};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -76,7 +76,7 @@ fn declared_type(line: &str) -> Option<&str> {
 fn types_and_files_of_a_crate_have_names_of_their_own() {
     for folder in NAMED_ONCE {
         let mut names = Vec::new();
-        for (path, text) in rust_files(&root().join(folder)) {
+        for (path, text) in rust_files(root().join(folder)) {
             let file = path.file_name().expect("a file").to_string_lossy().into_owned();
             if file.ends_with("tests.rs") || path.components().any(|part| part.as_os_str() == "tests") {
                 continue;

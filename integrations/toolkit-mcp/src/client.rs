@@ -21,6 +21,7 @@
 //! ```
 
 mod builder;
+mod call_errors;
 mod catalog;
 mod change;
 mod change_approval;

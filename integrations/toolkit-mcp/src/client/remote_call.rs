@@ -1,20 +1,20 @@
 //! One call of a server's tool.
 
+use super::call_errors::CallErrors;
 use super::catalog::RemoteTool;
 use super::client_settings::ClientSettings;
 use super::content::{outcome, short};
 use super::endpoint::chain;
 use super::server_requests::MOST_QUESTIONS;
 use super::session::{Pending, Session};
-use super::wire::{INVALID, ProgressSink};
+use super::wire::ProgressSink;
 use crate::TraceContext;
 use crate::invisible::clean;
-use crate::line_transport::TOO_LARGE;
 use crate::numbers::is_exact;
 use crate::reports::Reports;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, ErrorData, InputRequest,
-    InputRequiredResult, InputResponses, ProgressNotificationParam, RequestMetaObject, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, InputRequest, InputRequiredResult, InputResponses,
+    ProgressNotificationParam, RequestMetaObject, ServerResult,
 };
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::{Map, Value, json};
@@ -62,10 +62,10 @@ impl<'a> RemoteCall<'a> {
                 ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
                     return Ok(ToolOutput::new(Vec::new()));
                 }
-                _ => return Err(self.invalid()),
+                _ => return Err(self.errors().invalid()),
             }
         }
-        Err(self.error("asked too many questions", "use another tool"))
+        Err(self.errors().error("asked too many questions", "use another tool"))
     }
 
     /// Checks structured content against the output schema of the tool. Content with a number that a JSON value cannot
@@ -92,7 +92,7 @@ impl<'a> RemoteCall<'a> {
         let text = short(&clean(&output.to_text()));
         let advice =
             if text.is_empty() { advice.to_owned() } else { format!("{advice}. It returned: {text}") };
-        Err(self.error(&what, &advice))
+        Err(self.errors().error(&what, &advice))
     }
 
     /// Sends one request and waits for the response. Passes progress reports on while the request runs.
@@ -130,7 +130,7 @@ impl<'a> RemoteCall<'a> {
                     Ok(None) => {}
                     Err(error) => return Err(self.failed(&error)),
                 },
-                () = ended.cancelled() => return Err(self.lost(&self.session.wire.reason())),
+                () = ended.cancelled() => return Err(self.errors().lost(&self.session.wire.reason())),
                 () = &mut deadline => {
                     // While the user is asked, the server waits for the client.
                     if self.session.handler.questions.available_permits() == MOST_QUESTIONS {
@@ -176,7 +176,7 @@ impl<'a> RemoteCall<'a> {
         let questions = required.input_requests.unwrap_or_default();
         if questions.is_empty() {
             if required.request_state.is_none() {
-                return Err(self.error("asked for input without a question", "use another tool"));
+                return Err(self.errors().error("asked for input without a question", "use another tool"));
             }
             sleep(PAUSE).await;
         }
@@ -190,7 +190,7 @@ impl<'a> RemoteCall<'a> {
                 InputRequest::ListRoots(_) => json!({"roots": []}),
                 _ => {
                     let what = "asked for something that this program does not offer";
-                    return Err(self.error(what, "use another tool"));
+                    return Err(self.errors().error(what, "use another tool"));
                 }
             };
             answers.insert(key, answer);
@@ -198,128 +198,54 @@ impl<'a> RemoteCall<'a> {
         Ok(((!answers.is_empty()).then_some(answers), required.request_state))
     }
 
-    /// Creates an error for the model from the name of the server, the fault `what`, and the advice.
-    fn error(&self, what: &str, advice: &str) -> ToolError {
-        ToolError::failed(format_args!("MCP server `{}` {what}; {advice}", self.settings().name))
-    }
-
-    /// Creates the error for a connection that was lost during the call.
-    fn lost(&self, reason: &str) -> ToolError {
-        self.unknown("was lost during the call", "try again").with_details(reason)
-    }
-
-    /// Creates the error for a call that may have been executed. If the tool may be called again, the error contains
-    /// `advice`.
-    fn unknown(&self, what: &str, advice: &str) -> ToolError {
-        let is_repeatable = self.tool.definition.metadata.is_repeatable();
-        let advice =
-            if is_repeatable { advice } else { "it may have been executed; check before trying again" };
-        self.error(what, advice).with_retryable(is_repeatable)
+    fn errors(&self) -> CallErrors<'_> {
+        let settings = self.settings();
+        CallErrors {
+            server: &settings.name,
+            tool: self.context.tool_name().as_str(),
+            is_repeatable: self.tool.definition.metadata.is_repeatable(),
+            message_bytes: settings.limits.message_bytes,
+        }
     }
 
     fn failed(&self, error: &ServiceError) -> ToolError {
         let details = short(&chain(error));
+        let errors = self.errors();
         #[cfg(feature = "client-http")]
         if let ServiceError::TransportSend(failed) = error
             && let Some(failure) = super::failure::Failure::of(&*failed.error)
         {
-            return self.http(&failure).with_details(details);
+            if matches!(failure, super::failure::Failure::Expired) {
+                self.session.expire();
+                self.is_expired.store(true, Ordering::Relaxed);
+            }
+            return errors.of_http(&failure).with_details(details);
         }
         let error = match error {
-            ServiceError::McpError(data) => self.refused(data),
+            ServiceError::McpError(data) => {
+                let error = errors.of_protocol(data);
+                if error.kind() == ErrorKind::NotFound {
+                    self.session.handler.tools_changed.notify_one();
+                }
+                error
+            }
             ServiceError::Cancelled { .. } => ToolError::cancelled(self.context.tool_name().as_str()),
             ServiceError::TransportClosed if self.session.wire.ended.is_cancelled() => {
-                self.lost(&self.session.wire.reason())
+                errors.lost(&self.session.wire.reason())
             }
             // Over HTTP, this error means that the stream with the answer to this call ended early.
-            ServiceError::TransportClosed => {
-                let limit = self.settings().limits.message_bytes;
-                let what = format!("broke off its answer, which may be more than {limit} bytes");
-                self.error(&what, "ask for less, and note that the call may have been executed")
-            }
-            error if error.is_authorization_required() => self.no_access(),
+            ServiceError::TransportClosed => errors.broken_off(),
+            error if error.is_authorization_required() => errors.no_access(),
             ServiceError::TransportSend(_) if details.contains("exceeded the maximum size") => {
-                self.too_large()
+                errors.too_large()
             }
             ServiceError::TransportSend(_) => {
                 self.session.wire.ends_because(&details);
                 self.session.stale.cancel();
-                self.lost(&details)
+                errors.lost(&details)
             }
-            _ => self.invalid(),
+            _ => errors.invalid(),
         };
         error.with_details(details)
-    }
-
-    /// Converts the failure of one HTTP request.
-    #[cfg(feature = "client-http")]
-    fn http(&self, failure: &super::failure::Failure) -> ToolError {
-        use super::failure::Failure;
-        let later = "try again later, or use another tool";
-        match *failure {
-            Failure::NoAccess | Failure::Status { status: 401, .. } => self.no_access(),
-            Failure::Invalid => self.invalid(),
-            Failure::Expired => {
-                self.session.expire();
-                self.is_expired.store(true, Ordering::Relaxed);
-                self.error("has ended the session", later).with_retryable(true)
-            }
-            Failure::Status { status: 429, pause, .. } => {
-                let pause = pause.unwrap_or(Duration::from_secs(1));
-                ToolError::rate_limited(self.context.tool_name().as_str(), pause).with_retryable(true)
-            }
-            // The server has not executed the call, and would refuse it again.
-            Failure::Status {
-                status: status @ (400 | 403..=406 | 411 | 413..=415 | 421 | 422 | 431),
-                ..
-            } => {
-                let what = format!("refused the call (HTTP {status})");
-                self.error(&what, "change the arguments, or use another tool")
-            }
-            // An overloaded server has not executed the call.
-            Failure::Status { status: 503, pause: Some(_) } => {
-                self.error("is out of order (HTTP 503)", later).with_retryable(true)
-            }
-            // A proxy may have passed the call on before it failed.
-            Failure::Status { status, .. } => {
-                self.unknown(&format!("is out of order (HTTP {status})"), later)
-            }
-        }
-    }
-
-    /// Converts a protocol error that the server has returned.
-    fn refused(&self, data: &ErrorData) -> ToolError {
-        let message = short(&clean(&data.message));
-        let tool = self.context.tool_name();
-        match data.code {
-            TOO_LARGE => self.too_large(),
-            INVALID => self.invalid(),
-            // According to the protocol, an unknown tool is an invalid parameter, too.
-            ErrorCode::INVALID_PARAMS if message.to_lowercase().contains("unknown tool") => {
-                self.session.handler.tools_changed.notify_one();
-                let text =
-                    format!("Tool `{tool}` is no longer offered by MCP server `{}`", self.settings().name);
-                ToolError::new(ErrorKind::NotFound, format!("{text}; use another tool"))
-            }
-            ErrorCode::INVALID_PARAMS => {
-                let text = format!("Tool `{tool}` refused the call: {message}; correct the arguments");
-                ToolError::new(ErrorKind::InvalidArguments, text).with_brief("Invalid arguments")
-            }
-            _ => self.error(&format!("failed: {message}"), "try again later, or use another tool"),
-        }
-    }
-
-    fn invalid(&self) -> ToolError {
-        self.error("sent an invalid result", "use another tool")
-    }
-
-    fn no_access(&self) -> ToolError {
-        self.error("refuses access", "the user must renew the credentials; use another tool")
-    }
-
-    fn too_large(&self) -> ToolError {
-        let limit = self.settings().limits.message_bytes;
-        let what = format!("sent a message of more than {limit} bytes, which may be the result of the call");
-        self.error(&what, "ask for less, for instance with narrower arguments")
     }
 }
