@@ -136,7 +136,10 @@ fn tags_match_all_or_any() {
 fn unknown_names_fail_with_the_nearest_names() {
     let mut registry = registry();
     refused(registry.disable("math-ad", ""), "tool `math-ad` not found; did you mean `math-add`?");
-    refused(registry.enable("zzz"), "tool `zzz` not found");
+    refused(
+        registry.enable("zzz"),
+        "tool `zzz` not found; known are `math-add`, `math-divide`, `pause`, `web-fetch`",
+    );
     refused(registry.disable_namespace("maths", ""), "namespace `maths` not found; did you mean `math`?");
     refused(registry.enable_namespace("zzz"), "namespace `zzz` not found");
     refused(registry.disable_tags(TagMatch::any(["pur"]), ""), "tag `pur` not found; did you mean `pure`?");
