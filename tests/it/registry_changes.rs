@@ -141,10 +141,13 @@ fn unknown_names_fail_with_the_nearest_names() {
         "tool `zzz` not found; known are `math-add`, `math-divide`, `pause`, `web-fetch`",
     );
     refused(registry.disable_namespace("maths", ""), "namespace `maths` not found; did you mean `math`?");
-    refused(registry.enable_namespace("zzz"), "namespace `zzz` not found");
+    refused(registry.enable_namespace("zzz"), "namespace `zzz` not found; known are `math`, `web`");
     refused(registry.disable_tags(TagMatch::any(["pur"]), ""), "tag `pur` not found; did you mean `pure`?");
     refused(registry.unregister("paus"), "tool `paus` not found; did you mean `pause`?");
-    refused(registry.replace(add_online::tool()), "tool `web-add` not found");
+    refused(
+        registry.replace(add_online::tool()),
+        "tool `web-add` not found; known are `math-add`, `math-divide`, `pause`, `web-fetch`",
+    );
     refused(registry.restore("pause"), "tool `pause` is not overridden; override it before restoring");
     refused(registry.spinoff("wbe").map(drop), "namespace `wbe` not found; did you mean `web`?");
     registry.disable_tags(TagMatch::any([ToolTag::Privileged]), "").expect("a tag that everybody knows");
