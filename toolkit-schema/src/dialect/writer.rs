@@ -13,6 +13,9 @@ use std::rc::Rc;
 /// The maximum number of schemas in a sketch, which is a small copy of a schema for a remark in a description.
 const SKETCHED: usize = 64;
 
+/// The keywords whose schemas a valid value need not satisfy.
+const CONDITIONS: [&str; 8] = ["not", "if", "then", "else", "contains", "anyOf", "oneOf", "dependentSchemas"];
+
 /// Writes normalised schemas as full JSON Schema.
 pub(super) struct Writer<'w, 'a> {
     pub(super) tree: &'w Tree<'a>,
@@ -23,17 +26,21 @@ pub(super) struct Writer<'w, 'a> {
     needed: &'static [Needed],
     /// The targets of references in the written schema, in the order of first use.
     used: Vec<usize>,
+    /// Whether valid values may violate the written schema, as inside of `anyOf`.
+    is_condition: bool,
 }
 
 impl<'w, 'a> Writer<'w, 'a> {
     pub(super) fn new(tree: &'w Tree<'a>, losses: Losses, needed: &'static [Needed]) -> Self {
-        Self { tree, losses, left: MOST, needed, used: Vec::new() }
+        Self { tree, losses, left: MOST, needed, used: Vec::new(), is_condition: false }
     }
 
     /// Writes a root schema, together with the definitions that its references need.
     pub(super) fn document(&mut self, root: &Node<'a>) -> Value {
         let mut schema = self.schema(root, 0);
         let mut definitions = Map::new();
+        // A schema with a reference to the definition may describe the properties that the definition requires.
+        self.is_condition = true;
         while let Some((name, node)) = self.definition(definitions.len()) {
             definitions.insert(name.to_owned(), self.schema(node, 0));
         }
@@ -61,9 +68,11 @@ impl<'w, 'a> Writer<'w, 'a> {
                 self.losses.widen(&node.path, keyword, reason);
                 continue;
             }
+            let is_condition = self.is_condition;
+            self.is_condition |= CONDITIONS.contains(keyword);
             let mut write = |inside: &Node<'a>| self.schema(inside, depth + 1);
             let value = match held {
-                Held::Value(value) if *keyword == "required" && **value == json!([]) => continue,
+                Held::Value(_) if *keyword == "required" => self.required(node).into(),
                 Held::Value(value) => value.clone().into_owned(),
                 Held::Schema(inside) if inside.entries.is_empty() && takes_boolean(keyword) => {
                     (!inside.is_never).into()
@@ -73,7 +82,10 @@ impl<'w, 'a> Writer<'w, 'a> {
                 Held::Named(named) => named.iter().map(|(name, inside)| (*name, write(inside))).collect(),
                 Held::Reference(target) => self.reference(*target).into(),
             };
-            schema.insert((*keyword).to_owned(), value);
+            self.is_condition = is_condition;
+            if *keyword != "required" || value != json!([]) {
+                schema.insert((*keyword).to_owned(), value);
+            }
         }
         for (name, keyword) in self.needed {
             if types(schema.get("type")).any(|known| known == *name) {
@@ -82,6 +94,21 @@ impl<'w, 'a> Writer<'w, 'a> {
             }
         }
         schema.into()
+    }
+
+    /// Returns the names in `required`. Names without a property are dropped from a schema that describes its properties
+    /// alone, because providers refuse such names.
+    fn required(&mut self, node: &Node<'a>) -> Vec<String> {
+        let mut required = node.required();
+        let is_alone = !self.is_condition && !node.has("$ref") && !node.has("allOf");
+        if is_alone && !node.named("properties").is_empty() {
+            let before = required.len();
+            required.retain(|name| node.property(name).is_some());
+            if required.len() < before {
+                self.losses.widen(&node.path, "required", "it names no property");
+            }
+        }
+        required.into_iter().map(str::to_owned).collect()
     }
 
     /// Returns the `$ref` string that refers to the target with the index `number`, and marks that target as used.
@@ -102,7 +129,8 @@ impl<'w, 'a> Writer<'w, 'a> {
 
     /// Writes a small copy of a schema for a remark in a description, without reporting losses.
     pub(super) fn sketch(&self, node: &Node<'a>) -> Value {
-        Self { left: SKETCHED, ..Self::new(self.tree, Losses::default(), &[]) }.schema(node, 0)
+        let writer = Self::new(self.tree, Losses::default(), &[]);
+        Self { left: SKETCHED, is_condition: true, ..writer }.schema(node, 0)
     }
 
     /// Returns remarks for the description that state the constraint of a keyword.
