@@ -49,6 +49,7 @@
 //! | `cache` | `middleware::Cache`: answers repeated calls from memory |
 //! | `tower` | module `tower`: dispatchers as services, layers as middleware |
 //! | `tracing` | a `tracing` span per call, with OpenTelemetry's attribute names |
+//! | `llm` | `wire::ChatModel` and what belongs to it: models, their requests and answers |
 //! | `translate` | module `wire::translate`: reads requests of providers, and converts the tools of other systems |
 
 mod directory;
@@ -63,7 +64,7 @@ pub use toolkit_core::{
     ToolDefinition, ToolError, ToolFilter, ToolFuture, ToolMetadata, ToolName, ToolOutput, ToolParams,
     ToolProvider, ToolRegistry, ToolResult, ToolTag, Toolset, tools,
 };
-pub use toolkit_wire::{ApiFormat, DefinitionOptions, WireError};
+pub use toolkit_llm::{ApiFormat, DefinitionOptions, WireError};
 
 #[cfg(feature = "tower")]
 pub use toolkit_core::tower;
@@ -71,8 +72,8 @@ pub use toolkit_core::{
     call, constraints, context, dispatch, error, format, middleware, name, registry, search,
 };
 pub use toolkit_core::{event as events, tool as definition};
+pub use toolkit_llm as wire;
 pub use toolkit_schema as schema;
-pub use toolkit_wire as wire;
 pub use {toolkit_core::schemars, toolkit_core::serde, toolkit_core::serde_json};
 
 /// Tool output: content, truncation, and sinks for full results.

@@ -52,15 +52,10 @@ const MACRO_FLOORS: &[&str] =
 const AGENT_FLOORS: &[&str] = &[
     "helpers",
     "message",
-    "model",
     "output",
     "pending",
     "conversation",
     "compaction",
-    "wire",
-    "clients",
-    "record",
-    "scripted",
     "session",
     "error",
     "guardrail",
@@ -110,7 +105,8 @@ const SOURCES: &[&str] = &[
     "toolkit-macros/src",
     "toolkit-schema/src",
     "toolkit-core/src",
-    "toolkit-wire/src",
+    "toolkit-llm/src",
+    "integrations/toolkit-llm-http/src",
     "integrations/toolkit-agent/src",
     "integrations/toolkit-mcp/src",
 ];
@@ -246,10 +242,13 @@ fn the_core_names_no_provider_sdk_and_does_no_io() {
         "genai::",
     ];
     let mut faults = Vec::new();
-    let pure = ["toolkit-schema/src", "toolkit-core/src", "toolkit-wire/src"];
+    let pure = ["toolkit-schema/src", "toolkit-core/src", "toolkit-llm/src"];
     for (path, text) in pure.into_iter().flat_map(rust_files) {
+        // A recording is a file.
+        let is_record = path.to_string_lossy().contains("toolkit-llm/src/record/");
+        let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
         for word in forbidden {
-            if text.contains(word) {
+            if code.iter().any(|line| line.contains(word)) && !(is_record && word == "std::fs") {
                 faults.push(format!("{} names `{word}`", path.display()));
             }
         }

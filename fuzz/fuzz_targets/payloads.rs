@@ -5,8 +5,8 @@
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use toolkit_core::name::WireNames;
-use toolkit_wire::ApiFormat;
-use toolkit_wire::translate::RequestFormat;
+use toolkit_llm::ApiFormat;
+use toolkit_llm::translate::RequestFormat;
 
 fuzz_target!(|text: &str| {
     let Ok(payload) = serde_json::from_str::<Value>(text) else { return };

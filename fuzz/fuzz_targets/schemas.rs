@@ -7,8 +7,8 @@ use serde_json::Value;
 use toolkit_core::name::WireNames;
 use toolkit_core::{ToolDefinition, ToolName};
 use toolkit_schema::SchemaDialect;
-use toolkit_wire::translate::RequestFormat;
-use toolkit_wire::{ApiFormat, DefinitionOptions, StrictTools};
+use toolkit_llm::translate::RequestFormat;
+use toolkit_llm::{ApiFormat, DefinitionOptions, StrictTools};
 
 fuzz_target!(|text: &str| {
     let Ok(schema) = serde_json::from_str::<Value>(text) else { return };

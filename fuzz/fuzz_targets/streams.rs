@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use toolkit_wire::{ApiFormat, StreamEvent};
+use toolkit_llm::{ApiFormat, StreamEvent};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((size, body)) = bytes.split_first() else { return };

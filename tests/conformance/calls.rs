@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolkit_core::name::WireNames;
 use toolkit_core::{ToolCall, ToolResult};
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 use crate::formats::{for_each_provider, format, read_arguments, snake_case, theirs};
 use crate::lifecycle::output;

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 use toolkit_core::tool::ToolKind;
 use toolkit_core::{ToolDefinition, ToolName};
-use toolkit_wire::translate::{self, RequestFormat};
-use toolkit_wire::{ApiFormat, DefinitionLoss, DefinitionReport, WireError};
+use toolkit_llm::translate::{self, RequestFormat};
+use toolkit_llm::{ApiFormat, DefinitionLoss, DefinitionReport, WireError};
 
 use crate::formats::{encoded, for_each_provider, format, lower_types, parts, reader, schema_of, theirs};
 use crate::meaning;

@@ -8,7 +8,7 @@ use toolkit_core::{
     Dispatcher, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolMetadata, ToolName, ToolOutput,
     ToolRegistry,
 };
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 use crate::report::{Answer, Answers, Report};
 use crate::vectors::{Context, entry, flag, rows, some_text, text};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use toolkit_core::middleware::{Approval, Permission, PermissionRule, Permissions};
 use toolkit_core::{ClosureTool, Content, Dispatcher, Json, Media, Tool, ToolOutput, ToolRegistry, ToolTag};
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 use crate::formats::theirs;
 use crate::report::{Answer, Answers, Report};

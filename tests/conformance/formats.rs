@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 use toolkit_core::ToolDefinition;
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::parameter_names;
-use toolkit_wire::translate::RequestFormat;
-use toolkit_wire::{ApiFormat, DefinitionOptions, DefinitionReport};
+use toolkit_llm::translate::RequestFormat;
+use toolkit_llm::{ApiFormat, DefinitionOptions, DefinitionReport};
 
 use crate::vectors::{self, entry, text};
 

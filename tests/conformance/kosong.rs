@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use toolkit_core::schema::SchemaDialect;
-use toolkit_wire::{ApiFormat, StreamEvent};
+use toolkit_llm::{ApiFormat, StreamEvent};
 
 use crate::formats::theirs;
 use crate::handled;

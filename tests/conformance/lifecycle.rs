@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{JsonText, MediaData};
 use toolkit_core::{Content, Media, ToolCall, ToolChoice, ToolConfig, ToolOutput, ToolResult};
-use toolkit_wire::{ApiFormat, WireError};
+use toolkit_llm::{ApiFormat, WireError};
 
 use crate::formats::{for_each_provider, format, read_arguments, reader, snake_case, theirs};
 use crate::report::{Answer, Answers, Report};

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use toolkit_core::{ClosureTool, Dispatcher, Json, ToolRegistry};
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 use crate::report::{Answer, Answers, Report};
 use crate::vectors::{Context, entry, text};

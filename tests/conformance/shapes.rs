@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use toolkit_core::ToolDefinition;
-use toolkit_wire::translate::openjiuwen::{Parameters, ToolCall, ToolInfo};
+use toolkit_llm::translate::openjiuwen::{Parameters, ToolCall, ToolInfo};
 
 use crate::formats::theirs;
 use crate::report::{Answer, Answers, Report};

@@ -9,7 +9,7 @@ message and of its text, and with `tests/sdk/made.py` a request with each field 
 with each type of delta. WIRE_DUMP (`examples/wire_dump --replay`) reads and writes them. The part must be in the message
 for the next request to the same API, unchanged, and so must be what a stream said. For another API, the part must be
 reported as lost, unless its text or its call is sent. The tool and the result must be sent unchanged. Each finish reason
-must be in the table of toolkit-wire/src/tests/reports.rs.
+must be in the table of toolkit-llm/src/tests/reports.rs.
 """
 
 import json
@@ -30,7 +30,7 @@ from openai.types.chat import ChatCompletionMessage
 from openai.types.chat.chat_completion import Choice
 
 ROOT = pathlib.Path(__file__).parents[2]
-REASONS = ROOT / "toolkit-wire/src/tests/reports.rs"
+REASONS = ROOT / "toolkit-llm/src/tests/reports.rs"
 
 # The types whose text is sent to every API, and reasoning, which only the same model can use.
 CARRIED = {"text", "thinking", "redacted_thinking", "message", "reasoning", "model_output", "thought", "reasoningContent",

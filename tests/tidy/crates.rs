@@ -11,14 +11,14 @@ const PROVIDERS: [&str; 4] = ["openai", "anthropic", "gemini", "google"];
 const SOURCES_OF_RULES: [&str; 3] = ["call/choice.rs", "call/extras.rs", "name.rs"];
 
 /// Integrations that speak to a provider.
-const SPEAK_TO_PROVIDERS: [&str; 1] = ["toolkit-agent"];
+const SPEAK_TO_PROVIDERS: [&str; 2] = ["toolkit-agent", "toolkit-llm-http"];
 
 /// The packages that each crate must not depend on, in any kind of build of its users.
 const APART: [(&str, &[&str]); 4] = [
-    ("toolkit-docstring", &["toolkit-schema", "toolkit-core", "toolkit-wire", "toolkit-ai", "toolkit"]),
-    ("toolkit-schema", &["toolkit-core", "toolkit-wire", "toolkit-ai", "toolkit"]),
-    ("toolkit-core", &["toolkit-wire", "toolkit-ai", "toolkit"]),
-    ("toolkit-wire", &["toolkit-ai", "toolkit"]),
+    ("toolkit-docstring", &["toolkit-schema", "toolkit-core", "toolkit-llm", "toolkit-ai", "toolkit"]),
+    ("toolkit-schema", &["toolkit-core", "toolkit-llm", "toolkit-ai", "toolkit"]),
+    ("toolkit-core", &["toolkit-llm", "toolkit-ai", "toolkit"]),
+    ("toolkit-llm", &["toolkit-ai", "toolkit"]),
 ];
 
 /// The names in the `[dependencies]` of a manifest, those of targets and builds included.
@@ -59,8 +59,8 @@ fn an_integration_without_a_provider_compiles_no_wire() {
         let name = folder.expect("the folder can be read").file_name().to_string_lossy().into_owned();
         let named = dependencies(&format!("integrations/{name}"));
         let is_lean =
-            !named.iter().any(|name| ["toolkit-wire", "toolkit-ai", "toolkit"].contains(&name.as_str()));
-        assert!(is_lean || SPEAK_TO_PROVIDERS.contains(&name.as_str()), "{name} depends on toolkit-wire");
+            !named.iter().any(|name| ["toolkit-llm", "toolkit-ai", "toolkit"].contains(&name.as_str()));
+        assert!(is_lean || SPEAK_TO_PROVIDERS.contains(&name.as_str()), "{name} depends on toolkit-llm");
     }
 }
 

@@ -92,16 +92,18 @@ fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
             wrong.extend(other.map(|name| format!("{}:{number}: `{name}`", path.display())));
         }
     };
-    for folder in ["src", "toolkit-core/src", "toolkit-wire/src"] {
+    for folder in ["src", "toolkit-core/src"] {
         for (path, text) in rust_files(folder) {
             // Users of the feature `tower` have its crate.
             let more: &[&str] = if text.contains("tower") { &["tower"] } else { &[] };
             check(&path, &text, more);
         }
     }
-    // The schema crate is useful alone.
-    for (path, text) in rust_files("toolkit-schema/src") {
-        check(&path, &text, &["toolkit_schema"]);
+    // The crates for schemas and for models are useful alone.
+    for (folder, alone) in [("toolkit-schema/src", "toolkit_schema"), ("toolkit-llm/src", "toolkit_llm")] {
+        for (path, text) in rust_files(folder) {
+            check(&path, &text, &[alone]);
+        }
     }
     for folder in ["docs/guide", "src/docs"] {
         for file in fs::read_dir(root().join(folder)).expect("a folder") {
@@ -124,7 +126,8 @@ fn every_feature_is_in_the_table_of_its_crate() {
         ".",
         "toolkit-schema",
         "toolkit-core",
-        "toolkit-wire",
+        "toolkit-llm",
+        "integrations/toolkit-llm-http",
         "integrations/toolkit-agent",
         "integrations/toolkit-mcp",
     ];

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// A format for rendering tool definitions, such as `ApiFormat` from `toolkit-wire`.
+/// A format for rendering tool definitions, such as `ApiFormat` from `toolkit-llm`.
 ///
 /// A registry caches the rendered list for each format. Formats that compare equal must therefore render
 /// equal lists.

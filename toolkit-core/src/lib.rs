@@ -2,7 +2,7 @@
 //! no provider.
 //!
 //! Programs depend on `toolkit-ai`, which re-exports this crate together with the `#[tool]` macro and the
-//! provider formats. Integration crates depend on `toolkit-core` directly, and also on `toolkit-wire` if they
+//! provider formats. Integration crates depend on `toolkit-core` directly, and also on `toolkit-llm` if they
 //! talk to a provider.
 //!
 //! The everyday types are at the crate root. All other types are in modules, listed here in reading order:

@@ -1,10 +1,10 @@
 //! The form of the final answer of a run.
 
 use crate::helpers::lock;
-use crate::model::{FinishReason, OutputFormat};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use toolkit_core::ToolError;
+use toolkit_llm::model::{FinishReason, OutputFormat};
 
 /// The [finish reason](FinishReason::Other) of an answer that replaces a blocked value, such as an input or a
 /// response. A guardrail has blocked the value.

@@ -24,7 +24,7 @@ use stored::{session_values, shared_text};
 pub(crate) use turn::Turn;
 pub(crate) use views::Views;
 
-use crate::message::{Message, Messages, ToolMessage, store_details};
+use crate::message::store_details;
 use crate::output::{AgentOutput, RunOutput};
 use crate::pending::PendingCall;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::context::SessionMap;
 use toolkit_core::{Session, ToolResult};
+use toolkit_llm::{Message, Messages, ToolMessage};
 
 /// A sequence of messages between a user and agents, and the session with its values. Clones have their own
 /// messages but share the session.
@@ -341,7 +342,7 @@ impl Conversation {
             // Text before calls is not an answer.
             self.set_checked();
         }
-        let given = (!results.is_empty()).then(|| ToolMessage { agent: message.agent.clone(), results });
+        let given = (!results.is_empty()).then(|| ToolMessage::new(results).by(message.agent.as_str()));
         let is_unchecked = checks_answers && message.paused && message.calls.is_empty();
         let is_unchecked = is_unchecked && !message.text.is_empty();
         self.add(Message::Assistant(message));

@@ -76,7 +76,6 @@ use crate::agent::Agent;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::helpers::lock;
-use crate::model::{BoxModel, ChatModel, Price};
 use crate::options::RunOptions;
 use crate::span::in_current;
 use observed::{Observed, Seen};
@@ -86,6 +85,7 @@ use std::mem::take;
 use std::sync::{Arc, Mutex};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
+use toolkit_llm::model::{BoxModel, ChatModel, Price};
 
 /// One run of a task with a model. The function that builds the agent receives the trial as its argument.
 #[derive(Debug, Clone)]

@@ -1,7 +1,6 @@
 //! The events of a run.
 
 use crate::guardrail::GuardAction;
-use crate::message::AssistantMessage;
 use crate::model::RequestLoss;
 use crate::output::RunOutput;
 use serde::{Deserialize, Serialize};
@@ -9,7 +8,8 @@ use std::time::Duration;
 use toolkit_core::error::Pending;
 use toolkit_core::event::ToolEvent;
 use toolkit_core::{CallId, ToolResult};
-use toolkit_wire::HostedCall;
+use toolkit_llm::AssistantMessage;
+use toolkit_llm::HostedCall;
 
 /// An event of a run.
 ///

@@ -1,13 +1,13 @@
 //! Guardrails: checks of inputs, requests, responses, tool calls, outputs and answers.
 
 use crate::helpers::BoxFuture;
-use crate::message::UserMessage;
-use crate::model::{ModelRequest, ModelResponse};
 use crate::output::AgentOutput;
 use serde::{Deserialize, Serialize};
 use std::future::ready;
 use std::sync::Arc;
 use toolkit_core::{Session, ToolCall, ToolOutput};
+use toolkit_llm::UserMessage;
+use toolkit_llm::model::{ModelRequest, ModelResponse};
 
 /// A check of one type of value in the runs of an agent. The check can replace or block the value, or end the
 /// run.

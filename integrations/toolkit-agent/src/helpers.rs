@@ -2,13 +2,9 @@
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// Locks a mutex, even if another thread panicked while holding the lock.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+pub(crate) use toolkit_llm::__private::{BoxFuture, MAX_NESTING, check_nesting, lock};
 
 /// Returns a new id of a run: the time of the first run of this process, the process id and a counter.
 pub(crate) fn new_id() -> Arc<str> {
@@ -24,35 +20,6 @@ pub(crate) fn new_id() -> Arc<str> {
     let _ = write!(id, "{:x}", RUNS.fetch_add(1, Ordering::Relaxed));
     id.into()
 }
-
-/// The maximum nesting depth of a value that `serde_json` can parse.
-pub(crate) const MAX_NESTING: usize = 127;
-
-/// Checks that valid JSON is not nested deeper than `max` levels. Otherwise, returns an error message.
-pub(crate) fn check_nesting(json: &str, max: usize) -> Result<(), String> {
-    let mut depth = 0_usize;
-    let mut deepest = 0;
-    let mut in_string = false;
-    let mut is_escaped = false;
-    for byte in json.bytes() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = true,
-            b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => depth += 1,
-            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    }
-    if deepest <= max {
-        return Ok(());
-    }
-    Err(format!("is nested {deepest} levels deep, and could not be read again; flatten it to {max} levels"))
-}
-
-/// A boxed `Send` future.
-pub(crate) type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Declares builder methods. Each method sets the field that has the same name as its parameter. With
 /// `Type.part`, the fields belong to `self.part` instead of `self`.

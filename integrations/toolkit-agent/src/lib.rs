@@ -72,8 +72,6 @@ mod helpers;
 
 mod agent;
 mod answer;
-#[cfg(feature = "_http")]
-pub mod clients;
 pub mod compaction;
 mod conversation;
 mod error;
@@ -83,18 +81,14 @@ pub mod guardrail;
 mod limits;
 mod llm;
 mod message;
-pub mod model;
 mod options;
 mod output;
 mod pending;
-pub mod record;
 mod run;
-mod scripted;
 pub mod session;
 mod span;
 pub mod structured;
 pub mod team;
-pub mod wire;
 
 pub use agent::{Agent, Run, RunAgent};
 pub use conversation::Conversation;
@@ -102,17 +96,30 @@ pub use error::{AgentError, Limit, RunError};
 pub use event::{RunEvent, RunScope};
 pub use limits::Limits;
 pub use llm::{AgentBuilder, InstructionsContext};
-pub use message::{AssistantMessage, Message, Messages, NativeMessages, ToolMessage, UserMessage};
-pub use model::{
-    ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
-    ModelResponse, ModelRetry, ModelStream, Price, Usage,
-};
 pub use options::RunOptions;
 pub use output::{AgentOutput, RunOutput};
 pub use pending::{Decision, Decisions, PendingCall};
 pub use run::RunStream;
-pub use scripted::ScriptedModel;
 pub use session::Sessions;
+pub use toolkit_llm::{
+    AssistantMessage, ChatModel, FinishReason, Message, Messages, ModelDelta, ModelError, ModelErrorKind,
+    ModelOptions, ModelRequest, ModelResponse, ModelRetry, ModelStream, NativeMessages, Price, ScriptedModel,
+    ToolMessage, Usage, UserMessage,
+};
+pub use toolkit_llm::{model, record, transport as wire};
+#[cfg(any(
+    feature = "anthropic",
+    feature = "azure",
+    feature = "bedrock",
+    feature = "cohere",
+    feature = "gemini",
+    feature = "genai",
+    feature = "mistral",
+    feature = "ollama",
+    feature = "openai",
+    feature = "vertex"
+))]
+pub use toolkit_llm_http as clients;
 
 /// The examples of the README, compiled as doc tests.
 #[cfg(doctest)]

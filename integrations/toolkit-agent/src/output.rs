@@ -1,8 +1,8 @@
 //! The outputs of agents and runs.
 
-use crate::message::Messages;
-use crate::model::{FinishReason, Usage};
 use serde::{Deserialize, Serialize};
+use toolkit_llm::Messages;
+use toolkit_llm::model::{FinishReason, Usage};
 
 /// The output of one agent in a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -5,7 +5,6 @@ use crate::conversation::Conversation;
 use crate::error::{AgentError, RunError};
 use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
-use crate::message::UserMessage;
 use crate::options::RunOptions;
 use crate::output::RunOutput;
 use crate::pending::Decisions;
@@ -17,6 +16,7 @@ use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use toolkit_llm::UserMessage;
 
 impl Agent {
     /// Answers `input` in a new conversation.

@@ -8,7 +8,7 @@ mod usage;
 pub(crate) use usage::SpanUsage;
 
 use crate::error::AgentError;
-use crate::model::{ModelRequest, ModelResponse};
+use toolkit_llm::model::{ModelRequest, ModelResponse};
 #[cfg(feature = "tracing")]
 use tracing::{Span, field::Empty, info_span, instrument::Instrument};
 

@@ -12,7 +12,6 @@ use crate::agent::{Agent, Run};
 use crate::answer::{AnswerFormat, is_blocked};
 use crate::conversation::Conversation;
 use crate::error::{AgentError, RunError};
-use crate::message::UserMessage;
 use crate::model::FinishReason;
 use crate::options::RunOptions;
 use crate::output::RunOutput;
@@ -20,6 +19,7 @@ use reader::Reader;
 use serde_json::Value;
 use std::sync::Arc;
 use toolkit_core::ToolParams;
+use toolkit_llm::UserMessage;
 
 /// The options for structured output.
 ///

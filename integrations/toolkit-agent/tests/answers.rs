@@ -21,7 +21,7 @@ use toolkit_agent::{
 };
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolChoice, ToolError, ToolParams, ToolRegistry};
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
@@ -333,7 +333,7 @@ fn each_dialect_reports_its_losses() {
 
 #[tokio::test]
 async fn hosted_tools_are_tools_too() {
-    let hosted = toolkit_wire::hosted::anthropic::web_search();
+    let hosted = toolkit_llm::hosted::anthropic::web_search();
     let model = ScriptedModel::new().call("final_answer", OSLO);
     let options = ModelOptions::new().with_hosted(hosted);
     let agent = Agent::builder(model.clone()).options(options).build().unwrap();

@@ -16,7 +16,7 @@ use toolkit_agent::{
     ModelRetry, RunOptions, ScriptedModel,
 };
 use toolkit_core::ToolCall;
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 fn broken(kind: ModelErrorKind) -> ModelError {
     ModelError::new(kind, "cut")

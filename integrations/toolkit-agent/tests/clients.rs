@@ -13,8 +13,8 @@ use toolkit_agent::{
 use toolkit_core::{
     ClosureTool, Content, Media, ToolChoice, ToolConfig, ToolOutput, ToolRegistry, ToolResult,
 };
-use toolkit_wire::ApiFormat;
-use toolkit_wire::hosted::anthropic;
+use toolkit_llm::ApiFormat;
+use toolkit_llm::hosted::anthropic;
 
 fn reply(body: Value) -> Reply {
     Arc::new(move |_| respond("200 OK", "content-type: application/json\r\n", body.to_string()))

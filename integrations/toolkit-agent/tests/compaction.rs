@@ -21,7 +21,7 @@ use toolkit_agent::{
 };
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]

@@ -17,7 +17,7 @@ use toolkit_agent::{
 };
 use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::{ClosureTool, Dispatcher, Media, ToolCall, ToolError, ToolOutput, ToolRegistry};
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 /// Returns the events of a run, without the error at the end.
 async fn events(agent: &Agent) -> Vec<RunEvent> {

@@ -15,8 +15,8 @@ use toolkit_agent::{
 use toolkit_core::middleware::{Approval, PermissionRule, Permissions};
 use toolkit_core::schemars::{self, JsonSchema};
 use toolkit_core::{ClosureTool, Tool, ToolRegistry};
-use toolkit_wire::ApiFormat;
-use toolkit_wire::hosted::{anthropic, openai};
+use toolkit_llm::ApiFormat;
+use toolkit_llm::hosted::{anthropic, openai};
 
 #[derive(Deserialize, JsonSchema)]
 struct Run {

@@ -11,7 +11,7 @@ use toolkit_agent::{Agent, AgentError, Message, Messages, ModelError, ModelError
 use toolkit_core::{
     ClosureTool, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolRegistry,
 };
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 /// A transport with the chunks of each stream.
 struct Chunks(std::sync::Mutex<VecDeque<Vec<Value>>>);

@@ -38,7 +38,7 @@ use toolkit_agent::{
 };
 use toolkit_core::error::ViolationKind;
 use toolkit_core::{Dispatcher, ErrorKind, ToolCall, ToolError, ToolRegistry, ToolResult};
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 /// The number of times that errors go back to the model.
 const ROUNDS: usize = 2;

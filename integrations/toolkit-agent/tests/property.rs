@@ -16,7 +16,7 @@ use toolkit_agent::{
     ScriptedModel, Sessions, wire,
 };
 use toolkit_core::ErrorKind;
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 use tools::Executions;
 
 /// The way a run is driven.

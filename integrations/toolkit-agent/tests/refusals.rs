@@ -14,7 +14,7 @@ use toolkit_agent::{
     ChatModel, FinishReason, Message, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelStream,
     ScriptedModel,
 };
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 /// A transport with the events of one stream. A string is a piece of the body.
 struct Events(Mutex<VecDeque<Value>>);
@@ -319,7 +319,7 @@ fn blocks() -> Vec<(u16, Value)> {
 #[test]
 fn errors_that_block_are_not_retried() {
     for (status, body) in blocks() {
-        let wire = toolkit_wire::WireError::of_failure(&body).unwrap();
+        let wire = toolkit_llm::WireError::of_failure(&body).unwrap();
         assert!(wire.is_blocked(), "{body}");
         let error = ModelError::from(wire.clone());
         assert_eq!((error.kind, error.is_retryable()), (ModelErrorKind::Blocked, false), "{body}");

@@ -15,8 +15,8 @@ use toolkit_agent::{
     ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry, NativeMessages, Price, Usage,
 };
 use toolkit_core::{Content, Media, ToolChoice};
-use toolkit_wire::ApiFormat;
-use toolkit_wire::ApiFormat::{Anthropic, Bedrock, Cohere, Gemini, Ollama, OpenAiChat, OpenAiResponses};
+use toolkit_llm::ApiFormat;
+use toolkit_llm::ApiFormat::{Anthropic, Bedrock, Cohere, Gemini, Ollama, OpenAiChat, OpenAiResponses};
 
 const MODEL: &str = "gemini-3-flash";
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolkit_agent::model::{Effort, OutputFormat, PromptCache, ServiceTier};
 use toolkit_agent::{Agent, Message, ModelOptions, ModelRequest, ScriptedModel, wire};
 use toolkit_core::{ClosureTool, ToolChoice, ToolConfig, ToolRegistry};
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 /// The fields that servers with Chat Completions have in common.
 const STANDARD: [&str; 11] = [

@@ -10,7 +10,7 @@ use toolkit_agent::{
     ModelResponse, RunOptions, ScriptedModel,
 };
 use toolkit_core::{ClosureTool, ToolChoice, ToolParams, ToolRegistry};
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 /// A recipe for the kitchen.
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]

@@ -15,7 +15,7 @@ use toolkit_agent::{
 };
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{CancellationToken, ClosureTool, ToolContext, ToolError, ToolRegistry};
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 /// Returns the settings of a random test with this number of cases, unless `PROPTEST_CASES` sets another number.
 pub(crate) fn cases(cases: u32) -> ProptestConfig {
@@ -121,7 +121,6 @@ fn line(message: &Message) -> String {
             let texts: Vec<_> = given.results.iter().map(|result| result.to_text()).collect();
             format!("results: {}", texts.join(", "))
         }
-        _ => String::new(),
     }
 }
 
@@ -157,7 +156,6 @@ pub(crate) fn assert_sendable(conversation: &Conversation) {
                 Message::User(said) => vec![format.encode_user(&said.content)],
                 Message::Assistant(said) => format.encode_assistant(&said.text, &said.calls, &names),
                 Message::Tool(given) => format.encode_results(&given.results),
-                _ => Vec::new(),
             })
             .collect();
         assert_eq!(without_ids(format.repair_history(sent.clone())), without_ids(sent), "{format:?}");

@@ -4,13 +4,14 @@ use super::Run;
 use crate::conversation::{Conversation, Counts};
 use crate::event::RunScope;
 use crate::helpers::lock;
-use crate::message::Messages;
-use crate::model::{Bill, Billing, Price};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem::take;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use toolkit_core::CallId;
+use toolkit_llm::__private::{Bill, Billing};
+use toolkit_llm::Messages;
+use toolkit_llm::model::Price;
 
 /// The run of an agent, for its tools and its model.
 #[derive(Debug)]

@@ -9,7 +9,6 @@ use crate::error::AgentError;
 use crate::event::{RunEvent, RunScope};
 use crate::helpers::{lock, new_id};
 use crate::limits::Budget;
-use crate::model::{Bill, Price, RequestLoss};
 use crate::options::RunOptions;
 use crate::pending::Decisions;
 use crate::session::{Journal, Sessions};
@@ -25,6 +24,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 use toolkit_core::{CancellationToken, RunContext};
+use toolkit_llm::{__private::Bill, Price, model::RequestLoss};
 
 /// The time that a store has to finish a save after the run is cancelled or out of time.
 const GRACE: Duration = Duration::from_secs(5);

@@ -1,8 +1,8 @@
 //! Counting the tokens of a request.
 
-use crate::message::Message;
 use crate::model::ModelRequest;
 use toolkit_core::{Content, Media, ToolDefinition, ToolResult};
+use toolkit_llm::Message;
 
 /// The estimated tokens that each message, call and result adds for its role, id and separators.
 const OVERHEAD: u64 = 4;

@@ -3,9 +3,9 @@
 use super::count::{CountTokens, TokenEstimate};
 use super::summary::SummaryRequest;
 use crate::helpers::BoxFuture;
-use crate::model::{BoxModel, ChatModel, ModelOptions};
 use std::fmt::Display;
 use std::sync::Arc;
+use toolkit_llm::model::{BoxModel, ChatModel, ModelOptions};
 
 type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, String>> + Send + Sync;
 

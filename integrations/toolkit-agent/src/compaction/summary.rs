@@ -1,7 +1,7 @@
 //! The request for a summary of old messages.
 
-use crate::message::Message;
 use std::fmt::Write as _;
+use toolkit_llm::Message;
 
 /// A request for a summary, passed to the function set by
 /// [`Compaction::with_summary`](super::Compaction::with_summary).
@@ -77,8 +77,8 @@ pub(crate) fn indented(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{AssistantMessage, ToolMessage};
     use toolkit_core::{ToolCall, ToolError, ToolResult};
+    use toolkit_llm::{AssistantMessage, ToolMessage};
 
     #[test]
     fn no_text_of_a_tool_looks_like_a_message_of_the_user() {

@@ -5,7 +5,6 @@ use super::progress::Progress;
 use super::turn::{TurnChange, TurnMarks};
 use super::{Compactions, Conversation, Keys, Turn, Views};
 use crate::helpers::lock;
-use crate::message::Message;
 use crate::output::Spent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,6 +12,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::{replace, take};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
+use toolkit_llm::Message;
 
 /// The changes of one conversation between two saves. An entry in the log is a list of such changes: for the
 /// outermost conversation, and for the conversations nested in it.

@@ -3,9 +3,9 @@
 
 use super::Conversation;
 use super::branches::is_branch;
-use crate::message::Message;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use toolkit_llm::Message;
 
 /// A compaction for one agent: the parts of the conversation to leave out or shorten in requests. All indexes
 /// are indexes of messages in the conversation.
@@ -200,7 +200,7 @@ impl Conversation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::UserMessage;
+    use toolkit_llm::UserMessage;
 
     #[test]
     fn removed_messages_shift_the_indexes() {

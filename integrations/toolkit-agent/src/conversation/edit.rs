@@ -1,7 +1,7 @@
 //! Replacements of messages in a conversation, and searches for certain messages.
 
 use super::Conversation;
-use crate::message::{Message, UserMessage};
+use toolkit_llm::{Message, UserMessage};
 
 /// The text that replaces an input after a guardrail has blocked it.
 pub(crate) const REMOVED: &str = "(This message was removed.)";

@@ -1,13 +1,13 @@
 //! The keys of calls in decisions.
 
 use super::Conversation;
-use crate::message::{Message, Messages};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::mem::take;
 use std::sync::Arc;
 use toolkit_core::CallId;
+use toolkit_llm::{Message, Messages};
 
 /// Returns the keys of the calls of a conversation, in their order. The key of a call is its id, followed by a number
 /// if earlier calls have the same id. `~` and `/` in an id become `~0` and `~1`, as in JSON pointers.

@@ -1,9 +1,9 @@
 //! The results of calls whose turn ends before they have one.
 
 use super::Conversation;
-use crate::message::Message;
 use toolkit_core::error::Pending;
 use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolResult};
+use toolkit_llm::Message;
 
 /// The maximum number of characters of arguments and outputs in the account of an agent called as a tool.
 const MAX_CHARS: usize = 200;

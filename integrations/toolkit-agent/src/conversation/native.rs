@@ -1,9 +1,9 @@
 //! The growth of a message's native form while the message arrives.
 
-use crate::message::NativeMessages;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::mem::take;
+use toolkit_llm::NativeMessages;
 
 /// The field with the parts of a native message. Some APIs use a message for each part instead.
 const PARTS: &str = "content";
@@ -31,16 +31,27 @@ impl Added {
     }
 }
 
-impl NativeMessages {
-    pub(super) fn extent(&self) -> Extent {
+/// The native form of a message while the message arrives.
+pub(super) trait GrowingNative: Sized {
+    /// Returns the extent so far.
+    fn extent(&self) -> Extent;
+    /// Adds further parts and messages. Returns whether the other fields are unchanged.
+    fn extend(&mut self, more: Self) -> bool;
+    /// Returns what the native form has beyond `extent`.
+    fn since(&self, extent: Extent) -> Added;
+    /// Adds what a later form has beyond this one.
+    fn add(&mut self, added: Added);
+}
+
+impl GrowingNative for NativeMessages {
+    fn extent(&self) -> Extent {
         Extent {
             messages: self.messages.len(),
             parts: self.messages.last().map_or(0, |last| parts(last).len()),
         }
     }
 
-    /// Adds further parts and messages. Returns whether the other fields are unchanged.
-    pub(super) fn extend(&mut self, mut more: Self) -> bool {
+    fn extend(&mut self, mut more: Self) -> bool {
         let (mut messages, further) = (take(&mut self.messages), take(&mut more.messages));
         let is_same = *self == more;
         let mut further = further.into_iter();
@@ -51,18 +62,18 @@ impl NativeMessages {
             append(last, further.next().and_then(|mut first| first.get_mut(PARTS).map(Value::take)));
         }
         messages.extend(further);
-        *self = Self { messages, ..more };
+        *self = more;
+        self.messages = messages;
         is_same
     }
 
-    /// Returns what the native form has beyond `extent`.
-    pub(super) fn since(&self, extent: Extent) -> Added {
+    fn since(&self, extent: Extent) -> Added {
         let last = extent.messages.checked_sub(1).and_then(|index| self.messages.get(index));
         let parts = last.and_then(|last| parts(last).get(extent.parts..)).unwrap_or_default().to_vec();
         Added { parts, messages: self.messages.get(extent.messages..).unwrap_or_default().to_vec() }
     }
 
-    pub(super) fn add(&mut self, added: Added) {
+    fn add(&mut self, added: Added) {
         if let Some(last) = self.messages.last_mut() {
             append(last, Some(added.parts.into()));
         }

@@ -3,12 +3,12 @@
 use super::branches::BRANCH;
 use super::progress::{Frame, Progress, Step};
 use super::{AgentOutput, Conversation, Keys, PendingCall, RunOutput, Turn};
-use crate::message::{Message, UserMessage};
 use crate::model::FinishReason;
 use crate::output::Spent;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
 use toolkit_core::Session;
+use toolkit_llm::{Message, UserMessage};
 
 const CALL: &str = "call/";
 

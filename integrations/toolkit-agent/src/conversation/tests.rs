@@ -2,11 +2,11 @@
 
 use super::progress::Frame;
 use super::*;
-use crate::message::NativeMessages;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 use toolkit_core::{ToolCall, ToolError};
+use toolkit_llm::NativeMessages;
 
 fn call(id: &str) -> ToolCall {
     ToolCall::new(id, "add", "{}")

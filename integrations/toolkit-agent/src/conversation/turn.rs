@@ -3,16 +3,17 @@
 use super::Conversation;
 use super::keys::Keys;
 use super::lost::lost;
-use super::native::{Added, Extent};
+use super::native::{Added, Extent, GrowingNative as _};
 use super::nested::child_of_call;
 use super::withhold::withhold;
-use crate::message::{AssistantMessage, NativeMessages, store_details};
+use crate::message::store_details;
 use crate::pending::PendingCall;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toolkit_core::context::SessionDelta;
 use toolkit_core::error::Pending;
 use toolkit_core::{ToolCall, ToolError, ToolResult};
+use toolkit_llm::{AssistantMessage, NativeMessages};
 
 /// An unfinished turn: the parts of the model's message and the tool results that have arrived so far.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -99,7 +100,7 @@ fn is_zero(number: &usize) -> bool {
 
 impl Turn {
     pub(super) fn new(agent: &str, number: u64) -> Self {
-        let message = AssistantMessage { agent: agent.to_owned(), ..AssistantMessage::default() };
+        let message = AssistantMessage::default().by(agent);
         Self { message, number, ..Self::default() }
     }
 

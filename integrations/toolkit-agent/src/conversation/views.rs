@@ -1,7 +1,7 @@
 //! The messages of a conversation as the models of its agents read them, kept from request to request.
 
 use super::{Compacted, Conversation, Counts};
-use crate::message::{Message, Messages};
+use toolkit_llm::{Message, Messages};
 
 /// The messages in the latest requests of the agents. A request adds only the messages that are new since then, so the
 /// requests of a run take linear time together. A clone of the conversation begins with no views.

@@ -1,10 +1,10 @@
 //! Removal or replacement of answers that guardrails have not checked.
 
 use super::{Conversation, WITHHELD};
-use crate::message::{AssistantMessage, Message};
 use serde_json::Value;
 use std::ops::Range;
 use toolkit_core::{ToolOutput, ToolResult};
+use toolkit_llm::{AssistantMessage, Message};
 
 /// Removes the answer from a message whose turn ended before the answer was checked. Other calls, and the
 /// text of a message with other calls, stay.

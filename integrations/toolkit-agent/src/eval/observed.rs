@@ -1,15 +1,16 @@
 //! A wrapper of a model that counts its calls and tokens, and collects the tool registries of its requests.
 
 use crate::helpers::lock;
-use crate::model::{
-    Account, Bill, Billing, BoxModel, ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse,
-    ModelStream, OutputFormat, OutputLosses, Usage,
-};
 use futures_core::Stream;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use toolkit_core::ToolRegistry;
+use toolkit_llm::__private::{Account, Bill, Billing};
+use toolkit_llm::model::{
+    BoxModel, ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat,
+    OutputLosses, Usage,
+};
 
 /// A model, wrapped to count its calls and tokens. The counts are available even if the run fails.
 pub(super) struct Observed {

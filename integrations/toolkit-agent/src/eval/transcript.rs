@@ -2,7 +2,6 @@
 
 use super::expected::Comparable;
 use crate::helpers::lock;
-use crate::message::Message;
 use crate::model::FinishReason;
 use crate::output::RunOutput;
 use serde::Serialize;
@@ -10,6 +9,7 @@ use serde_json::Value;
 use std::sync::{Arc, Mutex};
 use toolkit_core::middleware::{Next, ToolRequest};
 use toolkit_core::{Dispatcher, ErrorKind, ToolCall, ToolError, ToolOutput, ToolRegistry, ToolResult};
+use toolkit_llm::Message;
 
 /// The messages, tool calls and answer of a trial. After an error, the transcript contains everything up to
 /// the error.

@@ -1,11 +1,12 @@
 //! Tests that every event equals the event deserialized from its JSON.
 
 use super::*;
-use crate::message::{Message, NativeMessages, UserMessage};
-use crate::model::{FinishReason, Usage};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use toolkit_core::schema::SchemaLoss;
 use toolkit_core::{Content, Media, ToolCall, ToolError, ToolOutput};
+use toolkit_llm::model::{FinishReason, Usage};
+use toolkit_llm::{Message, NativeMessages, UserMessage};
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), "[ -~ü\n\"\\\\]{0,9}"]
@@ -72,7 +73,10 @@ fn message() -> impl Strategy<Value = AssistantMessage> {
     let native = prop::option::of(value().prop_map(|value| NativeMessages::new("anthropic", vec![value])));
     (text(), text(), text(), native, any::<bool>()).prop_map(|(agent, text, reasoning, native, paused)| {
         let call = ToolCall::new(agent.as_str(), text.as_str(), reasoning.as_str());
-        let message = AssistantMessage { agent, reasoning, native, paused, ..AssistantMessage::text(text) };
+        let mut message = AssistantMessage::text(text).by(agent);
+        message.reasoning = reasoning;
+        message.native = native;
+        message.paused = paused;
         if paused { message } else { message.with_calls([call]) }
     })
 }
@@ -82,7 +86,7 @@ fn output() -> impl Strategy<Value = RunOutput> {
         prop::collection::vec(content(), 0..3).prop_map(|content| Message::User(UserMessage::new(content))),
         message().prop_map(Message::Assistant),
         prop::collection::vec(result(), 0..3)
-            .prop_map(|results| Message::Tool(crate::message::ToolMessage::new(results))),
+            .prop_map(|results| Message::Tool(toolkit_llm::ToolMessage::new(results))),
     ];
     (prop::collection::vec(messages, 0..4), text(), 0.0..1e9, any::<u32>()).prop_map(
         |(messages, text, cost, count)| RunOutput {
@@ -140,11 +144,7 @@ fn event() -> impl Strategy<Value = RunEvent> {
             },
             RunEvent::RequestLosses {
                 agent: agent.clone(),
-                losses: vec![RequestLoss {
-                    path: agent.clone(),
-                    keyword: text.clone(),
-                    reason: text.clone(),
-                }],
+                losses: vec![SchemaLoss::new(agent.as_str(), text.as_str(), text.as_str()).into()],
                 within: within.clone(),
             },
             RunEvent::ModelRetried {

@@ -16,8 +16,6 @@ use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::limits::Limits;
-use crate::message::{Message, UserMessage};
-use crate::model::{Billing as _, ModelErrorKind, ModelResponse};
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
 use std::collections::VecDeque;
@@ -28,6 +26,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use toolkit_core::context::ToolActions;
 use toolkit_core::{Dispatcher, ToolResult};
+use toolkit_llm::__private::Billing as _;
+use toolkit_llm::ChatModel as _;
+use toolkit_llm::model::{ModelErrorKind, ModelResponse};
+use toolkit_llm::{Message, UserMessage};
 
 /// An agent that calls a model and runs its tool calls.
 pub(super) struct LlmAgent {

@@ -5,8 +5,7 @@ use super::settings::Settings;
 use crate::agent::Run;
 use crate::answer::{AnswerFormat, AnswerMode, is_blocked};
 use crate::error::AgentError;
-use crate::message::{ACCEPTED, AssistantMessage, Message, ToolMessage, UserMessage};
-use crate::model::{FinishReason, ModelRequest, OutputLosses};
+use crate::message::ACCEPTED;
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 use toolkit_core::error::BuildProblem;
@@ -14,6 +13,9 @@ use toolkit_core::{
     BuildError, Content, Dispatcher, ErrorKind, Tool, ToolCall, ToolChoice, ToolContext, ToolDefinition,
     ToolError, ToolFuture, ToolMetadata, ToolName, ToolOutput, ToolRegistry, ToolResult,
 };
+use toolkit_llm::ChatModel as _;
+use toolkit_llm::model::{FinishReason, ModelRequest, OutputLosses};
+use toolkit_llm::{AssistantMessage, Message, ToolMessage, UserMessage};
 
 /// The name of the answer tool. Its arguments are the final answer. If the agent already has a tool with this name,
 /// a number is appended.

@@ -8,10 +8,6 @@ use crate::agent::{Run, RunAgent};
 use crate::conversation::{Conversation, Turn};
 use crate::error::AgentError;
 use crate::event::RunEvent;
-use crate::model::{
-    Billing as _, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
-    ModelStream, Unreported,
-};
 use crate::span::{ModelCall, ModelSpan, TracedContents};
 use futures_core::Stream;
 use std::future::poll_fn;
@@ -22,6 +18,11 @@ use std::task::Poll;
 use tokio::task::coop::consume_budget;
 use tokio::time::{sleep, timeout};
 use toolkit_core::ToolResult;
+use toolkit_llm::__private::{Billing as _, Unreported};
+use toolkit_llm::ChatModel as _;
+use toolkit_llm::model::{
+    FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+};
 
 impl LlmAgent {
     /// Calls the model until it responds, and retries temporary failures. While a response is streamed, each
@@ -280,8 +281,8 @@ impl LlmAgent {
                     run.save(calls.conversation).await?;
                     calls.start();
                 }
-                ModelDelta::Call(_) => {}
                 ModelDelta::Done(response) => return Ok(*response),
+                _ => {}
             }
         }
     }

@@ -10,8 +10,6 @@ use crate::compaction::Compaction;
 use crate::error::RunError;
 use crate::guardrail::Guardrail;
 use crate::limits::Limits;
-use crate::message::UserMessage;
-use crate::model::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 use crate::output::RunOutput;
 use crate::team::check_names;
 use std::future::ready;
@@ -20,6 +18,8 @@ use std::sync::Arc;
 use toolkit_core::middleware::{Callbacks, Middleware, ToolRequest};
 use toolkit_core::registry::RegistrySource;
 use toolkit_core::{BuildError, Dispatcher, ToolConfig, ToolError, ToolOutput, ToolRegistry};
+use toolkit_llm::UserMessage;
+use toolkit_llm::model::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 
 impl Agent {
     /// Creates a builder for an agent with this model.
@@ -48,7 +48,7 @@ impl AgentBuilder {
         let settings = Settings {
             name: "agent".to_owned(),
             description: String::new(),
-            model: Arc::new(model),
+            model: model.boxed(),
             instructions: Box::new(|_| String::new()),
             callbacks: ModelCallbacks::default(),
             sub_agents: Vec::new(),

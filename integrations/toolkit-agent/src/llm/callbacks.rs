@@ -3,8 +3,8 @@
 use super::situation::GuardScope;
 use crate::error::AgentError;
 use crate::helpers::BoxFuture;
-use crate::model::{ModelRequest, ModelResponse};
 use std::ops::ControlFlow;
+use toolkit_llm::model::{ModelRequest, ModelResponse};
 
 type Proceed = ControlFlow<ModelResponse, ModelRequest>;
 type Before =

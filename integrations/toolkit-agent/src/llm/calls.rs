@@ -12,8 +12,6 @@ use crate::agent::{Caller, Run};
 use crate::conversation::{Conversation, is_final, with_account};
 use crate::error::AgentError;
 use crate::event::RunEvent;
-use crate::message::AssistantMessage;
-use crate::model::{FinishReason, ModelError, ModelResponse};
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -22,7 +20,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use toolkit_core::{Batch, ToolCall, ToolError, ToolResult};
-use toolkit_wire::HostedCall;
+use toolkit_llm::AssistantMessage;
+use toolkit_llm::HostedCall;
+use toolkit_llm::model::{FinishReason, ModelError, ModelResponse};
 
 /// The tool calls of one turn, with the state needed to run them and to emit events.
 pub(super) struct TurnCalls<'a> {

@@ -12,9 +12,9 @@ use crate::compaction::{Compaction, SummaryRequest};
 use crate::conversation::{Compacted, Conversation};
 use crate::error::AgentError;
 use crate::event::RunEvent;
-use crate::message::Message;
 use crate::model::ModelRequest;
 use toolkit_core::Dispatcher;
+use toolkit_llm::Message;
 
 impl LlmAgent {
     /// Returns the latest compaction for this agent. If the agent has no compaction settings, returns an

@@ -7,12 +7,12 @@ use crate::conversation::{Conversation, REMOVED, Step, WITHHELD};
 use crate::error::AgentError;
 use crate::guardrail::{Check, CheckFn, Guardrail};
 use crate::helpers::BoxFuture;
-use crate::message::{AssistantMessage, Message, UserMessage};
-use crate::model::{FinishReason, ModelResponse};
 use crate::output::AgentOutput;
 use std::ops::ControlFlow;
 use toolkit_core::middleware::{Callbacks, ToolRequest};
 use toolkit_core::{ToolCall, ToolError, ToolOutput, ToolResult};
+use toolkit_llm::model::{FinishReason, ModelResponse};
+use toolkit_llm::{AssistantMessage, Message, UserMessage};
 
 /// The guardrails for inputs and answers of an agent. All others run as callbacks.
 #[derive(Default)]
@@ -230,9 +230,7 @@ impl Guards {
         if is_added {
             conversation.replace_answer(&text);
         } else {
-            let agent = agent.clone();
-            conversation
-                .push(Message::Assistant(AssistantMessage { agent, ..AssistantMessage::text(&text) }));
+            conversation.push(AssistantMessage::text(&text).by(agent.as_str()));
         }
         scope.emit_answer(conversation, &text);
         Ok(AgentOutput { text, agent, finish, escalate })

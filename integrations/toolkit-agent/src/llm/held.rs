@@ -2,8 +2,8 @@
 
 use crate::agent::Run;
 use crate::event::RunEvent;
-use crate::message::{AssistantMessage, Message};
 use toolkit_core::CallId;
+use toolkit_llm::{AssistantMessage, Message};
 
 /// The events of a response that are not emitted until guardrails have checked the response.
 #[derive(Default)]

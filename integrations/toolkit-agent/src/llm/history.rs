@@ -3,9 +3,9 @@
 use super::answer::quote_answers;
 use super::reduce::{reduced, replacement};
 use crate::conversation::{Compacted, Conversation, Views, start_of_latest};
-use crate::message::{AssistantMessage, Message, Messages, UserMessage};
 use std::borrow::Cow;
 use toolkit_core::{Content, ToolResult};
+use toolkit_llm::{AssistantMessage, Message, Messages, UserMessage};
 
 /// The user message to add if the history ends with a message of the agent itself. Providers expect that a
 /// history ends with a message of the user or of a tool.
@@ -155,8 +155,8 @@ fn foreign_text(agent: &str, message: &Message) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::ToolMessage;
     use toolkit_core::ToolCall;
+    use toolkit_llm::ToolMessage;
 
     /// Returns the messages that `agent` reads, of which no answer is quoted.
     fn visible_to(
@@ -179,16 +179,16 @@ mod tests {
         let agent = ["a", "b", "c", ""][(choice >> 8) as usize % 4];
         let answer = ToolCall::new("1", ["answer", "other"][(choice >> 16) as usize % 2], "{}");
         let call = ToolCall::new("2", "look", "{}");
-        let said = |calls: &[ToolCall], answer_tool: &str| AssistantMessage {
-            agent: agent.to_owned(),
-            answer_tool: answer_tool.to_owned(),
-            paused: choice.is_multiple_of(7),
-            ..AssistantMessage::text("Hm.").with_calls(calls.iter().cloned())
+        let said = |calls: &[ToolCall], answer_tool: &str| {
+            let mut message = AssistantMessage::text("Hm.").by(agent).with_calls(calls.iter().cloned());
+            message.answer_tool = answer_tool.to_owned();
+            message.paused = choice.is_multiple_of(7);
+            message
         };
         let given = |calls: &[ToolCall]| {
             let outcome = || if choice.is_multiple_of(5) { Err("no".into()) } else { Ok("yes".into()) };
             let results = calls.iter().map(|call| ToolResult::of(call, outcome())).collect();
-            Message::Tool(ToolMessage { agent: agent.to_owned(), results })
+            Message::Tool(ToolMessage::new(results).by(agent))
         };
         match choice % 6 {
             0 => vec![Message::user("Hi.")],
@@ -247,14 +247,8 @@ mod tests {
     #[test]
     fn messages_of_other_agents_become_user_messages() {
         let call = ToolCall::new("1", "look", "{}");
-        let message = AssistantMessage {
-            agent: "root".to_owned(),
-            ..AssistantMessage::text("I look.").with_calls([call.clone()])
-        };
-        let results = ToolMessage {
-            agent: "root".to_owned(),
-            ..ToolMessage::new(vec![ToolResult::of(&call, Ok("a cat".into()))])
-        };
+        let message = AssistantMessage::text("I look.").by("root").with_calls([call.clone()]);
+        let results = ToolMessage::new(vec![ToolResult::of(&call, Ok("a cat".into()))]).by("root");
         let messages = [Message::user("What is there?"), Message::Assistant(message), Message::Tool(results)];
         let mut conversation = conversation(messages);
         let visible = visible_to("root", &mut conversation, None, &Compacted::default());

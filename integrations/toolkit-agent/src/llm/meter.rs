@@ -4,10 +4,10 @@ use super::history::visible;
 use super::reduce::replacement;
 use crate::compaction::CountTokens;
 use crate::conversation::Compacted;
-use crate::message::{AssistantMessage, Message, UserMessage};
 use crate::model::ModelRequest;
 use serde_json::Value;
 use std::borrow::Cow;
+use toolkit_llm::{AssistantMessage, Message, UserMessage};
 
 /// Counts the tokens of one agent's requests in a run. Estimates each message only once.
 #[derive(Debug, Default)]
@@ -93,7 +93,8 @@ impl Meter {
 fn without_unsent_reasoning(message: Cow<'_, Message>) -> Cow<'_, Message> {
     match &*message {
         Message::Assistant(said) if !said.reasoning.is_empty() && !keeps_reasoning(said) => {
-            let said = AssistantMessage { reasoning: String::new(), ..said.clone() };
+            let mut said = said.clone();
+            said.reasoning.clear();
             Cow::Owned(Message::Assistant(said))
         }
         _ => message,
@@ -130,8 +131,8 @@ fn has_reasoning(json: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::NativeMessages;
     use serde_json::json;
+    use toolkit_llm::NativeMessages;
 
     #[test]
     fn reasoning_is_sent_back_only_in_native_messages() {

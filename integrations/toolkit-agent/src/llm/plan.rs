@@ -3,7 +3,7 @@
 use super::meter::Visible;
 use crate::compaction::Bounds;
 use crate::conversation::{Compacted, is_boundary};
-use crate::message::Message;
+use toolkit_llm::Message;
 
 /// The estimated tokens of the note about messages left out, without a summary.
 const NOTE_TOKENS: u64 = 50;

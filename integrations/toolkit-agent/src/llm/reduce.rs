@@ -2,11 +2,11 @@
 
 use crate::compaction::indented;
 use crate::conversation::Compacted;
-use crate::message::{AssistantMessage, Message, ToolMessage, UserMessage};
-use crate::model::{ModelOptions, ServerState};
 use std::borrow::Cow;
 use toolkit_core::output::TruncationStrategy;
 use toolkit_core::{Content, ToolOutput, ToolResult};
+use toolkit_llm::model::{ModelOptions, ServerState};
+use toolkit_llm::{AssistantMessage, Message, ToolMessage, UserMessage};
 
 /// Returns the message at `index` as the model reads it after the compaction.
 pub(super) fn reduced<'a>(compacted: &Compacted, index: usize, message: &'a Message) -> Cow<'a, Message> {
@@ -100,7 +100,7 @@ fn with_results(
     }
     let results = changed.into_iter().zip(&message.results);
     let results = results.map(|(changed, result)| changed.unwrap_or_else(|| result.clone())).collect();
-    Some(Message::Tool(ToolMessage { agent: message.agent.clone(), results }))
+    Some(Message::Tool(ToolMessage::new(results).by(message.agent.as_str())))
 }
 
 /// Returns the result with only the beginning and the end of its text, and with notes instead of media.

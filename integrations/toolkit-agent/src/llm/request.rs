@@ -7,10 +7,10 @@ use super::reduce::distrust_server;
 use super::settings::InstructionsContext;
 use crate::agent::RunAgent as _;
 use crate::conversation::Conversation;
-use crate::model::{ModelRequest, ServerState};
 use std::borrow::Cow;
 use std::sync::Arc;
 use toolkit_core::Dispatcher;
+use toolkit_llm::model::{ModelRequest, ServerState};
 
 impl LlmAgent {
     /// Creates the request of a turn.
@@ -33,15 +33,11 @@ impl LlmAgent {
         let limit = settings.history_limit;
         let reader = Reader { agent: self.name(), limit, compacted: &compacted, is_quoted: &is_quoted };
         let messages = reader.messages(conversation);
-        let mut request = ModelRequest {
-            instructions: (settings.instructions)(&instructions),
-            messages,
-            tools,
-            tool_use: settings.tool_config.clone(),
-            options: options.clone(),
-            running: None,
-            account: None,
-        };
+        let mut request = ModelRequest::of(messages)
+            .with_instructions((settings.instructions)(&instructions))
+            .with_tools(tools)
+            .with_tool_use(settings.tool_config.clone())
+            .with_options(options.clone());
         if is_changed {
             Arc::make_mut(&mut request.options).server_state = Some(ServerState::Responses);
         }

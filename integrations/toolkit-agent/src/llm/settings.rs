@@ -5,9 +5,9 @@ use super::guards::Guards;
 use crate::agent::Agent;
 use crate::compaction::Compaction;
 use crate::limits::Limits;
-use crate::model::{DynModel, ModelOptions, ModelRetry, Price};
 use std::sync::Arc;
 use toolkit_core::{Session, ToolConfig};
+use toolkit_llm::model::{BoxModel, ModelOptions, ModelRetry, Price};
 
 /// The information for the function set by [`instructions_with`](crate::AgentBuilder::instructions_with).
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) type MakeInstructions = dyn Fn(&InstructionsContext<'_>) -> String + 
 pub(super) struct Settings {
     pub(super) name: String,
     pub(super) description: String,
-    pub(super) model: Arc<dyn DynModel>,
+    pub(super) model: BoxModel,
     pub(super) instructions: Box<MakeInstructions>,
     pub(super) callbacks: ModelCallbacks,
     pub(super) sub_agents: Vec<Agent>,

@@ -5,9 +5,9 @@ use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::guardrail::{CheckFn, GuardAction, GuardContext, Verdict};
-use crate::message::Message;
 use toolkit_core::middleware::ToolRequest;
 use toolkit_core::{Session, ToolCall};
+use toolkit_llm::Message;
 
 /// The outcome of checking a value.
 #[derive(Debug, Clone)]

@@ -4,14 +4,15 @@ use crate::agent::{Caller, Run};
 use crate::compaction::{Compaction, Summarizer, SummaryRequest, indented, paragraphs};
 use crate::error::AgentError;
 use crate::event::RunEvent;
-use crate::message::Message;
-use crate::model::{
-    Billing as _, BoxModel, ChatModel, FinishReason, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
-    ModelResponse, ModelRetry, Price,
-};
 use std::sync::Arc;
 use tokio::time::{sleep, timeout};
 use toolkit_core::output::TruncationStrategy;
+use toolkit_llm::__private::Billing as _;
+use toolkit_llm::Message;
+use toolkit_llm::model::{
+    BoxModel, ChatModel, FinishReason, ModelError, ModelErrorKind, ModelOptions, ModelRequest, ModelResponse,
+    ModelRetry, Price,
+};
 
 /// The minimum size, in tokens, of a part of the conversation in one request for a summary.
 const LEAST_TOKENS: u64 = 200;

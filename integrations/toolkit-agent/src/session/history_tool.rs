@@ -2,11 +2,11 @@
 
 use super::sessions::Sessions;
 use crate::conversation::{Conversation, Owner};
-use crate::message::Message;
 use serde::Deserialize;
 use std::time::{SystemTime, UNIX_EPOCH};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{BuildError, ClosureTool, ToolContext, ToolError};
+use toolkit_llm::Message;
 
 /// The maximum number of messages that one search returns.
 const MAX_MESSAGES: usize = 50;

@@ -1,10 +1,10 @@
 //! The values of span attributes: messages, finish reasons and types of errors.
 
 use crate::error::AgentError;
-use crate::message::{AssistantMessage, Message};
-use crate::model::{FinishReason, ModelRequest, ModelResponse};
 use serde_json::{Value, json};
 use toolkit_core::{Content, RawArguments};
+use toolkit_llm::model::{FinishReason, ModelRequest, ModelResponse};
+use toolkit_llm::{AssistantMessage, Message};
 use tracing::Span;
 
 /// Returns the text, or `None` if it is empty. The span leaves out an attribute that is `None`.

@@ -9,7 +9,6 @@ use crate::conversation::Conversation;
 use crate::error::{AgentError, RunError};
 use crate::event::RunEvent;
 use crate::helpers::lock;
-use crate::message::UserMessage;
 use crate::options::RunOptions;
 use crate::output::RunOutput;
 use crate::run::RunStream;
@@ -21,6 +20,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use toolkit_core::{BuildError, CallId, ToolCall, ToolParams};
+use toolkit_llm::UserMessage;
 
 /// An item of an [`AnswerStream`]: an event of the run, a partial answer, or the complete answer.
 #[derive(Debug)]

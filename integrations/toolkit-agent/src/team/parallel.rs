@@ -8,10 +8,10 @@ use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::helpers::{BoxFuture, lock};
 use crate::limits::Limits;
-use crate::message::{AssistantMessage, Message};
 use crate::output::AgentOutput;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use toolkit_llm::AssistantMessage;
 
 /// A group of parallel agents, each with a copy of the conversation.
 ///
@@ -284,7 +284,7 @@ impl ParallelAgent {
             };
             let agent = agent.to_owned();
             let text = AssistantMessage::text(format!("(No answer: {error})"));
-            conversation.push(Message::Assistant(AssistantMessage { agent: agent.clone(), ..text }));
+            conversation.push(text.by(agent.as_str()));
             run.emit(|| RunEvent::BranchFailed {
                 agent: agent.clone(),
                 error: error.to_string(),

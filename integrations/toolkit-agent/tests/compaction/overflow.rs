@@ -8,7 +8,7 @@ use toolkit_agent::{
     Agent, AssistantMessage, Conversation, Message, ModelDelta, ModelOptions, ModelResponse, NativeMessages,
     RunEvent, ScriptedModel, wire,
 };
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 /// Creates a conversation with ten questions and answers, far below the window of the settings.
 fn talk() -> Conversation {

@@ -15,7 +15,7 @@ use toolkit_agent::{
     Agent, ChatModel, Conversation, Limits, Message, ModelDelta, ModelError, ModelErrorKind, ModelRequest,
     RunOptions, Sessions,
 };
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 /// A server that sends the events of streamed responses.
 #[derive(Clone, Default)]

@@ -336,7 +336,7 @@ async fn other_pieces_do_not_release_the_text_before_its_check() {
 async fn no_piece_of_a_response_comes_before_its_check() {
     let hosted = |secret: &str| {
         let json = serde_json::json!({"id": "h", "name": "web_search", "arguments": {"query": secret}});
-        serde_json::from_value::<toolkit_wire::HostedCall>(json).unwrap()
+        serde_json::from_value::<toolkit_llm::HostedCall>(json).unwrap()
     };
     for place in 0..5 {
         let said = |index: usize| if index == place { "hidden" } else { "public" };

@@ -10,8 +10,8 @@ use toolkit_agent::{
 };
 use toolkit_core::name::WireNames;
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry, ToolResult};
-use toolkit_wire::ApiFormat;
-use toolkit_wire::hosted::anthropic;
+use toolkit_llm::ApiFormat;
+use toolkit_llm::hosted::anthropic;
 
 #[tokio::test]
 async fn new_input_after_a_paused_turn_gives_a_legal_request() {

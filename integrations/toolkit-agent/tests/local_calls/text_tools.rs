@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use toolkit_agent::{ChatModel, Message, ModelError, ModelRequest, ModelResponse};
 use toolkit_core::ToolCall;
 use toolkit_core::name::WireNames;
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 pub(crate) struct TextTools<M>(pub(crate) M);
 

@@ -4,7 +4,7 @@ use super::{begin, stream};
 use serde_json::json;
 use toolkit_agent::wire::encode_request;
 use toolkit_agent::{FinishReason, Message, ModelDelta, ModelErrorKind, ModelRequest};
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 /// A call that is incomplete when the provider blocks the answer is no part of the answer.
 #[tokio::test]

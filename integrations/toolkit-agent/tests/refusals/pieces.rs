@@ -4,8 +4,8 @@ use super::{parse_response, stream};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use toolkit_agent::{FinishReason, ModelResponse};
-use toolkit_wire::ApiFormat;
-use toolkit_wire::ApiFormat::{Anthropic, Gemini, OpenAiChat, OpenAiResponses};
+use toolkit_llm::ApiFormat;
+use toolkit_llm::ApiFormat::{Anthropic, Gemini, OpenAiChat, OpenAiResponses};
 
 /// A part of an answer, with the pieces of its text. The arguments of a call come in such pieces, too.
 #[derive(Debug, Clone)]

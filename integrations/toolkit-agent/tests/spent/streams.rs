@@ -13,7 +13,7 @@ use toolkit_agent::{
     ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel, Usage, UserMessage,
 };
 use toolkit_core::{ToolCall, ToolRegistry};
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 /// A server that reports tokens, begins an answer, and then sends nothing more.
 struct Hanging;

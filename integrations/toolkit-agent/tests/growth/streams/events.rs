@@ -1,7 +1,7 @@
 //! The events of streamed messages in the forms of the APIs.
 
 use serde_json::{Value, json};
-use toolkit_wire::ApiFormat;
+use toolkit_llm::ApiFormat;
 
 /// What a message consists of.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,0 +1,156 @@
+//! The authentication of requests: keys, access tokens and credentials that the program renews.
+
+use crate::secret::{Expiring, Source};
+#[cfg(feature = "bedrock")]
+use crate::sigv4::{self, AwsCredentials};
+use crate::text::header;
+use bytes::Bytes;
+use http::Request;
+use std::fmt;
+use std::time::{Duration, SystemTime};
+use toolkit_llm::model::ModelError;
+
+/// An access token for requests, such as a token of Google Cloud or Microsoft Entra.
+///
+/// `Debug` does not show the token.
+///
+/// ```
+/// use std::time::Duration;
+/// use toolkit_llm_http::AccessToken;
+///
+/// let token = AccessToken::new("ya29.secret").with_lifetime(Duration::from_secs(3_600));
+/// assert!(!format!("{token:?}").contains("secret"));
+/// ```
+#[derive(Clone)]
+pub struct AccessToken {
+    value: String,
+    expires: Option<SystemTime>,
+}
+
+impl AccessToken {
+    /// Creates a token for a single request.
+    #[must_use]
+    pub fn new(value: impl Into<String>) -> Self {
+        Self { value: value.into(), expires: None }
+    }
+
+    /// Sets the time for which the token is valid from now on, as in the field `expires_in` of OAuth.
+    #[must_use]
+    pub fn with_lifetime(self, lifetime: Duration) -> Self {
+        const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+        self.with_expiry(SystemTime::now() + lifetime.min(CENTURY))
+    }
+
+    /// Sets the time at which the token expires. Requests reuse the token until one minute before.
+    #[must_use]
+    pub fn with_expiry(mut self, expiry: SystemTime) -> Self {
+        self.expires = Some(expiry);
+        self
+    }
+}
+
+impl<T: Into<String>> From<T> for AccessToken {
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+debug!(AccessToken, self, "expires": self.expires);
+
+impl Expiring for AccessToken {
+    const NAME: &'static str = "access token";
+
+    fn expires(&self) -> Option<SystemTime> {
+        self.expires
+    }
+
+    fn is_empty(&self) -> bool {
+        self.value.trim().is_empty()
+    }
+}
+
+/// The authentication of a client's requests.
+#[derive(Clone, Default)]
+pub(super) enum Auth {
+    #[default]
+    None,
+    /// An API key. The provider defines the header for it.
+    Key(String),
+    /// Access tokens, returned by a function of the program.
+    Token(Source<AccessToken>),
+    /// AWS credentials that sign each request, and the region for the signatures.
+    #[cfg(feature = "bedrock")]
+    Aws(Source<AwsCredentials>, String),
+}
+
+// `Debug` shows no secrets.
+impl fmt::Debug for Auth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Key(_) => "Key",
+            Self::Token(_) => "Token",
+            #[cfg(feature = "bedrock")]
+            Self::Aws(..) => "Aws",
+        })
+    }
+}
+
+impl Auth {
+    /// Adds an access token or a signature to a request. An API key is already among the headers of every
+    /// request.
+    ///
+    /// If an earlier request has used the same token or credentials, returns their number for
+    /// [`forget`](Self::forget).
+    pub(super) async fn authorize(
+        &self,
+        request: &mut Request<Bytes>,
+        service: &str,
+        limit: Duration,
+    ) -> Result<Option<u64>, ModelError> {
+        match self {
+            Self::None | Self::Key(_) => Ok(None),
+            Self::Token(source) => {
+                let (token, reused) = source.get(service, limit).await?;
+                let (name, value) = header("authorization", &format!("Bearer {}", token.value.trim()))?;
+                request.headers_mut().insert(name, value);
+                Ok(reused)
+            }
+            #[cfg(feature = "bedrock")]
+            Self::Aws(source, region) => {
+                let (credentials, reused) = source.get(service, limit).await?;
+                sigv4::sign(request, &credentials, region, SystemTime::now())?;
+                Ok(reused)
+            }
+        }
+    }
+
+    /// Returns an access token. If an earlier request has already used the token, also returns its number for
+    /// [`forget`](Self::forget). Returns `None` if the client has no source of tokens.
+    #[cfg(feature = "genai")]
+    pub(super) async fn token(
+        &self,
+        service: &str,
+        limit: Duration,
+    ) -> Result<Option<(String, Option<u64>)>, ModelError> {
+        let Self::Token(source) = self else { return Ok(None) };
+        let (token, reused) = source.get(service, limit).await?;
+        let token = token.value.trim();
+        // The error for an illegal token does not show the token.
+        header("authorization", token)?;
+        Ok(Some((token.to_owned(), reused)))
+    }
+
+    /// Drops the token or the credentials with the number `reused` if `status` shows that the server has
+    /// refused them. Returns whether a repeated request may succeed.
+    pub(super) async fn forget(&self, reused: u64, status: Option<u16>) -> bool {
+        match self {
+            Self::Token(source) if status == Some(401) => source.forget(reused).await,
+            // AWS refuses expired credentials with status 403.
+            #[cfg(feature = "bedrock")]
+            Self::Aws(source, _) if matches!(status, Some(401 | 403)) => source.forget(reused).await,
+            _ => return false,
+        }
+        true
+    }
+}

@@ -1,0 +1,119 @@
+//! The models of Amazon Bedrock.
+
+use crate::auth::Auth;
+use crate::secret::Source;
+use crate::settings::{PLAIN, Service, Settings, client_setters, token_setter, variable};
+use crate::sigv4::AwsCredentials;
+use crate::text::segment;
+use crate::transport::HttpTransport;
+use std::convert::Infallible;
+use std::error::Error;
+use std::future::ready;
+use toolkit_llm::ApiFormat;
+use toolkit_llm::transport::WireModel;
+
+static SERVICE: Service = Service {
+    name: "Amazon Bedrock",
+    domain: ".amazonaws.com",
+    key_header: ("authorization", "Bearer "),
+    key_variables: &["AWS_BEARER_TOKEN_BEDROCK"],
+    auth_setter: "with_key` or `with_credentials",
+    stream_type: "application/vnd.amazon.eventstream",
+    ..PLAIN
+};
+
+/// A client for the Converse API of Amazon Bedrock.
+///
+/// Requests contain either a Bedrock API key, or a signature (Signature Version 4) made with AWS credentials.
+///
+/// ```no_run
+/// use toolkit_llm::{ChatModel, ModelError};
+/// use toolkit_llm_http::{AwsCredentials, Bedrock};
+///
+/// # async fn ask(key: String) -> Result<(), toolkit_llm::ModelError> {
+/// let bedrock = Bedrock::new("us-east-1").with_key(key);
+/// let model = bedrock.model("us.anthropic.claude-sonnet-4-5-20250929-v1:0");
+/// let answer = model.respond("Hello!".into()).await?;
+///
+/// // With credentials from the crate `aws-config`, for example:
+/// let bedrock = Bedrock::new("us-east-1").with_credentials_source(|| async {
+///     # let (id, secret, token, expiry) = ("", "", "", std::time::SystemTime::now());
+///     Ok::<_, ModelError>(AwsCredentials::new(id, secret).with_session_token(token).with_expiry(expiry))
+/// });
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Bedrock {
+    settings: Settings,
+    region: String,
+}
+
+client_setters!(Bedrock);
+token_setter!(Bedrock);
+
+impl Bedrock {
+    /// Creates a client for a region, such as `eu-central-1`, without authentication.
+    #[must_use]
+    pub fn new(region: impl Into<String>) -> Self {
+        let region = region.into();
+        let end = if region.starts_with("cn-") { ".cn" } else { "" };
+        let base_url = format!("https://bedrock-runtime.{region}.amazonaws.com{end}");
+        Self { settings: Settings::of(&SERVICE), region }.with_base_url(base_url)
+    }
+
+    /// Creates a client from environment variables.
+    ///
+    /// The region is in `AWS_REGION` or `AWS_DEFAULT_REGION`, and the API key in `AWS_BEARER_TOKEN_BEDROCK`.
+    /// Without an API key, requests are signed with the credentials in `AWS_ACCESS_KEY_ID`,
+    /// `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
+    #[must_use]
+    pub fn from_env() -> Self {
+        let region = variable(&["AWS_REGION", "AWS_DEFAULT_REGION"]);
+        let missing = "there is no region for Amazon Bedrock; set `AWS_REGION` or use `Bedrock::new`";
+        let missing = region.is_none().then_some(missing);
+        let mut bedrock = Self::new(region.unwrap_or_default());
+        bedrock.settings.missing = missing;
+        if let Some(key) = variable(SERVICE.key_variables) {
+            return bedrock.with_key(key);
+        }
+        let pair = (variable(&["AWS_ACCESS_KEY_ID"]), variable(&["AWS_SECRET_ACCESS_KEY"]));
+        let (Some(id), Some(secret)) = pair else { return bedrock };
+        let credentials = AwsCredentials::new(id, secret);
+        bedrock.with_credentials(match variable(&["AWS_SESSION_TOKEN"]) {
+            Some(token) => credentials.with_session_token(token),
+            None => credentials,
+        })
+    }
+
+    /// Signs requests with these credentials. This replaces any other authentication.
+    #[must_use]
+    pub fn with_credentials(self, credentials: AwsCredentials) -> Self {
+        self.with_credentials_source(move || ready(Ok::<_, Infallible>(credentials.clone())))
+    }
+
+    /// Signs requests with the credentials returned by `source`. This replaces any other authentication.
+    ///
+    /// Credentials without an expiry are used for a single request. Credentials with an expiry are reused
+    /// until one minute before the expiry, and replaced if the server refuses the credentials. Failures are
+    /// reported as in [`with_token_source`](Self::with_token_source).
+    #[must_use]
+    pub fn with_credentials_source<F, Fut, E>(mut self, source: F) -> Self
+    where
+        F: Fn() -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<AwsCredentials, E>> + Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.settings.auth = Auth::Aws(Source::new(source), self.region.clone());
+        self
+    }
+
+    /// Creates a model from the id of a model, or from the id or the ARN of an inference profile.
+    #[must_use]
+    pub fn model(&self, id: impl Into<String>) -> WireModel<HttpTransport> {
+        let id = id.into();
+        let url = |method: &str| self.settings.url(&format!("/model/{}/{method}", segment(&id, "")));
+        let transport = HttpTransport::new(&self.settings, url("converse"), url("converse-stream"));
+        WireModel::new(ApiFormat::Bedrock, id, transport)
+    }
+}

@@ -1,0 +1,53 @@
+//! Cohere's Chat API.
+
+use crate::settings::{PLAIN, Service, Settings, client_settings, token_setter};
+use crate::transport::HttpTransport;
+use toolkit_llm::ApiFormat;
+use toolkit_llm::transport::WireModel;
+
+static SERVICE: Service = Service {
+    name: "Cohere",
+    base_url: "https://api.cohere.com",
+    key_header: ("authorization", "Bearer "),
+    key_variables: &["CO_API_KEY", "COHERE_API_KEY"],
+    ..PLAIN
+};
+
+/// A client for Cohere's Chat API, version 2.
+///
+/// ```no_run
+/// use toolkit_llm::ChatModel;
+/// use toolkit_llm_http::Cohere;
+///
+/// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+/// let answer = Cohere::from_env().model("command-a-03-2025").respond("Hello!".into()).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Cohere {
+    settings: Settings,
+}
+
+client_settings!(
+    Cohere,
+    SERVICE,
+    /// Creates a client for Cohere's own server, without an API key.
+);
+token_setter!(Cohere);
+
+impl Cohere {
+    /// Creates a client with the API key in the environment variable `CO_API_KEY` or, if not set,
+    /// `COHERE_API_KEY`.
+    #[must_use]
+    pub fn from_env() -> Self {
+        Self { settings: Settings::from_env(&SERVICE) }
+    }
+
+    /// Creates the model with the given name.
+    #[must_use]
+    pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
+        let url = self.settings.url("/v2/chat");
+        WireModel::new(ApiFormat::Cohere, name, HttpTransport::new(&self.settings, url.clone(), url))
+    }
+}

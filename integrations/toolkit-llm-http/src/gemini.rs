@@ -1,0 +1,69 @@
+//! Google's Gemini API.
+
+use crate::settings::{PLAIN, Service, Settings, client_settings, token_setter};
+use crate::transport::HttpTransport;
+use toolkit_llm::ApiFormat;
+use toolkit_llm::transport::WireModel;
+
+static SERVICE: Service = Service {
+    name: "Gemini",
+    base_url: "https://generativelanguage.googleapis.com/v1beta",
+    key_header: ("x-goog-api-key", ""),
+    key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    ..PLAIN
+};
+
+/// A client for Google's Gemini API and compatible servers.
+///
+/// ```no_run
+/// use toolkit_llm::ChatModel;
+/// use toolkit_llm_http::Gemini;
+///
+/// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+/// let model = Gemini::from_env().model("gemini-3-flash");
+/// let answer = model.respond("What is the capital of France?".into()).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Gemini {
+    settings: Settings,
+}
+
+client_settings!(
+    Gemini,
+    SERVICE,
+    /// Creates a client for Google's own server, without an API key.
+);
+token_setter!(Gemini);
+
+impl Gemini {
+    /// Creates a client with the API key in the environment variable `GEMINI_API_KEY` or, if not set,
+    /// `GOOGLE_API_KEY`.
+    #[must_use]
+    pub fn from_env() -> Self {
+        Self { settings: Settings::from_env(&SERVICE) }
+    }
+
+    /// Creates the model with the given name, called through the Interactions API.
+    #[must_use]
+    pub fn interactions(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
+        let url = self.settings.url("/interactions");
+        WireModel::new(
+            ApiFormat::GeminiInteractions,
+            name,
+            HttpTransport::new(&self.settings, url.clone(), url),
+        )
+    }
+
+    /// Creates the model with the given name, called through the API `generateContent`. A name with a folder,
+    /// such as `tunedModels/mine`, is used unchanged. Any other name is in the folder `models`.
+    #[must_use]
+    pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
+        let name = name.into();
+        let folder = if name.contains('/') { "" } else { "models/" };
+        let url = |method: &str| self.settings.url(&format!("/{folder}{name}:{method}"));
+        let (url, stream_url) = (url("generateContent"), url("streamGenerateContent?alt=sse"));
+        WireModel::new(ApiFormat::Gemini, name, HttpTransport::new(&self.settings, url, stream_url))
+    }
+}

@@ -1,0 +1,103 @@
+//! Conversion of `genai` errors to `ModelError`s.
+
+use crate::fault;
+use genai::webc::{self, StreamTimeout};
+use genai::{BoxError, Error};
+use toolkit_llm::WireError;
+use toolkit_llm::model::{ModelError, ModelErrorKind};
+use toolkit_llm::transport::without_secrets;
+
+/// Converts an error of `genai`, and removes the `secrets` of the request from its message.
+pub(super) fn of_genai(error: Error, secrets: &[String]) -> ModelError {
+    let mut error = convert(error, secrets);
+    error.message = without_secrets(&error.message, secrets);
+    error
+}
+
+/// Converts an error of `genai`. Removes secrets only from response bodies, because these are shortened
+/// afterwards. A shortened secret could not be found.
+fn convert(error: Error, secrets: &[String]) -> ModelError {
+    let kind = match error {
+        Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
+            return of_web(webc_error, secrets);
+        }
+        Error::HttpError { status, headers, body, .. } => {
+            return fault::of_status(status, &headers, without_secrets(&body, secrets).as_bytes());
+        }
+        Error::WebStream { error, .. } => return of_stream(error, secrets),
+        // An error in the middle of a stream is usually a temporary failure of the provider.
+        Error::ChatResponse { body, .. } => {
+            return match WireError::of_failure(&body) {
+                Some(error) => ModelError::of_wire(ModelErrorKind::Unavailable, &error),
+                None => {
+                    let text = format!("the service reported an error: {body}");
+                    ModelError::new(ModelErrorKind::Unavailable, text).classified()
+                }
+            };
+        }
+        Error::ChatResponseGeneration { cause, .. } => {
+            let text = format!("the response is not understood: {cause}");
+            return ModelError::new(ModelErrorKind::InvalidResponse, text);
+        }
+        Error::RequiresApiKey { .. }
+        | Error::NoAuthResolver { .. }
+        | Error::NoAuthData { .. }
+        | Error::Resolver { .. } => ModelErrorKind::Unauthorized,
+        Error::NoChatResponse { .. }
+        | Error::InvalidJsonResponseElement { .. }
+        | Error::StreamParse { .. }
+        | Error::JsonValueExt(_)
+        | Error::SerdeJson(_) => ModelErrorKind::InvalidResponse,
+        Error::MessageRoleNotSupported { .. }
+        | Error::MessageContentTypeNotSupported { .. }
+        | Error::AdapterNotSupported { .. } => ModelErrorKind::InvalidRequest,
+        _ => ModelErrorKind::Other,
+    };
+    ModelError::new(kind, error.to_string())
+}
+
+fn of_web(error: webc::Error, secrets: &[String]) -> ModelError {
+    let invalid = |text: String| ModelError::new(ModelErrorKind::InvalidResponse, text);
+    match error {
+        webc::Error::ResponseFailedStatus { status, headers, body } => {
+            fault::of_status(status, &headers, without_secrets(&body, secrets).as_bytes())
+        }
+        webc::Error::Reqwest(error) => of_reqwest(&error),
+        webc::Error::ResponseFailedInvalidJson { body, cause } => {
+            fault::no_json(&cause, without_secrets(&body, secrets).as_bytes())
+        }
+        webc::Error::ResponseFailedNotJson { body, .. } if body.trim().is_empty() => {
+            fault::no_json(&"no content", body.as_bytes())
+        }
+        webc::Error::ResponseFailedNotJson { content_type, body } => invalid(format!(
+            "the model's server has sent {content_type}, no JSON: {}",
+            fault::shown(without_secrets(&body, secrets).as_bytes())
+        )),
+        other => invalid(other.to_string()),
+    }
+}
+
+pub(super) fn of_reqwest(error: &reqwest::Error) -> ModelError {
+    let mut converted = fault::broken(error, error.is_connect());
+    if error.is_timeout() {
+        converted.kind = ModelErrorKind::TimedOut;
+    } else if error.is_builder() {
+        converted.kind = ModelErrorKind::InvalidRequest;
+    }
+    converted
+}
+
+fn of_stream(error: BoxError, secrets: &[String]) -> ModelError {
+    let error = match error.downcast::<reqwest::Error>() {
+        Ok(error) => return of_reqwest(&error),
+        Err(error) => error,
+    };
+    let error = match error.downcast::<Error>() {
+        Ok(error) => return convert(*error, secrets),
+        Err(error) => error,
+    };
+    if error.is::<StreamTimeout>() {
+        return ModelError::new(ModelErrorKind::TimedOut, format!("the model's server is silent: {error}"));
+    }
+    ModelError::new(ModelErrorKind::Connection, fault::cause(&*error))
+}

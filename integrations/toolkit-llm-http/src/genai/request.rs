@@ -1,0 +1,286 @@
+//! Conversion of requests to `genai`.
+
+use crate::settings::Settings;
+use genai::adapter::AdapterKind;
+use genai::chat::{
+    Binary, CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ContentPart, JsonSpec,
+    ReasoningEffort, ServiceTier, Tool, ToolCall, ToolChoice, ToolResponse,
+};
+use serde_json::{Map, Value};
+use toolkit_core as core;
+use toolkit_core::name::WireNames;
+use toolkit_core::output::MediaData;
+use toolkit_core::schema::SchemaLoss;
+use toolkit_core::{Content, Media, ToolOutput, ToolResult};
+use toolkit_llm::model::{self as service, Effort, ModelRequest, RequestLoss, Thinking};
+use toolkit_llm::transport::native_losses;
+use toolkit_llm::{ApiFormat, DefinitionOptions, Definitions, HostedTool};
+use toolkit_llm::{AssistantMessage, Message};
+
+/// The API format whose rules for tool names apply. Names that follow these rules are valid for all
+/// providers.
+const NAMES: ApiFormat = ApiFormat::OpenAiChat;
+/// The API format whose rules for schemas apply. `genai` itself adapts the schemas to each provider.
+const SCHEMAS: ApiFormat = ApiFormat::Anthropic;
+
+/// Returns the format name of messages that are stored in the JSON of this kind of API.
+pub(super) fn native_format(adapter: AdapterKind) -> String {
+    format!("genai:{adapter}")
+}
+
+pub(super) fn names(request: &ModelRequest) -> WireNames {
+    request.tools.wire_names(&NAMES)
+}
+
+pub(super) fn chat(request: &ModelRequest, adapter: AdapterKind) -> ChatRequest {
+    let names = names(request);
+    let messages = request.messages.iter().flat_map(|message| match message {
+        Message::User(said) => vec![ChatMessage::user(parts(&said.content))],
+        Message::Assistant(said) => vec![assistant(said, &names, adapter)],
+        Message::Tool(given) => results(&given.results, &names),
+    });
+    let chat = ChatRequest::new(messages.collect());
+    let chat = match request.instructions.as_str() {
+        "" => chat,
+        text => chat.with_system(text),
+    };
+    match tools(request, &names) {
+        tools if tools.is_empty() => chat,
+        tools => chat.with_tools(tools),
+    }
+}
+
+fn parts(contents: &[Content]) -> Vec<ContentPart> {
+    contents.iter().map(part).collect()
+}
+
+fn part(content: &Content) -> ContentPart {
+    let binary = match content {
+        Content::Image(media) | Content::Audio(media) | Content::File(media) => binary(media),
+        _ => None,
+    };
+    match binary {
+        Some(binary) => ContentPart::Binary(binary),
+        None => ContentPart::Text(content.to_text().into_owned()),
+    }
+}
+
+fn binary(media: &Media) -> Option<Binary> {
+    let kind = media.media_type.as_str();
+    let name = media.name.clone();
+    match &media.data {
+        MediaData::Base64(data) => Some(Binary::from_base64(kind, data.as_str(), name)),
+        MediaData::Url(url) => Some(Binary::from_url(kind, url.as_str(), name)),
+    }
+}
+
+/// Encodes an assistant message. If the message has the original JSON of an answer from the same kind of API,
+/// this JSON is sent unchanged.
+fn assistant(said: &AssistantMessage, names: &WireNames, adapter: AdapterKind) -> ChatMessage {
+    let native = said.native.as_ref().filter(|native| native.format == native_format(adapter));
+    let stored = native.and_then(|native| native.messages.first());
+    if let Some(message) = stored.and_then(|message| serde_json::from_value(message.clone()).ok()) {
+        return message;
+    }
+    let text = (!said.text.is_empty()).then(|| ContentPart::Text(said.text.clone()));
+    let calls = said.calls.iter().map(|call| ContentPart::ToolCall(call_of(call, names)));
+    ChatMessage::assistant(text.into_iter().chain(calls).collect::<Vec<_>>())
+}
+
+fn call_of(call: &core::ToolCall, names: &WireNames) -> ToolCall {
+    let arguments = serde_json::from_str(call.arguments.as_str()).unwrap_or_default();
+    ToolCall {
+        call_id: call.id.as_str().to_owned(),
+        fn_name: names.spell(&call.name).to_owned(),
+        fn_arguments: sendable(arguments),
+        thought_signatures: None,
+    }
+}
+
+/// Replaces arguments that are not a JSON object with an empty object. A provider would refuse a history with
+/// such arguments, and the result of the call already reports the error.
+pub(super) fn sendable(arguments: Value) -> Value {
+    if arguments.is_object() { arguments } else { Map::new().into() }
+}
+
+/// Encodes the results as a tool message. Images and files in the results follow in a user message.
+fn results(results: &[ToolResult], names: &WireNames) -> Vec<ChatMessage> {
+    let texts = results.iter().map(|result| {
+        let response = ToolResponse::new(result.call_id.as_str(), result.to_text());
+        ContentPart::ToolResponse(response.with_fn_name(names.spell(&result.name)))
+    });
+    let mut messages = vec![ChatMessage::tool(texts.collect::<Vec<_>>())];
+    let contents = results.iter().filter_map(|result| result.outcome.as_ref().ok());
+    let media = contents.flat_map(ToolOutput::content).map(part);
+    let media: Vec<_> = media.filter(|part| matches!(part, ContentPart::Binary(_))).collect();
+    if !media.is_empty() {
+        messages.push(ChatMessage::user(media));
+    }
+    messages
+}
+
+/// Returns the definitions of the request's tools, without references in their schemas.
+fn definitions(request: &ModelRequest) -> Definitions {
+    // Not all providers behind `genai` follow references.
+    let inlined = SCHEMAS.with_options(DefinitionOptions::default().with_inline_references(true));
+    request.tools.definitions(inlined)
+}
+
+/// Encodes the tools that the tool choice allows.
+fn tools(request: &ModelRequest, names: &WireNames) -> Vec<Tool> {
+    if request.tools.is_empty() {
+        return Vec::new();
+    }
+    let spelled = request.tools.wire_names(&SCHEMAS);
+    let definitions = definitions(request).to_value();
+    let definitions = definitions.as_array().map(Vec::as_slice).unwrap_or_default();
+    let tools = definitions.iter().filter_map(|definition| {
+        let name = spelled.unspell(definition.get("name")?.as_str()?);
+        if !is_allowed(name, &request.tool_use.choice) {
+            return None;
+        }
+        let tool = Tool::new(names.spell(name)).with_schema(definition.get("input_schema")?.clone());
+        Some(match definition.get("description").and_then(Value::as_str) {
+            Some(text) => tool.with_description(text),
+            None => tool,
+        })
+    });
+    tools.collect()
+}
+
+/// Returns the losses of a request: the options and tools that `genai` cannot send.
+pub(super) fn losses(request: &ModelRequest, adapter: AdapterKind) -> Vec<RequestLoss> {
+    let options = &request.options;
+    let cache = options.prompt_cache.as_ref();
+    let unsent = [
+        ("metadata", !options.metadata.is_empty()),
+        ("user_id", options.user_id.is_some()),
+        ("server_state", options.server_state.is_some()),
+        ("background", options.background),
+        ("show_thinking", options.show_thinking),
+        ("standard_fields", options.standard_fields),
+        ("prompt_cache/points", cache.is_some_and(|cache| !cache.points.is_empty())),
+        ("service_tier", options.service_tier.as_ref().is_some_and(|wanted| tier(wanted).is_none())),
+    ];
+    let unsent = unsent.into_iter().filter(|(_, is_set)| *is_set);
+    let mut losses: Vec<SchemaLoss> =
+        unsent.map(|(option, _)| SchemaLoss::new(format!("/options/{option}"), option, UNSENT)).collect();
+    let hosted = options.hosted.iter().map(HostedTool::name);
+    losses.extend(hosted.map(|name| SchemaLoss::new(format!("/tools/{name}"), name, UNSENT)));
+    if request.tool_use.parallel.is_some() {
+        losses.push(SchemaLoss::new("/tool_use/parallel", "parallel", UNSENT));
+    }
+    if !request.tools.is_empty() {
+        let definitions = definitions(request);
+        let of_tools = definitions.report().losses.iter();
+        let of_tools = of_tools.filter(|loss| is_allowed(&loss.tool, &request.tool_use.choice));
+        losses.extend(of_tools.map(|loss| {
+            let path = format!("/tools/{}{}", loss.tool, loss.loss.path);
+            SchemaLoss::new(path, loss.loss.keyword.as_str(), loss.loss.reason.as_str())
+        }));
+    }
+    let names = names(request);
+    let writer = NAMES.history(&names);
+    for (index, message) in request.messages.iter().enumerate() {
+        let Message::Assistant(said) = message else { continue };
+        let is_own = said.native.as_ref().is_some_and(|native| native.format == native_format(adapter));
+        // Of messages of the model, `genai` sends media items only to this API.
+        if is_own && adapter == AdapterKind::GeminiIx {
+            continue;
+        }
+        // `genai` has its own rules for ids.
+        let callers = writer.call_losses(&said.calls).into_iter();
+        let callers = callers.filter(|loss| !is_own && loss.path.ends_with("/caller"));
+        let found = callers.chain(native_losses(&writer, said.native.as_ref()));
+        losses.extend(found.map(|mut loss| {
+            loss.path.insert_str(0, &format!("/messages/{index}"));
+            loss
+        }));
+    }
+    losses.into_iter().map(RequestLoss::from).collect()
+}
+
+const UNSENT: &str = "the crate `genai` has no such setting";
+
+fn is_allowed(name: &str, choice: &core::ToolChoice) -> bool {
+    match choice {
+        core::ToolChoice::Allowed { names, .. } => names.iter().any(|allowed| allowed == name),
+        _ => true,
+    }
+}
+
+pub(super) fn options(request: &ModelRequest, settings: &Settings) -> ChatOptions {
+    let limits = &settings.limits;
+    let wanted = &request.options;
+    let mut options = ChatOptions {
+        temperature: wanted.temperature,
+        top_p: wanted.top_p,
+        max_tokens: wanted.max_output_tokens,
+        stop_sequences: wanted.stop.clone(),
+        seed: wanted.seed,
+        tool_choice: choice(request),
+        reasoning_effort: wanted.thinking.map(effort),
+        service_tier: wanted.service_tier.as_ref().and_then(tier),
+        prompt_cache_key: wanted.prompt_cache.as_ref().and_then(|cache| cache.key.clone()),
+        cache_control: wanted.prompt_cache.as_ref().map(|cache| {
+            if cache.long_lifetime { CacheControl::Ephemeral1h } else { CacheControl::Ephemeral }
+        }),
+        ..ChatOptions::default()
+    }
+    .with_stream_header_timeout(limits.idle.min(limits.total))
+    .with_stream_read_timeout(limits.idle)
+    .with_capture_usage(true)
+    .with_capture_content(true)
+    .with_capture_reasoning_content(true)
+    .with_capture_tool_calls(true);
+    if let Some(output) = &wanted.output {
+        let form = JsonSpec::new(output.name.as_str(), output.schema.clone());
+        options.response_format = Some(ChatResponseFormat::JsonSpec(form));
+    }
+    if !wanted.extra.is_empty() {
+        options.extra_body = Some(wanted.extra.clone().into());
+    }
+    if !settings.headers.is_empty() {
+        options.extra_headers = Some(settings.headers.clone().into());
+    }
+    options
+}
+
+fn effort(thinking: Thinking) -> ReasoningEffort {
+    match thinking {
+        Thinking::Off => ReasoningEffort::Zero,
+        Thinking::Budget(tokens) => ReasoningEffort::Budget(tokens),
+        Thinking::Effort(effort) => match effort {
+            Effort::Minimal => ReasoningEffort::Minimal,
+            Effort::Low => ReasoningEffort::Low,
+            Effort::Medium => ReasoningEffort::Medium,
+            Effort::High => ReasoningEffort::High,
+            Effort::XHigh => ReasoningEffort::XHigh,
+            _ => ReasoningEffort::Max,
+        },
+    }
+}
+
+/// Converts a service tier to the tier of `genai`. Returns `None` if `genai` has no such tier.
+fn tier(tier: &service::ServiceTier) -> Option<ServiceTier> {
+    match tier {
+        service::ServiceTier::Auto => Some(ServiceTier::Auto),
+        service::ServiceTier::Standard => Some(ServiceTier::Default),
+        service::ServiceTier::Flex => Some(ServiceTier::Flex),
+        _ => None,
+    }
+}
+
+fn choice(request: &ModelRequest) -> Option<ToolChoice> {
+    if request.tools.is_empty() {
+        return None;
+    }
+    match &request.tool_use.choice {
+        core::ToolChoice::None => Some(ToolChoice::None),
+        core::ToolChoice::Required | core::ToolChoice::Allowed { required: true, .. } => {
+            Some(ToolChoice::Required)
+        }
+        core::ToolChoice::Tool(name) => Some(ToolChoice::tool(names(request).spell(name))),
+        _ => None,
+    }
+}

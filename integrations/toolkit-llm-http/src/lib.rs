@@ -1,0 +1,115 @@
+//! Clients for language models, each behind a feature with the name of the provider.
+//!
+//! A client makes models: types that implement [`ChatModel`](toolkit_llm::ChatModel).
+//!
+//! An API key comes from an environment variable or from `with_key`. Access tokens that expire come from a
+//! function of the program, set by `with_token_source`. Keys and tokens are not in the output of `Debug`. They
+//! are not in the error of a refused request either, even if the server repeats them.
+//!
+//! | models of | at | client |
+//! | --- | --- | --- |
+//! | OpenAI | OpenAI, servers with the same API | `OpenAi` |
+//! | OpenAI and others | Azure | `AzureOpenAi` |
+//! | Anthropic | Anthropic, Microsoft Foundry | `Anthropic` |
+//! | Google | the Gemini API | `Gemini` |
+//! | Google, Anthropic and others | Vertex AI of Google Cloud | `Vertex` |
+//! | Anthropic, Amazon, Meta and others | Amazon Bedrock | `Bedrock` |
+//! | Cohere | Cohere | `Cohere` |
+//! | Mistral | Mistral | `Mistral` |
+//! | open weights | Ollama | `Ollama` |
+//! | some forty providers | the crate `genai` | `GenAi` |
+//!
+//! The clients do not retry failed requests. Agents retry them, and [`Retrying`](toolkit_llm::model::Retrying)
+//! retries them for models used without an agent. The clients do not follow redirects, so that an API key
+//! reaches only the intended server. They connect through the proxy in the environment variables
+//! `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. A proxy with another URL than `http://…` is an error;
+//! `NO_PROXY` excludes hosts.
+
+// With some features off, parts of the shared code are unused.
+#![cfg_attr(
+    not(all(
+        feature = "anthropic",
+        feature = "azure",
+        feature = "bedrock",
+        feature = "cohere",
+        feature = "gemini",
+        feature = "genai",
+        feature = "mistral",
+        feature = "ollama",
+        feature = "openai",
+        feature = "vertex"
+    )),
+    allow(dead_code, unreachable_pub, unused_imports, unused_macros)
+)]
+
+#[cfg(feature = "_http")]
+#[macro_use]
+mod helpers;
+
+#[cfg(feature = "anthropic")]
+mod anthropic;
+#[cfg(feature = "_http")]
+mod auth;
+#[cfg(feature = "azure")]
+mod azure;
+#[cfg(feature = "bedrock")]
+mod bedrock;
+#[cfg(feature = "cohere")]
+mod cohere;
+#[cfg(feature = "_http")]
+mod connection;
+#[cfg(feature = "_http")]
+mod fault;
+#[cfg(feature = "gemini")]
+mod gemini;
+#[cfg(feature = "genai")]
+mod genai;
+#[cfg(feature = "_http")]
+mod http;
+#[cfg(feature = "mistral")]
+mod mistral;
+#[cfg(feature = "ollama")]
+mod ollama;
+#[cfg(feature = "openai")]
+mod openai;
+#[cfg(feature = "_http")]
+mod secret;
+#[cfg(feature = "_http")]
+mod settings;
+#[cfg(feature = "bedrock")]
+mod sigv4;
+#[cfg(feature = "_http")]
+mod text;
+#[cfg(feature = "_json")]
+mod transport;
+#[cfg(feature = "vertex")]
+mod vertex;
+
+#[cfg(feature = "anthropic")]
+pub use anthropic::Anthropic;
+#[cfg(feature = "_http")]
+pub use auth::AccessToken;
+#[cfg(feature = "azure")]
+pub use azure::AzureOpenAi;
+#[cfg(feature = "bedrock")]
+pub use bedrock::Bedrock;
+#[cfg(feature = "cohere")]
+pub use cohere::Cohere;
+#[cfg(feature = "gemini")]
+pub use gemini::Gemini;
+#[cfg(feature = "genai")]
+pub use genai::{GenAi, GenAiModel};
+#[cfg(feature = "mistral")]
+pub use mistral::Mistral;
+#[cfg(feature = "ollama")]
+pub use ollama::Ollama;
+#[cfg(feature = "openai")]
+pub use openai::OpenAi;
+#[cfg(feature = "_http")]
+pub use settings::HttpLimits;
+#[cfg(feature = "bedrock")]
+pub use sigv4::AwsCredentials;
+#[cfg(feature = "_json")]
+pub use transport::HttpTransport;
+#[cfg(feature = "vertex")]
+pub use vertex::Vertex;

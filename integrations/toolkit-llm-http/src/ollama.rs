@@ -1,0 +1,93 @@
+//! Ollama's own API.
+
+use crate::settings::{PLAIN, Service, Settings, client_settings, token_setter};
+use crate::transport::HttpTransport;
+use toolkit_llm::ApiFormat;
+use toolkit_llm::transport::WireModel;
+
+static SERVICE: Service = Service {
+    name: "Ollama",
+    base_url: "http://127.0.0.1:11434",
+    key_header: ("authorization", "Bearer "),
+    url_variable: Some("OLLAMA_HOST"),
+    ..PLAIN
+};
+
+/// A client for Ollama's own API, `/api/chat`.
+///
+/// A server on this machine needs no API key. The server at `https://ollama.com` does:
+///
+/// ```no_run
+/// use toolkit_llm::ChatModel;
+/// use toolkit_llm_http::Ollama;
+///
+/// # async fn ask(key: String) -> Result<(), toolkit_llm::ModelError> {
+/// let answer = Ollama::new().model("qwen3").respond("Hello!".into()).await?;
+///
+/// let cloud = Ollama::new().with_base_url("https://ollama.com").with_key(key);
+/// let answer = cloud.model("gpt-oss:120b").respond("Hello!".into()).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Ollama {
+    settings: Settings,
+}
+
+client_settings!(
+    Ollama,
+    SERVICE,
+    /// Creates a client for the server on this machine, at port 11434.
+);
+token_setter!(Ollama);
+
+impl Ollama {
+    /// Creates a client for the server in the environment variable `OLLAMA_HOST`. If the variable is not set,
+    /// the server is on this machine, at port 11434.
+    ///
+    /// The scheme and the port are optional, as in Ollama itself: `192.168.0.7` means
+    /// `http://192.168.0.7:11434`.
+    #[must_use]
+    pub fn from_env() -> Self {
+        let settings = Settings::from_env(&SERVICE);
+        let base_url = address(&settings.base_url);
+        Self { settings: Settings { base_url, ..settings } }
+    }
+
+    /// Creates the model with the given name.
+    #[must_use]
+    pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
+        let url = self.settings.url("/api/chat");
+        WireModel::new(ApiFormat::Ollama, name, HttpTransport::new(&self.settings, url.clone(), url))
+    }
+}
+
+/// Returns the URL for `host`: adds the scheme `http://` and the port 11434 if `host` has no scheme.
+fn address(host: &str) -> String {
+    if host.contains("://") {
+        return host.to_owned();
+    }
+    // The colons within the brackets of an IPv6 address do not begin a port.
+    let after_brackets = host.rsplit(']').next().unwrap_or(host);
+    let port = if after_brackets.contains(':') { "" } else { ":11434" };
+    format!("http://{host}{port}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::address;
+
+    #[test]
+    fn scheme_and_port_are_optional() {
+        for (host, url) in [
+            ("192.168.0.7", "http://192.168.0.7:11434"),
+            ("localhost:80", "http://localhost:80"),
+            ("[::1]", "http://[::1]:11434"),
+            ("[::1]:80", "http://[::1]:80"),
+            ("https://ollama.com", "https://ollama.com"),
+            ("http://127.0.0.1:11434", "http://127.0.0.1:11434"),
+        ] {
+            assert_eq!(address(host), url);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Facts about the providers' APIs, and the settings of the clients.
+
+use crate::auth::Auth;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Limits for the duration and size of a server's answer.
+///
+/// A request that exceeds a time limit fails with [`TimedOut`](toolkit_llm::ModelErrorKind::TimedOut), and may be
+/// retried.
+///
+/// ```
+/// use std::time::Duration;
+/// use toolkit_llm_http::HttpLimits;
+///
+/// let limits = HttpLimits::default().with_idle(Duration::from_secs(20));
+/// assert_eq!(limits.connect, Duration::from_secs(10));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpLimits {
+    /// The time limit for connecting to the server. Default: 10 s.
+    pub connect: Duration,
+    /// The time limit for the complete answer. Default: 30 min.
+    pub total: Duration,
+    /// The maximum time without new data. It applies before the first part of a stream, and between two parts
+    /// of any answer. Before an answer that is not streamed, the server may be silent for up to
+    /// [`total`](Self::total). Default: 2 min.
+    pub idle: Duration,
+    /// The maximum size of an answer in bytes. Default: 64 MiB.
+    pub max_bytes: usize,
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            total: Duration::from_secs(30 * 60),
+            idle: Duration::from_secs(2 * 60),
+            max_bytes: 64 << 20,
+        }
+    }
+}
+
+setters! { HttpLimits:
+    /// Sets the time limit for connecting to the server.
+    with_connect(connect: Duration) = connect;
+    /// Sets the time limit for the complete answer.
+    with_total(total: Duration) = total;
+    /// Sets the maximum time without new data.
+    with_idle(idle: Duration) = idle;
+    /// Sets the maximum size of an answer in bytes.
+    with_max_bytes(max_bytes: usize) = max_bytes;
+}
+
+/// Returns the instant after the duration `time`. Limits `time` to one year, to avoid an overflow.
+pub(super) fn after(time: Duration) -> Instant {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+    Instant::now() + time.min(YEAR)
+}
+
+/// A provider's API: its address, its headers and its environment variables.
+pub(super) struct Service {
+    pub(super) name: &'static str,
+    /// The base URL. Empty if the URL depends on a resource, a location or a region.
+    pub(super) base_url: &'static str,
+    /// The domain of the provider's servers. A request to a host in this domain needs authentication.
+    pub(super) domain: &'static str,
+    /// The name of the header with the API key, and the text before the key, such as `Bearer `.
+    pub(super) key_header: (&'static str, &'static str),
+    /// The names and values of headers to send in every request.
+    pub(super) headers: &'static [(&'static str, &'static str)],
+    /// The names of environment variables for the API key. The first variable that is set is used.
+    pub(super) key_variables: &'static [&'static str],
+    /// The name of the environment variable for the base URL. Its value replaces `base_url`.
+    pub(super) url_variable: Option<&'static str>,
+    /// The names of further headers, each with the environment variable for its value.
+    pub(super) header_variables: &'static [(&'static str, &'static str)],
+    /// The name of the method that sets the authentication, for the error message if authentication is
+    /// missing.
+    pub(super) auth_setter: &'static str,
+    /// The media type of streamed answers.
+    pub(super) stream_type: &'static str,
+}
+
+/// A service with empty fields. The constants of the providers set only the fields that differ.
+pub(super) const PLAIN: Service = Service {
+    name: "",
+    base_url: "",
+    domain: "",
+    key_header: ("", ""),
+    headers: &[],
+    key_variables: &[],
+    url_variable: None,
+    header_variables: &[],
+    auth_setter: "with_key",
+    stream_type: "text/event-stream",
+};
+
+impl Service {
+    /// Returns whether requests to `base_url` need authentication. Only requests to the provider's own
+    /// servers do.
+    pub(super) fn needs_auth(&self, base_url: &str) -> bool {
+        let host = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
+        let host = host.split(['/', ':']).next().unwrap_or_default();
+        let is_own = !self.domain.is_empty() && host.ends_with(self.domain);
+        is_own || !self.key_variables.is_empty() && base_url == self.base_url
+    }
+}
+
+/// The settings of a client.
+#[derive(Clone)]
+pub(super) struct Settings {
+    pub(super) service: &'static Service,
+    pub(super) base_url: String,
+    pub(super) auth: Auth,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) limits: HttpLimits,
+    /// The error message for a missing setting, such as the region. If it is set, every request fails with
+    /// this message.
+    pub(super) missing: Option<&'static str>,
+    /// The host that has received the key or a token, for clients that reach several providers. Clones of a
+    /// client share it, so that the secret of one provider never reaches another provider.
+    pub(super) secret_host: Arc<OnceLock<String>>,
+}
+
+// `Debug` shows neither the authentication nor the headers.
+debug!(Settings, self, "base_url": self.base_url, "auth": self.auth, "limits": self.limits);
+
+impl Settings {
+    pub(super) fn of(service: &'static Service) -> Self {
+        let headers = service.headers.iter();
+        Self {
+            service,
+            base_url: service.base_url.to_owned(),
+            auth: Auth::None,
+            headers: headers.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            limits: HttpLimits::default(),
+            missing: None,
+            secret_host: Arc::default(),
+        }
+    }
+
+    /// Sets the authentication, and forgets the host that has received the previous secret.
+    pub(super) fn set_auth(&mut self, auth: Auth) {
+        self.auth = auth;
+        self.secret_host = Arc::default();
+    }
+
+    /// Creates settings with the values of the service's environment variables.
+    #[cfg(feature = "_json")]
+    pub(super) fn from_env(service: &'static Service) -> Self {
+        let mut settings = Self::of(service);
+        if let Some(key) = variable(service.key_variables) {
+            settings.auth = Auth::Key(key);
+        }
+        for (name, header) in service.header_variables {
+            settings.headers.extend(variable(&[name]).map(|value| ((*header).to_owned(), value)));
+        }
+        if let Some(url) = service.url_variable.and_then(|name| variable(&[name])) {
+            settings.base_url = url;
+        }
+        settings
+    }
+
+    /// Returns the URL of `path` below the base URL.
+    #[cfg(feature = "_json")]
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base_url.trim_end_matches('/'))
+    }
+}
+
+/// Returns the value of the first environment variable in `names` that is set and not empty.
+#[cfg(feature = "_json")]
+pub(super) fn variable(names: &[&str]) -> Option<String> {
+    let read = |name: &&str| Some(std::env::var(name).ok()?.trim().to_owned());
+    names.iter().filter_map(read).find(|value| !value.is_empty())
+}
+
+/// Implements the constructors and setters of a client with a field `settings`.
+macro_rules! client_settings {
+    ($client:ident, $service:expr, $(#[$new:meta])*) => {
+        impl Default for $client {
+            fn default() -> Self {
+                Self { settings: $crate::settings::Settings::of(&$service) }
+            }
+        }
+
+        impl $client {
+            $(#[$new])*
+            #[must_use]
+            pub fn new() -> Self {
+                Self::default()
+            }
+        }
+
+        $crate::settings::client_setters!($client);
+    };
+}
+pub(super) use client_settings;
+
+/// Implements the setters of a client with a field `settings`.
+macro_rules! client_setters {
+    ($client:ident) => {
+        impl $client {
+            /// Adds a header to every request.
+            #[must_use]
+            pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+                self.settings.headers.push((name.into(), value.into()));
+                self
+            }
+        }
+
+        setters! { $client.settings:
+            /// Sets the base URL of the API.
+            with_base_url(base_url: impl Into<String>) = base_url.into();
+            /// Sets the limits for the duration and size of an answer.
+            with_limits(limits: crate::HttpLimits) = limits;
+        }
+
+        impl $client {
+            /// Sets the API key. This replaces any other authentication.
+            #[must_use]
+            pub fn with_key(mut self, key: impl Into<String>) -> Self {
+                self.settings.set_auth($crate::auth::Auth::Key(key.into()));
+                self
+            }
+        }
+    };
+}
+pub(super) use client_setters;
+
+/// Implements `with_token_source` for a client with a field `settings`.
+macro_rules! token_setter {
+    ($client:ident) => {
+        $crate::settings::token_setter!(
+            $client,
+            " Each request sends a token as `Authorization: Bearer`, in place of an API key."
+        );
+    };
+    ($client:ident, $how:literal) => {
+        impl $client {
+            /// Sets a function that returns access tokens.
+            #[doc = $how]
+            ///
+            /// The function returns a string or an [`AccessToken`](crate::AccessToken). A string is
+            /// used for a single request. An `AccessToken` with an expiry is reused until one minute before
+            /// the expiry. It is replaced earlier if the server refuses it with status 401.
+            ///
+            /// If the function returns an error, the request fails with
+            /// [`Unauthorized`](toolkit_llm::ModelErrorKind::Unauthorized) and the message of the error. To have
+            /// the request retried, return a [`ModelError`](toolkit_llm::ModelError). It is passed on unchanged.
+            #[must_use]
+            pub fn with_token_source<F, Fut, T, E>(mut self, source: F) -> Self
+            where
+                F: Fn() -> Fut + Send + Sync + 'static,
+                Fut: Future<Output = Result<T, E>> + Send + 'static,
+                T: Into<$crate::AccessToken>,
+                E: Into<Box<dyn std::error::Error + Send + Sync>>,
+            {
+                let source = $crate::secret::Source::new(source);
+                self.settings.set_auth($crate::auth::Auth::Token(source));
+                self
+            }
+        }
+    };
+}
+pub(super) use token_setter;

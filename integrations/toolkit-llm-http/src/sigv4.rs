@@ -1,0 +1,152 @@
+//! Signatures of requests to Amazon Web Services, by the rules of Signature Version 4.
+
+use crate::secret::Expiring;
+use crate::text::{header, segment};
+use bytes::Bytes;
+use hmac_sha256::{HMAC, Hash};
+use http::Request;
+use http::header::CONTENT_TYPE;
+use std::fmt::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
+use toolkit_llm::model::ModelError;
+
+/// The name of the AWS service that signatures contain.
+const SERVICE: &str = "bedrock";
+
+/// The credentials of an account or a role of Amazon Web Services.
+///
+/// `Debug` shows neither the secret nor the session token.
+///
+/// ```
+/// use toolkit_llm_http::AwsCredentials;
+///
+/// let credentials = AwsCredentials::new("AKIDEXAMPLE", "wJalr-secret").with_session_token("token-secret");
+/// assert!(!format!("{credentials:?}").contains("secret"));
+/// ```
+#[derive(Clone)]
+pub struct AwsCredentials {
+    access_key_id: String,
+    secret_access_key: String,
+    session_token: Option<String>,
+    expires: Option<SystemTime>,
+}
+
+impl AwsCredentials {
+    /// Creates credentials from an access key.
+    #[must_use]
+    pub fn new(access_key_id: impl Into<String>, secret_access_key: impl Into<String>) -> Self {
+        Self {
+            access_key_id: access_key_id.into(),
+            secret_access_key: secret_access_key.into(),
+            session_token: None,
+            expires: None,
+        }
+    }
+}
+
+setters! { AwsCredentials:
+    /// Sets the session token of temporary credentials.
+    with_session_token(session_token: impl Into<String>) = Some(session_token.into());
+    /// Sets the time at which the credentials expire. Requests reuse the credentials until one minute before.
+    with_expiry(expires: SystemTime) = Some(expires);
+}
+
+debug!(AwsCredentials, self, "access_key_id": self.access_key_id, "expires": self.expires);
+
+impl Expiring for AwsCredentials {
+    const NAME: &'static str = "credentials";
+
+    fn expires(&self) -> Option<SystemTime> {
+        self.expires
+    }
+
+    fn is_empty(&self) -> bool {
+        self.access_key_id.is_empty() || self.secret_access_key.is_empty()
+    }
+}
+
+/// Signs a request: adds the date, the session token and the signature to the headers.
+pub(super) fn sign(
+    request: &mut Request<Bytes>,
+    credentials: &AwsCredentials,
+    region: &str,
+    now: SystemTime,
+) -> Result<(), ModelError> {
+    let AwsCredentials { access_key_id, secret_access_key, session_token, .. } = credentials;
+    let url = request.uri();
+    let is_usual = |port: &u16| matches!((url.scheme_str(), port), (Some("https"), 443) | (Some("http"), 80));
+    // The header `Host` contains no usual port.
+    let port = url.port_u16().filter(|port| !is_usual(port)).map(|port| format!(":{port}"));
+    let host = format!("{}{}", url.host().unwrap_or_default(), port.unwrap_or_default());
+    let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let time = timestamp(now);
+    let date = time.get(..8).unwrap_or_default();
+
+    // The headers, sorted by their names.
+    let mut headers = vec![
+        ("content-type", content_type.unwrap_or_default()),
+        ("host", host.as_str()),
+        ("x-amz-date", time.as_str()),
+    ];
+    headers.extend(session_token.as_deref().map(|token| ("x-amz-security-token", token)));
+    let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
+    let lines: String = headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
+
+    let method = request.method();
+    let query = url.query().unwrap_or_default();
+    // The path is escaped once more than in the URL.
+    let path = segment(url.path(), "/");
+    let canonical =
+        format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{}", hex(&Hash::hash(request.body())));
+
+    let scope = format!("{date}/{region}/{SERVICE}/aws4_request");
+    let text = format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{}", hex(&Hash::hash(canonical.as_bytes())));
+    let secret = format!("AWS4{secret_access_key}").into_bytes();
+    let key = [date, region, SERVICE, "aws4_request"]
+        .into_iter()
+        .fold(secret, |key, part| HMAC::mac(part.as_bytes(), key).to_vec());
+    let signature = hex(&HMAC::mac(text.as_bytes(), key));
+    let authorization = format!(
+        "AWS4-HMAC-SHA256 Credential={access_key_id}/{scope}, SignedHeaders={names}, Signature={signature}"
+    );
+
+    let token = session_token.as_deref().map(|token| ("x-amz-security-token", token));
+    let added = [("x-amz-date", time.as_str()), ("authorization", authorization.as_str())];
+    for (name, value) in added.into_iter().chain(token) {
+        let (name, value) = header(name, value)?;
+        request.headers_mut().insert(name, value);
+    }
+    Ok(())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Returns a time in UTC in the form `20260102T030405Z`.
+fn timestamp(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let days = seconds / 86_400;
+    let rest = seconds % 86_400;
+    let (year, month, day) = date(days);
+    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", rest / 3_600, rest / 60 % 60, rest % 60)
+}
+
+/// Converts a number of days since 1 January 1970 to a year, a month and a day in the Gregorian calendar.
+fn date(days: u64) -> (u64, u64, u64) {
+    // Years are counted from March, so the leap day is the last day of a year. An era has 400 years.
+    let days = days + 719_468;
+    let era = days / 146_097;
+    let day = days % 146_097;
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day_of_year = day - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    (era * 400 + year + u64::from(month <= 2), month, day_of_year - (153 * from_march + 2) / 5 + 1)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! The transport that sends the requests of all clients over HTTP, except the client for `genai`.
+
+use crate::connection::uri;
+use crate::fault;
+use crate::http::{BoundedBody, Expected, Http, Received, redacted};
+use crate::settings::Settings;
+use bytes::Bytes;
+use futures_core::Stream;
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue};
+use http::{Method, Request};
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use toolkit_llm::WireError;
+use toolkit_llm::model::{ModelError, ModelErrorKind};
+use toolkit_llm::transport::{EventStream, Fragment, Transport};
+
+/// A [`Transport`] that sends the JSON of an API over HTTP. The clients create it for their models.
+#[derive(Debug, Clone)]
+pub struct HttpTransport {
+    /// The HTTP client, or the error that occurred when the client was created.
+    http: Result<Http, ModelError>,
+    /// The URL of requests for complete answers.
+    url: String,
+    /// The URL of requests for streamed answers.
+    stream_url: String,
+}
+
+impl HttpTransport {
+    pub(super) fn new(settings: &Settings, url: String, stream_url: String) -> Self {
+        Self { http: Http::new(settings), url, stream_url }
+    }
+
+    async fn post(&self, body: &Value, url: &str, expected: Expected) -> Result<Received, ModelError> {
+        self.request(Method::POST, url, body.to_string().into(), expected).await
+    }
+
+    async fn request(
+        &self,
+        method: Method,
+        url: &str,
+        body: Bytes,
+        expected: Expected,
+    ) -> Result<Received, ModelError> {
+        let http = self.http.as_ref().map_err(Clone::clone)?;
+        let accepted = match expected {
+            Expected::Json => "application/json",
+            Expected::Events => http.stream_type,
+        };
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = uri(url)?;
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accepted));
+        // Without this header, the server may choose any encoding.
+        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        http.send(request, expected).await
+    }
+}
+
+impl Transport for HttpTransport {
+    async fn send(&self, body: Value) -> Result<Value, ModelError> {
+        document(self.post(&body, &self.url, Expected::Json).await?).await
+    }
+
+    async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
+        let received = self.post(&body, &self.stream_url, Expected::Events).await?;
+        let Received { mut body, is_whole, secrets } = received;
+        if !is_whole {
+            return Ok(EventStream::new(Fragments::Bytes(body)).with_secrets(secrets));
+        }
+        let body = body.all().await?;
+        let fragments = match serde_json::from_slice(&body) {
+            Ok(Value::Array(events)) => events.into_iter().map(Fragment::Event).collect(),
+            Ok(response) => [Fragment::Response(without_secrets_in_error(response, &body, &secrets)?)].into(),
+            // Lines of JSON, or server-sent events under a wrong media type.
+            Err(_) => [Fragment::Bytes(body)].into(),
+        };
+        Ok(EventStream::new(Fragments::Whole(fragments)).with_secrets(secrets))
+    }
+
+    async fn retrieve(&self, id: &str) -> Result<Value, ModelError> {
+        // The id becomes a part of the URL, so only the characters of ids are allowed.
+        let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if id.is_empty() || !id.chars().all(is_id) {
+            let text = format!("`{id}` is no id of a response");
+            return Err(ModelError::new(ModelErrorKind::InvalidResponse, text));
+        }
+        let (path, query) = self.url.split_at(self.url.find('?').unwrap_or(self.url.len()));
+        let url = format!("{path}/{id}{query}");
+        document(self.request(Method::GET, &url, Bytes::new(), Expected::Json).await?).await
+    }
+}
+
+/// Reads a body that is one JSON document.
+async fn document(received: Received) -> Result<Value, ModelError> {
+    let Received { mut body, secrets, .. } = received;
+    let body = body.all().await?;
+    match serde_json::from_slice(&body) {
+        Ok(document) => without_secrets_in_error(document, &body, &secrets),
+        Err(error) => Err(fault::no_json(&error, &redacted(&body, &secrets))),
+    }
+}
+
+/// Removes the secrets of the request from a response that reports an error. `body` is the text of
+/// `document`. If the report is in a list, returns the report itself.
+fn without_secrets_in_error(document: Value, body: &[u8], secrets: &[String]) -> Result<Value, ModelError> {
+    if WireError::of_failure(&document).is_none() {
+        return Ok(document);
+    }
+    let body = redacted(body, secrets);
+    match serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))? {
+        Value::Array(list) => Ok(list.into_iter().next().unwrap_or_default()),
+        report => Ok(report),
+    }
+}
+
+/// The source of the fragments of a streamed answer: a stream, or a body that is already complete.
+enum Fragments {
+    Bytes(BoundedBody),
+    Whole(VecDeque<Fragment>),
+}
+
+impl Stream for Fragments {
+    type Item = Result<Fragment, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match &mut *self {
+            Self::Bytes(body) => {
+                let next = body.poll_bytes(context);
+                next.map(|next| next.map(|bytes| bytes.map(|bytes| Fragment::Bytes(bytes.into()))))
+            }
+            Self::Whole(fragments) => Poll::Ready(fragments.pop_front().map(Ok)),
+        }
+    }
+}

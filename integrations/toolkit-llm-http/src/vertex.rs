@@ -1,0 +1,130 @@
+//! The models of Google, Anthropic and others at Vertex AI.
+
+use crate::settings::{PLAIN, Service, Settings, client_setters, token_setter, variable};
+use crate::text::segment;
+use crate::transport::HttpTransport;
+use toolkit_llm::ApiFormat;
+use toolkit_llm::transport::{Server, WireModel};
+
+static SERVICE: Service = Service {
+    name: "Vertex AI",
+    domain: ".googleapis.com",
+    key_header: ("x-goog-api-key", ""),
+    auth_setter: "with_token_source",
+    ..PLAIN
+};
+
+/// The name of the provider in tracing spans.
+const PROVIDER: &str = "gcp.vertex_ai";
+
+/// A client for Vertex AI of Google Cloud, with the models of Google, Anthropic and others.
+///
+/// Requests need an access token of Google Cloud for the scope
+/// `https://www.googleapis.com/auth/cloud-platform`. The token comes from a function of the program, for
+/// example from the crate `gcp_auth` or from the metadata server of the machine.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use toolkit_llm::{ChatModel, ModelError};
+/// use toolkit_llm_http::{AccessToken, Vertex};
+///
+/// async fn token() -> Result<AccessToken, ModelError> {
+///     # let (value, seconds) = (String::new(), 0);
+///     // Ask the metadata server or a library.
+///     Ok(AccessToken::new(value).with_lifetime(Duration::from_secs(seconds)))
+/// }
+///
+/// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+/// let vertex = Vertex::new("my-project", "europe-west4").with_token_source(token);
+/// let answer = vertex.gemini("gemini-3-flash").respond("Hello!".into()).await?;
+/// let answer = vertex.anthropic("claude-sonnet-4-5@20250929").respond("Hello!".into()).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Vertex {
+    settings: Settings,
+    project: String,
+    location: String,
+}
+
+client_setters!(Vertex);
+token_setter!(Vertex);
+
+impl Vertex {
+    /// Creates a client for a project and a location, such as `europe-west4` or `global`, without
+    /// authentication.
+    #[must_use]
+    pub fn new(project: impl Into<String>, location: impl Into<String>) -> Self {
+        let project = project.into();
+        let location = location.into();
+        let host = match location.as_str() {
+            "global" => "aiplatform.googleapis.com".to_owned(),
+            // Locations that span several regions.
+            "us" | "eu" => format!("aiplatform.{location}.rep.googleapis.com"),
+            region => format!("{region}-aiplatform.googleapis.com"),
+        };
+        Self { settings: Settings::of(&SERVICE), project, location }.with_base_url(format!("https://{host}"))
+    }
+
+    /// Creates a client for the project in the environment variable `GOOGLE_CLOUD_PROJECT` and the location
+    /// in `GOOGLE_CLOUD_LOCATION`. Default location: `global`.
+    #[must_use]
+    pub fn from_env() -> Self {
+        let project = variable(&["GOOGLE_CLOUD_PROJECT"]);
+        let location = variable(&["GOOGLE_CLOUD_LOCATION"]);
+        let missing = "there is no project for Vertex AI; set `GOOGLE_CLOUD_PROJECT` or use `Vertex::new`";
+        let missing = project.is_none().then_some(missing);
+        let mut vertex = Self::new(project.unwrap_or_default(), location.as_deref().unwrap_or("global"));
+        vertex.settings.missing = missing;
+        vertex
+    }
+
+    /// Creates a model of Google, called through the Gemini API.
+    ///
+    /// A name with a `/` is the path of the model. The path either begins with `projects/`, or is relative to
+    /// the project and the location, such as `endpoints/123` for a tuned model.
+    #[must_use]
+    pub fn gemini(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
+        let name = name.into();
+        let path = if name.contains('/') {
+            name.split('/').map(|part| segment(part, "@:")).collect::<Vec<_>>().join("/")
+        } else {
+            format!("publishers/google/models/{}", segment(&name, "@:"))
+        };
+        let url = |method: &str| self.url("v1beta1", &format!("{path}:{method}"));
+        let (url, stream_url) = (url("generateContent"), url("streamGenerateContent?alt=sse"));
+        let transport = HttpTransport::new(&self.settings, url, stream_url);
+        WireModel::new(ApiFormat::Gemini, name, transport).with_provider(PROVIDER)
+    }
+
+    /// Creates a model of Anthropic, called through the Messages API.
+    #[must_use]
+    pub fn anthropic(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
+        let name = name.into();
+        let path = format!("publishers/anthropic/models/{}", segment(&name, "@"));
+        let url = |method: &str| self.url("v1", &format!("{path}:{method}"));
+        let transport = HttpTransport::new(&self.settings, url("rawPredict"), url("streamRawPredict"));
+        WireModel::new(ApiFormat::Anthropic, name, transport).with_server(Server::Vertex)
+    }
+
+    /// Creates a model of another publisher, such as `meta/llama-4-maverick-17b-128e-instruct-maas`, called
+    /// through the Chat Completions API.
+    #[must_use]
+    pub fn chat(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
+        let url = self.url("v1", "endpoints/openapi/chat/completions");
+        let transport = HttpTransport::new(&self.settings, url.clone(), url);
+        WireModel::new(ApiFormat::OpenAiChat, name, transport).with_provider(PROVIDER)
+    }
+
+    /// Returns the URL of a resource. `path` either begins with `projects/`, or is relative to the project
+    /// and the location.
+    fn url(&self, version: &str, path: &str) -> String {
+        if path.starts_with("projects/") {
+            return self.settings.url(&format!("/{version}/{path}"));
+        }
+        let project = segment(&self.project, ":");
+        let location = segment(&self.location, "");
+        self.settings.url(&format!("/{version}/projects/{project}/locations/{location}/{path}"))
+    }
+}

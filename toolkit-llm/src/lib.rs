@@ -1,0 +1,94 @@
+//! Language models and the JSON of their providers, without IO.
+//!
+//! [`ApiFormat`] converts between the framework's types and the JSON of a provider: definitions, calls, results, streams
+//! and histories. Each API has a folder, and the code shared by several APIs is outside these folders.
+//!
+//! With the feature `model`, a `ChatModel` answers a `ModelRequest`, and `transport` makes one from your own connection.
+//! The clients of the crate `toolkit-llm-http` are such models.
+
+#[cfg(feature = "model")]
+#[macro_use]
+mod helpers;
+
+mod anthropic;
+mod bedrock;
+mod blocked;
+mod call;
+mod codec;
+mod cohere;
+mod declaration;
+mod definitions;
+mod error;
+mod event_stream;
+mod facts;
+mod fields;
+mod format;
+mod gemini;
+mod gemini_interactions;
+mod history;
+pub mod hosted;
+mod ids;
+mod kept;
+mod limits;
+mod media;
+#[cfg(feature = "model")]
+mod message;
+#[cfg(feature = "model")]
+pub mod model;
+mod ollama;
+mod openai;
+mod openai_chat;
+mod openai_responses;
+mod pairing;
+mod reading;
+#[cfg(feature = "model")]
+pub mod record;
+mod repair;
+mod response;
+mod results;
+#[cfg(feature = "model")]
+mod scripted;
+mod sse;
+mod standard;
+mod stream;
+mod strict;
+#[cfg(test)]
+mod tests;
+mod texts;
+mod tool_config;
+#[cfg(feature = "translate")]
+pub mod translate;
+#[cfg(feature = "model")]
+pub mod transport;
+mod writer;
+
+pub use definitions::{DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions};
+pub use error::{UnknownApiFormat, WireError};
+pub use format::{ApiFormat, ConfiguredFormat};
+pub use hosted::{HostedCall, HostedTool};
+pub use limits::LimitExceeded;
+pub use response::{FinishReason, Response, Usage};
+pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
+pub use strict::{NotStrict, StrictTools};
+pub use tool_config::EncodedToolConfig;
+pub use writer::HistoryWriter;
+
+#[cfg(feature = "model")]
+pub use message::{AssistantMessage, Message, Messages, NativeMessages, ToolMessage, UserMessage};
+#[cfg(feature = "model")]
+pub use model::{
+    ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry,
+    ModelStream, Price,
+};
+#[cfg(feature = "model")]
+pub use scripted::ScriptedModel;
+
+/// What the crates of this workspace share. Programs do not use it.
+#[cfg(feature = "model")]
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::helpers::{BoxFuture, MAX_NESTING, check_nesting, lock};
+    pub use crate::message::store_details;
+    pub use crate::model::{Account, Bill, Billing, Unreported};
+    pub use crate::transport::{native_losses, without_secrets};
+}

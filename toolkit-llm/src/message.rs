@@ -1,0 +1,311 @@
+//! The messages of a conversation.
+
+mod list;
+
+pub use list::Messages;
+
+use crate::Usage;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolkit_core::{Content, ToolCall, ToolResult};
+
+/// One message of a conversation, independent of any provider.
+///
+/// In JSON, the field `role` is `user`, `assistant` or `tool`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+// Every second message is an assistant message, so a box would save little.
+#[allow(clippy::large_enum_variant)]
+pub enum Message {
+    /// The input of the user.
+    User(UserMessage),
+    /// The text and the tool calls of the model.
+    Assistant(AssistantMessage),
+    /// The results of the tool calls in the preceding assistant message.
+    Tool(ToolMessage),
+}
+
+impl Message {
+    /// Creates a user message.
+    #[must_use]
+    pub fn user(text: impl Into<UserMessage>) -> Self {
+        Self::User(text.into())
+    }
+
+    /// Creates an assistant message with text only.
+    #[must_use]
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::Assistant(AssistantMessage::text(text))
+    }
+
+    /// Returns the text of the message. The results of a tool message are separated by line breaks.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::User(message) => message.to_text(),
+            Self::Assistant(message) => message.text.clone(),
+            Self::Tool(message) => {
+                let texts: Vec<_> = message.results.iter().map(ToolResult::to_text).collect();
+                texts.join("\n")
+            }
+        }
+    }
+
+    /// Returns whether the message is input of the user. Feedback of an agent about an invalid answer is not
+    /// input.
+    #[must_use]
+    pub fn is_input(&self) -> bool {
+        matches!(self, Self::User(message) if !message.is_feedback)
+    }
+
+    /// Returns whether the message was written by an agent other than `agent`.
+    #[must_use]
+    pub fn is_of_other(&self, agent: &str) -> bool {
+        let author = match self {
+            Self::User(_) => return false,
+            Self::Assistant(message) => &message.agent,
+            Self::Tool(message) => &message.agent,
+        };
+        !author.is_empty() && author != agent
+    }
+}
+
+from_contents!(Message: User(UserMessage), Assistant(AssistantMessage));
+
+/// The input of the user: a list of contents, such as text and images.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UserMessage {
+    /// The contents, in order.
+    #[serde(with = "toolkit_core::output::serde::contents")]
+    pub content: Vec<Content>,
+    /// Whether an agent wrote this message to ask its model for another answer, because an answer was
+    /// invalid. Such feedback is not input: guardrails for inputs skip it, and no shortened history begins
+    /// with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_feedback: bool,
+}
+
+impl UserMessage {
+    /// Creates a message from contents, such as text and images.
+    ///
+    /// ```
+    /// use toolkit_llm::UserMessage;
+    /// use toolkit::{Content, Media};
+    ///
+    /// let photo = Media::new("image/png", b"\x89PNG");
+    /// let message = UserMessage::new([Content::Text("What is this?".to_owned()), photo.into()]);
+    /// assert_eq!(message.to_text(), "What is this?\n[image image/png]");
+    /// ```
+    #[must_use]
+    pub fn new(content: impl IntoIterator<Item = Content>) -> Self {
+        Self { content: content.into_iter().collect(), is_feedback: false }
+    }
+
+    /// Creates feedback: a message that asks the model for another answer, because an answer was invalid.
+    #[must_use]
+    pub fn feedback(text: impl Into<String>) -> Self {
+        Self { is_feedback: true, ..Self::from(text.into()) }
+    }
+
+    /// Returns the contents as text, separated by line breaks. Each media item becomes a placeholder such as
+    /// `[image image/png]`.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let texts: Vec<_> = self.content.iter().map(Content::to_text).collect();
+        texts.join("\n")
+    }
+}
+
+impl<T: Into<String>> From<T> for UserMessage {
+    fn from(text: T) -> Self {
+        Self::new([Content::Text(text.into())])
+    }
+}
+
+/// A message of the model: its text, its reasoning and its tool calls.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct AssistantMessage {
+    /// The name of the agent of the message. Empty if unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    /// The text of the answer.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// The visible reasoning of the model.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
+    /// The tool calls, in the order in which the model wrote them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<ToolCall>,
+    /// The name of the answer tool of a run. Its arguments are the final answer. Empty if no call in this message
+    /// gives the final answer.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub answer_tool: String,
+    /// The token counts of the model call that returned the message. Counts that the provider does not report
+    /// are 0.
+    #[serde(skip_serializing_if = "Usage::is_empty")]
+    pub usage: Usage,
+    /// The same message in the JSON of the provider's API. Later requests to the same API contain this JSON
+    /// unchanged, including its signatures, encrypted reasoning and unknown fields.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub native: Option<NativeMessages>,
+    /// Whether the provider paused this message during a long turn with the provider's own tools. If the next
+    /// request ends with this message, the provider continues it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
+    /// Whether an agent has changed the message, while a conversation kept by the provider still contains the
+    /// original. Later requests then do not continue that conversation, and contain the whole history.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub differs_from_server: bool,
+}
+
+impl AssistantMessage {
+    /// Creates a message with text only.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// Sets the name of the agent of the message.
+    #[must_use]
+    pub fn by(mut self, agent: impl Into<String>) -> Self {
+        self.agent = agent.into();
+        self
+    }
+
+    /// Adds tool calls.
+    #[must_use]
+    pub fn with_calls(mut self, calls: impl IntoIterator<Item = ToolCall>) -> Self {
+        self.calls.extend(calls);
+        self
+    }
+
+    /// Returns whether the arguments of `call` are the final answer of a run, valid or not.
+    #[must_use]
+    pub fn is_answer(&self, call: &ToolCall) -> bool {
+        !self.answer_tool.is_empty() && self.answer_tool == call.name
+    }
+
+    /// Returns whether the arguments of any call are the final answer of a run, valid or not.
+    #[must_use]
+    pub fn has_answer(&self) -> bool {
+        self.calls.iter().any(|call| self.is_answer(call))
+    }
+
+    /// Drops the JSON of the provider's API, because the message was changed.
+    pub fn drop_native(&mut self) {
+        let native = self.native.take();
+        self.differs_from_server |= native.is_some_and(|native| native.conversation.is_some());
+    }
+
+    /// Returns whether the message has neither text nor calls.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.calls.is_empty()
+    }
+}
+
+/// An assistant message in the JSON of one API format. Some formats use several JSON messages for one
+/// assistant message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct NativeMessages {
+    /// The [name](crate::ApiFormat::name) of the API format.
+    pub format: String,
+    /// The JSON messages, sent back unchanged in later requests.
+    pub messages: Vec<Value>,
+    /// The id of the response, if the provider has stored it. A later request can continue from this
+    /// response. See [`ServerState`](crate::model::ServerState).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_id: Option<String>,
+    /// The id of the conversation at the provider, if the provider stores the messages in a conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    /// The id of the container in which the provider ran code for this message. Anthropic needs the id to
+    /// continue a turn, so later requests of the same turn contain it.
+    ///
+    /// To keep the files of the container for later turns, set the field `container` with
+    /// [`ModelOptions::with_extra`](crate::ModelOptions::with_extra).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// The time at which the container expires, such as `2026-11-23T12:00:00Z`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container_expires_at: Option<String>,
+}
+
+impl NativeMessages {
+    /// Creates native messages from the name of an API format and the JSON messages.
+    #[must_use]
+    pub fn new(format: impl Into<String>, messages: Vec<Value>) -> Self {
+        Self {
+            format: format.into(),
+            messages,
+            response_id: None,
+            conversation: None,
+            container: None,
+            container_expires_at: None,
+        }
+    }
+}
+
+/// The results of the tool calls in the preceding assistant message, in the order of the calls.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ToolMessage {
+    /// The name of the agent that made the calls. Empty if unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    /// One result for each call.
+    pub results: Vec<ToolResult>,
+}
+
+impl ToolMessage {
+    /// Creates a message with these results.
+    #[must_use]
+    pub fn new(results: Vec<ToolResult>) -> Self {
+        Self { agent: String::new(), results }
+    }
+
+    /// Sets the name of the agent that made the calls.
+    #[must_use]
+    pub fn by(mut self, agent: impl Into<String>) -> Self {
+        self.agent = agent.into();
+        self
+    }
+}
+
+/// Sets whether the JSON of `result` includes the details of an error.
+pub fn store_details(result: &mut ToolResult, stored: bool) {
+    if let Err(error) = &mut result.outcome {
+        *error = error.clone().with_stored_details(stored);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn messages_round_trip_through_json() {
+        let call = ToolCall::new("call_1", "add", "{\"a\": 1}");
+        let result = ToolResult::of(&call, Ok("1".into()));
+        let assistant = AssistantMessage {
+            native: Some(NativeMessages::new("anthropic", vec![json!({"role": "assistant"})])),
+            ..AssistantMessage::text("I add.").with_calls([call])
+        };
+        for (message, role) in [
+            (Message::user("hi"), "user"),
+            (Message::Assistant(assistant), "assistant"),
+            (Message::Tool(ToolMessage::new(vec![result])), "tool"),
+        ] {
+            let written = serde_json::to_value(&message).unwrap();
+            assert_eq!(written["role"], role);
+            assert_eq!(serde_json::from_value::<Message>(written).unwrap(), message);
+        }
+    }
+}

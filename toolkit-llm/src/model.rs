@@ -1,0 +1,231 @@
+//! Language models, their requests and their responses.
+
+mod bill;
+mod boxed;
+mod error;
+mod fallback;
+mod options;
+mod overflow;
+mod priced;
+mod report;
+mod response;
+mod retry;
+mod settings;
+mod stream;
+
+#[doc(hidden)]
+pub use bill::{Account, Bill, Billing, Unreported};
+pub use boxed::BoxModel;
+pub(crate) use error::has_media;
+pub use error::{ModelError, ModelErrorKind};
+pub use fallback::Fallback;
+pub use options::{ModelOptions, OutputFormat, OutputLosses};
+pub use priced::Priced;
+pub use response::{FinishReason, ModelResponse, Price, RequestLoss, Usage};
+pub use retry::{ModelRetry, Retrying};
+pub use settings::{CachePoint, Effort, PromptCache, ServerState, ServiceTier, Thinking};
+pub use stream::{ModelDelta, ModelStream};
+
+use crate::message::{Message, Messages, UserMessage};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use toolkit_core::{ToolConfig, ToolRegistry};
+
+/// A request to a model: instructions, messages, tools and options.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ModelRequest {
+    /// The system prompt. Empty if there is none.
+    pub instructions: String,
+    /// The conversation so far. A request shares the list with its conversation instead of copying the
+    /// messages.
+    pub messages: Messages,
+    /// The tools available to the model.
+    pub tools: Arc<ToolRegistry>,
+    /// The tool choice and the other settings for tool use.
+    pub tool_use: ToolConfig,
+    /// Options for the answer. A request shares them with its agent; `Arc::make_mut` changes them for this request.
+    pub options: Arc<ModelOptions>,
+    /// Whether the provider goes on with the request. `None` if no agent asks for it.
+    #[doc(hidden)]
+    pub running: Option<Arc<AtomicBool>>,
+    /// Counts the tokens of a request that is dropped. `None` if no agent asks.
+    #[doc(hidden)]
+    pub account: Option<Account>,
+}
+
+impl ModelRequest {
+    /// Creates a request without tools.
+    #[must_use]
+    pub fn new(messages: impl IntoIterator<Item = Message>) -> Self {
+        Self::of(messages.into_iter().collect())
+    }
+
+    /// Creates a request without tools that shares a list of messages.
+    #[must_use]
+    pub fn of(messages: Messages) -> Self {
+        Self {
+            instructions: String::new(),
+            messages,
+            tools: Arc::default(),
+            tool_use: ToolConfig::default(),
+            options: Arc::default(),
+            running: None,
+            account: None,
+        }
+    }
+
+    /// Sets whether the provider goes on with this request if the program no longer waits for the answer. While it
+    /// does, an agent does not repeat the request after its timeout.
+    ///
+    /// A model calls this before and after it waits for the answer to a
+    /// [background](ModelOptions::background) request. A model that wraps another model passes the request on.
+    pub fn set_running_in_background(&self, is_running: bool) {
+        if let Some(running) = &self.running {
+            running.store(is_running, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes from now on whether the provider goes on with the request.
+    #[doc(hidden)]
+    pub fn watch(&mut self) {
+        self.running = Some(Arc::default());
+    }
+
+    /// Returns whether the provider goes on with the [watched](Self::watch) request.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_running_in_background(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.load(Ordering::Relaxed))
+    }
+}
+
+/// Creates a request with one user message.
+impl<T: Into<UserMessage>> From<T> for ModelRequest {
+    fn from(question: T) -> Self {
+        Self::new([Message::user(question)])
+    }
+}
+
+setters! { ModelRequest:
+    /// Sets the system prompt.
+    with_instructions(instructions: impl Into<String>) = instructions.into();
+    /// Sets the tools available to the model.
+    with_tools(tools: impl Into<Arc<ToolRegistry>>) = tools.into();
+    /// Sets the tool choice and the other settings for tool use.
+    with_tool_use(tool_use: impl Into<ToolConfig>) = tool_use.into();
+    /// Sets options for the answer.
+    with_options(options: impl Into<Arc<ModelOptions>>) = options.into();
+}
+
+/// A language model.
+///
+/// Implementations need only `name` and an `async fn respond`. A client that supports streaming also
+/// implements [`stream`](Self::stream), so that tool calls start while the model is still writing.
+///
+/// ```
+/// use toolkit_llm::{ChatModel, Message, ModelError, ModelRequest, ModelResponse};
+///
+/// struct Parrot;
+///
+/// impl ChatModel for Parrot {
+///     fn name(&self) -> &str {
+///         "parrot"
+///     }
+///
+///     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+///         let said = request.messages.last().map(Message::to_text).unwrap_or_default();
+///         Ok(ModelResponse::text(said))
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let response = Parrot.respond(ModelRequest::new([Message::user("hello")])).await?;
+/// assert_eq!(response.message.text, "hello");
+/// # Ok::<(), ModelError>(())
+/// # }).unwrap();
+/// ```
+pub trait ChatModel: Send + Sync + 'static {
+    /// Returns the name of the model at the provider.
+    fn name(&self) -> &str;
+
+    /// Returns the name of the provider, for tracing spans. Well-known names, such as `openai` and
+    /// `aws.bedrock`, are listed for the attribute `gen_ai.provider.name` in OpenTelemetry. By default,
+    /// returns an empty string: the provider is unknown.
+    fn provider(&self) -> &str {
+        ""
+    }
+
+    /// Answers a request with a complete response.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the provider has refused the request, has failed, or has sent an invalid response.
+    fn respond(
+        &self,
+        request: ModelRequest,
+    ) -> impl Future<Output = Result<ModelResponse, ModelError>> + Send;
+
+    /// Answers a request as a stream of pieces. By default, the stream is created from the complete response
+    /// of [`respond`](Self::respond).
+    ///
+    /// # Errors
+    /// [`ModelError`] if the answer does not begin; later errors are items of the stream.
+    fn stream(&self, request: ModelRequest) -> impl Future<Output = Result<ModelStream, ModelError>> + Send {
+        async { self.respond(request).await.map(ModelStream::from) }
+    }
+
+    /// Returns the losses if the provider enforces the schema of `output`: the constraints that the
+    /// provider's dialect of JSON Schema cannot express.
+    ///
+    /// An agent calls this before it chooses how to ask for a typed answer. By default, the losses are
+    /// [unknown](OutputLosses::unknown). The agent then uses the provider's enforcement only if the program has set it.
+    ///
+    /// A model that wraps another model forwards this method. A model that enforces every schema completely
+    /// returns [`OutputLosses::default`].
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        let _ = output;
+        OutputLosses::unknown()
+    }
+
+    /// Boxes the model, so that it can be chosen at run time or stored in a list.
+    #[must_use]
+    fn boxed(self) -> BoxModel
+    where
+        Self: Sized,
+    {
+        BoxModel::new(self)
+    }
+}
+
+impl<M: ChatModel> ChatModel for Arc<M> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn provider(&self) -> &str {
+        (**self).provider()
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        (**self).respond(request).await
+    }
+
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        (**self).stream(request).await
+    }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        (**self).output_losses(output)
+    }
+}
+
+object_safe! {
+    /// The object-safe form of [`ChatModel`].
+    pub(crate) trait DynModel: ChatModel {
+        fn name(&self) -> &str;
+        fn output_losses(&self, output: &OutputFormat) -> OutputLosses;
+        fn provider(&self) -> &str;
+        async fn respond(request: ModelRequest) -> Result<ModelResponse, ModelError>;
+        async fn stream(request: ModelRequest) -> Result<ModelStream, ModelError>;
+    }
+}

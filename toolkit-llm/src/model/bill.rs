@@ -1,0 +1,227 @@
+//! The tokens and the cost of model calls, also of dropped ones.
+
+use super::{ModelError, ModelRequest, ModelResponse, Price, Usage};
+use serde::{Deserialize, Serialize};
+use std::mem::take;
+use std::ops::AddAssign;
+use std::sync::{Arc, Weak};
+
+/// The tokens of models with a price of their own, and what they cost.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Paid {
+    pub(super) usage: Usage,
+    cost: f64,
+}
+
+/// The tokens of model calls. For a part of them, the cost is known.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Bill {
+    /// All tokens.
+    pub usage: Usage,
+    /// The tokens with a known cost.
+    pub paid: Paid,
+}
+
+impl Bill {
+    /// Returns whether there are no tokens.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the cost of all tokens. `price` applies to those without a known cost.
+    #[must_use]
+    pub fn cost(&self, price: &Price) -> f64 {
+        let others = price.of(self.usage);
+        if self.paid.usage.is_empty() {
+            self.paid.cost + others
+        } else {
+            self.paid.cost + (others - price.of(self.paid.usage))
+        }
+    }
+
+    /// Returns the bill with a known cost of all tokens. `price` applies to those without a known cost.
+    pub(super) fn at(self, price: &Price) -> Self {
+        Self { paid: Paid { usage: self.usage, cost: self.cost(price) }, ..self }
+    }
+
+    /// Returns what to add to a bill with the same tokens at another price, to get this bill.
+    pub(super) fn correction(self) -> Self {
+        Self { usage: Usage::default(), ..self }
+    }
+}
+
+impl From<Usage> for Bill {
+    fn from(usage: Usage) -> Self {
+        Self { usage, paid: Paid::default() }
+    }
+}
+
+impl AddAssign for Paid {
+    fn add_assign(&mut self, other: Self) {
+        self.usage += other.usage;
+        self.cost += other.cost;
+    }
+}
+
+impl AddAssign for Bill {
+    fn add_assign(&mut self, other: Self) {
+        self.usage += other.usage;
+        self.paid += other.paid;
+    }
+}
+
+impl ModelResponse {
+    /// Returns the tokens of this response and of the failed attempts before it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn billed(&self) -> Bill {
+        let mut usage = self.usage;
+        usage += self.failed_usage;
+        Bill { usage, paid: self.paid.as_deref().copied().unwrap_or_default() }
+    }
+
+    /// Sets the price of the tokens without a known cost.
+    pub(super) fn at(mut self, price: &Price) -> Self {
+        let bill = self.billed();
+        if !bill.usage.is_empty() {
+            self.paid = Some(Box::new(bill.at(price).paid));
+        }
+        self
+    }
+}
+
+impl ModelError {
+    /// Returns the tokens of the failed attempt and of those before it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn billed(&self) -> Bill {
+        self.partial.as_ref().map(|partial| partial.billed()).unwrap_or_default()
+    }
+
+    /// Adds the token counts that were reported before the error, unless the error itself contains token counts.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn reporting(mut self, reported: Usage) -> Self {
+        if !reported.is_empty() && self.billed().is_empty() {
+            self.partial.get_or_insert_default().usage = reported;
+        }
+        self
+    }
+
+    /// Adds the tokens of earlier attempts.
+    pub(super) fn after(mut self, failed: Bill) -> Self {
+        if !failed.is_empty() {
+            let partial = self.partial.take().unwrap_or_default();
+            self.partial = Some(Box::new(partial.after(failed)));
+        }
+        self
+    }
+
+    /// Sets the price of the tokens without a known cost.
+    pub(super) fn at(mut self, price: &Price) -> Self {
+        self.partial = self.partial.map(|partial| Box::new(partial.at(price)));
+        self
+    }
+}
+
+/// An answer that may come after failed attempts.
+pub(super) trait AfterAttempts {
+    /// Adds the tokens of the failed attempts. If the answer is dropped, `account` counts them.
+    fn after_attempts(self, failed: Bill, account: Option<Account>) -> Self;
+}
+
+impl ModelResponse {
+    fn after(mut self, failed: Bill) -> Self {
+        self.failed_usage += failed.usage;
+        if failed.paid != Paid::default() {
+            **self.paid.get_or_insert_default() += failed.paid;
+        }
+        self
+    }
+}
+
+impl AfterAttempts for ModelResponse {
+    fn after_attempts(self, failed: Bill, _: Option<Account>) -> Self {
+        self.after(failed)
+    }
+}
+
+/// Counts the tokens of model calls that are dropped.
+pub trait Billing: Send + Sync {
+    /// Adds the tokens of a dropped call.
+    fn add(&self, bill: Bill);
+}
+
+/// Where a request counts tokens that neither its response nor its error will contain, because the request was
+/// dropped.
+#[derive(Clone)]
+pub struct Account {
+    billing: Weak<dyn Billing>,
+    /// The price of the model that gets the request, if it has one of its own.
+    price: Option<Box<Price>>,
+}
+
+impl Account {
+    /// Adds the tokens of a dropped call.
+    pub fn add(&self, bill: Bill) {
+        if let Some(billing) = self.billing.upgrade() {
+            billing.add(self.price.as_ref().map_or(bill, |price| bill.at(price)));
+        }
+    }
+}
+
+debug!(Account, self, "price": self.price);
+
+impl ModelRequest {
+    /// Sets the account that gets the tokens of the request if it is dropped.
+    #[doc(hidden)]
+    pub fn bill_to<B: Billing + 'static>(&mut self, billing: &Arc<B>) {
+        let billing: Weak<B> = Arc::downgrade(billing);
+        self.account = Some(Account { billing, price: None });
+    }
+
+    /// Sets the price of tokens that the account of the request counts.
+    pub(super) fn at(mut self, price: Price) -> Self {
+        if let Some(account) = &mut self.account {
+            account.price = Some(Box::new(price));
+        }
+        self
+    }
+}
+
+/// Tokens that a response or an error will contain later. If this is dropped before, the account counts them.
+#[derive(Debug)]
+pub struct Unreported {
+    account: Option<Account>,
+    /// The tokens.
+    pub bill: Bill,
+}
+
+impl Unreported {
+    /// Creates the value without tokens.
+    #[must_use]
+    pub fn new(account: Option<Account>) -> Self {
+        Self { account, bill: Bill::default() }
+    }
+
+    /// Returns the tokens, which the caller reports now.
+    pub fn take(&mut self) -> Bill {
+        take(&mut self.bill)
+    }
+
+    /// Adds the tokens to an answer, which reports them from now on.
+    pub(super) fn before<T: AfterAttempts>(&mut self, answer: T) -> T {
+        let failed = self.take();
+        answer.after_attempts(failed, self.account.clone())
+    }
+}
+
+impl Drop for Unreported {
+    fn drop(&mut self) {
+        let bill = self.take();
+        if let Some(account) = self.account.as_ref().filter(|_| !bill.is_empty()) {
+            account.add(bill);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Errors of models.
+
+use super::{FinishReason, ModelResponse, overflow, report};
+use crate::{ApiFormat, WireError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+/// An error that ended a model call without an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ModelError {
+    /// The kind of failure.
+    pub kind: ModelErrorKind,
+    /// The message of the provider or of the client.
+    pub message: String,
+    /// The status of the HTTP response, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// The time that the provider wants the client to wait before another request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<Duration>,
+    /// The part of the response received before the failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<Box<ModelResponse>>,
+}
+
+/// The kind of a [`ModelError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ModelErrorKind {
+    /// Too many requests were sent.
+    RateLimited,
+    /// The provider failed or is overloaded.
+    Unavailable,
+    /// The connection failed or was lost.
+    Connection,
+    /// The answer did not arrive within the time limit.
+    TimedOut,
+    /// The API key is missing or invalid.
+    Unauthorized,
+    /// The provider refused the request.
+    InvalidRequest,
+    /// The request is longer than the model's context window, or leaves too little of the window for the
+    /// answer. An agent with a compaction shortens the history and asks again.
+    ContextTooLong,
+    /// The provider blocked the prompt or the answer, for example for reasons of safety. It would also block
+    /// a repetition of the request.
+    ///
+    /// If a provider reports a block in a successful response, this is not an error. The response then has
+    /// the finish reason [`Refused`](FinishReason::Refused).
+    Blocked,
+    /// The response does not follow the rules of the API.
+    InvalidResponse,
+    /// The response has no content.
+    Empty,
+    /// Another failure.
+    Other,
+}
+
+impl ModelErrorKind {
+    fn of_status(status: u16) -> Self {
+        match status {
+            401 | 403 => Self::Unauthorized,
+            408 | 504 => Self::TimedOut,
+            429 => Self::RateLimited,
+            500..=599 => Self::Unavailable,
+            400..=499 => Self::InvalidRequest,
+            _ => Self::InvalidResponse,
+        }
+    }
+}
+
+impl ModelError {
+    /// Creates an error of this kind.
+    #[must_use]
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), status: None, retry_after: None, partial: None }
+    }
+
+    /// Creates an error from an HTTP status and the provider's message. The message may request a pause before a retry.
+    #[must_use]
+    pub fn from_status(status: u16, message: impl Into<String>) -> Self {
+        Self { status: Some(status), ..Self::new(ModelErrorKind::of_status(status), message) }.classified()
+    }
+
+    /// Derives a more exact kind from the provider's message: `ContextTooLong` if the request is too long,
+    /// and `Blocked` if the provider has blocked it. Also reads the pause that the message requests.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn classified(mut self) -> Self {
+        use ModelErrorKind::{InvalidRequest, InvalidResponse, Other, Unauthorized, Unavailable};
+        let is_unclear = matches!(self.kind, InvalidRequest | InvalidResponse | Other | Unavailable);
+        if is_unclear && overflow::is_reported(&self.message) {
+            self.kind = ModelErrorKind::ContextTooLong;
+        } else if is_unclear || self.kind == Unauthorized {
+            let message = Value::from(self.message.as_str());
+            self = self.reported(&message);
+        }
+        self.retry_after = self.retry_after.or_else(|| report::pause_in_text(&self.message));
+        self
+    }
+
+    /// Derives a more exact kind from `body`: `ContextTooLong` if the request is too long, and `Blocked` if the
+    /// provider has blocked it. Also reads the pause that the provider requests. `body` is the body of a failed
+    /// response, or the provider's message.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn reported(mut self, body: &Value) -> Self {
+        let Some(error) = WireError::of_failure(body) else { return self };
+        let is_context = error.code().is_some_and(|code| overflow::CONTEXT_CODES.contains(&code));
+        if error.is_blocked() {
+            self.kind = ModelErrorKind::Blocked;
+        } else if is_context && self.kind == ModelErrorKind::InvalidRequest {
+            self.kind = ModelErrorKind::ContextTooLong;
+        }
+        self.retry_after = report::pause_in_body(body).or(self.retry_after);
+        self
+    }
+
+    /// Creates the error for a response that broke off.
+    #[doc(hidden)]
+    pub fn cut() -> Self {
+        Self::new(ModelErrorKind::Connection, "the answer ended before it was complete")
+    }
+
+    /// Returns whether the same request may succeed later.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        use ModelErrorKind::{Connection, Empty, InvalidResponse, RateLimited, TimedOut, Unavailable};
+        matches!(self.kind, RateLimited | Unavailable | Connection | TimedOut | InvalidResponse | Empty)
+    }
+}
+
+impl ModelResponse {
+    /// Returns an error if the response has no content. A response that was cut off or refused is allowed to
+    /// be empty.
+    #[doc(hidden)]
+    pub fn unless_empty(self) -> Result<Self, ModelError> {
+        let native = self.message.native.as_ref();
+        let format = native.and_then(|native| native.format.parse::<ApiFormat>().ok());
+        let has_media =
+            || native.zip(format).is_some_and(|(native, format)| has_media(format, &native.messages));
+        if !self.message.is_empty()
+            || !self.hosted.is_empty()
+            || self.finish != FinishReason::Stop
+            || has_media()
+        {
+            return Ok(self);
+        }
+        Err(ModelError::new(ModelErrorKind::Empty, "the API returned an empty response").with_partial(self))
+    }
+}
+
+/// Words that occur in the type or field names of media items, in lowercase.
+const MEDIA: [&str; 7] = ["image", "audio", "video", "file", "document", "inlinedata", "inline_data"];
+
+/// Returns whether messages of a model contain a media item. `native` contains the messages in the JSON of
+/// the API `format`.
+pub(crate) fn has_media(format: ApiFormat, native: &[Value]) -> bool {
+    let mut kinds = format.special_content(native).into_iter().map(str::to_lowercase);
+    kinds.any(|kind| MEDIA.iter().any(|word| kind.contains(word)))
+}
+
+setters! { ModelError:
+    /// Sets the time that the provider wants the client to wait before another request.
+    with_retry_after(retry_after: Duration) = Some(retry_after);
+    /// Sets the part of the response received before the failure.
+    with_partial(partial: ModelResponse) = Some(Box::new(partial));
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.status {
+            Some(status) => write!(f, "the model's server answered {status}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl Error for ModelError {}
+
+impl From<WireError> for ModelError {
+    fn from(error: WireError) -> Self {
+        Self::of_wire(ModelErrorKind::InvalidResponse, &error)
+    }
+}
+
+impl ModelError {
+    /// Creates an error. The code in the provider's report determines the kind. If the code is unknown, the
+    /// kind is `kind`.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_wire(kind: ModelErrorKind, error: &WireError) -> Self {
+        let code = error.code().unwrap_or_default();
+        // A gateway reports the HTTP status of the provider that it has asked.
+        let status = code.parse().ok().filter(|status| (400..600).contains(status));
+        let kind = match status.map(ModelErrorKind::of_status) {
+            _ if error.is_blocked() => ModelErrorKind::Blocked,
+            _ if overflow::CONTEXT_CODES.contains(&code) => ModelErrorKind::ContextTooLong,
+            Some(kind) => kind,
+            None => report::kind_of_code(code).unwrap_or(kind),
+        };
+        Self::new(kind, error.to_string()).classified()
+    }
+}

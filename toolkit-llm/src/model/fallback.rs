@@ -1,0 +1,141 @@
+//! A list of models. If one fails, the next one is asked.
+
+use super::bill::{Account, AfterAttempts, Unreported};
+use super::{
+    BoxModel, ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
+    OutputLosses,
+};
+
+/// A list of models to ask in order. If a model fails, the next model in the list gets the same request.
+///
+/// By default, every [retryable](ModelError::is_retryable) error leads to the next model: too many requests,
+/// an overloaded server, a broken connection, a timeout, or an invalid or empty response. All other errors
+/// are returned at once, because they are usually mistakes of the program, such as an invalid API key.
+/// [`with_kinds`](Self::with_kinds) changes this.
+///
+/// Each request begins with the first model. A stream moves to the next model only before its first piece. If
+/// no model answers, the error of the last model asked is returned, and its message lists the earlier errors.
+/// The tokens of failed models are [counted](ModelResponse::failed_usage). The request counts as one model call. If
+/// the models have different prices, wrap each in [`Priced`](super::Priced).
+///
+/// ```
+/// use toolkit_llm::{ChatModel, ModelError, ScriptedModel};
+/// use toolkit_llm::model::Fallback;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let busy = ScriptedModel::new().error(ModelError::from_status(503, "overloaded"));
+/// let model = Fallback::new(busy).or(ScriptedModel::new().text("Hello."));
+/// assert_eq!(model.respond("Hi.".into()).await?.message.text, "Hello.");
+/// # Ok::<(), ModelError>(())
+/// # }).unwrap();
+/// ```
+///
+/// Agents repeat a request to the whole list after the pause of their [`ModelRetry`](super::ModelRetry). To
+/// repeat requests to a single model of the list, wrap that model in [`Retrying`](super::Retrying).
+#[derive(Debug, Clone)]
+pub struct Fallback {
+    models: Vec<BoxModel>,
+    /// The kinds of errors after which the next model is asked. `None` means all retryable errors.
+    kinds: Option<Vec<ModelErrorKind>>,
+}
+
+impl Fallback {
+    /// Creates a list with one model.
+    #[must_use]
+    pub fn new(first: impl ChatModel) -> Self {
+        Self { models: vec![first.boxed()], kinds: None }
+    }
+
+    /// Adds a model to the end of the list.
+    #[must_use]
+    pub fn or(mut self, next: impl ChatModel) -> Self {
+        self.models.push(next.boxed());
+        self
+    }
+
+    /// Sets the kinds of errors after which the next model is asked. They replace the default kinds.
+    ///
+    /// ```
+    /// use toolkit_llm::ModelErrorKind::{ContextTooLong, RateLimited, Unavailable};
+    /// use toolkit_llm::{ModelError, ModelErrorKind, ScriptedModel};
+    /// use toolkit_llm::model::Fallback;
+    ///
+    /// // The second model has a larger context window.
+    /// let model = Fallback::new(ScriptedModel::new())
+    ///     .or(ScriptedModel::new())
+    ///     .with_kinds([ContextTooLong, RateLimited, Unavailable]);
+    /// ```
+    #[must_use]
+    pub fn with_kinds(mut self, kinds: impl IntoIterator<Item = ModelErrorKind>) -> Self {
+        self.kinds = Some(kinds.into_iter().collect());
+        self
+    }
+
+    fn moves_on(&self, error: &ModelError) -> bool {
+        self.kinds.as_ref().map_or_else(|| error.is_retryable(), |kinds| kinds.contains(&error.kind))
+    }
+
+    /// Asks the models in order, until a model answers or fails with an error that does not lead to the next
+    /// model.
+    async fn first<T: AfterAttempts, Answer>(
+        &self,
+        account: Option<Account>,
+        ask: impl Fn(BoxModel) -> Answer + Send,
+    ) -> Result<T, ModelError>
+    where
+        Answer: Future<Output = Result<T, ModelError>> + Send,
+    {
+        let mut earlier = String::new();
+        let mut failed = Unreported::new(account);
+        for (index, model) in self.models.iter().enumerate() {
+            let mut error = match ask(model.clone()).await {
+                Ok(answer) => return Ok(failed.before(answer)),
+                Err(error) => error,
+            };
+            if index + 1 == self.models.len() || !self.moves_on(&error) {
+                if !earlier.is_empty() {
+                    error.message = format!("{} (before: {earlier})", error.message);
+                }
+                return Err(error.after(failed.take()));
+            }
+            failed.bill += error.billed();
+            if !earlier.is_empty() {
+                earlier.push_str("; ");
+            }
+            earlier.push_str(&format!("`{}`: {error}", model.name()));
+        }
+        Err(ModelError::new(ModelErrorKind::Other, "the list of models is empty"))
+    }
+}
+
+impl ChatModel for Fallback {
+    fn name(&self) -> &str {
+        self.models.first().map_or("fallback", ChatModel::name)
+    }
+
+    fn provider(&self) -> &str {
+        self.models.first().map_or("", ChatModel::provider)
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        self.first(request.account.clone(), |model| {
+            let request = request.clone();
+            async move { model.respond(request).await }
+        })
+        .await
+    }
+
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        self.first(request.account.clone(), |model| {
+            let request = request.clone();
+            let account = request.account.clone();
+            async move { model.stream(request).await?.begun(account).await }
+        })
+        .await
+    }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        let losses = self.models.iter().map(|model| ChatModel::output_losses(model, output));
+        losses.fold(OutputLosses::default(), OutputLosses::join)
+    }
+}

@@ -1,0 +1,214 @@
+//! Retries of failed model calls.
+
+use super::bill::{Account, AfterAttempts, Unreported};
+use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Settings for retries of failed model calls: the number of attempts and the pauses between them.
+///
+/// Only [retryable](ModelError::is_retryable) errors are retried: too many requests, an overloaded server, a
+/// broken connection, a timeout, or an invalid or empty response.
+///
+/// Each pause is twice as long as the pause before, up to a maximum. Random jitter keeps many clients from
+/// retrying at the same moment. If the provider requests a pause, in the header `Retry-After` or in the body of its
+/// error, this pause is used instead. If it exceeds [`longest_retry_after`](Self::longest_retry_after), the error
+/// is returned without a retry.
+///
+/// ```
+/// use std::time::Duration;
+/// use toolkit_llm::ModelRetry;
+///
+/// let patient = ModelRetry::new(5).with_pauses(Duration::from_secs(1), Duration::from_secs(60));
+/// assert_eq!(patient.attempts, 5);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModelRetry {
+    /// The maximum number of attempts, including the first.
+    ///
+    /// An answer that breaks off after a tool call has started counts as an attempt, too. The agent then
+    /// continues from the results of the calls, at least once.
+    pub attempts: u32,
+    /// The pause between the first attempt and the second.
+    pub first_pause: Duration,
+    /// The maximum pause between two attempts.
+    pub longest_pause: Duration,
+    /// The maximum pause that the provider may request. Default: the value of
+    /// [`longest_pause`](Self::longest_pause).
+    pub longest_retry_after: Option<Duration>,
+}
+
+impl Default for ModelRetry {
+    fn default() -> Self {
+        Self::new(3)
+    }
+}
+
+impl ModelRetry {
+    /// Creates retry settings with this number of attempts, and with pauses between half a second and half a
+    /// minute.
+    #[must_use]
+    pub fn new(attempts: u32) -> Self {
+        Self {
+            attempts: attempts.max(1),
+            first_pause: Duration::from_millis(500),
+            longest_pause: Duration::from_secs(30),
+            longest_retry_after: None,
+        }
+    }
+
+    /// Creates settings without any retries.
+    #[must_use]
+    pub fn never() -> Self {
+        Self::new(1)
+    }
+
+    /// Sets the pause between the first attempt and the second, and the maximum pause.
+    #[must_use]
+    pub fn with_pauses(mut self, first: Duration, longest: Duration) -> Self {
+        self.first_pause = first;
+        self.longest_pause = longest;
+        self
+    }
+
+    /// Sets the maximum pause that the provider may request. One minute suits a provider
+    /// that limits the requests per minute, for example.
+    #[must_use]
+    pub fn with_longest_retry_after(mut self, longest: Duration) -> Self {
+        self.longest_retry_after = Some(longest);
+        self
+    }
+
+    /// Returns the pause after the attempt with this number. The first attempt has the number 1. Returns
+    /// `None` if this was the last attempt or the error is not retryable.
+    #[must_use]
+    pub fn pause_after(&self, attempt: u32, error: &ModelError) -> Option<Duration> {
+        if attempt >= self.attempts || !error.is_retryable() {
+            return None;
+        }
+        self.pause(attempt, error)
+    }
+
+    /// Returns the pause before the agent continues an answer that broke off after tool calls had started.
+    /// `breaks` is the number of such answers in a row. Returns `None` after the last attempt.
+    ///
+    /// There are at least two attempts. The kind of the error does not matter, because the next request
+    /// differs from the failed one.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn pause_after_break(&self, breaks: u32, error: &ModelError) -> Option<Duration> {
+        if breaks >= self.attempts.max(2) { None } else { self.pause(breaks, error) }
+    }
+
+    fn pause(&self, attempt: u32, error: &ModelError) -> Option<Duration> {
+        match error.retry_after {
+            Some(wanted) if wanted > self.longest_retry_after.unwrap_or(self.longest_pause) => None,
+            Some(wanted) => Some(wanted),
+            None => {
+                let doubled = self.first_pause.saturating_mul(1 << (attempt - 1).min(20));
+                Some(doubled.min(self.longest_pause).mul_f64(1.0 - 0.25 * chance()))
+            }
+        }
+    }
+}
+
+/// Returns a number from 0 to 1 that usually differs between clients, so that they retry at different
+/// moments.
+fn chance() -> f64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    f64::from(now.subsec_nanos() % 1_000) / 1_000.0
+}
+
+/// A model that retries failed requests, for programs without an agent. Agents retry by themselves.
+///
+/// A streamed request is retried only if it fails before the stream begins. A later error is an item of the
+/// stream. The tokens of failed attempts are [counted](ModelResponse::failed_usage).
+#[derive(Debug, Clone)]
+pub struct Retrying<M> {
+    model: M,
+    retry: ModelRetry,
+}
+
+impl<M: ChatModel> Retrying<M> {
+    /// Adds retries to a model.
+    #[must_use]
+    pub fn new(model: M, retry: ModelRetry) -> Self {
+        Self { model, retry }
+    }
+
+    async fn retry<T: AfterAttempts, Answer>(
+        &self,
+        account: Option<Account>,
+        ask: impl Fn() -> Answer + Send,
+    ) -> Result<T, ModelError>
+    where
+        Answer: Future<Output = Result<T, ModelError>> + Send,
+    {
+        let mut attempt = 1;
+        let mut failed = Unreported::new(account);
+        loop {
+            let error = match ask().await {
+                Ok(answer) => return Ok(failed.before(answer)),
+                Err(error) => error,
+            };
+            let Some(pause) = self.retry.pause_after(attempt, &error) else {
+                return Err(error.after(failed.take()));
+            };
+            failed.bill += error.billed();
+            tokio::time::sleep(pause).await;
+            attempt += 1;
+        }
+    }
+}
+
+impl<M: ChatModel> ChatModel for Retrying<M> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn provider(&self) -> &str {
+        self.model.provider()
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        self.retry(request.account.clone(), || self.model.respond(request.clone())).await
+    }
+
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        self.retry(request.account.clone(), || self.model.stream(request.clone())).await
+    }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        self.model.output_losses(output)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ModelErrorKind;
+
+    #[test]
+    fn pauses_grow_and_end() {
+        let retry = ModelRetry::new(4).with_pauses(Duration::from_secs(2), Duration::from_secs(5));
+        let error = ModelError::from_status(503, "overloaded");
+        let pauses: Vec<f64> = (1..4).map(|n| retry.pause_after(n, &error).unwrap().as_secs_f64()).collect();
+        for (pause, most) in pauses.into_iter().zip([2.0, 4.0, 5.0]) {
+            assert!(pause <= most && pause >= most * 0.75, "{pause} of {most}");
+        }
+        assert_eq!(retry.pause_after(4, &error), None);
+    }
+
+    #[test]
+    fn the_pause_of_the_provider_takes_precedence() {
+        let retry = ModelRetry::default();
+        let busy = |seconds| ModelError::from_status(429, "").with_retry_after(Duration::from_secs(seconds));
+        assert_eq!(retry.pause_after(1, &busy(7)), Some(Duration::from_secs(7)));
+        assert_eq!(retry.pause_after(1, &busy(3_600)), None);
+        let patient = ModelRetry::default().with_longest_retry_after(Duration::from_secs(60));
+        assert_eq!(patient.pause_after(1, &busy(60)), Some(Duration::from_secs(60)));
+        assert_eq!(patient.pause_after(1, &busy(61)), None);
+        assert_eq!(retry.pause_after(1, &ModelError::from_status(400, "no")), None);
+        assert_eq!(retry.pause_after(1, &ModelError::new(ModelErrorKind::Unauthorized, "no")), None);
+    }
+}

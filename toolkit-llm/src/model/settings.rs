@@ -1,0 +1,203 @@
+//! Settings of model requests that providers express differently: thinking, caching, service tier and server
+//! state.
+
+use serde::{Deserialize, Serialize};
+
+/// The amount of thinking, also called reasoning, before a model answers.
+///
+/// A provider supports levels of effort, a number of tokens, or both. An unsupported setting is converted to
+/// the nearest supported setting and reported as a loss.
+///
+/// ```
+/// use toolkit_llm::ModelOptions;
+/// use toolkit_llm::model::{Effort, Thinking};
+///
+/// let options = ModelOptions::new().with_thinking(Effort::High);
+/// assert_eq!(options.thinking, Some(Thinking::Effort(Effort::High)));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Thinking {
+    /// The model answers without thinking.
+    Off,
+    /// The model thinks with this effort.
+    Effort(Effort),
+    /// The model thinks with at most this number of tokens.
+    Budget(u32),
+}
+
+impl From<Effort> for Thinking {
+    fn from(effort: Effort) -> Self {
+        Self::Effort(effort)
+    }
+}
+
+/// A level of thinking effort, from the fastest answer to the most thorough one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Effort {
+    /// Almost no thinking.
+    Minimal,
+    /// Little thinking.
+    Low,
+    /// Balanced thinking.
+    Medium,
+    /// Thorough thinking.
+    High,
+    /// Even more thorough thinking.
+    XHigh,
+    /// The most thorough thinking that the model supports.
+    Max,
+}
+
+impl Effort {
+    /// The levels from low to high. Each has the name that providers use, and a comparable number of tokens.
+    const LEVELS: [(Self, &'static str, u32); 6] = [
+        (Self::Minimal, "minimal", 1_024),
+        (Self::Low, "low", 2_048),
+        (Self::Medium, "medium", 8_192),
+        (Self::High, "high", 24_576),
+        (Self::XHigh, "xhigh", 32_768),
+        (Self::Max, "max", 65_536),
+    ];
+
+    /// Returns the name of the level, such as `low`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::LEVELS.iter().find(|(level, ..)| *level == self).map_or("medium", |(_, name, _)| name)
+    }
+
+    /// Returns a number of thinking tokens comparable with the level, for models that support only a number.
+    #[must_use]
+    pub fn tokens(self) -> u32 {
+        Self::LEVELS.iter().find(|(level, ..)| *level == self).map_or(8_192, |(.., tokens)| *tokens)
+    }
+
+    /// Returns the lowest level that is comparable with at least this number of tokens, for models that
+    /// support only levels.
+    #[must_use]
+    pub fn of_tokens(tokens: u32) -> Self {
+        Self::LEVELS.iter().find(|(.., most)| tokens <= *most).map_or(Self::Max, |(level, ..)| *level)
+    }
+}
+
+/// The settings for prompt caching. A provider can reuse the unchanged beginning of a request, which costs
+/// less and is faster.
+///
+/// OpenAI and Gemini cache prompts automatically. Anthropic caches prompts only on request, and by default
+/// chooses how much of the request is cached. With [cache points](CachePoint), the program chooses.
+///
+/// Some providers charge extra for input tokens written into a cache. [`Price`](crate::Price) has a price for
+/// these tokens, and [`Usage`](crate::Usage) counts them.
+///
+/// ```
+/// use toolkit_llm::ModelOptions;
+/// use toolkit_llm::model::PromptCache;
+///
+/// let cache = PromptCache::new().with_key("support-bot").with_long_lifetime(true);
+/// let options = ModelOptions::new().with_prompt_cache(cache);
+/// assert!(options.prompt_cache.is_some());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct PromptCache {
+    /// A key that requests with the same beginning share. OpenAI sends requests with the same key to the same
+    /// cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Whether the provider caches the prompt for a long time: one hour at Anthropic, up to 24 hours at
+    /// OpenAI. Otherwise, it caches the prompt for some minutes.
+    pub long_lifetime: bool,
+    /// The cache points, for Anthropic and Bedrock. Without cache points, Anthropic chooses the cached part,
+    /// and Bedrock caches only for models that cache automatically.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<CachePoint>,
+}
+
+/// A place in a request up to which the provider caches the request. A request consists of the tools, the
+/// instructions and the messages, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CachePoint {
+    /// After the tool definitions. Useful if agents with different instructions have the same tools.
+    Tools,
+    /// After the instructions. Useful for many conversations with the same instructions.
+    System,
+    /// After the last message. Each request of a conversation then reads the cache that the previous request wrote.
+    History,
+}
+
+impl PromptCache {
+    /// Creates cache settings with the provider's default lifetime.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the cache points.
+    ///
+    /// ```
+    /// use toolkit_llm::model::{CachePoint, PromptCache};
+    ///
+    /// let cache = PromptCache::new().with_points([CachePoint::System, CachePoint::History]);
+    /// assert_eq!(cache.points.len(), 2);
+    /// ```
+    #[must_use]
+    pub fn with_points(mut self, points: impl IntoIterator<Item = CachePoint>) -> Self {
+        self.points = points.into_iter().collect();
+        self
+    }
+}
+
+setters! { PromptCache:
+    /// Sets the key that requests with the same beginning share.
+    with_key(key: impl Into<String>) = Some(key.into());
+    /// Sets whether the provider caches the prompt for a long time.
+    with_long_lifetime(long_lifetime: bool) = long_lifetime;
+}
+
+/// The provider's processing tier. The tier determines the price and the speed of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ServiceTier {
+    /// The provider chooses, as configured for the account.
+    Auto,
+    /// Standard price and speed.
+    Standard,
+    /// Cheaper and slower.
+    Flex,
+    /// Faster and more expensive.
+    Priority,
+    /// Another tier, under the name that the provider uses.
+    Other(String),
+}
+
+/// A way in which the provider stores the conversation. Requests then contain only the messages after the
+/// latest stored response, instead of the whole history.
+///
+/// Only the Responses API stores conversations. For other APIs, the whole history is sent, and the setting is
+/// reported as a loss.
+///
+/// ```
+/// use toolkit_llm::ModelOptions;
+/// use toolkit_llm::model::ServerState;
+///
+/// let options = ModelOptions::new().with_server_state(ServerState::Responses);
+/// assert!(options.server_state.is_some());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ServerState {
+    /// The provider stores each response. A request contains the id of the latest one.
+    Responses,
+    /// The provider adds all messages to the conversation with this id. The program creates the conversation.
+    ///
+    /// After a compaction or after a guardrail has changed an answer, an agent no longer uses the conversation, because
+    /// it still contains the originals. From then on, requests work as with [`Responses`](Self::Responses).
+    Conversation(String),
+}

@@ -1,0 +1,192 @@
+//! A model that records the requests and answers of another model.
+
+use super::exchange::{Answer, Exchange, fingerprint, recorded};
+use super::secrets::Secrets;
+use crate::helpers::{MAX_NESTING, check_nesting, lock};
+use crate::model::{
+    ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+    OutputFormat, OutputLosses,
+};
+use futures_core::Stream;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
+
+/// A wrapper of a model that records requests and answers in a file. A [`Replay`](crate::record::Replay)
+/// reads the file.
+///
+/// Each line of the file is the JSON of one model call. It contains the request (instructions, messages,
+/// tools, options), and the response, the deltas of the stream, or the error.
+///
+/// The API keys of providers are not part of a request. In addition, the recorder replaces these secrets:
+/// - the values of environment variables and extra request fields, if their names end in `key`, `token`,
+///   `secret`, `password`, `credentials` or `authorization`;
+/// - the strings added by [`with_secret`](Self::with_secret).
+///
+/// The recorder also finds secrets in the JSON text of arguments, and across adjacent deltas of a stream.
+/// Otherwise, messages of users and tools are recorded unchanged.
+///
+/// ```
+/// use toolkit_llm::{ChatModel, ScriptedModel};
+/// use toolkit_llm::record::{Recorder, Replay};
+///
+/// # let path = std::env::temp_dir().join(format!("toolkit-doc-{}.jsonl", std::process::id()));
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let real = ScriptedModel::new().text("Hello, Ada."); // or a model of a provider
+/// Recorder::new(real, &path)?.respond("I am Ada.".into()).await?;
+///
+/// let answer = Replay::open(&path)?.respond("I am Ada.".into()).await?;
+/// assert_eq!(answer.message.text, "Hello, Ada.");
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct Recorder<M> {
+    model: M,
+    tape: Tape,
+}
+
+/// The open recording file, and the secrets to replace.
+#[derive(Clone)]
+struct Tape {
+    path: PathBuf,
+    file: Arc<Mutex<File>>,
+    secrets: Secrets,
+}
+
+impl<M: ChatModel> Recorder<M> {
+    /// Creates a recorder for `model`. The file at `path` is created, or emptied if it exists.
+    ///
+    /// # Errors
+    /// [`io::Error`] if the file cannot be created.
+    pub fn new(model: M, path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref().to_owned();
+        let file = Arc::new(Mutex::new(File::create(&path)?));
+        Ok(Self { model, tape: Tape { path, file, secrets: Secrets::of_environment() } })
+    }
+
+    /// Replaces `secret` with `[secret]` everywhere in the recording. Strings shorter than eight bytes are
+    /// not replaced.
+    #[must_use]
+    pub fn with_secret(mut self, secret: impl Into<String>) -> Self {
+        self.tape.secrets.add(secret.into(), "secret");
+        self
+    }
+
+    fn exchange(&self, request: &ModelRequest) -> Result<Exchange, ModelError> {
+        let request = recorded(request, &self.tape.secrets).map_err(|error| self.tape.failed(error))?;
+        let fingerprint = fingerprint(&request);
+        let model = self.model.name().to_owned();
+        Ok(Exchange { fingerprint, model, request, answer: Answer::default() })
+    }
+}
+
+impl Tape {
+    fn write(&self, exchange: Exchange, answer: Answer) -> Result<(), ModelError> {
+        let exchange = serde_json::to_value(Exchange { answer, ..exchange });
+        let mut exchange = exchange.map_err(|error| self.failed(error))?;
+        self.secrets.hide(&mut exchange);
+        // Written in one go, so that the lines of concurrent answers do not mix.
+        let line = format!("{exchange}\n");
+        check_nesting(&line, MAX_NESTING).map_err(|reason| self.failed(format_args!("it {reason}")))?;
+        let mut file = lock(&self.file);
+        file.write_all(line.as_bytes()).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: impl fmt::Display) -> ModelError {
+        let text = format!("the answer cannot be recorded in `{}`: {error}", self.path.display());
+        ModelError::new(ModelErrorKind::Other, text)
+    }
+}
+
+impl<M: ChatModel> ChatModel for Recorder<M> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn provider(&self) -> &str {
+        self.model.provider()
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        let exchange = self.exchange(&request)?;
+        let answer = self.model.respond(request).await;
+        let response = answer.as_ref().ok().cloned().map(Box::new);
+        let error = answer.as_ref().err().cloned();
+        self.tape.write(exchange, Answer { response, error, deltas: None })?;
+        answer
+    }
+
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let exchange = self.exchange(&request)?;
+        match self.model.stream(request).await {
+            Ok(stream) => Ok(ModelStream::new(RecordedStream {
+                stream,
+                tape: self.tape.clone(),
+                exchange: Some(exchange),
+                deltas: Vec::new(),
+            })),
+            Err(error) => {
+                self.tape.write(exchange, Answer { error: Some(error.clone()), ..Answer::default() })?;
+                Err(error)
+            }
+        }
+    }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        self.model.output_losses(output)
+    }
+}
+
+/// A stream of deltas that is recorded while it is read.
+struct RecordedStream {
+    stream: ModelStream,
+    tape: Tape,
+    /// The recorded request. `None` after the answer was written to the file.
+    exchange: Option<Exchange>,
+    deltas: Vec<ModelDelta>,
+}
+
+impl RecordedStream {
+    fn write(&mut self, error: Option<ModelError>) -> Result<(), ModelError> {
+        let Some(exchange) = self.exchange.take() else { return Ok(()) };
+        let deltas = self.tape.secrets.hide_in_deltas(&std::mem::take(&mut self.deltas));
+        self.tape.write(exchange, Answer { deltas: Some(deltas), error, response: None })
+    }
+}
+
+impl Stream for RecordedStream {
+    type Item = Result<ModelDelta, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let delta = ready!(Pin::new(&mut self.stream).poll_next(cx));
+        // Written at the last delta, because a reader may not poll the stream again.
+        let written = match &delta {
+            Some(Ok(delta)) => {
+                self.deltas.push(delta.clone());
+                if matches!(delta, ModelDelta::Done(_)) { self.write(None) } else { Ok(()) }
+            }
+            Some(Err(error)) => self.write(Some(error.clone())),
+            None => self.write(None),
+        };
+        Poll::Ready(match written {
+            Ok(()) => delta,
+            Err(error) => Some(Err(error)),
+        })
+    }
+}
+
+/// Records the deltas so far if the stream is dropped before its end.
+impl Drop for RecordedStream {
+    fn drop(&mut self) {
+        // `drop` cannot return an error.
+        let _ = self.write(None);
+    }
+}
+
+debug!(Tape, self, "path": self.path);

@@ -1,0 +1,322 @@
+//! The body of a request.
+
+use super::draft::{Draft, Server};
+use super::extra;
+use super::settings;
+use super::state;
+use crate::message::{Message, NativeMessages};
+use crate::model::ModelRequest;
+use crate::{ApiFormat, DefinitionOptions, HistoryWriter, HostedTool};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use toolkit_core::ToolConfig;
+use toolkit_core::name::WireNames;
+use toolkit_core::schema::SchemaLoss;
+
+/// The body of a request, with a report of the losses. A loss is a part of the request that the API cannot
+/// express.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct EncodedRequest {
+    /// The JSON body.
+    pub body: Map<String, Value>,
+    /// The options, tool settings and message contents that the API cannot express.
+    ///
+    /// The path of a loss is `/options/…` for an option, `/tool_use/…` for a tool setting, and `/messages/3…` for the
+    /// message with the index 3. For a tool definition, the path is `/tools/`, the name of the tool, and the path in
+    /// the definition.
+    pub losses: Vec<SchemaLoss>,
+}
+
+/// Returns the JSON body of a request to a model. If `stream` is `true`, the body asks for a streamed answer.
+///
+/// For Gemini, the body contains neither `model` nor `stream`: both belong in the URL of the request.
+///
+/// ```
+/// use toolkit_llm::{Message, ModelRequest, transport};
+/// use toolkit::ApiFormat;
+///
+/// let request = ModelRequest::new([Message::user("hi")]).with_instructions("Be brief.");
+/// let body = transport::request_body(ApiFormat::OpenAiChat, "gpt-5", &request, false);
+/// assert_eq!(body["messages"][0]["content"], "Be brief.");
+/// assert_eq!(body["messages"][1]["content"], "hi");
+/// ```
+#[must_use]
+pub fn request_body(
+    format: ApiFormat,
+    model: &str,
+    request: &ModelRequest,
+    stream: bool,
+) -> Map<String, Value> {
+    encode_request(format, model, request, stream).body
+}
+
+/// Returns the JSON body of a request to a model, like [`request_body`], and reports the losses.
+///
+/// ```
+/// use toolkit_llm::{Message, ModelOptions, ModelRequest, transport};
+/// use toolkit_llm::model::Thinking;
+/// use toolkit::ApiFormat;
+///
+/// let options = ModelOptions::new().with_thinking(Thinking::Budget(4_000)).with_seed(7);
+/// let request = ModelRequest::new([Message::user("hi")]).with_options(options);
+/// let encoded = transport::encode_request(ApiFormat::Anthropic, "claude-sonnet-4-5", &request, false);
+/// assert_eq!(encoded.body["thinking"]["budget_tokens"], 4_000);
+/// assert_eq!(encoded.losses[0].path, "/options/seed"); // Anthropic has no seed
+/// ```
+#[must_use]
+pub fn encode_request(
+    format: ApiFormat,
+    model: &str,
+    request: &ModelRequest,
+    stream: bool,
+) -> EncodedRequest {
+    encode_for(Server::Own, format, model, request, stream)
+}
+
+/// Encodes a request in the form that the server accepts, and reports the losses.
+pub(super) fn encode_for(
+    server: Server,
+    format: ApiFormat,
+    model: &str,
+    request: &ModelRequest,
+    stream: bool,
+) -> EncodedRequest {
+    let mut draft = Draft::new(format, server, model, request);
+    if !matches!(format, ApiFormat::Gemini | ApiFormat::Bedrock) {
+        match server {
+            Server::Vertex => draft.set("/anthropic_version", "vertex-2023-10-16"),
+            _ => draft.set("/model", model),
+        }
+        // Ollama streams unless `stream` is `false`.
+        if stream || format == ApiFormat::Ollama {
+            draft.set("/stream", stream);
+        }
+    }
+    let names = request.tools.wire_names(&format);
+    let mut messages = history(&mut draft, &names);
+    let instructions = instructions(format, &request.instructions);
+    if let Some(Instructions::Message(first)) = &instructions {
+        messages.insert(0, first.clone());
+    }
+    messages_into(&mut draft, messages);
+    match instructions {
+        Some(Instructions::Field(path, value)) => draft.set(path, value),
+        Some(Instructions::Message(_)) | None => {}
+    }
+    if format == ApiFormat::OpenAiChat && stream {
+        match draft.server {
+            // Without this option, a stream does not report the token usage.
+            Server::Own | Server::Vertex => draft.set("/stream_options/include_usage", true),
+            Server::Standard => draft.losses.push(SchemaLoss::new(
+                "/stream_options/include_usage",
+                "stream_options",
+                "only the standard fields of the API are sent: the stream may have no token counts",
+            )),
+            // Mistral always reports the usage.
+            Server::Mistral => {}
+        }
+    }
+    state::write(&mut draft);
+    tools(&mut draft, &names);
+    settings::write(&mut draft);
+    let Draft { mut body, losses, server, .. } = draft;
+    extra::merge(format, &mut body, &request.options.extra);
+    // The user's own fields may name messages kept by the provider, so the repair comes last.
+    let mut losses = losses;
+    losses.extend(format.repair_request(&mut body));
+    if let (Server::Mistral, Some(Value::Array(messages))) = (server, body.get_mut("messages")) {
+        let writer = format.history(&names).with_mistral(true);
+        *messages = writer.separate_results(std::mem::take(messages));
+    }
+    EncodedRequest { body, losses }
+}
+
+/// Writes the program's tools, the provider's own tools and the tool settings into the body.
+fn tools(draft: &mut Draft<'_>, names: &WireNames) {
+    let (format, request, hosted) = (draft.format, draft.request, &draft.request.options.hosted);
+    let how = DefinitionOptions::default()
+        .with_inline_references(request.options.inline_references)
+        .with_standard_fields(draft.server.has_standard_tools());
+    let configured = format.with_options(how);
+    let mut definitions = request.tools.definitions(configured.clone());
+    if !hosted.is_empty() {
+        definitions = definitions.with_hosted(hosted);
+    }
+    let wanted = if request.tools.is_empty() {
+        ToolConfig::default()
+    } else {
+        request.tool_use.clone().with_kinds_of(request.tools.iter_definitions())
+    };
+    let config = configured.encode_tool_config(&wanted, names);
+    format.set_tools(&mut draft.body, &definitions, &config);
+    draft.body.extend(HostedTool::request_fields(hosted, format));
+    draft.losses.extend(config.losses.into_iter().map(|mut loss| {
+        loss.path.insert_str(0, "/tool_use");
+        loss
+    }));
+    draft.losses.extend(definitions.report().losses.iter().map(|loss| {
+        let path = format!("/tools/{}{}", loss.tool, loss.loss.path);
+        SchemaLoss::new(path, loss.loss.keyword.as_str(), loss.loss.reason.as_str())
+    }));
+}
+
+/// The position of the instructions in a request.
+enum Instructions {
+    /// The instructions are sent as this first message.
+    Message(Value),
+    /// The instructions are sent in a field of the body. The values are the JSON pointer of the field and its content.
+    Field(&'static str, Value),
+}
+
+/// Returns the position of the instructions in a request. Returns `None` if there are no instructions.
+fn instructions(format: ApiFormat, text: &str) -> Option<Instructions> {
+    if text.is_empty() {
+        return None;
+    }
+    Some(match format {
+        ApiFormat::OpenAiChat | ApiFormat::Ollama | ApiFormat::Cohere => {
+            Instructions::Message(json!({"role": "system", "content": text}))
+        }
+        ApiFormat::OpenAiResponses => Instructions::Field("/instructions", text.into()),
+        ApiFormat::Anthropic => Instructions::Field("/system", text.into()),
+        ApiFormat::Gemini => Instructions::Field("/systemInstruction", json!({"parts": [{"text": text}]})),
+        ApiFormat::GeminiInteractions => Instructions::Field("/system_instruction", text.into()),
+        ApiFormat::Bedrock => Instructions::Field("/system", json!([{"text": text}])),
+    })
+}
+
+/// Writes the messages into the field of the body in which the API expects them.
+fn messages_into(draft: &mut Draft<'_>, messages: Vec<Value>) {
+    let path = match draft.format {
+        ApiFormat::OpenAiResponses | ApiFormat::GeminiInteractions => "/input",
+        ApiFormat::Gemini => "/contents",
+        ApiFormat::OpenAiChat
+        | ApiFormat::Ollama
+        | ApiFormat::Cohere
+        | ApiFormat::Anthropic
+        | ApiFormat::Bedrock => "/messages",
+    };
+    draft.set(path, messages);
+}
+
+/// Encodes the messages of a request. Assistant messages that came from the same API are sent back unchanged.
+fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
+    let format = draft.format;
+    let request = draft.request;
+    let is_mistral = draft.server == Server::Mistral;
+    let writer = format.history(names).with_model(draft.model).with_mistral(is_mistral);
+    let new = state::new_messages(format, request);
+    let mut messages = Vec::new();
+    for (index, message) in request.messages.iter().enumerate().skip(request.messages.len() - new.len()) {
+        let losses = match message {
+            Message::User(message) => {
+                messages.push(writer.encode_user(&message.content));
+                writer.user_losses(&message.content)
+            }
+            Message::Assistant(message) => {
+                let losses = writer.call_losses(&message.calls);
+                // Mistral refuses call ids that were made by other servers with the same API.
+                let is_sendable = |native: &&NativeMessages| {
+                    native.format == format.name() && (!is_mistral || losses.is_empty())
+                };
+                match message.native.as_ref().filter(is_sendable) {
+                    Some(native) => {
+                        messages.extend(state::sendable(format, request, native));
+                        Vec::new()
+                    }
+                    None => {
+                        messages.extend(writer.encode_assistant(&message.text, &message.calls));
+                        [losses, native_losses(&writer, message.native.as_ref())].concat()
+                    }
+                }
+            }
+            Message::Tool(message) => {
+                messages.extend(writer.encode_results(&message.results));
+                writer.result_losses(&message.results)
+            }
+        };
+        draft.losses.extend(losses.into_iter().map(|mut loss| {
+            loss.path.insert_str(0, &format!("/messages/{index}"));
+            loss
+        }));
+    }
+    messages
+}
+
+/// Returns the losses when a message as received is replaced by its text and its calls.
+#[must_use]
+pub fn native_losses(writer: &HistoryWriter<'_>, native: Option<&NativeMessages>) -> Vec<SchemaLoss> {
+    let Some(native) = native else { return Vec::new() };
+    if let Ok(format) = native.format.parse::<ApiFormat>() {
+        return writer.native_losses(format, &native.messages);
+    }
+    // The client for `genai` writes each part as an object with a single field. Other formats are unknown.
+    let contents = native.messages.iter().filter(|_| native.format.starts_with("genai:"));
+    let parts = contents.filter_map(|message| message.get("content")?.as_array()).flatten();
+    let kinds = parts.filter_map(|part| part.as_object()?.keys().next());
+    let kinds: BTreeSet<&String> =
+        kinds.filter(|kind| ["Binary", "Custom"].contains(&kind.as_str())).collect();
+    let reason = "the message is replaced by its text and its calls";
+    kinds.into_iter().map(|kind| SchemaLoss::new(format!("/{kind}"), kind.as_str(), reason)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{AssistantMessage, ToolMessage};
+    use toolkit_core::{ToolCall, ToolOutput, ToolResult};
+
+    /// A cancelled turn leaves a call without a result.
+    #[test]
+    fn mistral_gets_a_message_of_the_model_between_results_and_the_user() {
+        let calls = vec![ToolCall::new("a1b2c3d4e", "now", "{}")];
+        let assistant = AssistantMessage { calls, ..AssistantMessage::default() };
+        let messages = [Message::user("When?"), Message::Assistant(assistant), Message::user("Go on.")];
+        let request = ModelRequest::new(messages);
+        for (server, expected) in [
+            (Server::Mistral, vec!["user", "assistant", "tool", "assistant", "user"]),
+            (Server::Own, vec!["user", "assistant", "tool", "user"]),
+        ] {
+            let encoded = encode_for(server, ApiFormat::OpenAiChat, "m", &request, false);
+            let body = Value::from(encoded.body);
+            let roles = body["messages"].as_array().into_iter().flatten();
+            let roles: Vec<&str> = roles.filter_map(|message| message["role"].as_str()).collect();
+            assert_eq!(roles, expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn mistral_gets_ids_of_nine_characters_for_calls_of_other_servers() {
+        for id in ["call_Ab12", "a1b2c3d4e"] {
+            let calls = vec![ToolCall::new(id, "now", "{}")];
+            let mut writer = ApiFormat::OpenAiChat.history(&WireNames::default()).encode_calls(&calls);
+            writer[0]["annotations"] = json!([{"type": "url_citation"}]);
+            let assistant = AssistantMessage {
+                native: Some(NativeMessages::new(ApiFormat::OpenAiChat.name(), writer)),
+                calls,
+                ..AssistantMessage::default()
+            };
+            let result = ToolResult::new(id.into(), "now", Ok(ToolOutput::text("noon")));
+            let messages = [
+                Message::user("When?"),
+                Message::Assistant(assistant),
+                Message::Tool(ToolMessage::new(vec![result])),
+            ];
+            let request = ModelRequest::new(messages);
+            let encoded = encode_for(Server::Mistral, ApiFormat::OpenAiChat, "m", &request, false);
+            let body = Value::from(encoded.body);
+            let called = body["messages"][1]["tool_calls"][0]["id"].as_str();
+            let is_nine = |id: &str| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            assert!(called.is_some_and(is_nine), "{body}");
+            assert_eq!(called, body["messages"][2]["tool_call_id"].as_str());
+            let lost = encoded.losses.iter().any(|loss| loss.path == "/messages/1/annotations");
+            assert_eq!(
+                (lost, encoded.losses.is_empty()),
+                (called != Some(id), called == Some(id)),
+                "{:?}",
+                encoded.losses
+            );
+        }
+    }
+}

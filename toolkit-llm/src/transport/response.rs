@@ -1,0 +1,80 @@
+//! Conversion of complete responses from the JSON of an API.
+
+use crate::message::{AssistantMessage, NativeMessages};
+use crate::model::{FinishReason, ModelError, ModelResponse, ServerState};
+use crate::{ApiFormat, Response, WireError};
+use serde_json::Value;
+
+/// Parses the complete body of a response.
+///
+/// # Errors
+/// [`ModelError`] if the body is not a response in this format, reports a failure, or has no content.
+pub fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelResponse, ModelError> {
+    read_response(format, body, None)
+}
+
+/// Parses the complete body of a response. If `state` is set, the provider has stored the response.
+pub(super) fn read_response(
+    format: ApiFormat,
+    body: &Value,
+    state: Option<&ServerState>,
+) -> Result<ModelResponse, ModelError> {
+    match format.parse_response(body) {
+        Ok(response) => Ok(model_response(format, response, state)?.answered_by(body)),
+        Err(error) => blocked(&error, format, body).ok_or_else(|| error.into()),
+    }
+}
+
+/// Returns the response for a prompt or an answer that the provider blocked. Such a response has no content,
+/// so its codec reports an error.
+pub(super) fn blocked(error: &WireError, format: ApiFormat, body: &Value) -> Option<ModelResponse> {
+    let report = error.report().filter(|_| error.is_blocked())?;
+    let response = ModelResponse::text(report).with_finish(FinishReason::Refused);
+    Some(response.with_usage(format.parse_usage(body)).answered_by(body))
+}
+
+/// Converts a response. If `state` is set, the provider has stored the response.
+pub(super) fn model_response(
+    format: ApiFormat,
+    response: Response,
+    state: Option<&ServerState>,
+) -> Result<ModelResponse, ModelError> {
+    let Response { text, reasoning, refusal, calls, hosted, mut finish, usage, native, id, .. } = response;
+    let container = response.container;
+    let expiry = response.container_expires_at;
+    // OpenAI reports a refusal in a field of the message, with the finish reason of a complete answer.
+    if !refusal.is_empty() && finish == FinishReason::Stop {
+        finish = FinishReason::Refused;
+    }
+    let mut native = NativeMessages::new(format.name(), native);
+    native.response_id = state.filter(|_| !id.is_empty()).map(|_| id);
+    if let Some(ServerState::Conversation(id)) = state {
+        native.conversation = Some(id.clone());
+    }
+    native.container = Some(container).filter(|container| !container.is_empty());
+    native.container_expires_at = Some(expiry).filter(|expiry| !expiry.is_empty());
+    // Anthropic explains a refusal beside the text, and other APIs as a part of the text.
+    let text = match format {
+        ApiFormat::Anthropic if !text.is_empty() => text,
+        _ => text + &refusal,
+    };
+    // If the messages are empty, as after a block during thinking, a later request contains the text.
+    let is_sendable = !native.messages.is_empty() || native.response_id.is_some() || text.is_empty();
+    let message = AssistantMessage {
+        text,
+        reasoning,
+        calls,
+        native: Some(native).filter(|_| is_sendable),
+        ..AssistantMessage::default()
+    };
+    ModelResponse { message, finish, usage, hosted, ..ModelResponse::default() }.unless_empty()
+}
+
+impl ModelResponse {
+    /// Sets the name of the model from the body of the response.
+    pub(super) fn answered_by(mut self, body: &Value) -> Self {
+        let name = ["model", "modelVersion"].into_iter().find_map(|field| body.get(field)?.as_str());
+        self.model = name.unwrap_or_default().to_owned();
+        self
+    }
+}

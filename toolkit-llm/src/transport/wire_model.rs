@@ -1,0 +1,134 @@
+//! Chat models that send the JSON of an API through a transport.
+
+use super::EncodedRequest;
+use super::background::finished;
+use super::draft::Server;
+use super::fragment::EventStream;
+use super::request::encode_for;
+use super::response::read_response;
+use super::stream::Deltas;
+use crate::ApiFormat;
+use crate::model::{
+    ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
+    OutputLosses, RequestLoss,
+};
+use serde_json::Value;
+
+/// A connection to a model server. It sends the JSON body of a request and returns the response.
+///
+/// Implement this trait to use another HTTP library. [`WireModel`] turns a transport into a [`ChatModel`].
+pub trait Transport: Send + Sync + 'static {
+    /// Sends a request body and returns the body of the response.
+    ///
+    /// # Errors
+    /// [`ModelError`] if there is no response, or if the response reports a failure.
+    fn send(&self, body: Value) -> impl Future<Output = Result<Value, ModelError>> + Send;
+
+    /// Sends a request body for a streamed answer and returns the pieces of the response.
+    ///
+    /// # Errors
+    /// [`ModelError`] if there is no response, or if the response reports a failure.
+    fn stream(&self, body: Value) -> impl Future<Output = Result<EventStream, ModelError>> + Send;
+
+    /// Returns the current body of a background response. `id` is the id of the response.
+    ///
+    /// The default implementation returns an error, because it cannot request a stored response.
+    ///
+    /// # Errors
+    /// [`ModelError`] if there is no response, or if the response reports a failure.
+    fn retrieve(&self, id: &str) -> impl Future<Output = Result<Value, ModelError>> + Send {
+        let text = format!("response `{id}` is not finished, and this transport cannot ask for it again");
+        std::future::ready(Err(ModelError::new(ModelErrorKind::InvalidRequest, text)))
+    }
+}
+
+/// A model reached through a [`Transport`], using one API format.
+#[derive(Debug, Clone)]
+pub struct WireModel<T> {
+    format: ApiFormat,
+    server: Server,
+    name: String,
+    /// The name of the provider, if it does not follow from the format and the server.
+    provider: Option<String>,
+    transport: T,
+}
+
+impl<T: Transport> WireModel<T> {
+    /// Creates a model from the API format, the name of the model and the transport.
+    #[must_use]
+    pub fn new(format: ApiFormat, name: impl Into<String>, transport: T) -> Self {
+        Self { format, server: Server::Own, name: name.into(), provider: None, transport }
+    }
+
+    /// Sets the kind of server. It decides which fields the requests contain.
+    #[must_use]
+    pub fn with_server(mut self, server: Server) -> Self {
+        self.server = server;
+        self
+    }
+
+    /// Sets the [name of the provider](ChatModel::provider). By default, it is the provider that defines the
+    /// API format, or the owner of the [server](Self::with_server).
+    #[must_use]
+    pub fn with_provider(mut self, provider: impl Into<String>) -> Self {
+        self.provider = Some(provider.into());
+        self
+    }
+
+    /// Encodes a request, and reports the losses: everything that the API cannot express.
+    #[must_use]
+    pub fn encode(&self, request: &ModelRequest, stream: bool) -> EncodedRequest {
+        encode_for(self.server, self.format, &self.name, request, stream)
+    }
+}
+
+impl<T: Transport> ChatModel for WireModel<T> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn provider(&self) -> &str {
+        let own = || match (self.server, self.format) {
+            (Server::Mistral, _) => "mistral_ai",
+            (Server::Vertex, _) => "gcp.vertex_ai",
+            (_, ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses) => "openai",
+            (_, ApiFormat::Anthropic) => "anthropic",
+            (_, ApiFormat::Gemini | ApiFormat::GeminiInteractions) => "gcp.gemini",
+            (_, ApiFormat::Bedrock) => "aws.bedrock",
+            (_, ApiFormat::Cohere) => "cohere",
+            (_, ApiFormat::Ollama) => "ollama",
+        };
+        self.provider.as_deref().unwrap_or_else(own)
+    }
+
+    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        let EncodedRequest { body, losses } = self.encode(&request, false);
+        let is_background = body.get("background") == Some(&Value::Bool(true));
+        request.set_running_in_background(is_background);
+        let mut sent = self.transport.send(body.into()).await;
+        if is_background && let Ok(body) = sent {
+            sent = finished(&self.transport, body).await;
+        }
+        request.set_running_in_background(false);
+        let body = sent?;
+        let response = read_response(self.format, &body, request.options.server_state.as_ref())?;
+        Ok(response.with_losses(losses.into_iter().map(RequestLoss::from).collect()))
+    }
+
+    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        // A stream would need the open connection that a background response is for to avoid.
+        if request.options.background && self.format == ApiFormat::OpenAiResponses {
+            return self.respond(request).await.map(ModelStream::from);
+        }
+        let EncodedRequest { body, losses } = self.encode(&request, true);
+        let has_thinking = request.options.thinking.is_some();
+        let events = self.transport.stream(body.into()).await?;
+        let losses = losses.into_iter().map(RequestLoss::from).collect();
+        let state = request.options.server_state.clone();
+        Ok(ModelStream::new(Deltas::new(self.format, events, has_thinking, losses, state)))
+    }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        output.schema_for(self.format).into()
+    }
+}
