@@ -3,6 +3,9 @@
 mod render;
 mod turns;
 
+use crate::apis::{
+    anthropic, bedrock, cohere, gemini, gemini_interactions, ollama, openai_chat, openai_responses,
+};
 use crate::codec::Codec;
 use crate::definitions::Renderer;
 use crate::error::UnknownApiFormat;
@@ -10,9 +13,8 @@ use crate::facts::Api;
 use crate::facts::Facts;
 use crate::stream::merge::overlay;
 use crate::{
-    DefinitionOptions, Definitions, EncodedToolConfig, Response, StreamAccumulator, Usage, WireError,
-    anthropic, bedrock, cohere, fields, gemini, gemini_interactions, kept, ollama, openai_chat,
-    openai_responses, reading,
+    DefinitionOptions, Definitions, EncodedToolConfig, Response, StreamAccumulator, Usage, WireError, fields,
+    kept, reading,
 };
 pub use render::ConfiguredFormat;
 use serde_json::{Map, Value};

@@ -10,12 +10,10 @@
 #[macro_use]
 mod helpers;
 
-mod anthropic;
-mod bedrock;
+mod apis;
 mod blocked;
 mod call;
 mod codec;
-mod cohere;
 mod declaration;
 mod definitions;
 mod error;
@@ -23,8 +21,6 @@ mod event_stream;
 mod facts;
 mod fields;
 mod format;
-mod gemini;
-mod gemini_interactions;
 mod history;
 pub mod hosted;
 mod ids;
@@ -35,10 +31,6 @@ mod media;
 mod message;
 #[cfg(feature = "model")]
 pub mod model;
-mod ollama;
-mod openai;
-mod openai_chat;
-mod openai_responses;
 mod pairing;
 mod reading;
 #[cfg(feature = "model")]

@@ -115,10 +115,10 @@ impl RequestFormat {
 
     const fn codec(self) -> &'static dyn RequestCodec {
         match self {
-            Self::OpenAiChat => &crate::openai_chat::OpenAiChat,
-            Self::OpenAiResponses => &crate::openai_responses::OpenAiResponses,
-            Self::Anthropic => &crate::anthropic::Anthropic,
-            Self::Gemini => &crate::gemini::Gemini,
+            Self::OpenAiChat => &crate::apis::openai_chat::OpenAiChat,
+            Self::OpenAiResponses => &crate::apis::openai_responses::OpenAiResponses,
+            Self::Anthropic => &crate::apis::anthropic::Anthropic,
+            Self::Gemini => &crate::apis::gemini::Gemini,
         }
     }
 

@@ -2,10 +2,10 @@
 
 pub(crate) mod losses;
 
+use crate::apis::openai_chat::{self, Contents};
 use crate::call::OutgoingCall;
 use crate::codec::Codec;
 use crate::history::IdForm;
-use crate::openai_chat::{self, Contents};
 use crate::results::json_content;
 use crate::{WireError, reading};
 use serde_json::{Value, json};

@@ -2,11 +2,11 @@
 
 use super::received_results::{keep, listed};
 use crate::WireError;
+use crate::apis::gemini::Gemini;
+use crate::apis::gemini::call::read as read_call;
+use crate::apis::gemini::repair::WireResult;
+use crate::apis::gemini::spelling::{get, list};
 use crate::fields::{Fields, field};
-use crate::gemini::Gemini;
-use crate::gemini::call::read as read_call;
-use crate::gemini::repair::WireResult;
-use crate::gemini::spelling::{get, list};
 use crate::ids;
 use crate::pairing::{Entry, Key, Pairing};
 use crate::results::json_content;

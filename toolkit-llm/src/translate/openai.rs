@@ -2,8 +2,8 @@
 
 use super::tools::{flag, parse_format, parse_named, required};
 use crate::WireError;
+use crate::apis::openai::{CHOICE, Form, PARALLEL};
 use crate::fields::{Fields, element, field, list, object, optional, text};
-use crate::openai::{CHOICE, Form, PARALLEL};
 use serde_json::Value;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;

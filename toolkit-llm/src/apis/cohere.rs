@@ -1,0 +1,38 @@
+//! The codec of Cohere's Chat API, version 2 (`/v2/chat`).
+//!
+//! The JSON follows the API reference and the types of Cohere's SDK. Calls have the form of Chat Completions.
+//! Three things differ: the model also writes a plan (`tool_plan`), results may be documents to cite, and
+//! streams have events of another form.
+
+mod call;
+mod choice;
+mod history;
+mod response;
+mod results;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use crate::apis::openai::PlainFunctions;
+use crate::facts::{Facts, IdRule, Strictness};
+use toolkit_schema::SchemaDialect;
+
+pub(crate) const FACTS: Facts = Facts {
+    name: "cohere",
+    // Any id is accepted. The service's own ids end with letters and digits, as in
+    // `get_weather_8hvy1w4rz2w4`.
+    ids: Some(IdRule::new(64, false)),
+    strictness: Strictness::AllOrNone(
+        "in this API, the field `strict_tools` of the request enforces the schemas of all tools",
+    ),
+    dialects: [SchemaDialect::OpenAi; 3],
+    unsaid: Facts::FUNCTIONS_ONLY,
+    media: &[(0, history::MEDIA)],
+    usage: ["/usage/tokens/input_tokens", "/usage/tokens/output_tokens", "/usage/cached_tokens", "/none"],
+    ..Facts::PLAIN
+};
+
+#[derive(Debug)]
+pub(crate) struct Cohere;
+
+impl PlainFunctions for Cohere {}

@@ -1,0 +1,56 @@
+//! The codec of OpenAI's Chat Completions API, for OpenAI's own service and compatible servers.
+//!
+//! The JSON follows the API reference and the types of OpenAI's SDK. Reading accepts the JSON of all these servers.
+//! Writing produces JSON that the strictest server accepts.
+
+mod call;
+mod definitions;
+mod history;
+mod mistral;
+mod repair;
+mod response;
+mod results;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use mistral::{MISTRAL, separate_results};
+pub(crate) use results::Contents;
+
+use crate::apis::openai::{Form, OpenAi};
+use crate::facts::{Facts, IdRule, Strictness};
+
+pub(crate) const FACTS: Facts = Facts {
+    name: "openai_chat",
+    aliases: &["openai-chat"],
+    // OpenAI itself refuses ids of more than 40 characters. The rule is only applied if the caller asks for
+    // it. By default, ids are sent back unchanged, because some servers keep state in them (`functions.add:0`
+    // of Kimi, the thought signature appended by LiteLLM).
+    ids: Some(IdRule::new(40, false)),
+    most_tools: Some(128),
+    strictness: Strictness::PerFunction,
+    unsaid: &[
+        ("output_schema", "output_schema", "this API takes no schema of a tool's output"),
+        ("input_examples", "input_examples", "this API takes no examples of arguments"),
+        ("allowed_callers", "allowed_callers", "in this API only the model calls tools"),
+        ("defer", "defer", "this API has no search for tools, so the model sees this one at once"),
+    ],
+    usage: [
+        "/usage/prompt_tokens",
+        "/usage/completion_tokens",
+        "/usage/prompt_tokens_details/cached_tokens",
+        "/usage/completion_tokens_details/reasoning_tokens",
+    ],
+    total: "/usage/total_tokens",
+    cache_writes: "/usage/prompt_tokens_details/cache_write_tokens",
+    media: &[(0, results::MEDIA)],
+    response_id: "/id",
+    ..Facts::PLAIN
+};
+
+#[derive(Debug)]
+pub(crate) struct OpenAiChat;
+
+impl OpenAi for OpenAiChat {
+    const FORM: Form = Form::Nested;
+}

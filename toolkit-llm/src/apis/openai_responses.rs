@@ -1,0 +1,51 @@
+//! The codec of OpenAI's Responses API, for OpenAI's own service and compatible servers.
+//!
+//! The JSON follows the API reference and the types of OpenAI's SDK. Reading accepts the JSON of all these servers.
+//! Writing produces JSON that the strictest server accepts.
+
+pub(crate) mod call;
+pub(crate) mod client;
+pub(crate) mod definitions;
+mod history;
+mod hosted;
+mod repair;
+mod response;
+pub(crate) mod results;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use crate::apis::openai::{Form, OpenAi};
+use crate::facts::{Facts, IdRule, Strictness};
+
+pub(crate) const FACTS: Facts = Facts {
+    name: "openai_responses",
+    aliases: &["openai-responses", "open_responses", "open-responses"],
+    // The service accepts a `call_id` of at most 64 characters. In ids, it accepts only letters, digits, `_`
+    // and `-`.
+    ids: Some(IdRule::new(64, true)),
+    most_tools: Some(128),
+    strictness: Strictness::PerFunction,
+    messages: "input",
+    server_state: &["previous_response_id", "conversation"],
+    unsaid: &[("input_examples", "input_examples", "the API has no field for it")],
+    call_fields: [&["call_id"], &["arguments"]],
+    usage: [
+        "/usage/input_tokens",
+        "/usage/output_tokens",
+        "/usage/input_tokens_details/cached_tokens",
+        "/usage/output_tokens_details/reasoning_tokens",
+    ],
+    total: "/usage/total_tokens",
+    cache_writes: "/usage/input_tokens_details/cache_write_tokens",
+    media: &[(0, results::MEDIA)],
+    response_id: "/id",
+    ..Facts::PLAIN
+};
+
+#[derive(Debug)]
+pub(crate) struct OpenAiResponses;
+
+impl OpenAi for OpenAiResponses {
+    const FORM: Form = Form::Flat;
+}

@@ -1,0 +1,182 @@
+//! One item of a streamed response.
+
+use super::find;
+use crate::apis::openai_responses::call::{CUSTOM, FUNCTION, read};
+use crate::apis::openai_responses::client;
+use crate::call as shared;
+use crate::fields::{self, Fields, kind, list, set};
+use crate::stream::StreamEvent;
+use crate::stream::merge::overlay;
+use crate::stream::part::{Key, Part, Place};
+use crate::stream::parts::Parts;
+use crate::texts;
+use serde_json::{Value, json};
+use toolkit_core::call::ToolCall;
+
+/// Returns the type of the item and the location of the text that an event changes. `name` is the name of the event.
+pub(super) fn place(name: &str, event: &Value) -> Option<(&'static str, Place)> {
+    let (item, field, block, text) = match name {
+        "function_call_arguments" => (FUNCTION, "arguments", "", "arguments"),
+        "custom_tool_call_input" => (CUSTOM, "input", "", "input"),
+        "output_text" => ("message", "content", "output_text", "text"),
+        "refusal" => ("message", "content", "refusal", "refusal"),
+        "reasoning_text" | "reasoning" => ("reasoning", "content", "reasoning_text", "text"),
+        "reasoning_summary_text" | "reasoning_summary" => ("reasoning", "summary", "summary_text", "text"),
+        _ => return None,
+    };
+    let index = if field == "summary" { "summary_index" } else { "content_index" };
+    let index = event.get(index).and_then(Value::as_u64).filter(|_| !block.is_empty()).unwrap_or_default();
+    Some((item, Place { field, index, block, text }))
+}
+
+/// Adds the stream event for a text in a block of the type `block`.
+pub(super) fn say(parts: &mut Parts, block: &str, text: &str) {
+    match block {
+        "output_text" => parts.say(false, text),
+        "refusal" => parts.add_text(StreamEvent::Refusal, text),
+        "summary_text" | "reasoning_text" => parts.say(true, text),
+        _ => {}
+    }
+}
+
+pub(super) fn begin(parts: &mut Parts, key: &Key<&str>, item: &Value) {
+    let number = find::find_or_begin(parts, key, true);
+    if parts[number].json.is_null() {
+        set_item(&mut parts[number], item.clone());
+    }
+    // Before the item is complete, only a `call_id` is a final id.
+    let part = &parts[number];
+    let has_id = part.is_done || shared::id(part.json.get("call_id")).is_some();
+    if has_id && !part.name.is_empty() {
+        parts.announce(number);
+    }
+}
+
+pub(super) fn end(parts: &mut Parts, key: &Key<&str>, item: &Value) {
+    // A call that was already returned is complete. A different item with the same `call_id` is another call.
+    let is_another = |part: &Part| {
+        let is_same_item = !key.item.is_empty() && key.item == part.key.item;
+        let is_same = |name: &str| item.get(name).is_none_or(|value| Some(value) == part.json.get(name));
+        !is_same_item && !["name", "arguments", "input"].into_iter().all(is_same)
+    };
+    let known = find::find(parts, key, false);
+    let known = known.filter(|known| !(parts[*known].is_yielded() && is_another(&parts[*known])));
+    let number = find::known_or_new(parts, known, key);
+    complete(parts, number, item);
+}
+
+/// Replaces a streamed item by the final item that the service sent. If the call in the streamed item was already
+/// returned, a final item with a different call is ignored.
+pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {
+    let part = &mut parts[number];
+    let is_new = !part.is_done && part.texts.is_empty();
+    let mut whole = part.json.as_object().cloned().unwrap_or_default();
+    let known = whole.get("arguments").map_or(0, content);
+    // An announced id is kept, and so are arguments that the final item lacks.
+    let is_kept = |name: &str, value: &Value| match name {
+        "call_id" => !part.is_announced && shared::id(Some(value)).is_some(),
+        "arguments" => content(value) >= known,
+        _ => true,
+    };
+    overlay(&mut whole, item.as_object().unwrap_or(&Fields::new()), is_kept);
+    if whole.get("status").is_some_and(|status| status == "in_progress") {
+        set(&mut whole, "status", "completed");
+    }
+    fill(part, &mut whole, true);
+    let whole = Value::Object(whole);
+    if !part.is_yielded() || call_of(&part.json) == call_of(&whole) {
+        set_item(part, whole);
+    }
+    part.is_done = true;
+    if is_new {
+        for block in list(item, "summary").iter().chain(list(item, "content")) {
+            let kind = fields::text(block, "type");
+            say(parts, kind, &texts::of(block, if kind == "refusal" { "refusal" } else { "text" }));
+        }
+    }
+    parts.end(number);
+}
+
+/// Ends an item whose end event did not arrive, and sets the `status` of the item.
+pub(super) fn close(part: &mut Part, status: &str) {
+    let mut item = match part.json.take() {
+        Value::Object(item) => item,
+        _ => {
+            let key = &part.key;
+            let known = [("type", &key.kind), ("id", &key.item), ("call_id", &key.call)].into_iter();
+            let known = known.filter(|(_, value)| !value.is_empty());
+            known.map(|(name, value)| (name.to_owned(), value.as_str().into())).collect()
+        }
+    };
+    fill(part, &mut item, false);
+    match kind(&item) {
+        Some(FUNCTION | "message") => set(&mut item, "status", status),
+        Some(_) if client::of_call(&item).is_some() => set(&mut item, "status", status),
+        // Complete custom calls have no status.
+        Some(CUSTOM) if status == "incomplete" && !part.has_pieces => set(&mut item, "status", status),
+        _ => {}
+    }
+    set_item(part, item.into());
+}
+
+fn set_item(part: &mut Part, item: Value) {
+    part.name = read(&item, false).map(|call| call.name.to_owned()).unwrap_or_default();
+    part.json = item;
+}
+
+/// Fills empty fields of the item with the streamed fragments.
+///
+/// `is_final` states whether the service sent the item as complete. Reasoning in such an item stays
+/// unchanged.
+fn fill(part: &Part, item: &mut Fields, is_final: bool) {
+    let kind = kind(item).unwrap_or_default().to_owned();
+    if kind == "message" {
+        item.entry("role").or_insert_with(|| "assistant".into());
+    }
+    // The reasoning that the service streams may differ from the reasoning that it expects back.
+    if is_final && kind == "reasoning" {
+        return;
+    }
+    for field in ["arguments", "input", "summary", "content"] {
+        let texts = part.texts.iter().filter(|(place, _)| place.field == field);
+        let values: Vec<Value> = texts.map(|(place, text)| block(*place, text)).collect();
+        let streamed = values.iter().map(content).max().unwrap_or_default();
+        if !values.is_empty() && item.get(field).is_none_or(|known| content(known) < streamed) {
+            match values.as_slice() {
+                [text @ Value::String(_)] => set(item, field, text.clone()),
+                _ => set(item, field, values),
+            }
+        }
+    }
+}
+
+/// Returns how much a field of an item contains: nothing (0), an object without arguments (1), or more (2).
+pub(super) fn content(field: &Value) -> u8 {
+    match field {
+        Value::Null => 0,
+        Value::String(text) => match text.trim() {
+            "" => 0,
+            "{}" => 1,
+            _ => 2,
+        },
+        Value::Array(list) if list.is_empty() => 0,
+        _ => 2,
+    }
+}
+
+/// Returns the JSON of a text: a block of the type in `place`, or the text itself if `place` has no block
+/// type.
+fn block(place: Place, text: &str) -> Value {
+    match place.block {
+        "" => text.into(),
+        "output_text" => json!({"type": place.block, "text": text, "annotations": []}),
+        _ => json!({"type": place.block, place.text: text}),
+    }
+}
+
+/// Reads an item as a call. Returns `None` if the item has no call id.
+fn call_of(item: &Value) -> Option<ToolCall> {
+    let call = read(item, false)?;
+    let id = call.id.as_deref()?.into();
+    Some(call.into_call(id))
+}
