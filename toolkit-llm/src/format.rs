@@ -12,6 +12,8 @@ use crate::error::UnknownApiFormat;
 use crate::facts::Api;
 use crate::facts::Facts;
 use crate::stream::merge::overlay;
+#[cfg(feature = "model")]
+use crate::transport::{RequestFacts, Server};
 use crate::{
     DefinitionOptions, Definitions, EncodedToolConfig, Response, StreamAccumulator, Usage, WireError, fields,
     kept, reading,
@@ -70,6 +72,14 @@ macro_rules! formats {
                 // into the program.
                 match self {
                     $(Self::$variant => $folder::FACTS.names,)+
+                }
+            }
+
+            /// Returns the facts about requests to a server with this API.
+            #[cfg(feature = "model")]
+            pub(crate) fn request_facts(self, server: Server) -> &'static RequestFacts {
+                match self {
+                    $(Self::$variant => $folder::request::facts(server),)+
                 }
             }
 

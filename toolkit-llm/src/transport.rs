@@ -2,23 +2,26 @@
 
 mod background;
 mod cache;
-mod draft;
 mod extra;
 mod fragment;
 mod request;
+mod request_builder;
+mod request_facts;
 mod response;
+mod server;
 mod settings;
-mod state;
 mod stream;
-mod thinking;
 mod wire_model;
 
-pub use draft::Server;
+pub(crate) use cache::with_lifetime;
 #[doc(hidden)]
 pub use fragment::without_secrets;
 pub use fragment::{EventStream, Fragment};
 #[doc(hidden)]
 pub use request::native_losses;
 pub use request::{EncodedRequest, encode_request, request_body};
+pub(crate) use request_builder::RequestBuilder;
+pub(crate) use request_facts::{CacheSupport, InstructionsField, RequestFacts, Tier};
 pub use response::parse_response;
+pub use server::Server;
 pub use wire_model::{Transport, WireModel};

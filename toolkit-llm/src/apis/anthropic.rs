@@ -9,6 +9,8 @@ mod definitions;
 mod history;
 mod media;
 mod repair;
+#[cfg(feature = "model")]
+pub(crate) mod request;
 pub(crate) mod response;
 mod results;
 mod stream;

@@ -8,6 +8,8 @@ mod choice;
 mod definitions;
 mod history;
 mod media;
+#[cfg(feature = "model")]
+pub(crate) mod request;
 mod response;
 mod results;
 mod stream;

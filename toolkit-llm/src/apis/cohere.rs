@@ -7,6 +7,8 @@
 mod call;
 mod choice;
 mod history;
+#[cfg(feature = "model")]
+pub(crate) mod request;
 mod response;
 mod results;
 mod stream;

@@ -11,6 +11,8 @@ mod choice;
 pub(crate) mod definitions;
 mod history;
 pub(crate) mod repair;
+#[cfg(feature = "model")]
+pub(crate) mod request;
 mod response;
 mod results;
 pub(crate) mod spelling;

@@ -5,6 +5,8 @@
 
 mod call;
 mod history;
+#[cfg(feature = "model")]
+pub(crate) mod request;
 mod response;
 mod results;
 mod stream;

@@ -8,6 +8,8 @@ mod definitions;
 mod history;
 mod mistral;
 mod repair;
+#[cfg(feature = "model")]
+pub(crate) mod request;
 mod response;
 mod results;
 mod stream;

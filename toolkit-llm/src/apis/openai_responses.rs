@@ -9,6 +9,8 @@ pub(crate) mod definitions;
 mod history;
 mod hosted;
 mod repair;
+#[cfg(feature = "model")]
+pub(crate) mod request;
 mod response;
 pub(crate) mod results;
 mod stream;

@@ -1,11 +1,12 @@
 //! Options for the answer of a model.
 
 use super::{PromptCache, RequestLoss, ServerState, ServiceTier, Thinking};
+use crate::transport::Server;
 use crate::{ApiFormat, HostedTool};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use toolkit_core::schema::{ConvertedSchema, SchemaDialect, schema_of};
+use toolkit_core::schema::{ConvertedSchema, schema_of};
 use toolkit_core::schemars::JsonSchema;
 
 /// The maximum length of a format name that providers accept.
@@ -232,12 +233,7 @@ impl OutputFormat {
     #[doc(hidden)]
     #[must_use]
     pub fn schema_for(&self, format: ApiFormat) -> ConvertedSchema {
-        let dialect = match format {
-            ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => SchemaDialect::OpenAiStrict,
-            // Bedrock accepts the same subset for the models of all providers.
-            ApiFormat::Anthropic | ApiFormat::Bedrock => SchemaDialect::AnthropicStrict,
-            _ => SchemaDialect::JsonSchema,
-        };
+        let dialect = format.request_facts(Server::Own).output_dialect;
         let mut converted = dialect.convert(&self.schema);
         for loss in converted.losses.iter_mut().chain(&mut converted.narrowed) {
             loss.path.insert_str(0, "/options/output/schema");

@@ -1,109 +1,21 @@
-//! Writes the settings for prompt caching, and the cache points of a request.
+//! Functions for the cache points of a request.
 
-use super::draft::{Draft, Server};
-use crate::ApiFormat;
-use crate::model::{CachePoint, PromptCache};
-use serde_json::{Map, Value, json};
-
-/// Writes the settings for prompt caching into the request body. The body must already contain the tools, instructions
-/// and messages, because cache points are written into them.
-pub(super) fn write(draft: &mut Draft<'_>) {
-    let Some(cache) = &draft.request.options.prompt_cache else { return };
-    let mut has_key = false;
-    let mut has_lifetime = false;
-    let mut has_points = false;
-    match draft.format {
-        _ if draft.is_standard_chat() => return draft.lose_as_extra("prompt_cache"),
-        ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses => {
-            if let Some(key) = &cache.key {
-                draft.set("/prompt_cache_key", key.as_str());
-            }
-            (has_key, has_lifetime) = (true, draft.server != Server::Mistral);
-            if cache.long_lifetime && has_lifetime {
-                draft.set("/prompt_cache_retention", "24h");
-            }
-        }
-        ApiFormat::Anthropic => {
-            (has_lifetime, has_points) = (true, true);
-            let marker = with_lifetime(json!({"type": "ephemeral"}), cache);
-            if cache.points.is_empty() {
-                draft.set("/cache_control", marker);
-            } else {
-                cache.points.iter().for_each(|point| mark(&mut draft.body, *point, &marker));
-            }
-        }
-        ApiFormat::Bedrock => {
-            has_points = true;
-            has_lifetime = !cache.points.is_empty();
-            let block = json!({"cachePoint": with_lifetime(json!({"type": "default"}), cache)});
-            cache.points.iter().for_each(|point| append(&mut draft.body, *point, &block));
-        }
-        _ => {}
-    }
-    if cache.key.is_some() && !has_key {
-        draft.lose("prompt_cache/key", "the API has no keys for caches");
-    }
-    if cache.long_lifetime && !has_lifetime {
-        draft.lose("prompt_cache/long_lifetime", "the API has no lifetime for cached prompts");
-    }
-    if !cache.points.is_empty() && !has_points {
-        draft.lose("prompt_cache/points", "the API has no cache points; the provider decides what is cached");
-    }
-}
+use super::request_builder::RequestBuilder;
+use crate::model::PromptCache;
+use serde_json::Value;
 
 /// Adds the long lifetime to a cache point, if the settings ask for it.
-fn with_lifetime(mut point: Value, cache: &PromptCache) -> Value {
-    if let (true, Some(fields)) = (cache.long_lifetime, point.as_object_mut()) {
+pub(crate) fn with_lifetime(mut point: Value, cache: &PromptCache) -> Value {
+    if let Some(fields) = point.as_object_mut().filter(|_| cache.long_lifetime) {
         fields.insert("ttl".to_owned(), "1h".into());
     }
     point
 }
 
-/// Sets `cache_control` on the last tool or content block before a cache point, for Anthropic.
-fn mark(body: &mut Map<String, Value>, point: CachePoint, marker: &Value) {
-    let part = match point {
-        CachePoint::Tools => {
-            let tools = body.get_mut("tools").and_then(Value::as_array_mut);
-            // The API refuses cache points on deferred tools.
-            tools.and_then(|tools| tools.iter_mut().rfind(|tool| tool["defer_loading"] != true))
-        }
-        CachePoint::System => body.get_mut("system").and_then(last_block),
-        CachePoint::History => {
-            let messages = body.get_mut("messages").and_then(Value::as_array_mut);
-            messages.and_then(|messages| messages.last_mut()?.get_mut("content")).and_then(last_block)
-        }
-    };
-    if let Some(fields) = part.and_then(Value::as_object_mut) {
-        fields.insert("cache_control".to_owned(), marker.clone());
-    }
-}
-
-/// Returns the last content block that accepts a cache point. A string becomes a list with one text block.
-fn last_block(content: &mut Value) -> Option<&mut Value> {
-    if let Value::String(text) = content {
-        *content = json!([{"type": "text", "text": std::mem::take(text)}]);
-    }
-    // The API refuses cache points on thinking and on empty text.
-    let accepts = |block: &Value| match block["type"].as_str() {
-        Some("thinking" | "redacted_thinking") => false,
-        Some("text") => block["text"].as_str().is_some_and(|text| !text.is_empty()),
-        _ => true,
-    };
-    content.as_array_mut()?.iter_mut().rfind(|block| accepts(block))
-}
-
-/// Adds a `cachePoint` block at the position of a cache point, for Bedrock.
-fn append(body: &mut Map<String, Value>, point: CachePoint, block: &Value) {
-    let blocks = match point {
-        CachePoint::Tools => body.get_mut("toolConfig").and_then(|config| config.get_mut("tools")),
-        CachePoint::System => body.get_mut("system"),
-        CachePoint::History => {
-            let messages = body.get_mut("messages").and_then(Value::as_array_mut);
-            messages.and_then(|messages| messages.last_mut()?.get_mut("content"))
-        }
-    };
-    if let Some(blocks) = blocks.and_then(Value::as_array_mut).filter(|blocks| !blocks.is_empty()) {
-        blocks.push(block.clone());
+impl RequestBuilder<'_> {
+    /// Returns the content of the last message.
+    pub(crate) fn last_content(&mut self) -> Option<&mut Value> {
+        self.body.get_mut("messages")?.as_array_mut()?.last_mut()?.get_mut("content")
     }
 }
 

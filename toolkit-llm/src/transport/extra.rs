@@ -1,6 +1,5 @@
 //! Merges the user's own request fields into a request body.
 
-use crate::ApiFormat;
 use serde_json::{Map, Value};
 
 /// The fields whose lists are concatenated when the user's own fields are merged into a body. All other lists are
@@ -11,15 +10,16 @@ const JOINED: [&str; 2] = ["tools", "include"];
 ///
 /// Objects are merged at every depth. The lists in the fields `tools` and `include` are joined, with the values of
 /// `body` first. Any other value replaces the value in `body`, and `null` removes it. An object also replaces an object
-/// in `body` with another value of `type`, such as another kind of tool choice.
-pub(super) fn merge(format: ApiFormat, body: &mut Map<String, Value>, extra: &Map<String, Value>) {
+/// in `body` with another value of `type`, such as another kind of tool choice. With `has_two_spellings`, a field is found
+/// by either of its spellings.
+pub(super) fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>, has_two_spellings: bool) {
     for (name, value) in extra {
-        let name = spelled(format, body, name);
+        let name = if has_two_spellings { spelled(body, name) } else { name.clone() };
         match (body.get_mut(&name), value) {
             (None, _) => drop(body.insert(name, value.clone())),
             (Some(_), Value::Null) => drop(body.shift_remove(&name)),
             (Some(Value::Object(ours)), Value::Object(theirs)) if !are_alternatives(ours, theirs) => {
-                merge(format, ours, theirs);
+                merge(ours, theirs, has_two_spellings);
             }
             (Some(Value::Array(ours)), theirs) if JOINED.contains(&name.as_str()) => match theirs {
                 Value::Array(theirs) => join(ours, theirs),
@@ -43,25 +43,28 @@ fn are_alternatives(ours: &Map<String, Value>, theirs: &Map<String, Value>) -> b
     matches!((ours.get("type"), theirs.get("type")), (Some(ours), Some(theirs)) if ours != theirs)
 }
 
-/// Returns the spelling that `body` already uses for the field `name`. Gemini treats `generation_config` and
+/// Returns the spelling that `body` already uses for the field `name`: Gemini treats `generation_config` and
 /// `generationConfig` as the same field, and refuses a request with both.
-fn spelled(format: ApiFormat, body: &Map<String, Value>, name: &str) -> String {
-    if format != ApiFormat::Gemini || body.contains_key(name) {
-        return name.to_owned();
-    }
+fn spelled(body: &Map<String, Value>, name: &str) -> String {
     let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
-    let known = body.keys().find(|known| plain(known) == plain(name));
+    let known = body
+        .keys()
+        .find(|known| *known == name)
+        .or_else(|| body.keys().find(|known| plain(known) == plain(name)));
     known.map_or(name, String::as_str).to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ApiFormat;
+    use crate::transport::Server;
     use proptest::prelude::*;
     use serde_json::json;
 
     fn merged(format: ApiFormat, mut body: Value, extra: &Value) -> Value {
-        merge(format, body.as_object_mut().unwrap(), extra.as_object().unwrap());
+        let has_two_spellings = format.request_facts(Server::Own).has_two_spellings;
+        merge(body.as_object_mut().unwrap(), extra.as_object().unwrap(), has_two_spellings);
         body
     }
 

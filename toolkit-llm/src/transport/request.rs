@@ -1,9 +1,11 @@
 //! The body of a request.
 
-use super::draft::{Draft, Server};
 use super::extra;
+use super::request_builder::RequestBuilder;
+use super::request_facts::InstructionsField;
+use super::server::Server;
 use super::settings;
-use super::state;
+use crate::apis::openai_responses::request as responses;
 use crate::message::{Message, NativeMessages};
 use crate::model::ModelRequest;
 use crate::{ApiFormat, DefinitionOptions, HistoryWriter, HostedTool};
@@ -82,48 +84,34 @@ pub(super) fn encode_for(
     request: &ModelRequest,
     stream: bool,
 ) -> EncodedRequest {
-    let mut draft = Draft::new(format, server, model, request);
-    if !matches!(format, ApiFormat::Gemini | ApiFormat::Bedrock) {
-        match server {
-            Server::Vertex => draft.set("/anthropic_version", "vertex-2023-10-16"),
-            _ => draft.set("/model", model),
-        }
-        // Ollama streams unless `stream` is `false`.
-        if stream || format == ApiFormat::Ollama {
-            draft.set("/stream", stream);
+    let mut builder = RequestBuilder::new(format, server, model, request);
+    let facts = builder.facts;
+    if let Some((field, value)) = facts.model {
+        builder.set(field, value.unwrap_or(model));
+        if stream || facts.streams_by_default {
+            builder.set("/stream", stream);
         }
     }
     let names = request.tools.wire_names(&format);
-    let mut messages = history(&mut draft, &names);
-    let instructions = instructions(format, &request.instructions);
-    if let Some(Instructions::Message(first)) = &instructions {
-        messages.insert(0, first.clone());
+    let mut messages = history(&mut builder, &names);
+    let instructions = request.instructions.as_str();
+    if let InstructionsField::Message = facts.instructions
+        && !instructions.is_empty()
+    {
+        messages.insert(0, json!({"role": "system", "content": instructions}));
     }
-    messages_into(&mut draft, messages);
-    match instructions {
-        Some(Instructions::Field(path, value)) => draft.set(path, value),
-        Some(Instructions::Message(_)) | None => {}
+    builder.set(format.codec().facts().messages, messages);
+    if let InstructionsField::Field(path, content) = facts.instructions
+        && !instructions.is_empty()
+    {
+        builder.set(path, content(instructions));
     }
-    if format == ApiFormat::OpenAiChat && stream {
-        match draft.server {
-            // Without this option, a stream does not report the token usage.
-            Server::Own | Server::Vertex => draft.set("/stream_options/include_usage", true),
-            Server::Standard => draft.losses.push(SchemaLoss::new(
-                "/stream_options/include_usage",
-                "stream_options",
-                "only the standard fields of the API are sent: the stream may have no token counts",
-            )),
-            // Mistral always reports the usage.
-            Server::Mistral => {}
-        }
-    }
-    state::write(&mut draft);
-    tools(&mut draft, &names);
-    settings::write(&mut draft);
-    let Draft { mut body, losses, server, .. } = draft;
-    extra::merge(format, &mut body, &request.options.extra);
+    (facts.write_own)(&mut builder, stream);
+    tools(&mut builder, &names);
+    settings::write(&mut builder);
+    let RequestBuilder { mut body, mut losses, server, .. } = builder;
+    extra::merge(&mut body, &request.options.extra, facts.has_two_spellings);
     // The user's own fields may name messages kept by the provider, so the repair comes last.
-    let mut losses = losses;
     losses.extend(format.repair_request(&mut body));
     if let (Server::Mistral, Some(Value::Array(messages))) = (server, body.get_mut("messages")) {
         let writer = format.history(&names).with_mistral(true);
@@ -133,11 +121,13 @@ pub(super) fn encode_for(
 }
 
 /// Writes the program's tools, the provider's own tools and the tool settings into the body.
-fn tools(draft: &mut Draft<'_>, names: &WireNames) {
-    let (format, request, hosted) = (draft.format, draft.request, &draft.request.options.hosted);
+fn tools(builder: &mut RequestBuilder<'_>, names: &WireNames) {
+    let format = builder.format;
+    let request = builder.request;
+    let hosted = &request.options.hosted;
     let how = DefinitionOptions::default()
         .with_inline_references(request.options.inline_references)
-        .with_standard_fields(draft.server.has_standard_tools());
+        .with_standard_fields(builder.server.has_standard_tools());
     let configured = format.with_options(how);
     let mut definitions = request.tools.definitions(configured.clone());
     if !hosted.is_empty() {
@@ -149,64 +139,26 @@ fn tools(draft: &mut Draft<'_>, names: &WireNames) {
         request.tool_use.clone().with_kinds_of(request.tools.iter_definitions())
     };
     let config = configured.encode_tool_config(&wanted, names);
-    format.set_tools(&mut draft.body, &definitions, &config);
-    draft.body.extend(HostedTool::request_fields(hosted, format));
-    draft.losses.extend(config.losses.into_iter().map(|mut loss| {
+    format.set_tools(&mut builder.body, &definitions, &config);
+    builder.body.extend(HostedTool::request_fields(hosted, format));
+    builder.losses.extend(config.losses.into_iter().map(|mut loss| {
         loss.path.insert_str(0, "/tool_use");
         loss
     }));
-    draft.losses.extend(definitions.report().losses.iter().map(|loss| {
+    builder.losses.extend(definitions.report().losses.iter().map(|loss| {
         let path = format!("/tools/{}{}", loss.tool, loss.loss.path);
         SchemaLoss::new(path, loss.loss.keyword.as_str(), loss.loss.reason.as_str())
     }));
 }
 
-/// The position of the instructions in a request.
-enum Instructions {
-    /// The instructions are sent as this first message.
-    Message(Value),
-    /// The instructions are sent in a field of the body. The values are the JSON pointer of the field and its content.
-    Field(&'static str, Value),
-}
-
-/// Returns the position of the instructions in a request. Returns `None` if there are no instructions.
-fn instructions(format: ApiFormat, text: &str) -> Option<Instructions> {
-    if text.is_empty() {
-        return None;
-    }
-    Some(match format {
-        ApiFormat::OpenAiChat | ApiFormat::Ollama | ApiFormat::Cohere => {
-            Instructions::Message(json!({"role": "system", "content": text}))
-        }
-        ApiFormat::OpenAiResponses => Instructions::Field("/instructions", text.into()),
-        ApiFormat::Anthropic => Instructions::Field("/system", text.into()),
-        ApiFormat::Gemini => Instructions::Field("/systemInstruction", json!({"parts": [{"text": text}]})),
-        ApiFormat::GeminiInteractions => Instructions::Field("/system_instruction", text.into()),
-        ApiFormat::Bedrock => Instructions::Field("/system", json!([{"text": text}])),
-    })
-}
-
-/// Writes the messages into the field of the body in which the API expects them.
-fn messages_into(draft: &mut Draft<'_>, messages: Vec<Value>) {
-    let path = match draft.format {
-        ApiFormat::OpenAiResponses | ApiFormat::GeminiInteractions => "/input",
-        ApiFormat::Gemini => "/contents",
-        ApiFormat::OpenAiChat
-        | ApiFormat::Ollama
-        | ApiFormat::Cohere
-        | ApiFormat::Anthropic
-        | ApiFormat::Bedrock => "/messages",
-    };
-    draft.set(path, messages);
-}
-
 /// Encodes the messages of a request. Assistant messages that came from the same API are sent back unchanged.
-fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
-    let format = draft.format;
-    let request = draft.request;
-    let is_mistral = draft.server == Server::Mistral;
-    let writer = format.history(names).with_model(draft.model).with_mistral(is_mistral);
-    let new = state::new_messages(format, request);
+fn history(builder: &mut RequestBuilder<'_>, names: &WireNames) -> Vec<Value> {
+    let format = builder.format;
+    let request = builder.request;
+    let is_mistral = builder.server == Server::Mistral;
+    let writer = format.history(names).with_model(builder.model).with_mistral(is_mistral);
+    let keeps_conversations = builder.facts.keeps_conversations;
+    let new = if keeps_conversations { responses::new_messages(request) } else { &request.messages[..] };
     let mut messages = Vec::new();
     for (index, message) in request.messages.iter().enumerate().skip(request.messages.len() - new.len()) {
         let losses = match message {
@@ -222,7 +174,11 @@ fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
                 };
                 match message.native.as_ref().filter(is_sendable) {
                     Some(native) => {
-                        messages.extend(state::sendable(format, request, native));
+                        messages.extend(if keeps_conversations {
+                            responses::sendable(request, native)
+                        } else {
+                            native.messages.clone()
+                        });
                         Vec::new()
                     }
                     None => {
@@ -236,7 +192,7 @@ fn history(draft: &mut Draft<'_>, names: &WireNames) -> Vec<Value> {
                 writer.result_losses(&message.results)
             }
         };
-        draft.losses.extend(losses.into_iter().map(|mut loss| {
+        builder.losses.extend(losses.into_iter().map(|mut loss| {
             loss.path.insert_str(0, &format!("/messages/{index}"));
             loss
         }));

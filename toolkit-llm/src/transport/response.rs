@@ -1,5 +1,6 @@
 //! Conversion of complete responses from the JSON of an API.
 
+use super::server::Server;
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{FinishReason, ModelError, ModelResponse, ServerState};
 use crate::{ApiFormat, Response, WireError};
@@ -54,10 +55,8 @@ pub(super) fn model_response(
     native.container = Some(container).filter(|container| !container.is_empty());
     native.container_expires_at = Some(expiry).filter(|expiry| !expiry.is_empty());
     // Anthropic explains a refusal beside the text, and other APIs as a part of the text.
-    let text = match format {
-        ApiFormat::Anthropic if !text.is_empty() => text,
-        _ => text + &refusal,
-    };
+    let explains = format.request_facts(Server::Own).explains_refusals;
+    let text = if explains && !text.is_empty() { text } else { text + &refusal };
     // If the messages are empty, as after a block during thinking, a later request contains the text.
     let is_sendable = !native.messages.is_empty() || native.response_id.is_some() || text.is_empty();
     let message = AssistantMessage {

@@ -2,6 +2,7 @@
 
 use super::fragment::{EventStream, Fragment};
 use super::response::{blocked, model_response, read_response};
+use super::server::Server;
 use crate::message::NativeMessages;
 use crate::model::{
     FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelResponse, RequestLoss, ServerState, Usage,
@@ -102,9 +103,7 @@ impl Deltas {
 
     /// Returns the new parts of the message, if it may contain thinking that the provider expects back.
     fn take_native(&mut self) -> Option<NativeMessages> {
-        use ApiFormat::{Anthropic, Bedrock, GeminiInteractions, OpenAiResponses};
-        // The signature of Gemini's other API is a part of the call.
-        let is_signed = matches!(self.format, Anthropic | Bedrock | GeminiInteractions | OpenAiResponses);
+        let is_signed = self.format.request_facts(Server::Own).signs_thinking;
         let response = self.response.as_mut().filter(|_| is_signed && self.has_thinking)?;
         let messages = response.take_native();
         (!messages.is_empty()).then(|| NativeMessages::new(self.format.name(), messages))
@@ -121,11 +120,11 @@ impl Deltas {
 
     /// Returns whether a call was complete when the stream ended.
     fn is_complete(&self, call: &ToolCall) -> bool {
-        // Gemini may send a call and the block in one event. The arguments of a call that is cut off, or may be, are
-        // not JSON.
+        let blocks_beside_calls = self.format.request_facts(Server::Own).blocks_beside_calls;
+        // The arguments of a call that is cut off, or may be, are not JSON.
         let is_whole =
             || serde_json::from_str::<Value>(call.arguments.as_str()).is_ok_and(|args| args.is_object());
-        self.returned.contains(&call.id) || self.format == ApiFormat::Gemini && is_whole()
+        self.returned.contains(&call.id) || blocks_beside_calls && is_whole()
     }
 
     /// Ends the stream after the provider has blocked the prompt or the answer. The response contains the parts

@@ -2,10 +2,10 @@
 
 use super::EncodedRequest;
 use super::background::finished;
-use super::draft::Server;
 use super::fragment::EventStream;
 use super::request::encode_for;
 use super::response::read_response;
+use super::server::Server;
 use super::stream::Deltas;
 use crate::ApiFormat;
 use crate::model::{
@@ -88,16 +88,7 @@ impl<T: Transport> ChatModel for WireModel<T> {
     }
 
     fn provider(&self) -> &str {
-        let own = || match (self.server, self.format) {
-            (Server::Mistral, _) => "mistral_ai",
-            (Server::Vertex, _) => "gcp.vertex_ai",
-            (_, ApiFormat::OpenAiChat | ApiFormat::OpenAiResponses) => "openai",
-            (_, ApiFormat::Anthropic) => "anthropic",
-            (_, ApiFormat::Gemini | ApiFormat::GeminiInteractions) => "gcp.gemini",
-            (_, ApiFormat::Bedrock) => "aws.bedrock",
-            (_, ApiFormat::Cohere) => "cohere",
-            (_, ApiFormat::Ollama) => "ollama",
-        };
+        let own = || self.server.provider().unwrap_or(self.format.request_facts(self.server).provider);
         self.provider.as_deref().unwrap_or_else(own)
     }
 
@@ -117,7 +108,7 @@ impl<T: Transport> ChatModel for WireModel<T> {
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         // A stream would need the open connection that a background response is for to avoid.
-        if request.options.background && self.format == ApiFormat::OpenAiResponses {
+        if request.options.background && self.format.request_facts(self.server).keeps_conversations {
             return self.respond(request).await.map(ModelStream::from);
         }
         let EncodedRequest { body, losses } = self.encode(&request, true);

@@ -1,0 +1,194 @@
+//! Requests of the Messages API: thinking, cache points and the container of a turn.
+
+use crate::message::{AssistantMessage, Message, NativeMessages};
+use crate::model::{CachePoint, Effort, ModelRequest, PromptCache, Thinking};
+use crate::transport::{
+    CacheSupport, InstructionsField, RequestBuilder, RequestFacts, Server, Tier, with_lifetime,
+};
+use serde_json::{Value, json};
+use toolkit_core::ToolChoice;
+use toolkit_schema::SchemaDialect;
+
+/// The smallest thinking budget that the service accepts.
+const LEAST_THINKING_TOKENS: u32 = 1_024;
+
+static FACTS: RequestFacts = RequestFacts {
+    provider: "anthropic",
+    instructions: InstructionsField::Field("/system", |text| text.into()),
+    options: ["temperature", "top_p", "max_tokens", "stop_sequences", "", "", "metadata/user_id"],
+    required_output_tokens: Some(8_192),
+    output_dialect: SchemaDialect::AnthropicStrict,
+    write_output: |builder, _, schema| {
+        builder.set("/output_config/format", json!({"type": "json_schema", "schema": schema}));
+    },
+    write_thinking,
+    write_cache,
+    tiers: Some((
+        "/service_tier",
+        [
+            Tier::Named("auto"),
+            Tier::Named("standard_only"),
+            Tier::Missing,
+            Tier::Nearest("auto", "the tier is `auto`: the account decides about priority"),
+        ],
+    )),
+    write_own: |builder, _| write_container(builder),
+    signs_thinking: true,
+    explains_refusals: true,
+    ..RequestFacts::PLAIN
+};
+
+static VERTEX: RequestFacts =
+    RequestFacts { model: Some(("/anthropic_version", Some("vertex-2023-10-16"))), ..FACTS };
+
+pub(crate) fn facts(server: Server) -> &'static RequestFacts {
+    if server == Server::Vertex { &VERTEX } else { &FACTS }
+}
+
+/// Writes the id of the container in which Anthropic runs code for the current turn. While code waits for results, the
+/// provider refuses a request without this id.
+///
+/// Only messages after the latest user message count. No code waits in an earlier container, and it may have expired.
+fn write_container(builder: &mut RequestBuilder<'_>) {
+    let turn = builder.request.messages.rsplit(|message| matches!(message, Message::User(_))).next();
+    let native = turn.unwrap_or_default().iter().rev().filter_map(|message| match message {
+        Message::Assistant(message) => message.native.as_ref(),
+        _ => None,
+    });
+    let Some(id) =
+        native.take_while(|native| is_of_this_api(native)).find_map(|native| native.container.as_deref())
+    else {
+        return;
+    };
+    // The program may load skills into the container. They are beside the id.
+    let has_skills = builder.request.options.extra.get("container").is_some_and(Value::is_object);
+    builder.set(if has_skills { "/container/id" } else { "/container" }, id);
+}
+
+fn is_of_this_api(native: &NativeMessages) -> bool {
+    native.format == super::FACTS.name
+}
+
+/// Sets `cache_control` on the last tool or content block before each cache point.
+fn write_cache(builder: &mut RequestBuilder<'_>, cache: &PromptCache) -> CacheSupport {
+    let marker = with_lifetime(json!({"type": "ephemeral"}), cache);
+    if cache.points.is_empty() {
+        builder.set("/cache_control", marker.clone());
+    }
+    for point in &cache.points {
+        let part = match point {
+            // The API refuses cache points on deferred tools.
+            CachePoint::Tools => builder
+                .body
+                .get_mut("tools")
+                .and_then(Value::as_array_mut)
+                .and_then(|tools| tools.iter_mut().rfind(|tool| tool["defer_loading"] != true)),
+            CachePoint::System => builder.body.get_mut("system").and_then(last_block),
+            CachePoint::History => builder.last_content().and_then(last_block),
+        };
+        if let Some(fields) = part.and_then(Value::as_object_mut) {
+            fields.insert("cache_control".to_owned(), marker.clone());
+        }
+    }
+    CacheSupport { key: false, lifetime: true, points: true }
+}
+
+/// Returns the last content block that accepts a cache point. A string becomes a list with one text block.
+fn last_block(content: &mut Value) -> Option<&mut Value> {
+    if let Value::String(text) = content {
+        *content = json!([{"type": "text", "text": std::mem::take(text)}]);
+    }
+    // The API refuses cache points on thinking and on empty text.
+    let accepts = |block: &Value| match block["type"].as_str() {
+        Some("thinking" | "redacted_thinking") => false,
+        Some("text") => block["text"].as_str().is_some_and(|text| !text.is_empty()),
+        _ => true,
+    };
+    content.as_array_mut()?.iter_mut().rfind(|block| accepts(block))
+}
+
+/// Returns whether the current turn has calls without their signed thinking. The native form of a message contains
+/// it. A guardrail that changes a message drops the native form, and another API has no such thinking.
+///
+/// A turn begins with thinking. Later messages of the turn need not have any.
+fn has_lost_thinking(request: &ModelRequest) -> bool {
+    let turn = request.messages.iter().rev().take_while(|message| !matches!(message, Message::User(_)));
+    let messages: Vec<&AssistantMessage> = turn
+        .filter_map(|message| match message {
+            Message::Assistant(message) => Some(message),
+            _ => None,
+        })
+        .collect();
+    let is_native = |message: &AssistantMessage| message.native.as_ref().is_some_and(is_of_this_api);
+    let has_calls = messages.iter().any(|message| !message.calls.is_empty());
+    has_calls && !messages.last().is_some_and(|first| begins_with_thinking(first))
+        || messages.iter().any(|message| !message.calls.is_empty() && !is_native(message))
+}
+
+fn begins_with_thinking(message: &AssistantMessage) -> bool {
+    let messages = message.native.as_ref().map_or(&[][..], |native| &native.messages);
+    let first = messages.first().and_then(|message| message.pointer("/content/0/type")?.as_str());
+    matches!(first, Some("thinking" | "redacted_thinking"))
+}
+
+fn write_thinking(builder: &mut RequestBuilder<'_>) {
+    let options = &builder.request.options;
+    let thinking = match options.thinking {
+        None | Some(Thinking::Off) => {
+            if options.thinking.is_some() {
+                builder.set("/thinking/type", "disabled");
+            }
+            if options.show_thinking {
+                builder.lose("show_thinking", "the API shows thinking only if the option `thinking` is set");
+            }
+            return;
+        }
+        Some(thinking) => thinking,
+    };
+    let is_forced = match &builder.request.tool_use.choice {
+        ToolChoice::Required | ToolChoice::Tool(_) => true,
+        ToolChoice::Allowed { required, .. } => *required,
+        _ => false,
+    };
+    if is_forced && !builder.request.tools.is_empty() {
+        return builder.lose("thinking", "the API refuses thinking if the tool choice forces a call");
+    }
+    match thinking {
+        Thinking::Budget(_) if has_lost_thinking(builder.request) => {
+            return builder
+                .lose("thinking", "the API needs the thinking of each call, and a call has lost it");
+        }
+        Thinking::Budget(tokens) => {
+            let most = builder.body.get("max_tokens").and_then(Value::as_u64).unwrap_or_default();
+            let most = u32::try_from(most.saturating_sub(1)).unwrap_or(u32::MAX);
+            if most < LEAST_THINKING_TOKENS {
+                let reason = "`max_output_tokens` is too small for thinking, which needs 1,024 tokens more";
+                return builder.lose("thinking", reason);
+            }
+            let allowed = tokens.clamp(LEAST_THINKING_TOKENS, most);
+            if allowed != tokens {
+                builder.lose("thinking", format!("the API allows a budget of {allowed} tokens here"));
+            }
+            builder.set("/thinking", json!({"type": "enabled", "budget_tokens": allowed}));
+        }
+        Thinking::Effort(effort) => {
+            let allowed = effort.max(Effort::Low);
+            if allowed != effort {
+                builder.lose("thinking", "the lowest effort of the API is `low`");
+            }
+            builder.set("/thinking/type", "adaptive");
+            builder.set("/output_config/effort", allowed.name());
+        }
+        Thinking::Off => {}
+    }
+    if builder.request.options.show_thinking {
+        builder.set("/thinking/display", "summarized");
+    }
+    // With thinking, the service refuses a temperature below 1 and a `top_p` below 0.95.
+    for (name, least) in [("temperature", 1.0), ("top_p", 0.95)] {
+        if builder.body.get(name).and_then(Value::as_f64).is_some_and(|value| value < least) {
+            builder.body.shift_remove(name);
+            builder.lose(name, "the API refuses it together with thinking");
+        }
+    }
+}

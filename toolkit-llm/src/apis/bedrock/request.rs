@@ -1,0 +1,65 @@
+//! Requests of Bedrock's Converse API.
+
+use crate::model::{CachePoint, PromptCache};
+use crate::transport::{
+    CacheSupport, InstructionsField, RequestBuilder, RequestFacts, Server, Tier, with_lifetime,
+};
+use serde_json::{Value, json};
+use toolkit_schema::SchemaDialect;
+
+static FACTS: RequestFacts = RequestFacts {
+    provider: "aws.bedrock",
+    model: None,
+    instructions: InstructionsField::Field("/system", |text| json!([{"text": text}])),
+    options: [
+        "inferenceConfig/temperature",
+        "inferenceConfig/topP",
+        "inferenceConfig/maxTokens",
+        "inferenceConfig/stopSequences",
+        "",
+        "requestMetadata",
+        "",
+    ],
+    // The service accepts the same subset for the models of all providers.
+    output_dialect: SchemaDialect::AnthropicStrict,
+    // The service expects the schema as a string of JSON.
+    write_output: |builder, name, schema| {
+        let schema = json!({"name": name, "schema": schema.to_string()});
+        builder.set(
+            "/outputConfig/textFormat",
+            json!({"type": "json_schema", "structure": {"jsonSchema": schema}}),
+        );
+    },
+    write_thinking: |builder| {
+        builder.lose_thinking("the field depends on the model; set it in `additionalModelRequestFields`");
+    },
+    write_cache,
+    tiers: Some((
+        "/serviceTier/type",
+        [Tier::Omitted, Tier::Named("default"), Tier::Named("flex"), Tier::Named("priority")],
+    )),
+    signs_thinking: true,
+    ..RequestFacts::PLAIN
+};
+
+pub(crate) fn facts(_: Server) -> &'static RequestFacts {
+    &FACTS
+}
+
+/// Adds a `cachePoint` block at each cache point.
+fn write_cache(builder: &mut RequestBuilder<'_>, cache: &PromptCache) -> CacheSupport {
+    let block = json!({"cachePoint": with_lifetime(json!({"type": "default"}), cache)});
+    for point in &cache.points {
+        let blocks = match point {
+            CachePoint::Tools => {
+                builder.body.get_mut("toolConfig").and_then(|config| config.get_mut("tools"))
+            }
+            CachePoint::System => builder.body.get_mut("system"),
+            CachePoint::History => builder.last_content(),
+        };
+        if let Some(blocks) = blocks.and_then(Value::as_array_mut).filter(|blocks| !blocks.is_empty()) {
+            blocks.push(block.clone());
+        }
+    }
+    CacheSupport { key: false, lifetime: !cache.points.is_empty(), points: true }
+}

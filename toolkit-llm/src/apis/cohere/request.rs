@@ -1,0 +1,34 @@
+//! Requests of Cohere's Chat API.
+
+use crate::model::Thinking;
+use crate::transport::{RequestBuilder, RequestFacts, Server};
+use serde_json::json;
+
+static FACTS: RequestFacts = RequestFacts {
+    provider: "cohere",
+    options: ["temperature", "p", "max_tokens", "stop_sequences", "seed", "", ""],
+    write_output: |builder, _, schema| {
+        builder.set("/response_format", json!({"type": "json_object", "json_schema": schema}));
+    },
+    write_thinking,
+    ..RequestFacts::PLAIN
+};
+
+pub(crate) fn facts(_: Server) -> &'static RequestFacts {
+    &FACTS
+}
+
+fn write_thinking(builder: &mut RequestBuilder<'_>) {
+    match builder.request.options.thinking {
+        None => {}
+        Some(Thinking::Off) => builder.set("/thinking/type", "disabled"),
+        Some(Thinking::Budget(tokens)) => {
+            builder.set("/thinking", json!({"type": "enabled", "token_budget": tokens}));
+        }
+        Some(Thinking::Effort(effort)) => {
+            let tokens = effort.tokens();
+            builder.set("/thinking", json!({"type": "enabled", "token_budget": tokens}));
+            builder.lose("thinking", format!("the API has no effort; the budget is {tokens} tokens"));
+        }
+    }
+}

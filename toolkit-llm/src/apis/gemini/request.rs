@@ -1,0 +1,65 @@
+//! Requests of `generateContent`.
+
+use crate::model::{Effort, Thinking};
+use crate::transport::{InstructionsField, RequestBuilder, RequestFacts, Server, Tier};
+use serde_json::json;
+
+static FACTS: RequestFacts = RequestFacts {
+    provider: "gcp.gemini",
+    model: None,
+    instructions: InstructionsField::Field("/systemInstruction", |text| json!({"parts": [{"text": text}]})),
+    options: [
+        "generationConfig/temperature",
+        "generationConfig/topP",
+        "generationConfig/maxOutputTokens",
+        "generationConfig/stopSequences",
+        "generationConfig/seed",
+        "labels",
+        "",
+    ],
+    write_output: |builder, _, schema| {
+        builder.set("/generationConfig/responseMimeType", "application/json");
+        builder.set("/generationConfig/responseJsonSchema", schema);
+    },
+    write_thinking,
+    tiers: Some((
+        "/serviceTier",
+        [Tier::Omitted, Tier::Named("standard"), Tier::Named("flex"), Tier::Named("priority")],
+    )),
+    has_two_spellings: true,
+    blocks_beside_calls: true,
+    ..RequestFacts::PLAIN
+};
+
+pub(crate) fn facts(_: Server) -> &'static RequestFacts {
+    &FACTS
+}
+
+/// Writes the options for thinking. Models before the third generation accept a token budget, and later models accept a
+/// level.
+fn write_thinking(builder: &mut RequestBuilder<'_>) {
+    const LEVEL: &str = "/generationConfig/thinkingConfig/thinkingLevel";
+    const BUDGET: &str = "/generationConfig/thinkingConfig/thinkingBudget";
+    let generation = builder.format.model_generation(builder.model);
+    let has_levels = generation.is_none_or(|generation| generation >= 3);
+    match builder.request.options.thinking {
+        None => {}
+        Some(Thinking::Budget(tokens)) => builder.set(BUDGET, tokens),
+        Some(Thinking::Off) if has_levels => {
+            builder.set(LEVEL, "MINIMAL");
+            builder.lose("thinking", "the model always thinks; the level is `MINIMAL` instead");
+        }
+        Some(Thinking::Off) => builder.set(BUDGET, 0),
+        Some(Thinking::Effort(effort)) if has_levels => {
+            if effort == Effort::Max {
+                builder.lose("thinking", "the highest level of the API is `XHIGH`");
+            }
+            builder.set(LEVEL, effort.min(Effort::XHigh).name().to_ascii_uppercase());
+        }
+        // The largest budget that all models of this generation accept.
+        Some(Thinking::Effort(effort)) => builder.set(BUDGET, effort.tokens().min(Effort::High.tokens())),
+    }
+    if builder.request.options.show_thinking {
+        builder.set("/generationConfig/thinkingConfig/includeThoughts", true);
+    }
+}
