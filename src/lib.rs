@@ -41,10 +41,19 @@
 //!
 //! # Features
 //!
-//! All are off by default.
+//! The APIs of OpenAI, Anthropic and Gemini are on by default. To link only the APIs that a program speaks, turn off the
+//! default features.
 //!
 //! | feature | adds |
 //! | --- | --- |
+//! | `anthropic` | `ApiFormat::Anthropic`: the Messages API; on by default |
+//! | `bedrock` | `ApiFormat::Bedrock`: the Converse API of Amazon Bedrock |
+//! | `cohere` | `ApiFormat::Cohere`: the Chat API, version 2 |
+//! | `gemini` | `ApiFormat::Gemini`: `generateContent`; on by default |
+//! | `gemini-interactions` | `ApiFormat::GeminiInteractions`: Gemini's Interactions API |
+//! | `ollama` | `ApiFormat::Ollama`: Ollama's own API |
+//! | `openai-chat` | `ApiFormat::OpenAiChat`: Chat Completions, of OpenAI and compatible servers; on by default |
+//! | `openai-responses` | `ApiFormat::OpenAiResponses`: OpenAI's Responses API; on by default |
 //! | `jsonschema` | `DynamicTool`: tools with a schema known only at run time; patterns with look-around and `\p{…}` |
 //! | `cache` | `middleware::Cache`: answers repeated calls from memory |
 //! | `tower` | module `tower`: dispatchers as services, layers as middleware |

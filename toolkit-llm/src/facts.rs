@@ -5,8 +5,9 @@ use crate::DefinitionOptions;
 use crate::fields::Fields;
 use crate::media::{MediaKind, MediaTable};
 use serde_json::Value;
-use toolkit_core::name::NameRule;
-use toolkit_core::output::Media;
+use toolkit_core::ToolResult;
+use toolkit_core::name::{NameRule, WireNames};
+use toolkit_core::output::{Content, Media};
 use toolkit_schema::SchemaDialect;
 
 /// The properties of one API that codecs use as data, such as its limits and the names of its fields.
@@ -65,6 +66,20 @@ pub(crate) struct Facts {
     /// The JSON pointers to the id and to the expiry of the container in which the provider runs code. Empty
     /// if responses have none.
     pub(crate) container: [&'static str; 2],
+    /// The messages of Mistral's servers, which offer the same API with another form of media items. `None` for other
+    /// APIs.
+    pub(crate) mistral: Option<&'static MistralForm>,
+}
+
+/// The functions that write messages for Mistral's servers.
+#[derive(Debug)]
+pub(crate) struct MistralForm {
+    /// The media items that the servers accept.
+    pub(crate) media: &'static MediaTable,
+    pub(crate) encode_user: fn(&[Content]) -> Value,
+    pub(crate) encode_results: fn(&[ToolResult], &[String], &WireNames) -> Vec<Value>,
+    /// Inserts a message of the model between a tool message and a user message.
+    pub(crate) separate_results: fn(Vec<Value>) -> Vec<Value>,
 }
 
 /// Provides the [`Facts`] about an API.
@@ -122,6 +137,7 @@ impl Facts {
         generation: |_| None,
         response_id: "",
         container: [""; 2],
+        mistral: None,
     };
 
     /// The settings that an API cannot express if it has only functions with a name, a description and

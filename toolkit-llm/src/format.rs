@@ -3,9 +3,7 @@
 mod render;
 mod turns;
 
-use crate::apis::{
-    anthropic, bedrock, cohere, gemini, gemini_interactions, ollama, openai_chat, openai_responses,
-};
+use crate::apis::*;
 use crate::codec::Codec;
 use crate::definitions::Renderer;
 use crate::error::UnknownApiFormat;
@@ -26,10 +24,10 @@ use toolkit_core::call::{ToolCall, ToolConfig};
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::ToolDefinition;
 
-/// Declares the enum [`ApiFormat`] from a table. Each row has the documentation of a format, its variant, and
-/// the module of its codec.
+/// Declares the enum [`ApiFormat`] from a table. Each row has the documentation of a format, its variant, the module of
+/// its codec, and its feature.
 macro_rules! formats {
-    ($($(#[$doc:meta])* $variant:ident in $folder:ident;)+) => {
+    ($($(#[$doc:meta])* $variant:ident in $folder:ident if $feature:literal;)+) => {
         /// The JSON format of one provider API.
         ///
         /// ```
@@ -42,18 +40,24 @@ macro_rules! formats {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ApiFormat {
-            $($(#[$doc])* $variant,)+
+            $($(#[$doc])* #[cfg(feature = $feature)] $variant,)+
         }
 
+        /// The number of formats whose features are on.
+        const COUNT: usize = {
+            let names: &[&str] = &[$(#[cfg(feature = $feature)] $folder::FACTS.name),+];
+            names.len()
+        };
+
         impl ApiFormat {
-            /// All formats.
-            pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
+            /// All formats whose features are on.
+            pub const ALL: [Self; COUNT] = [$(#[cfg(feature = $feature)] Self::$variant),+];
 
             /// Returns the name of the format, as in `openai_chat`.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(Self::$variant => $folder::FACTS.name,)+
+                    $(#[cfg(feature = $feature)] Self::$variant => $folder::FACTS.name,)+
                 }
             }
 
@@ -61,7 +65,7 @@ macro_rules! formats {
             #[must_use]
             pub const fn aliases(self) -> &'static [&'static str] {
                 match self {
-                    $(Self::$variant => $folder::FACTS.aliases,)+
+                    $(#[cfg(feature = $feature)] Self::$variant => $folder::FACTS.aliases,)+
                 }
             }
 
@@ -71,7 +75,7 @@ macro_rules! formats {
                 // Not a method of `Codec`: looking up a tool needs this rule, and should not link all codecs
                 // into the program.
                 match self {
-                    $(Self::$variant => $folder::FACTS.names,)+
+                    $(#[cfg(feature = $feature)] Self::$variant => $folder::FACTS.names,)+
                 }
             }
 
@@ -79,44 +83,46 @@ macro_rules! formats {
             #[cfg(feature = "model")]
             pub(crate) fn request_facts(self, server: Server) -> &'static RequestFacts {
                 match self {
-                    $(Self::$variant => $folder::request::facts(server),)+
+                    $(#[cfg(feature = $feature)] Self::$variant => $folder::request::facts(server),)+
                 }
             }
 
             pub(crate) const fn codec(self) -> &'static dyn Codec {
                 match self {
-                    $(Self::$variant => &$folder::$variant,)+
+                    $(#[cfg(feature = $feature)] Self::$variant => &$folder::$variant,)+
                 }
             }
         }
 
-        $(impl Api for $folder::$variant {
+        $(#[cfg(feature = $feature)]
+        impl Api for $folder::$variant {
             fn facts(&self) -> &'static Facts {
                 &$folder::FACTS
             }
         }
 
+        #[cfg(feature = $feature)]
         impl Codec for $folder::$variant {})+
     };
 }
 
 formats! {
     /// OpenAI's Chat Completions API, also offered by many other servers.
-    OpenAiChat in openai_chat;
+    OpenAiChat in openai_chat if "openai-chat";
     /// OpenAI's Responses API.
-    OpenAiResponses in openai_responses;
+    OpenAiResponses in openai_responses if "openai-responses";
     /// Anthropic's Messages API.
-    Anthropic in anthropic;
+    Anthropic in anthropic if "anthropic";
     /// The `generateContent` API of Google's Gemini.
-    Gemini in gemini;
+    Gemini in gemini if "gemini";
     /// Ollama's API `/api/chat`.
-    Ollama in ollama;
+    Ollama in ollama if "ollama";
     /// The Converse API of Amazon Bedrock.
-    Bedrock in bedrock;
+    Bedrock in bedrock if "bedrock";
     /// Cohere's Chat API, version 2.
-    Cohere in cohere;
+    Cohere in cohere if "cohere";
     /// Gemini's Interactions API.
-    GeminiInteractions in gemini_interactions;
+    GeminiInteractions in gemini_interactions if "gemini-interactions";
 }
 
 impl ApiFormat {
@@ -311,7 +317,7 @@ impl FromStr for ApiFormat {
     type Err = UnknownApiFormat;
 
     fn from_str(text: &str) -> Result<Self, UnknownApiFormat> {
-        let known =
+        let known: Option<Self> =
             Self::ALL.into_iter().find(|format| format.name() == text || format.aliases().contains(&text));
         let aliases = Self::ALL.map(|format| format.aliases().first().copied());
         known.ok_or_else(|| UnknownApiFormat::new(text, &Self::ALL.map(Self::name), &aliases))

@@ -1,8 +1,11 @@
 //! Tools defined by the providers, such as web search, code execution and MCP connectors, and the calls of
 //! such tools.
 
+#[cfg(feature = "anthropic")]
 pub mod anthropic;
+#[cfg(feature = "gemini")]
 pub mod gemini;
+#[cfg(feature = "openai-responses")]
 pub mod openai;
 
 use crate::ApiFormat;
@@ -114,6 +117,7 @@ impl HostedTool {
     fn settings(&mut self) -> Option<&mut Fields> {
         let fields = self.definition.as_object_mut()?;
         match self.format {
+            #[cfg(feature = "gemini")]
             ApiFormat::Gemini if fields.len() == 1 => fields.values_mut().next()?.as_object_mut(),
             _ => Some(fields),
         }

@@ -6,6 +6,35 @@
 //! With the feature `model`, a `ChatModel` answers a `ModelRequest`, and `transport` makes one from your own connection.
 //! The clients of the crate `toolkit-llm-http` are such models.
 
+// With some features off, parts of the shared code are unused.
+#![cfg_attr(
+    not(all(
+        feature = "anthropic",
+        feature = "bedrock",
+        feature = "cohere",
+        feature = "gemini",
+        feature = "gemini-interactions",
+        feature = "ollama",
+        feature = "openai-chat",
+        feature = "openai-responses"
+    )),
+    allow(dead_code, unused_imports)
+)]
+// Without any API, `ApiFormat` has no values.
+#![cfg_attr(
+    not(any(
+        feature = "anthropic",
+        feature = "bedrock",
+        feature = "cohere",
+        feature = "gemini",
+        feature = "gemini-interactions",
+        feature = "ollama",
+        feature = "openai-chat",
+        feature = "openai-responses"
+    )),
+    allow(unreachable_code, unused_mut, unused_variables)
+)]
+
 #[cfg(feature = "model")]
 #[macro_use]
 mod helpers;

@@ -2,9 +2,9 @@
 
 pub(crate) mod losses;
 
-use crate::apis::openai_chat::{self, Contents};
 use crate::call::OutgoingCall;
 use crate::codec::Codec;
+use crate::facts::MistralForm;
 use crate::history::IdForm;
 use crate::results::json_content;
 use crate::{WireError, reading};
@@ -85,14 +85,13 @@ impl<'a> HistoryWriter<'a> {
     /// ```
     #[must_use]
     pub fn with_mistral(mut self, mistral: bool) -> Self {
-        let is_chat = self.codec.facts().name == openai_chat::FACTS.name;
-        self.ids = if mistral && is_chat { IdForm::Nine } else { IdForm::Usual };
+        self.ids = if mistral && self.codec.facts().mistral.is_some() { IdForm::Nine } else { IdForm::Usual };
         self
     }
 
-    /// Returns Mistral's encoding of media items if the history is for Mistral.
-    fn mistral(&self) -> Option<&'static Contents> {
-        (self.ids == IdForm::Nine).then_some(&openai_chat::MISTRAL)
+    /// Returns the form of Mistral's messages if the history is for Mistral.
+    fn mistral(&self) -> Option<&'static MistralForm> {
+        self.codec.facts().mistral.filter(|_| self.ids == IdForm::Nine)
     }
 
     /// Sets the name of the model. Gemini models before the third generation accept no media items in tool
@@ -108,7 +107,7 @@ impl<'a> HistoryWriter<'a> {
     /// Encodes a user message, like [`ApiFormat::encode_user`](crate::ApiFormat::encode_user).
     #[must_use]
     pub fn encode_user(&self, contents: &[Content]) -> Value {
-        self.mistral().map_or_else(|| self.codec.encode_user(contents), |form| form.encode_user(contents))
+        self.mistral().map_or_else(|| self.codec.encode_user(contents), |form| (form.encode_user)(contents))
     }
 
     /// Sets whether the results of `discover_tools` contain references to the found tools instead of their
@@ -171,7 +170,7 @@ impl<'a> HistoryWriter<'a> {
     pub fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
         let ids = self.ids(results.iter().map(|result| result.call_id.as_str()));
         let encode = |results: &[ToolResult]| match self.mistral() {
-            Some(form) => self.separate_results(form.encode_results(results, &ids, self.names)),
+            Some(form) => (form.separate_results)((form.encode_results)(results, &ids, self.names)),
             None => self.codec.encode_results_for(self.generation, results, &ids, self.names),
         };
         #[cfg(feature = "translate")]
@@ -200,7 +199,10 @@ impl<'a> HistoryWriter<'a> {
     /// ```
     #[must_use]
     pub fn separate_results(&self, history: Vec<Value>) -> Vec<Value> {
-        if self.mistral().is_some() { openai_chat::separate_results(history) } else { history }
+        match self.mistral() {
+            Some(form) => (form.separate_results)(history),
+            None => history,
+        }
     }
 
     /// Returns distinct ids in the form accepted by the API, one for each of `ids`.

@@ -2,6 +2,9 @@
 //! The two APIs nest the fields differently. Some APIs of other providers write functions in the nested form
 //! too.
 
+#[cfg(feature = "model")]
+pub(crate) mod request;
+
 use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, grammar};
 use crate::facts::Api;

@@ -16,9 +16,6 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use mistral::{MISTRAL, separate_results};
-pub(crate) use results::Contents;
-
 use crate::apis::openai::{Form, OpenAi};
 use crate::facts::{Facts, IdRule, Strictness};
 
@@ -47,6 +44,7 @@ pub(crate) const FACTS: Facts = Facts {
     cache_writes: "/usage/prompt_tokens_details/cache_write_tokens",
     media: &[(0, results::MEDIA)],
     response_id: "/id",
+    mistral: Some(&mistral::FORM),
     ..Facts::PLAIN
 };
 

@@ -1,11 +1,10 @@
 //! The body of a request.
 
 use super::extra;
+use super::request_builder::InstructionsField;
 use super::request_builder::RequestBuilder;
-use super::request_facts::InstructionsField;
 use super::server::Server;
 use super::settings;
-use crate::apis::openai_responses::request as responses;
 use crate::message::{Message, NativeMessages};
 use crate::model::ModelRequest;
 use crate::{ApiFormat, DefinitionOptions, HistoryWriter, HostedTool};
@@ -157,8 +156,7 @@ fn history(builder: &mut RequestBuilder<'_>, names: &WireNames) -> Vec<Value> {
     let request = builder.request;
     let is_mistral = builder.server == Server::Mistral;
     let writer = format.history(names).with_model(builder.model).with_mistral(is_mistral);
-    let keeps_conversations = builder.facts.keeps_conversations;
-    let new = if keeps_conversations { responses::new_messages(request) } else { &request.messages[..] };
+    let new = (builder.facts.new_messages)(request);
     let mut messages = Vec::new();
     for (index, message) in request.messages.iter().enumerate().skip(request.messages.len() - new.len()) {
         let losses = match message {
@@ -174,11 +172,7 @@ fn history(builder: &mut RequestBuilder<'_>, names: &WireNames) -> Vec<Value> {
                 };
                 match message.native.as_ref().filter(is_sendable) {
                     Some(native) => {
-                        messages.extend(if keeps_conversations {
-                            responses::sendable(request, native)
-                        } else {
-                            native.messages.clone()
-                        });
+                        messages.extend((builder.facts.resent)(request, native));
                         Vec::new()
                     }
                     None => {

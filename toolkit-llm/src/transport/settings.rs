@@ -1,7 +1,7 @@
 //! Writes the options of a request into the fields of each API, and reports the options that an API lacks.
 
 use super::request_builder::RequestBuilder;
-use super::request_facts::{NO_FIELD, OPTIONS, Tier};
+use super::request_builder::{NO_FIELD, OPTIONS, Tier};
 use crate::model::{Effort, PromptCache, ServiceTier, Thinking};
 use serde_json::{Value, json};
 

@@ -100,7 +100,7 @@ impl HistoryWriter<'_> {
     }
 
     fn losses(&self, contents: &[Content], is_result: bool, path: &str) -> Vec<SchemaLoss> {
-        let table = self.mistral().map(|form| form.table);
+        let table = self.mistral().map(|form| form.media);
         let table = table.or_else(|| self.codec.facts().media_table(self.generation));
         let Some(table) = table else { return Vec::new() };
         let losses = contents.iter().enumerate();

@@ -1,6 +1,7 @@
 //! Media items in Mistral's API, which has its own forms for audio and documents.
 
 use super::results::{Contents, messages};
+use crate::facts::MistralForm;
 use crate::fields::text;
 use crate::media::{MediaKind, MediaTable, Urls, address, file_name};
 use serde_json::{Value, json};
@@ -11,11 +12,18 @@ use toolkit_core::output::{Media, MediaData};
 const MEDIA: MediaTable = MediaTable { messages: &messages(Urls::Web), results: &[] };
 
 /// The media items that Mistral's API accepts, with the function that encodes them.
-pub(crate) const MISTRAL: Contents = Contents { table: &MEDIA, write };
+const CONTENTS: Contents = Contents { table: &MEDIA, write };
+
+pub(super) static FORM: MistralForm = MistralForm {
+    media: &MEDIA,
+    encode_user: |contents| CONTENTS.encode_user(contents),
+    encode_results: |results, ids, names| CONTENTS.encode_results(results, ids, names),
+    separate_results,
+};
 
 /// Inserts a message of the model between a tool message and a user message. Mistral refuses a user message
 /// directly after a tool message.
-pub(crate) fn separate_results(history: Vec<Value>) -> Vec<Value> {
+fn separate_results(history: Vec<Value>) -> Vec<Value> {
     let mut separated: Vec<Value> = Vec::with_capacity(history.len());
     for message in history {
         let is_after_results = separated.last().is_some_and(|last| text(last, "role") == "tool");

@@ -1,48 +1,11 @@
 //! Requests of Chat Completions, to OpenAI and to servers that accept fewer fields.
 
-use crate::model::{Effort, PromptCache, Thinking};
-use crate::transport::{CacheSupport, RequestBuilder, RequestFacts, Server, Tier};
-use serde_json::{Value, json};
-use toolkit_schema::{SchemaDialect, SchemaLoss};
+use crate::apis::openai::request::{OPENAI, write_key};
+use crate::transport::{CacheSupport, RequestFacts, Server};
+use toolkit_schema::SchemaLoss;
 
 /// The reason reported for an option whose field only some servers with the API understand.
 const STANDARD: &str = "only the standard fields of the API are sent";
-
-pub(crate) static OPENAI: RequestFacts = RequestFacts {
-    provider: "openai",
-    options: [
-        "temperature",
-        "top_p",
-        "max_completion_tokens",
-        "stop",
-        "seed",
-        "metadata",
-        "safety_identifier",
-    ],
-    output_dialect: SchemaDialect::OpenAiStrict,
-    write_output,
-    write_thinking: |builder| {
-        if builder.request.options.show_thinking {
-            // Servers with this API either always return the reasoning or never do.
-            builder.lose("show_thinking", builder.facts.no_field);
-        }
-        write_effort(builder, "/reasoning_effort");
-    },
-    write_cache,
-    tiers: Some(TIERS),
-    // Without this option, a stream does not report the token usage.
-    write_own: |builder, stream| {
-        if stream {
-            builder.set("/stream_options/include_usage", true);
-        }
-    },
-    ..RequestFacts::PLAIN
-};
-
-pub(crate) const TIERS: (&str, [Tier; 4]) = (
-    "/service_tier",
-    [Tier::Named("auto"), Tier::Named("default"), Tier::Named("flex"), Tier::Named("priority")],
-);
 
 /// A server that understands only the fields that all servers with the API have.
 static STANDARD_ONLY: RequestFacts = RequestFacts {
@@ -80,39 +43,4 @@ pub(crate) fn facts(server: Server) -> &'static RequestFacts {
         Server::Standard => &STANDARD_ONLY,
         Server::Mistral => &MISTRAL,
     }
-}
-
-fn write_output(builder: &mut RequestBuilder<'_>, name: &str, schema: Value) {
-    let format = json!({"name": name, "strict": true, "schema": schema});
-    builder.set("/response_format", json!({"type": "json_schema", "json_schema": format}));
-}
-
-/// Writes the option `thinking` as an effort.
-pub(crate) fn write_effort(builder: &mut RequestBuilder<'_>, path: &str) {
-    match builder.request.options.thinking {
-        None => {}
-        Some(Thinking::Off) => builder.set(path, "none"),
-        Some(Thinking::Effort(effort)) => builder.set(path, effort.name()),
-        Some(Thinking::Budget(tokens)) => {
-            let effort = Effort::of_tokens(tokens).name();
-            builder.set(path, effort);
-            let reason = format!("the API has no thinking budget; the effort is `{effort}` instead");
-            builder.lose("thinking", reason);
-        }
-    }
-}
-
-fn write_key(builder: &mut RequestBuilder<'_>, cache: &PromptCache) -> CacheSupport {
-    if let Some(key) = &cache.key {
-        builder.set("/prompt_cache_key", key.as_str());
-    }
-    CacheSupport { key: true, lifetime: true, points: false }
-}
-
-pub(crate) fn write_cache(builder: &mut RequestBuilder<'_>, cache: &PromptCache) -> CacheSupport {
-    let support = write_key(builder, cache);
-    if cache.long_lifetime {
-        builder.set("/prompt_cache_retention", "24h");
-    }
-    support
 }

@@ -3,7 +3,7 @@
 //! By default, the provider stores nothing. A response then contains the encrypted reasoning, and later requests send it
 //! back. With server state, the provider stores the responses, and requests contain only the new messages.
 
-use crate::apis::openai_chat::request::{OPENAI, TIERS, write_effort};
+use crate::apis::openai::request::{OPENAI, TIERS, write_effort};
 use crate::message::{Message, NativeMessages};
 use crate::model::{ModelRequest, ServerState, Thinking};
 use crate::transport::{InstructionsField, RequestBuilder, RequestFacts, Server};
@@ -25,6 +25,8 @@ static FACTS: RequestFacts = RequestFacts {
     tiers: Some(TIERS),
     write_own: |builder, _| write_state(builder),
     keeps_conversations: true,
+    new_messages,
+    resent,
     signs_thinking: true,
     ..OPENAI
 };
@@ -51,7 +53,7 @@ fn stored<'a>(request: &'a ModelRequest, message: &'a Message) -> Option<&'a Nat
 
 /// Returns the messages after the latest response that the provider has stored. Without server state, returns
 /// all messages.
-pub(crate) fn new_messages(request: &ModelRequest) -> &[Message] {
+fn new_messages(request: &ModelRequest) -> &[Message] {
     let messages = &request.messages[..];
     let latest = messages.iter().rposition(|message| stored(request, message).is_some());
     latest.and_then(|at| messages.get(at + 1..)).unwrap_or(messages)
@@ -106,7 +108,7 @@ fn is_reasoning_item(item: &Value) -> bool {
 /// The service refuses a reasoning item without encrypted content, unless the service has stored the item.
 /// Such a reasoning item is left out. The ids of all later items are left out too: for an item with a known
 /// id, the service would require the missing reasoning.
-pub(crate) fn sendable(request: &ModelRequest, native: &NativeMessages) -> Vec<Value> {
+fn resent(request: &ModelRequest, native: &NativeMessages) -> Vec<Value> {
     if native.response_id.is_some() && request.options.server_state.is_some() {
         return native.messages.clone();
     }
