@@ -98,7 +98,7 @@ pub use writer::HistoryWriter;
 pub use message::{AssistantMessage, Message, Messages, NativeMessages, ToolMessage, UserMessage};
 #[cfg(feature = "model")]
 pub use model::{
-    ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry,
+    ChatModel, ModelError, ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry,
     ModelStream, Price,
 };
 #[cfg(feature = "model")]

@@ -24,7 +24,7 @@ pub use priced::Priced;
 pub use response::{FinishReason, ModelResponse, Price, RequestLoss, Usage};
 pub use retry::{ModelRetry, Retrying};
 pub use settings::{CachePoint, Effort, PromptCache, ServerState, ServiceTier, Thinking};
-pub use stream::{ModelDelta, ModelStream};
+pub use stream::ModelStream;
 
 use crate::message::{Message, Messages, UserMessage};
 use std::sync::Arc;

@@ -1,9 +1,10 @@
 //! A scripted model for tests.
 
+use crate::StreamEvent;
 use crate::helpers::lock;
 use crate::model::{
-    ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
-    OutputFormat, OutputLosses,
+    ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
+    OutputLosses,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -111,7 +112,7 @@ impl ScriptedModel {
     /// Adds a streamed response. If a request is not streamed, the model returns the response in the last
     /// delta.
     #[must_use]
-    pub fn deltas(self, deltas: impl IntoIterator<Item = Result<ModelDelta, ModelError>>) -> Self {
+    pub fn deltas(self, deltas: impl IntoIterator<Item = Result<StreamEvent, ModelError>>) -> Self {
         self.step(Step::Answer(Ok(ModelStream::from_pieces(deltas))))
     }
 

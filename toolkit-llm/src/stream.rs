@@ -100,7 +100,7 @@ impl StreamAccumulator {
     /// let events = stream.push(&json!({"choices": [{"delta": {"tool_calls": [
     ///     {"index": 0, "id": "call_a1", "function": {"name": "add", "arguments": "{\"a\""}},
     /// ]}}]}))?;
-    /// let piece = StreamEvent::Arguments { id: "call_a1".to_owned(), piece: "{\"a\"".to_owned() };
+    /// let piece = StreamEvent::Arguments { id: "call_a1".into(), piece: "{\"a\"".to_owned() };
     /// assert_eq!(events[1], piece);
     /// # Ok::<(), toolkit::WireError>(())
     /// ```

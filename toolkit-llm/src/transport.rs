@@ -13,9 +13,9 @@ mod stream;
 mod wire_model;
 
 pub(crate) use cache::with_lifetime;
+pub use fragment::EventStream;
 #[doc(hidden)]
 pub use fragment::without_secrets;
-pub use fragment::{EventStream, Fragment};
 #[doc(hidden)]
 pub use request::native_losses;
 pub use request::{EncodedRequest, encode_request, request_body};

@@ -102,8 +102,8 @@ pub use pending::{Decision, Decisions, PendingCall};
 pub use run::RunStream;
 pub use session::Sessions;
 pub use toolkit_llm::{
-    AssistantMessage, ChatModel, FinishReason, Message, Messages, ModelDelta, ModelError, ModelErrorKind,
-    ModelOptions, ModelRequest, ModelResponse, ModelRetry, ModelStream, NativeMessages, Price, ScriptedModel,
+    AssistantMessage, ChatModel, FinishReason, Message, Messages, ModelError, ModelErrorKind, ModelOptions,
+    ModelRequest, ModelResponse, ModelRetry, ModelStream, NativeMessages, Price, ScriptedModel, StreamEvent,
     ToolMessage, Usage, UserMessage,
 };
 pub use toolkit_llm::{model, record, transport as wire};

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use toolkit_agent::{
-    Agent, AgentError, AssistantMessage, Conversation, FinishReason, Message, ModelDelta, ModelError,
-    ModelErrorKind, ModelResponse, ModelRetry, RunEvent, RunOptions, ScriptedModel, Usage,
+    Agent, AgentError, AssistantMessage, Conversation, FinishReason, Message, ModelError, ModelErrorKind,
+    ModelResponse, ModelRetry, RunEvent, RunOptions, ScriptedModel, StreamEvent, Usage,
 };
 use toolkit_core::{ToolCall, ToolError, ToolOutput};
 
@@ -42,13 +42,13 @@ async fn streamed_calls_run_before_the_response_ends() {
     let whole = ModelResponse::calls([first.clone(), second.clone()]);
     let model = ScriptedModel::new()
         .deltas([
-            Ok(ModelDelta::Call(first)),
-            Ok(ModelDelta::Text("Now I ".to_owned())),
-            Ok(ModelDelta::Text("think ".to_owned())),
-            Ok(ModelDelta::Text("long.".to_owned())),
-            Ok(ModelDelta::Text(" Very.".to_owned())),
-            Ok(ModelDelta::Call(second)),
-            Ok(ModelDelta::Done(Box::new(whole))),
+            Ok(StreamEvent::Call(first)),
+            Ok(StreamEvent::Text("Now I ".to_owned())),
+            Ok(StreamEvent::Text("think ".to_owned())),
+            Ok(StreamEvent::Text("long.".to_owned())),
+            Ok(StreamEvent::Text(" Very.".to_owned())),
+            Ok(StreamEvent::Call(second)),
+            Ok(StreamEvent::Done(Box::new(whole))),
         ])
         .text("done");
     let early = agent(Hesitant(model.clone())).build().unwrap();
@@ -260,7 +260,7 @@ async fn a_tool_may_answer_or_escalate() {
 #[tokio::test(start_paused = true)]
 async fn an_interrupted_answer_is_retried() {
     let broken = || ModelError::new(ModelErrorKind::Connection, "cut");
-    let half = || Ok(ModelDelta::Text("Half of ".to_owned()));
+    let half = || Ok(StreamEvent::Text("Half of ".to_owned()));
     let model = ScriptedModel::new().deltas([half(), Err(broken())]).error(broken()).text("All of it.");
     let agent = agent(model).retry(ModelRetry::new(3)).build().unwrap();
     let events = events(&agent).await;
@@ -273,7 +273,7 @@ async fn an_interrupted_answer_is_retried() {
 async fn results_before_an_interruption_are_kept() {
     let call = ToolCall::new("1", "set", r#"{"key": "a", "value": "1"}"#);
     let broken = ModelError::new(ModelErrorKind::Connection, "cut");
-    let model = ScriptedModel::new().deltas([Ok(ModelDelta::Call(call)), Err(broken)]).text("Done.");
+    let model = ScriptedModel::new().deltas([Ok(StreamEvent::Call(call)), Err(broken)]).text("Done.");
     let mut conversation = Conversation::new("1");
     let agent = agent(model).build().unwrap();
     agent.run_in(&mut conversation, "go").await.unwrap();

@@ -16,8 +16,8 @@ use toolkit_agent::structured::{AnswerEvent, AnswerMode, StructuredOptions};
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::wire::{EventStream, Transport, WireModel};
 use toolkit_agent::{
-    Agent, AgentError, ChatModel, Conversation, Decisions, Message, ModelDelta, ModelError, ModelOptions,
-    ModelResponse, ModelRetry, RunEvent, RunOptions, ScriptedModel,
+    Agent, AgentError, ChatModel, Conversation, Decisions, Message, ModelError, ModelOptions, ModelResponse,
+    ModelRetry, RunEvent, RunOptions, ScriptedModel, StreamEvent,
 };
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolChoice, ToolError, ToolParams, ToolRegistry};
@@ -462,8 +462,8 @@ async fn partials(model: impl ChatModel, tools: ToolRegistry) -> (Vec<Value>, Ci
 #[tokio::test(start_paused = true)]
 async fn the_answer_grows_in_a_stream() {
     let deltas = |text: &str| {
-        let pieces = text.split_inclusive(' ').map(|piece| Ok(ModelDelta::Text(piece.to_owned())));
-        let done = ModelDelta::Done(Box::new(ModelResponse::text(text)));
+        let pieces = text.split_inclusive(' ').map(|piece| Ok(StreamEvent::Text(piece.to_owned())));
+        let done = StreamEvent::Done(Box::new(ModelResponse::text(text)));
         pieces.chain([Ok(done)]).collect::<Vec<_>>()
     };
     let slow = |model| crate::support::Hesitant(model);

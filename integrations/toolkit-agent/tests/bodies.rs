@@ -7,7 +7,7 @@ use std::time::Duration;
 use toolkit_agent::clients::{Anthropic, Bedrock, Cohere, Gemini, Mistral, Ollama, OpenAi};
 use toolkit_agent::model::BoxModel;
 use toolkit_agent::{
-    ChatModel, Message, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
+    ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, StreamEvent,
 };
 
 fn reply(head: &str, body: &str) -> Reply {
@@ -91,8 +91,8 @@ async fn ask(model: &BoxModel) -> Result<(ModelResponse, usize), ModelError> {
     let mut pieces = 0;
     while let Some(piece) = stream.next().await {
         match piece? {
-            ModelDelta::Usage(_) => {}
-            ModelDelta::Done(response) => return Ok((*response, pieces + 1)),
+            StreamEvent::Usage(_) => {}
+            StreamEvent::Done(response) => return Ok((*response, pieces + 1)),
             _ => pieces += 1,
         }
     }
@@ -159,7 +159,7 @@ async fn a_stream_as_text_is_read_as_it_comes() {
     let model = OpenAi::new().with_base_url(&server.url).chat("m");
     let mut stream = model.stream(ModelRequest::new([Message::user("hi")])).await.unwrap();
     let first = stream.next().await.unwrap().unwrap();
-    assert_eq!(first, ModelDelta::Text("done".to_owned()));
+    assert_eq!(first, StreamEvent::Text("done".to_owned()));
 }
 
 /// Returns the streams of a model that report an error or a block with this text.

@@ -10,10 +10,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
 use toolkit_agent::model::Effort;
-use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
+use toolkit_agent::wire::{EventStream, Transport, WireModel};
 use toolkit_agent::{
-    Agent, AgentError, Conversation, Limits, ModelDelta, ModelError, ModelErrorKind, ModelOptions,
-    ModelRetry, RunOptions, ScriptedModel,
+    Agent, AgentError, Conversation, Limits, ModelError, ModelErrorKind, ModelOptions, ModelRetry,
+    RunOptions, ScriptedModel, StreamEvent,
 };
 use toolkit_core::ToolCall;
 use toolkit_llm::ApiFormat;
@@ -23,9 +23,9 @@ fn broken(kind: ModelErrorKind) -> ModelError {
 }
 
 /// Returns an answer that breaks off after a call.
-fn half(id: u32, kind: ModelErrorKind) -> [Result<ModelDelta, ModelError>; 2] {
+fn half(id: u32, kind: ModelErrorKind) -> [Result<StreamEvent, ModelError>; 2] {
     let call = ToolCall::new(format!("call_{id}"), "add", format!(r#"{{"a": {id}, "b": 2}}"#));
-    [Ok(ModelDelta::Call(call)), Err(broken(kind))]
+    [Ok(StreamEvent::Call(call)), Err(broken(kind))]
 }
 
 fn retry(attempts: u32) -> ModelRetry {
@@ -98,12 +98,12 @@ const END: &str = "the end";
 struct Events(VecDeque<Result<Value, ModelError>>);
 
 impl Stream for Events {
-    type Item = Result<Fragment, ModelError>;
+    type Item = Result<Value, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.0.pop_front() {
             Some(Err(end)) if end.message == END => Poll::Ready(None),
-            Some(event) => Poll::Ready(Some(event.map(Fragment::Event))),
+            Some(event) => Poll::Ready(Some(event)),
             None => Poll::Pending,
         }
     }
@@ -117,7 +117,7 @@ impl Transport for Server {
     async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
         let mut server = self.0.lock().unwrap();
         server.1.push(body);
-        Ok(EventStream::new(Events(server.0.pop_front().unwrap_or_default().into())))
+        Ok(EventStream::events(Events(server.0.pop_front().unwrap_or_default().into())))
     }
 }
 

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentError, ChatModel, Conversation, Limit, Limits, ModelDelta, ModelError, ModelRequest,
-    ModelResponse, ModelStream, RunOptions, ScriptedModel,
+    Agent, AgentError, ChatModel, Conversation, Limit, Limits, ModelError, ModelRequest, ModelResponse,
+    ModelStream, RunOptions, ScriptedModel, StreamEvent,
 };
 use toolkit_core::{CancellationToken, ToolCall};
 
@@ -132,10 +132,10 @@ async fn results_before_a_cancellation_are_kept() {
 }
 
 /// A stream of one delta without an end.
-struct Once(Option<Result<ModelDelta, ModelError>>);
+struct Once(Option<Result<StreamEvent, ModelError>>);
 
 impl Stream for Once {
-    type Item = Result<ModelDelta, ModelError>;
+    type Item = Result<StreamEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.0.take().map_or(Poll::Pending, |piece| Poll::Ready(Some(piece)))
@@ -156,7 +156,7 @@ impl ChatModel for Dozing {
 
     async fn stream(&self, _: ModelRequest) -> Result<ModelStream, ModelError> {
         let call = ToolCall::new("1", "set", r#"{"key": "a", "value": "1"}"#);
-        let first = Some(Ok(ModelDelta::Call(call)));
+        let first = Some(Ok(StreamEvent::Call(call)));
         Ok(ModelStream::new(Once(first)))
     }
 }

@@ -10,10 +10,10 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
+use toolkit_agent::wire::{EventStream, Transport, WireModel};
 use toolkit_agent::{
-    Agent, ChatModel, Message, ModelDelta, ModelError, ModelErrorKind, ModelResponse, RunEvent, RunScope,
-    ScriptedModel,
+    Agent, ChatModel, Message, ModelError, ModelErrorKind, ModelResponse, RunEvent, RunScope, ScriptedModel,
+    StreamEvent,
 };
 use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::{ClosureTool, Dispatcher, Media, ToolCall, ToolError, ToolOutput, ToolRegistry};
@@ -169,10 +169,10 @@ struct Responses(Arc<Mutex<VecDeque<Vec<Value>>>>);
 struct Events(VecDeque<Value>);
 
 impl Stream for Events {
-    type Item = Result<Fragment, ModelError>;
+    type Item = Result<Value, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.0.pop_front().map(|event| Ok(Fragment::Event(event))))
+        Poll::Ready(self.0.pop_front().map(Ok))
     }
 }
 
@@ -183,7 +183,7 @@ impl Transport for Responses {
 
     async fn stream(&self, _: Value) -> Result<EventStream, ModelError> {
         let events = self.0.lock().unwrap().pop_front().unwrap_or_default();
-        Ok(EventStream::new(Events(events.into())))
+        Ok(EventStream::events(Events(events.into())))
     }
 }
 
@@ -259,11 +259,11 @@ async fn arguments_are_shown_while_the_model_writes_them() {
     // A script may contain pieces; a whole response has none.
     let call = ToolCall::new("a", "add", r#"{"a": 1, "b": 2}"#);
     let deltas = [
-        ModelDelta::CallStarted { id: "a".into(), name: "add".to_owned() },
-        ModelDelta::Arguments { id: "a".into(), piece: r#"{"a": 1, "#.to_owned() },
-        ModelDelta::Arguments { id: "a".into(), piece: r#""b": 2}"#.to_owned() },
-        ModelDelta::Call(call.clone()),
-        ModelDelta::Done(Box::new(ModelResponse::calls([call.clone()]))),
+        StreamEvent::CallStarted { id: "a".into(), name: "add".to_owned() },
+        StreamEvent::Arguments { id: "a".into(), piece: r#"{"a": 1, "#.to_owned() },
+        StreamEvent::Arguments { id: "a".into(), piece: r#""b": 2}"#.to_owned() },
+        StreamEvent::Call(call.clone()),
+        StreamEvent::Done(Box::new(ModelResponse::calls([call.clone()]))),
     ];
     let scripted = ScriptedModel::new().deltas(deltas.map(Ok)).text("3");
     assert_eq!(pieces(scripted).await[0].1.concat(), call.arguments.as_str());

@@ -21,9 +21,9 @@ use toolkit_agent::model::{FinishReason, OutputFormat, OutputLosses};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::{LoopAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentOutput, AssistantMessage, ChatModel, Conversation, Limits, Message, ModelDelta,
-    ModelError, ModelRequest, ModelResponse, ModelStream, NativeMessages, RunOptions, ScriptedModel,
-    Sessions, UserMessage, structured::StructuredOptions,
+    Agent, AgentBuilder, AgentOutput, AssistantMessage, ChatModel, Conversation, Limits, Message, ModelError,
+    ModelRequest, ModelResponse, ModelStream, NativeMessages, RunOptions, ScriptedModel, Sessions,
+    StreamEvent, UserMessage, structured::StructuredOptions,
 };
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ToolCall, ToolOutput, ToolRegistry};
@@ -313,28 +313,28 @@ impl ChatModel for Streaming {
                 blocks.push(json!({"type": "tool_use", "id": call.id.as_str()}));
                 if matches!(self.pieces, Pieces::Native) {
                     let native = vec![json!({"role": "assistant", "content": std::mem::take(&mut blocks)})];
-                    deltas.push(ModelDelta::Native(NativeMessages::new("own", native)));
+                    deltas.push(StreamEvent::Native(NativeMessages::new("own", native)));
                 }
                 message.calls.push(call.clone());
-                deltas.push(ModelDelta::Call(call));
+                deltas.push(StreamEvent::Call(call));
                 continue;
             }
             let text = format!("piece {number:05} ");
             deltas.push(match self.pieces {
                 Pieces::Text => {
                     message.text.push_str(&text);
-                    ModelDelta::Text(text)
+                    StreamEvent::Text(text)
                 }
                 Pieces::Reasoning | Pieces::Native => {
                     blocks.push(json!({"type": "thinking", "thinking": text}));
                     message.reasoning.push_str(&text);
-                    ModelDelta::Reasoning(text)
+                    StreamEvent::Reasoning(text)
                 }
             });
         }
         let mut response = ModelResponse::default().with_finish(FinishReason::ToolCalls);
         response.message = message;
-        deltas.push(ModelDelta::Done(Box::new(response)));
+        deltas.push(StreamEvent::Done(Box::new(response)));
         // Results of running calls arrive between the pieces.
         Ok(ModelStream::new(stream::iter(deltas).then(async |delta| {
             tokio::task::yield_now().await;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
+use toolkit_agent::wire::{EventStream, Transport, WireModel};
 use toolkit_agent::{
     Agent, AgentError, Conversation, Limit, Limits, Message, ModelError, ModelErrorKind, ModelOptions,
     RunEvent, RunOptions,
@@ -52,7 +52,7 @@ impl Transport for Bodies {
         let Value::Array(events) = self.send(body).await? else {
             return Err(ModelError::new(ModelErrorKind::Other, "the response is not streamed"));
         };
-        Ok(EventStream::new(stream::iter(events.into_iter().map(|event| Ok(Fragment::Event(event))))))
+        Ok(EventStream::events(stream::iter(events.into_iter().map(Ok))))
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
+use toolkit_agent::wire::{EventStream, Transport, WireModel};
 use toolkit_agent::{Agent, AgentError, Message, Messages, ModelError, ModelErrorKind, ModelRetry, RunEvent};
 use toolkit_core::{
     ClosureTool, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolRegistry,
@@ -19,10 +19,10 @@ struct Chunks(std::sync::Mutex<VecDeque<Vec<Value>>>);
 struct Events(VecDeque<Value>);
 
 impl Stream for Events {
-    type Item = Result<Fragment, ModelError>;
+    type Item = Result<Value, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.0.pop_front().map(|event| Ok(Fragment::Event(event))))
+        Poll::Ready(self.0.pop_front().map(Ok))
     }
 }
 
@@ -33,7 +33,7 @@ impl Transport for Chunks {
 
     async fn stream(&self, _: Value) -> Result<EventStream, ModelError> {
         let chunks = self.0.lock().unwrap().pop_front().unwrap_or_default();
-        Ok(EventStream::new(Events(chunks.into())))
+        Ok(EventStream::events(Events(chunks.into())))
     }
 }
 

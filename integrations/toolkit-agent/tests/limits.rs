@@ -14,9 +14,9 @@ use toolkit_agent::session::{
 };
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, ModelDelta, ModelError,
-    ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel,
-    Sessions, Usage, UserMessage,
+    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, ModelError, ModelErrorKind,
+    ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel, Sessions,
+    StreamEvent, Usage, UserMessage,
 };
 use toolkit_core::context::SessionDelta;
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
@@ -155,10 +155,10 @@ impl ChatModel for Stalling {
 #[tokio::test(start_paused = true)]
 async fn an_answer_cut_by_the_timeout_counts_as_a_model_call() {
     let pieces = [
-        ModelDelta::Text("half".to_owned()),
-        ModelDelta::Reasoning("hm".to_owned()),
-        ModelDelta::CallStarted { id: "c".into(), name: "add".to_owned() },
-        ModelDelta::Arguments { id: "c".into(), piece: "{".to_owned() },
+        StreamEvent::Text("half".to_owned()),
+        StreamEvent::Reasoning("hm".to_owned()),
+        StreamEvent::CallStarted { id: "c".into(), name: "add".to_owned() },
+        StreamEvent::Arguments { id: "c".into(), piece: "{".to_owned() },
     ];
     let begun = pieces.map(|piece| vec![Ok(piece)]);
     for (pieces, calls, asked) in begun.map(|pieces| (pieces, 2, 2)).into_iter().chain([(vec![], 1, 4)]) {
@@ -186,14 +186,14 @@ async fn a_request_that_does_not_run_in_the_background_is_repeated_after_a_timeo
     let options = || ModelOptions::new().with_background(true);
     let gateway = || ModelError::from_status(504, "no answer from the provider");
     let connection = || ModelError::new(ModelErrorKind::TimedOut, "the connection timed out");
-    let text = || vec![Ok(ModelDelta::Text("half".to_owned()))];
+    let text = || vec![Ok(StreamEvent::Text("half".to_owned()))];
     for script in [
         ScriptedModel::new().error(gateway()),
         ScriptedModel::new().error(connection()),
         ScriptedModel::new().deltas([]),
         ScriptedModel::new().deltas(text()),
     ] {
-        let script = script.deltas([Ok(ModelDelta::Done(Box::default()))]);
+        let script = script.deltas([Ok(StreamEvent::Done(Box::default()))]);
         let limits = Limits::default().with_model_timeout(Duration::from_secs(1));
         let builder = agent(Stalling(script.clone())).retry(ModelRetry::new(2)).options(options());
         let ended = builder.limits(limits).build().unwrap().run("go").await;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 use toolkit_agent::model::{BoxModel, Fallback, ModelStream, Retrying};
 use toolkit_agent::{
-    Agent, ChatModel, Message, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
-    ModelRetry, Price, ScriptedModel, Usage,
+    Agent, ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, Price,
+    ScriptedModel, StreamEvent, Usage,
 };
 
 const KINDS: [ModelErrorKind; 10] = [
@@ -85,9 +85,9 @@ async fn a_stream_moves_on_only_before_its_first_piece() {
     assert_eq!(stream.collect().await.unwrap().message.text, "second");
 
     let second = answering();
-    let begun = ScriptedModel::new().deltas([Ok(ModelDelta::Text("fir".to_owned())), busy()]);
+    let begun = ScriptedModel::new().deltas([Ok(StreamEvent::Text("fir".to_owned())), busy()]);
     let mut stream = Fallback::new(begun).or(second.clone()).stream(request()).await.unwrap();
-    assert_eq!(stream.next().await, Some(Ok(ModelDelta::Text("fir".to_owned()))));
+    assert_eq!(stream.next().await, Some(Ok(StreamEvent::Text("fir".to_owned()))));
     assert_eq!(stream.next().await, Some(busy()));
     assert_eq!(second.requests().len(), 0);
 }
@@ -146,7 +146,7 @@ async fn the_tokens_of_failed_attempts_are_counted() {
     let failing = |times: u32| (0..times).fold(ScriptedModel::new(), |model, _| model.error(empty()));
     let answer = || ModelResponse::text("done").with_usage(used);
     let end = || Err(empty());
-    let cut = || [Ok(ModelDelta::Text("half".to_owned())), end()];
+    let cut = || [Ok(StreamEvent::Text("half".to_owned())), end()];
     for streaming in [false, true] {
         let retrying = |model: ScriptedModel| Retrying::new(model, ModelRetry::new(3));
         let cases: [(BoxModel, u64, bool); 6] = [

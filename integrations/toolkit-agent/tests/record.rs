@@ -7,8 +7,8 @@ use std::fs;
 use std::path::PathBuf;
 use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, ChatModel, Message, ModelDelta, ModelError, ModelErrorKind,
-    ModelOptions, ModelRequest, ModelResponse, ModelRetry, ModelStream, RunEvent, ScriptedModel, Usage,
+    Agent, AgentBuilder, AgentError, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions,
+    ModelRequest, ModelResponse, ModelRetry, ModelStream, RunEvent, ScriptedModel, StreamEvent, Usage,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 
@@ -52,15 +52,15 @@ fn real() -> ScriptedModel {
     let answer = ModelResponse::text("2 and 4.").with_usage(Usage::new(7, 3));
     ScriptedModel::new()
         .deltas([
-            Ok(ModelDelta::Text("I doub".to_owned())),
-            Ok(ModelDelta::Call(calls[0].clone())),
+            Ok(StreamEvent::Text("I doub".to_owned())),
+            Ok(StreamEvent::Call(calls[0].clone())),
             Err(broken),
         ])
         .response(ModelResponse::calls(calls))
         .deltas([
-            Ok(ModelDelta::Text("2 and ".to_owned())),
-            Ok(ModelDelta::Text("4.".to_owned())),
-            Ok(ModelDelta::Done(Box::new(answer))),
+            Ok(StreamEvent::Text("2 and ".to_owned())),
+            Ok(StreamEvent::Text("4.".to_owned())),
+            Ok(StreamEvent::Done(Box::new(answer))),
         ])
 }
 

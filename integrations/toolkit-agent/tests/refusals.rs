@@ -9,10 +9,10 @@ use std::pin::Pin;
 use std::sync::Mutex;
 use std::task::{Context, Poll};
 use toolkit_agent::model::Fallback;
-use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel, parse_response};
+use toolkit_agent::wire::{EventStream, Transport, WireModel, parse_response};
 use toolkit_agent::{
-    ChatModel, FinishReason, Message, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelStream,
-    ScriptedModel,
+    ChatModel, FinishReason, Message, ModelError, ModelErrorKind, ModelRequest, ModelStream, ScriptedModel,
+    StreamEvent,
 };
 use toolkit_llm::ApiFormat;
 
@@ -22,13 +22,13 @@ struct Events(Mutex<VecDeque<Value>>);
 struct Ready(VecDeque<Value>);
 
 impl futures_core::Stream for Ready {
-    type Item = Result<Fragment, ModelError>;
+    type Item = Result<Vec<u8>, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         Poll::Ready(self.0.pop_front().map(|event| {
             Ok(match event {
-                Value::String(text) => Fragment::Bytes(text.into_bytes()),
-                event => Fragment::Event(event),
+                Value::String(text) => text.into_bytes(),
+                event => format!("data: {event}\n\n").into_bytes(),
             })
         }))
     }
@@ -40,7 +40,7 @@ impl Transport for Events {
     }
 
     async fn stream(&self, _: Value) -> Result<EventStream, ModelError> {
-        Ok(EventStream::new(Ready(std::mem::take(&mut self.0.lock().unwrap()))))
+        Ok(EventStream::bytes(Ready(std::mem::take(&mut self.0.lock().unwrap()))))
     }
 }
 
@@ -56,8 +56,8 @@ async fn stream(format: ApiFormat, events: Value) -> Result<toolkit_agent::Model
     let mut text = String::new();
     loop {
         match deltas.next().await.unwrap()? {
-            ModelDelta::Text(piece) => text.push_str(&piece),
-            ModelDelta::Done(response) => {
+            StreamEvent::Text(piece) => text.push_str(&piece),
+            StreamEvent::Done(response) => {
                 assert_eq!(text, response.message.text, "{format}");
                 return Ok(*response);
             }

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use toolkit_agent::record::Recorder;
 use toolkit_agent::{
-    AssistantMessage, ChatModel, Message, ModelDelta, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
-    ModelResponse, ScriptedModel, ToolMessage,
+    AssistantMessage, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
+    ModelResponse, ScriptedModel, StreamEvent, ToolMessage,
 };
 use toolkit_core::{ToolCall, ToolError, ToolOutput, ToolResult};
 
@@ -65,7 +65,7 @@ fn put(
     place: &Place,
     secret: &str,
     request: &mut ModelRequest,
-    answer: &mut Vec<ModelDelta>,
+    answer: &mut Vec<StreamEvent>,
 ) -> Option<ModelError> {
     let call = |arguments: &Value| ToolCall::new("1", "look", arguments.to_string());
     let mut extra = |name: &str, value: Value| {
@@ -98,14 +98,14 @@ fn put(
             };
             extra("note", levels.iter().fold(field, wrap));
         }
-        Place::Answer => answer.push(ModelDelta::Text(text)),
-        Place::Reasoning => answer.push(ModelDelta::Reasoning(text)),
-        Place::CallOfAnswer => answer.push(ModelDelta::Call(call(&json!({"a": text})))),
+        Place::Answer => answer.push(StreamEvent::Text(text)),
+        Place::Reasoning => answer.push(StreamEvent::Reasoning(text)),
+        Place::CallOfAnswer => answer.push(StreamEvent::Call(call(&json!({"a": text})))),
         Place::Pieces(sizes) => {
             let mut rest: Vec<char> = text.chars().collect();
             for size in sizes.iter().cycle() {
                 let after = rest.split_off(rest.len().min(*size));
-                answer.push(ModelDelta::Text(rest.into_iter().collect()));
+                answer.push(StreamEvent::Text(rest.into_iter().collect()));
                 rest = after;
                 if rest.is_empty() {
                     break;
@@ -117,8 +117,8 @@ fn put(
             for size in sizes.iter().cycle() {
                 let after = rest.split_off(rest.len().min(*size));
                 let piece = rest.into_iter().collect();
-                answer.push(ModelDelta::Arguments { id: "1".into(), piece });
-                answer.push(ModelDelta::Arguments { id: "2".into(), piece: " ".to_owned() });
+                answer.push(StreamEvent::Arguments { id: "1".into(), piece });
+                answer.push(StreamEvent::Arguments { id: "2".into(), piece: " ".to_owned() });
                 rest = after;
                 if rest.is_empty() {
                     break;
@@ -161,7 +161,7 @@ proptest! {
         let tape = folder.path().join("tape.jsonl");
         let mut request = ModelRequest::new([Message::user("hi")]).with_options(ModelOptions::new());
         let mut answer = Vec::new();
-        let mut last = Ok(ModelDelta::Done(Box::new(ModelResponse::text("done"))));
+        let mut last = Ok(StreamEvent::Done(Box::new(ModelResponse::text("done"))));
         for place in &places {
             if let Some(error) = put(place, &secret, &mut request, &mut answer) {
                 last = Err(error);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use toolkit_agent::structured::{AnswerMode, StructuredOptions};
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentError, Conversation, Decisions, Limits, ModelDelta, ModelError, ModelErrorKind,
-    ModelResponse, Price, RunError, RunEvent, RunOptions, RunOutput, ScriptedModel, Usage,
+    Agent, AgentError, Conversation, Decisions, Limits, ModelError, ModelErrorKind, ModelResponse, Price,
+    RunError, RunEvent, RunOptions, RunOutput, ScriptedModel, StreamEvent, Usage,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
 
@@ -86,7 +86,7 @@ fn cases() -> Vec<Case> {
         ),
         case(
             "an answer that breaks off",
-            priced(ScriptedModel::new().deltas([Ok(ModelDelta::Text("half".to_owned())), Err(cut)]))
+            priced(ScriptedModel::new().deltas([Ok(StreamEvent::Text("half".to_owned())), Err(cut)]))
                 .build()
                 .unwrap(),
             |error| matches!(error, AgentError::Model(_)),

@@ -11,8 +11,8 @@ use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::ParallelAgent;
 use toolkit_agent::{
-    Agent, AssistantMessage, ChatModel, Conversation, Message, ModelDelta, ModelError, ModelOptions,
-    ModelRequest, ModelResponse, ModelStream, NativeMessages, RunEvent, RunOptions, ScriptedModel, Sessions,
+    Agent, AssistantMessage, ChatModel, Conversation, Message, ModelError, ModelOptions, ModelRequest,
+    ModelResponse, ModelStream, NativeMessages, RunEvent, RunOptions, ScriptedModel, Sessions, StreamEvent,
     ToolMessage,
 };
 use toolkit_core::call::ProviderExtras;
@@ -396,7 +396,7 @@ async fn details_stay_out_of_every_save_of_a_run() {
 }
 
 /// A model whose stream never ends after these deltas.
-struct Endless(Vec<ModelDelta>);
+struct Endless(Vec<StreamEvent>);
 
 impl ChatModel for Endless {
     fn name(&self) -> &str {
@@ -417,10 +417,10 @@ impl ChatModel for Endless {
 async fn a_crash_within_an_answer_loses_neither_results_nor_text() {
     let double = ClosureTool::new("double", "Doubles.", |_: Nothing| 42).unwrap();
     let model = Endless(vec![
-        ModelDelta::Reasoning("I have to ".to_owned()),
-        ModelDelta::Reasoning("double it.".to_owned()),
-        ModelDelta::Text("Let me see.".to_owned()),
-        ModelDelta::Call(ToolCall::new("1", "double", "{}")),
+        StreamEvent::Reasoning("I have to ".to_owned()),
+        StreamEvent::Reasoning("double it.".to_owned()),
+        StreamEvent::Text("Let me see.".to_owned()),
+        StreamEvent::Call(ToolCall::new("1", "double", "{}")),
     ]);
     let tools = ToolRegistry::from_tools([double]).unwrap();
     let agent = Agent::builder(model).tools(tools).build().unwrap();

@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 use toolkit_agent::model::{OutputFormat, OutputLosses};
 use toolkit_agent::{
-    Agent, AgentBuilder, ChatModel, Conversation, Message, ModelDelta, ModelError, ModelRequest,
-    ModelResponse, ModelRetry, ModelStream, RunEvent, RunOptions, ScriptedModel,
+    Agent, AgentBuilder, ChatModel, Conversation, Message, ModelError, ModelRequest, ModelResponse,
+    ModelRetry, ModelStream, RunEvent, RunOptions, ScriptedModel, StreamEvent,
 };
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{CancellationToken, ClosureTool, ToolContext, ToolError, ToolRegistry};
@@ -204,7 +204,7 @@ struct Halting {
 }
 
 impl Stream for Halting {
-    type Item = Result<ModelDelta, ModelError>;
+    type Item = Result<StreamEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         ready!(self.wait.as_mut().poll(cx));

@@ -9,8 +9,8 @@ use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::wire::{EventStream, Transport, WireModel};
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentOutput, ChatModel, Conversation, ModelDelta, ModelError, ModelErrorKind,
-    ModelOptions, ModelResponse, ModelRetry, RunOptions, ScriptedModel, Usage, UserMessage,
+    Agent, AgentBuilder, AgentOutput, ChatModel, Conversation, ModelError, ModelErrorKind, ModelOptions,
+    ModelResponse, ModelRetry, RunOptions, ScriptedModel, StreamEvent, Usage, UserMessage,
 };
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
@@ -191,7 +191,7 @@ fn spans_form_the_tree_of_the_run() {
 fn a_broken_stream_and_an_interruption_are_recorded() {
     let broken = ModelError::new(ModelErrorKind::Connection, "cut")
         .with_partial(ModelResponse::text("ha").with_usage(Usage::new(7, 1)));
-    let model = ScriptedModel::new().deltas([Ok(ModelDelta::Text("ha".to_owned())), Err(broken)]);
+    let model = ScriptedModel::new().deltas([Ok(StreamEvent::Text("ha".to_owned())), Err(broken)]);
     let seen = spans(&agent("root", model).build().unwrap(), RunOptions::new());
     assert_eq!(tree(&seen), "invoke_agent root (connection)\n  chat scripted (connection)\n");
     assert_eq!(seen[1].fields["gen_ai.usage.input_tokens"], "7");

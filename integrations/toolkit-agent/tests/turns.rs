@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::task::coop;
 use tokio::time::Instant;
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, Conversation, Limit, Limits, Message, ModelDelta, ModelError,
-    ModelResponse, ModelRetry, RunEvent, RunOptions, ScriptedModel,
+    Agent, AgentBuilder, AgentError, Conversation, Limit, Limits, Message, ModelError, ModelResponse,
+    ModelRetry, RunEvent, RunOptions, ScriptedModel, StreamEvent,
 };
 use toolkit_core::{ClosureTool, RunContext, ToolCall, ToolConfig, ToolContext, ToolRegistry, ToolResult};
 
@@ -38,9 +38,9 @@ fn results(messages: &[Message]) -> Vec<String> {
 async fn calls_with_one_id_run_separately() {
     let calls = || ModelResponse::calls([call(1), call(2)]);
     let deltas = [
-        Ok(ModelDelta::Call(call(1))),
-        Ok(ModelDelta::Call(call(2))),
-        Ok(ModelDelta::Done(Box::new(calls()))),
+        Ok(StreamEvent::Call(call(1))),
+        Ok(StreamEvent::Call(call(2))),
+        Ok(StreamEvent::Done(Box::new(calls()))),
     ];
     for (model, streaming) in [
         (ScriptedModel::new().response(calls()), false),
@@ -91,8 +91,8 @@ async fn one_call_of_each_message_runs_if_parallel_calls_are_off() {
 #[tokio::test]
 async fn a_call_missing_from_the_final_response_is_answered() {
     let deltas = [
-        Ok(ModelDelta::Call(call(3))),
-        Ok(ModelDelta::Done(Box::new(ModelResponse::text("I have called.")))),
+        Ok(StreamEvent::Call(call(3))),
+        Ok(StreamEvent::Done(Box::new(ModelResponse::text("I have called.")))),
     ];
     let model = ScriptedModel::new().deltas(deltas).text("done");
     let output = agent(&model).run("Go.").await.unwrap();

@@ -22,9 +22,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep_until};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::StreamEvent;
 use toolkit_llm::model::{
-    ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
-    OutputFormat, OutputLosses,
+    ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
+    OutputLosses,
 };
 
 /// A client for all providers of the crate `genai`.
@@ -305,7 +306,7 @@ struct Pieces {
     adapter: AdapterKind,
     limit: Duration,
     deadline: Pin<Box<Sleep>>,
-    ready: VecDeque<Result<ModelDelta, ModelError>>,
+    ready: VecDeque<Result<StreamEvent, ModelError>>,
 }
 
 impl Pieces {
@@ -321,9 +322,9 @@ impl Pieces {
         self.stream = None;
         match end.and_then(|end| reply::streamed(end, &self.request, self.adapter)) {
             Ok(response) => {
-                let calls = response.message.calls.iter().cloned().map(ModelDelta::Call);
+                let calls = response.message.calls.iter().cloned().map(StreamEvent::Call);
                 self.ready.extend(calls.map(Ok));
-                self.ready.push_back(Ok(ModelDelta::Done(Box::new(response))));
+                self.ready.push_back(Ok(StreamEvent::Done(Box::new(response))));
             }
             Err(error) => self.ready.push_back(Err(error)),
         }
@@ -331,8 +332,8 @@ impl Pieces {
 
     fn take(&mut self, event: Option<Result<ChatStreamEvent, ::genai::Error>>) {
         let delta = match event {
-            Some(Ok(ChatStreamEvent::Chunk(piece))) => ModelDelta::Text(piece.content),
-            Some(Ok(ChatStreamEvent::ReasoningChunk(piece))) => ModelDelta::Reasoning(piece.content),
+            Some(Ok(ChatStreamEvent::Chunk(piece))) => StreamEvent::Text(piece.content),
+            Some(Ok(ChatStreamEvent::ReasoningChunk(piece))) => StreamEvent::Reasoning(piece.content),
             Some(Ok(ChatStreamEvent::End(end))) => return self.end(Ok(end)),
             Some(Ok(_)) => return,
             Some(Err(error)) => return self.end(Err(fault::of_genai(error, &self.secrets))),
@@ -343,7 +344,7 @@ impl Pieces {
 }
 
 impl Stream for Pieces {
-    type Item = Result<ModelDelta, ModelError>;
+    type Item = Result<StreamEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {

@@ -9,12 +9,11 @@ use futures_core::Stream;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 use serde_json::Value;
-use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use toolkit_llm::WireError;
 use toolkit_llm::model::{ModelError, ModelErrorKind};
-use toolkit_llm::transport::{EventStream, Fragment, Transport};
+use toolkit_llm::transport::{EventStream, Transport};
 
 /// A [`Transport`] that sends the JSON of an API over HTTP. The clients create it for their models.
 #[derive(Debug, Clone)]
@@ -68,16 +67,16 @@ impl Transport for HttpTransport {
         let received = self.post(&body, &self.stream_url, Expected::Events).await?;
         let Received { mut body, is_whole, secrets } = received;
         if !is_whole {
-            return Ok(EventStream::new(Fragments::Bytes(body)).with_secrets(secrets));
+            return Ok(EventStream::bytes(BodyBytes(body)).with_secrets(secrets));
         }
         let body = body.all().await?;
-        let fragments = match serde_json::from_slice(&body) {
-            Ok(Value::Array(events)) => events.into_iter().map(Fragment::Event).collect(),
-            Ok(response) => [Fragment::Response(without_secrets_in_error(response, &body, &secrets)?)].into(),
+        let events = match serde_json::from_slice(&body) {
+            Ok(events @ Value::Array(_)) => EventStream::response(events),
+            Ok(response) => EventStream::response(without_secrets_in_error(response, &body, &secrets)?),
             // Lines of JSON, or server-sent events under a wrong media type.
-            Err(_) => [Fragment::Bytes(body)].into(),
+            Err(_) => EventStream::bytes(WholeBody(Some(body))),
         };
-        Ok(EventStream::new(Fragments::Whole(fragments)).with_secrets(secrets))
+        Ok(events.with_secrets(secrets))
     }
 
     async fn retrieve(&self, id: &str) -> Result<Value, ModelError> {
@@ -116,22 +115,24 @@ fn without_secrets_in_error(document: Value, body: &[u8], secrets: &[String]) ->
     }
 }
 
-/// The source of the fragments of a streamed answer: a stream, or a body that is already complete.
-enum Fragments {
-    Bytes(BoundedBody),
-    Whole(VecDeque<Fragment>),
-}
+/// The bytes of a body that is still arriving.
+struct BodyBytes(BoundedBody);
 
-impl Stream for Fragments {
-    type Item = Result<Fragment, ModelError>;
+impl Stream for BodyBytes {
+    type Item = Result<Vec<u8>, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match &mut *self {
-            Self::Bytes(body) => {
-                let next = body.poll_bytes(context);
-                next.map(|next| next.map(|bytes| bytes.map(|bytes| Fragment::Bytes(bytes.into()))))
-            }
-            Self::Whole(fragments) => Poll::Ready(fragments.pop_front().map(Ok)),
-        }
+        self.0.poll_bytes(context).map(|next| next.map(|bytes| bytes.map(Into::into)))
+    }
+}
+
+/// The bytes of a complete body.
+struct WholeBody(Option<Vec<u8>>);
+
+impl Stream for WholeBody {
+    type Item = Result<Vec<u8>, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(self.0.take().map(Ok))
     }
 }

@@ -2,9 +2,9 @@
 
 use super::bill::{Bill, Unreported};
 use super::{
-    ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses,
-    Price,
+    ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses, Price,
 };
+use crate::StreamEvent;
 use futures_core::Stream;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -79,19 +79,19 @@ struct PricedStream {
 }
 
 impl Stream for PricedStream {
-    type Item = Result<ModelDelta, ModelError>;
+    type Item = Result<StreamEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let piece = ready!(Pin::new(&mut self.pieces).poll_next(context));
         let price = self.price;
         Poll::Ready(match piece {
-            Some(Ok(ModelDelta::Usage(reported))) => {
+            Some(Ok(StreamEvent::Usage(reported))) => {
                 self.unreported.bill = Bill::from(reported).at(&price).correction();
-                Some(Ok(ModelDelta::Usage(reported)))
+                Some(Ok(StreamEvent::Usage(reported)))
             }
-            Some(Ok(ModelDelta::Done(response))) => {
+            Some(Ok(StreamEvent::Done(response))) => {
                 self.unreported.take();
-                Some(Ok(ModelDelta::Done(Box::new(response.at(&price)))))
+                Some(Ok(StreamEvent::Done(Box::new(response.at(&price)))))
             }
             Some(Err(error)) => Some(Err(self.ended(error))),
             // A stream may break off without an error.

@@ -2,60 +2,12 @@
 
 use super::bill::{Account, AfterAttempts, Bill, Unreported};
 use super::{ModelError, ModelResponse, Usage};
-use crate::HostedCall;
-use crate::message::NativeMessages;
+use crate::stream::StreamEvent;
 use futures_core::Stream;
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use toolkit_core::{CallId, ToolCall};
-
-/// A piece of a streamed response.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ModelDelta {
-    /// The next piece of the text.
-    Text(String),
-    /// The next piece of the reasoning, if the provider returns reasoning.
-    Reasoning(String),
-    /// The model has started to write a tool call.
-    CallStarted {
-        /// The id of the call.
-        id: CallId,
-        /// The name of the tool, as the model wrote it.
-        name: String,
-    },
-    /// The next piece of a tool call's arguments, as the model writes them. Such pieces come between
-    /// [`CallStarted`](Self::CallStarted) and [`Call`](Self::Call).
-    ///
-    /// Together, the pieces of a call are the JSON of its arguments, except that spaces and escapes may
-    /// differ. The pieces of a custom tool's call are its free text. Some models return no pieces.
-    Arguments {
-        /// The id of the call.
-        id: CallId,
-        /// The next piece of the arguments.
-        piece: String,
-    },
-    /// Further parts of the message in the JSON of the provider's API. A model returns them before a call if later
-    /// requests need more than the text and the calls, such as signed thinking. The parts include the call.
-    ///
-    /// All such pieces together are the message so far. The first JSON message of a piece continues the last one of the
-    /// piece before if both have the same fields, except for their lists `content`. Every other is a message of its own.
-    Native(NativeMessages),
-    /// A tool call that is complete.
-    Call(ToolCall),
-    /// The token counts that the provider has reported so far, including those of failed attempts before this
-    /// response. Each such piece replaces the one before. A run counts them if it stops the stream; otherwise, the
-    /// counts of the response apply.
-    Usage(Usage),
-    /// The provider has called a tool that it runs itself, or the output of this call has arrived.
-    Hosted(HostedCall),
-    /// The complete response, including all calls returned before. This is the last piece.
-    Done(Box<ModelResponse>),
-}
 
 impl AfterAttempts for ModelStream {
     fn after_attempts(self, failed: Bill, account: Option<Account>) -> Self {
@@ -83,27 +35,27 @@ struct After {
 }
 
 impl Stream for After {
-    type Item = Result<ModelDelta, ModelError>;
+    type Item = Result<StreamEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if let (false, Some(failed)) = (self.has_begun, self.failed) {
             self.has_begun = true;
             self.unreported.bill = failed.correction();
-            return Poll::Ready(Some(Ok(ModelDelta::Usage(failed.usage))));
+            return Poll::Ready(Some(Ok(StreamEvent::Usage(failed.usage))));
         }
         let piece = ready!(Pin::new(&mut self.pieces).poll_next(context));
-        if matches!(piece, None | Some(Ok(ModelDelta::Done(_)) | Err(_))) {
+        if matches!(piece, None | Some(Ok(StreamEvent::Done(_)) | Err(_))) {
             self.unreported.take();
         }
         Poll::Ready(match (piece, self.failed.take()) {
-            (Some(Ok(ModelDelta::Done(response))), Some(failed)) => {
-                Some(Ok(ModelDelta::Done(Box::new(response.after_attempts(failed, None)))))
+            (Some(Ok(StreamEvent::Done(response))), Some(failed)) => {
+                Some(Ok(StreamEvent::Done(Box::new(response.after_attempts(failed, None)))))
             }
             (Some(Err(error)), Some(failed)) => Some(Err(error.reporting(self.reported).after(failed))),
-            (Some(Ok(ModelDelta::Usage(mut reported))), Some(failed)) => {
+            (Some(Ok(StreamEvent::Usage(mut reported))), Some(failed)) => {
                 (self.reported, self.failed) = (reported, Some(failed));
                 reported += failed.usage;
-                Some(Ok(ModelDelta::Usage(reported)))
+                Some(Ok(StreamEvent::Usage(reported)))
             }
             // A stream may break off without an error.
             (None, Some(failed)) => Some(Err(ModelError::cut().reporting(self.reported).after(failed))),
@@ -115,13 +67,13 @@ impl Stream for After {
     }
 }
 
-type Pieces = dyn Stream<Item = Result<ModelDelta, ModelError>> + Send;
+type Pieces = dyn Stream<Item = Result<StreamEvent, ModelError>> + Send;
 
 /// A streamed response of a model. Dropping the stream cancels the request.
 pub struct ModelStream(Source);
 
 enum Source {
-    Ready(VecDeque<Result<ModelDelta, ModelError>>),
+    Ready(VecDeque<Result<StreamEvent, ModelError>>),
     Running(Pin<Box<Pieces>>),
     /// A stream whose first pieces were already received.
     Begun(Box<Begun>),
@@ -129,28 +81,28 @@ enum Source {
 
 struct Begun {
     /// The pieces that were already received.
-    first: VecDeque<ModelDelta>,
+    first: VecDeque<StreamEvent>,
     rest: ModelStream,
     /// The tokens in `first`, until it is received again.
     unreported: Unreported,
 }
 
 impl ModelStream {
-    /// Creates a stream from a stream of pieces. The last piece must be [`ModelDelta::Done`] or an error.
+    /// Creates a stream from a stream of pieces. The last piece must be [`StreamEvent::Done`] or an error.
     #[must_use]
-    pub fn new(pieces: impl Stream<Item = Result<ModelDelta, ModelError>> + Send + 'static) -> Self {
+    pub fn new(pieces: impl Stream<Item = Result<StreamEvent, ModelError>> + Send + 'static) -> Self {
         Self(Source::Running(Box::pin(pieces)))
     }
 
-    /// Creates a stream from pieces that already exist. The last piece must be [`ModelDelta::Done`] or an
+    /// Creates a stream from pieces that already exist. The last piece must be [`StreamEvent::Done`] or an
     /// error.
     #[must_use]
-    pub fn from_pieces(pieces: impl IntoIterator<Item = Result<ModelDelta, ModelError>>) -> Self {
+    pub fn from_pieces(pieces: impl IntoIterator<Item = Result<StreamEvent, ModelError>>) -> Self {
         Self(Source::Ready(pieces.into_iter().collect()))
     }
 
     /// Returns the next piece. Returns `None` after the last one.
-    pub async fn next(&mut self) -> Option<Result<ModelDelta, ModelError>> {
+    pub async fn next(&mut self) -> Option<Result<StreamEvent, ModelError>> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
@@ -165,10 +117,10 @@ impl ModelStream {
         loop {
             match self.next().await.unwrap_or_else(|| Err(ModelError::cut())) {
                 // A provider may report tokens before it refuses the request.
-                Ok(ModelDelta::Usage(usage)) => unreported.bill = usage.into(),
+                Ok(StreamEvent::Usage(usage)) => unreported.bill = usage.into(),
                 Ok(first) => {
                     let reported = unreported.bill.usage;
-                    begin.extend((!reported.is_empty()).then_some(ModelDelta::Usage(reported)));
+                    begin.extend((!reported.is_empty()).then_some(StreamEvent::Usage(reported)));
                     begin.push_back(first);
                     return Ok(Self(Source::Begun(Box::new(Begun { first: begin, rest: self, unreported }))));
                 }
@@ -185,8 +137,8 @@ impl ModelStream {
         let mut reported = Usage::default();
         loop {
             match self.next().await.unwrap_or_else(|| Err(ModelError::cut())) {
-                Ok(ModelDelta::Done(response)) => return Ok(*response),
-                Ok(ModelDelta::Usage(usage)) => reported = usage,
+                Ok(StreamEvent::Done(response)) => return Ok(*response),
+                Ok(StreamEvent::Usage(usage)) => reported = usage,
                 Ok(_) => {}
                 Err(error) => return Err(error.reporting(reported)),
             }
@@ -197,15 +149,15 @@ impl ModelStream {
 impl ModelResponse {
     /// Returns the response as the pieces of a stream: the reasoning, the text, the calls, and the complete
     /// response.
-    pub(crate) fn deltas(self) -> Vec<ModelDelta> {
+    pub(crate) fn deltas(self) -> Vec<StreamEvent> {
         let text = |text: &String| (!text.is_empty()).then(|| text.clone());
-        let reasoning = text(&self.message.reasoning).map(ModelDelta::Reasoning);
-        let said = text(&self.message.text).map(ModelDelta::Text);
-        let mut deltas: Vec<ModelDelta> = reasoning.into_iter().collect();
-        deltas.extend(self.hosted.iter().cloned().map(ModelDelta::Hosted));
+        let reasoning = text(&self.message.reasoning).map(StreamEvent::Reasoning);
+        let said = text(&self.message.text).map(StreamEvent::Text);
+        let mut deltas: Vec<StreamEvent> = reasoning.into_iter().collect();
+        deltas.extend(self.hosted.iter().cloned().map(StreamEvent::Hosted));
         deltas.extend(said);
-        deltas.extend(self.message.calls.iter().cloned().map(ModelDelta::Call));
-        deltas.push(ModelDelta::Done(Box::new(self)));
+        deltas.extend(self.message.calls.iter().cloned().map(StreamEvent::Call));
+        deltas.push(StreamEvent::Done(Box::new(self)));
         deltas
     }
 }
@@ -218,7 +170,7 @@ impl From<ModelResponse> for ModelStream {
 }
 
 impl Stream for ModelStream {
-    type Item = Result<ModelDelta, ModelError>;
+    type Item = Result<StreamEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match &mut self.0 {

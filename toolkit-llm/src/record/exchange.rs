@@ -1,8 +1,9 @@
 //! One recorded model call: a request and its answer.
 
 use super::secrets::Secrets;
+use crate::StreamEvent;
 use crate::message::{Message, store_details};
-use crate::model::{ModelDelta, ModelError, ModelRequest, ModelResponse};
+use crate::model::{ModelError, ModelRequest, ModelResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toolkit_core::schema::schema_hash;
@@ -26,7 +27,7 @@ pub(super) struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) response: Option<Box<ModelResponse>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) deltas: Option<Vec<ModelDelta>>,
+    pub(super) deltas: Option<Vec<StreamEvent>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<ModelError>,
 }

@@ -2,10 +2,11 @@
 
 use super::exchange::{Answer, Exchange, fingerprint, recorded};
 use super::secrets::Secrets;
+use crate::StreamEvent;
 use crate::helpers::{MAX_NESTING, check_nesting, lock};
 use crate::model::{
-    ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
-    OutputFormat, OutputLosses,
+    ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
+    OutputLosses,
 };
 use futures_core::Stream;
 use std::fmt;
@@ -149,7 +150,7 @@ struct RecordedStream {
     tape: Tape,
     /// The recorded request. `None` after the answer was written to the file.
     exchange: Option<Exchange>,
-    deltas: Vec<ModelDelta>,
+    deltas: Vec<StreamEvent>,
 }
 
 impl RecordedStream {
@@ -161,7 +162,7 @@ impl RecordedStream {
 }
 
 impl Stream for RecordedStream {
-    type Item = Result<ModelDelta, ModelError>;
+    type Item = Result<StreamEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let delta = ready!(Pin::new(&mut self.stream).poll_next(cx));
@@ -169,7 +170,7 @@ impl Stream for RecordedStream {
         let written = match &delta {
             Some(Ok(delta)) => {
                 self.deltas.push(delta.clone());
-                if matches!(delta, ModelDelta::Done(_)) { self.write(None) } else { Ok(()) }
+                if matches!(delta, StreamEvent::Done(_)) { self.write(None) } else { Ok(()) }
             }
             Some(Err(error)) => self.write(Some(error.clone())),
             None => self.write(None),

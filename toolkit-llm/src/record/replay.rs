@@ -3,10 +3,11 @@
 use super::difference::differences;
 use super::exchange::{Answer, Exchange, fingerprint, recorded};
 use super::secrets::Secrets;
+use crate::StreamEvent;
 use crate::helpers::lock;
 use crate::model::{
-    ChatModel, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
-    OutputFormat, OutputLosses, RequestLoss,
+    ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
+    OutputLosses, RequestLoss,
 };
 use std::collections::VecDeque;
 use std::fs;
@@ -141,7 +142,7 @@ fn stream_of(answer: Answer) -> Result<ModelStream, ModelError> {
     match (response, deltas, error) {
         (Some(response), ..) => Ok((*response).into()),
         (None, Some(deltas), error) => {
-            let deltas = deltas.into_iter().map(Ok::<ModelDelta, _>);
+            let deltas = deltas.into_iter().map(Ok::<StreamEvent, _>);
             Ok(ModelStream::from_pieces(deltas.chain(error.map(Err))))
         }
         (None, None, Some(error)) => Err(error),

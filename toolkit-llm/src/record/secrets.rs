@@ -1,6 +1,6 @@
 //! The secrets that a recording must not contain.
 
-use crate::model::ModelDelta;
+use crate::StreamEvent;
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -91,17 +91,17 @@ impl Secrets {
 
     /// Replaces the secrets in the deltas of a stream. A secret may be split between adjacent deltas of text,
     /// so these deltas are joined if they contain a secret.
-    pub(super) fn hide_in_deltas(&self, deltas: &[ModelDelta]) -> Vec<ModelDelta> {
-        let text_of = |delta: &ModelDelta| match delta {
-            ModelDelta::Text(text) | ModelDelta::Reasoning(text) => Some(text.clone()),
+    pub(super) fn hide_in_deltas(&self, deltas: &[StreamEvent]) -> Vec<StreamEvent> {
+        let text_of = |delta: &StreamEvent| match delta {
+            StreamEvent::Text(text) | StreamEvent::Reasoning(text) => Some(text.clone()),
             _ => None,
         };
         let mut joined = Vec::with_capacity(deltas.len());
         for run in deltas.chunk_by(|one, next| discriminant(one) == discriminant(next)) {
             let text: String = run.iter().filter_map(text_of).collect();
             match (self.hidden(&text), run.first()) {
-                (Some(text), Some(ModelDelta::Text(_))) => joined.push(ModelDelta::Text(text)),
-                (Some(text), Some(ModelDelta::Reasoning(_))) => joined.push(ModelDelta::Reasoning(text)),
+                (Some(text), Some(StreamEvent::Text(_))) => joined.push(StreamEvent::Text(text)),
+                (Some(text), Some(StreamEvent::Reasoning(_))) => joined.push(StreamEvent::Reasoning(text)),
                 _ => joined.extend_from_slice(run),
             }
         }
@@ -111,10 +111,10 @@ impl Secrets {
 
     /// Replaces the secrets in streamed arguments. A secret may be split between the pieces of a call. If so,
     /// the first piece becomes the complete arguments, and the other pieces of the call are removed.
-    fn hide_in_arguments(&self, deltas: &mut Vec<ModelDelta>) {
+    fn hide_in_arguments(&self, deltas: &mut Vec<StreamEvent>) {
         let mut written: BTreeMap<CallId, String> = BTreeMap::new();
         for delta in deltas.iter() {
-            if let ModelDelta::Arguments { id, piece } = delta {
+            if let StreamEvent::Arguments { id, piece } = delta {
                 written.entry(id.clone()).or_default().push_str(piece);
             }
         }
@@ -125,7 +125,7 @@ impl Secrets {
             let Some(hidden) = hidden else { continue };
             let mut hidden = Some(hidden);
             deltas.retain_mut(|delta| match delta {
-                ModelDelta::Arguments { id, piece } if *id == call => hidden.take().is_some_and(|hidden| {
+                StreamEvent::Arguments { id, piece } if *id == call => hidden.take().is_some_and(|hidden| {
                     *piece = hidden;
                     true
                 }),

@@ -8,7 +8,7 @@ use crate::hosted::HostedPart;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
-use toolkit_core::call::ToolCall;
+use toolkit_core::call::{CallId, ToolCall};
 
 /// Reads and completes the parts of a streamed message.
 pub(crate) trait PartCodec: Api + fmt::Debug + Sync {
@@ -88,8 +88,8 @@ pub(crate) struct Part {
     /// Whether the part is a call that repeats another call or has no name. It is not in the response.
     pub(super) is_dropped: bool,
     pub(crate) is_announced: bool,
-    /// The id of an announced call. Empty for other parts.
-    pub(super) id: String,
+    /// The id of an announced call.
+    pub(super) id: Option<CallId>,
     /// The number of bytes of the arguments that were already returned in events.
     pub(super) shown: usize,
     /// Whether the part was counted as complete.

@@ -152,13 +152,13 @@ impl Parts {
     /// An empty object waits until the call ends (`is_end`), because some servers send it before the arguments.
     pub(crate) fn say_arguments(&mut self, number: usize, is_end: bool) {
         let part = &mut self.parts[number];
-        if !self.has_argument_events || part.id.is_empty() || part.is_yielded() {
+        let Some(id) = part.id.clone().filter(|_| self.has_argument_events && !part.is_yielded()) else {
             return;
-        }
+        };
         let text = part.arguments();
         let Some(piece) = text.get(part.shown..).filter(|piece| !piece.is_empty()) else { return };
         if is_end || text.trim() != "{}" {
-            let event = StreamEvent::Arguments { id: part.id.clone(), piece: piece.to_owned() };
+            let event = StreamEvent::Arguments { id, piece: piece.to_owned() };
             part.shown = text.len();
             self.events.push(event);
         }
@@ -186,8 +186,8 @@ impl Parts {
         if given.is_none() {
             set_at(&mut part.json, codec.facts().call_fields[0], id.as_str());
         }
-        part.id = id.into();
-        events.push(StreamEvent::CallStarted { id: part.id.clone(), name: part.name.clone() });
+        part.id = Some(id.clone());
+        events.push(StreamEvent::CallStarted { id, name: part.name.clone() });
         self.say_arguments(number, false);
     }
 

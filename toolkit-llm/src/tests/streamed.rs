@@ -129,12 +129,14 @@ pub(super) fn hear(events: Vec<StreamEvent>) -> Heard {
             StreamEvent::Reasoning(piece) => heard.reasoning.push_str(&piece),
             StreamEvent::Refusal(piece) => heard.refusal.push_str(&piece),
             StreamEvent::Call(call) => heard.calls.push(call),
-            StreamEvent::CallStarted { id, name } => heard.begun.push((id, name, String::new())),
+            StreamEvent::CallStarted { id, name } => {
+                heard.begun.push((id.as_str().to_owned(), name, String::new()));
+            }
             StreamEvent::Arguments { id, piece } => {
-                let begun = heard.begun.iter_mut().find(|begun| begun.0 == id);
+                let begun = heard.begun.iter_mut().find(|begun| begun.0 == id.as_str());
                 begun.expect("a call that was announced").2.push_str(&piece);
             }
-            StreamEvent::Hosted(_) => {}
+            _ => {}
         }
     }
     heard

@@ -7,29 +7,45 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// A piece of a streamed response.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Fragment {
-    /// The JSON of one event.
+pub(super) enum Fragment {
     Event(Value),
-    /// The next bytes of a stream of server-sent events. The bytes may end anywhere, even in the middle of an
-    /// event.
     Bytes(Vec<u8>),
-    /// The JSON of the complete response, from a server that ignores the wish for a stream.
     Response(Value),
 }
 
-/// The pieces of a streamed response.
+/// A streamed response as received.
 pub struct EventStream {
-    fragments: Pin<Box<dyn Stream<Item = Result<Fragment, ModelError>> + Send>>,
+    fragments: Received<Fragment>,
     secrets: Vec<String>,
 }
 
 impl EventStream {
-    /// Creates a stream from the pieces of a response.
+    /// Creates a stream from the bytes of the body: server-sent events, lines of JSON, a list in JSON, or the binary
+    /// event stream of Amazon Web Services. The bytes may be split anywhere.
     #[must_use]
-    pub fn new(fragments: impl Stream<Item = Result<Fragment, ModelError>> + Send + 'static) -> Self {
-        Self { fragments: Box::pin(fragments), secrets: Vec::new() }
+    pub fn bytes(bytes: impl Stream<Item = Result<Vec<u8>, ModelError>> + Send + 'static) -> Self {
+        Self::new(bytes, Fragment::Bytes)
+    }
+
+    /// Creates a stream from the JSON of its events.
+    #[must_use]
+    pub fn events(events: impl Stream<Item = Result<Value, ModelError>> + Send + 'static) -> Self {
+        Self::new(events, Fragment::Event)
+    }
+
+    /// Creates a stream from the complete response of a server that ignores the wish for a stream. A list contains the
+    /// events of the stream.
+    #[must_use]
+    pub fn response(response: Value) -> Self {
+        let fragment = if response.is_array() { Fragment::Event } else { Fragment::Response };
+        Self::new(Once(Some(response)), fragment)
+    }
+
+    fn new<T: 'static>(
+        stream: impl Stream<Item = Result<T, ModelError>> + Send + 'static,
+        fragment: fn(T) -> Fragment,
+    ) -> Self {
+        Self { fragments: Box::pin(Fragments { stream: Box::pin(stream), fragment }), secrets: Vec::new() }
     }
 
     /// Sets the secrets of the request, such as its key. They are removed from the errors of the response, because
@@ -60,6 +76,34 @@ impl EventStream {
 }
 
 debug!(EventStream, self);
+
+type Received<T> = Pin<Box<dyn Stream<Item = Result<T, ModelError>> + Send>>;
+
+/// A stream whose items become fragments.
+struct Fragments<T> {
+    stream: Received<T>,
+    fragment: fn(T) -> Fragment,
+}
+
+impl<T> Stream for Fragments<T> {
+    type Item = Result<Fragment, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let fragment = self.fragment;
+        self.stream.as_mut().poll_next(context).map(|next| next.map(|next| next.map(fragment)))
+    }
+}
+
+/// A stream with one item.
+struct Once(Option<Value>);
+
+impl Stream for Once {
+    type Item = Result<Value, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(self.0.take().map(Ok))
+    }
+}
 
 /// Returns a text with `…` in place of each secret.
 #[must_use]

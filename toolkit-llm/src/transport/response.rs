@@ -34,6 +34,11 @@ pub(super) fn blocked(error: &WireError, format: ApiFormat, body: &Value) -> Opt
     Some(response.with_usage(format.parse_usage(body)).answered_by(body))
 }
 
+/// Returns whether a refusal explains the text rather than being its end.
+pub(super) fn is_beside_text(format: ApiFormat, text: &str) -> bool {
+    !text.is_empty() && format.request_facts(Server::Own).explains_refusals
+}
+
 /// Converts a response. If `state` is set, the provider has stored the response.
 pub(super) fn model_response(
     format: ApiFormat,
@@ -54,9 +59,7 @@ pub(super) fn model_response(
     }
     native.container = Some(container).filter(|container| !container.is_empty());
     native.container_expires_at = Some(expiry).filter(|expiry| !expiry.is_empty());
-    // Anthropic explains a refusal beside the text, and other APIs as a part of the text.
-    let explains = format.request_facts(Server::Own).explains_refusals;
-    let text = if explains && !text.is_empty() { text } else { text + &refusal };
+    let text = if is_beside_text(format, &text) { text } else { text + &refusal };
     // If the messages are empty, as after a block during thinking, a later request contains the text.
     let is_sendable = !native.messages.is_empty() || native.response_id.is_some() || text.is_empty();
     let message = AssistantMessage {

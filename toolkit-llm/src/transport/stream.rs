@@ -1,12 +1,11 @@
-//! The deltas of a streamed answer.
+//! The events of a streamed answer, for a model.
 
 use super::fragment::{EventStream, Fragment};
-use super::response::{blocked, model_response, read_response};
+use super::response::{blocked, is_beside_text, model_response, read_response};
 use super::server::Server;
 use crate::message::NativeMessages;
 use crate::model::{
-    FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelResponse, RequestLoss, ServerState, Usage,
-    has_media,
+    FinishReason, ModelError, ModelErrorKind, ModelResponse, RequestLoss, ServerState, Usage, has_media,
 };
 use crate::{ApiFormat, Response, StreamAccumulator, StreamEnd, StreamEvent, WireError};
 use futures_core::Stream;
@@ -16,8 +15,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use toolkit_core::{CallId, ToolCall};
 
-/// The deltas of an answer, decoded from the pieces of a stream.
-pub(super) struct Deltas {
+/// The events of an answer, decoded from the pieces of a stream.
+pub(super) struct ResponseEvents {
     format: ApiFormat,
     /// The losses of the request.
     losses: Vec<RequestLoss>,
@@ -26,18 +25,16 @@ pub(super) struct Deltas {
     events: EventStream,
     /// Whether the message may contain signed thinking.
     has_thinking: bool,
-    /// The text in the pieces returned so far.
-    text: String,
     /// The ids of the calls already returned.
     returned: HashSet<CallId>,
     /// `None` after the end of the response.
     response: Option<StreamAccumulator>,
     /// The token counts in the pieces returned so far.
     reported: Usage,
-    ready: VecDeque<Result<ModelDelta, ModelError>>,
+    ready: VecDeque<Result<StreamEvent, ModelError>>,
 }
 
-impl Deltas {
+impl ResponseEvents {
     pub(super) fn new(
         format: ApiFormat,
         events: EventStream,
@@ -51,7 +48,6 @@ impl Deltas {
             state,
             events,
             has_thinking,
-            text: String::new(),
             returned: HashSet::new(),
             response: Some(format.accumulator().with_argument_events()),
             reported: Usage::default(),
@@ -79,7 +75,7 @@ impl Deltas {
                     if let StreamEvent::Call(call) = &event {
                         self.returned.insert(call.id.clone());
                         let native = self.take_native();
-                        self.ready.extend(native.map(|native| Ok(ModelDelta::Native(native))));
+                        self.ready.extend(native.map(|native| Ok(StreamEvent::Native(native))));
                     }
                     self.push(event);
                 }
@@ -97,7 +93,7 @@ impl Deltas {
         let usage = response.usage();
         if usage != self.reported {
             self.reported = usage;
-            self.ready.push_back(Ok(ModelDelta::Usage(usage)));
+            self.ready.push_back(Ok(StreamEvent::Usage(usage)));
         }
     }
 
@@ -161,12 +157,18 @@ impl Deltas {
         let is_kept =
             |event: &StreamEvent| !matches!(event, StreamEvent::Call(call) if !begun.calls.contains(call));
         end.events.into_iter().filter(is_kept).for_each(|event| self.push(event));
+        let refusal = self.refusal_text(&begun);
         // The provider may not have stored a blocked response.
         let response = model_response(self.format, begun, None).map(|response| {
             let losses = std::mem::take(&mut self.losses);
             response.answered_by(&end.body).with_finish(FinishReason::Refused).with_losses(losses)
         });
-        self.push_last(response);
+        self.push_last(refusal, response);
+    }
+
+    /// Returns the refusal of a response as far as it is the end of the text.
+    fn refusal_text(&self, response: &Response) -> String {
+        if is_beside_text(self.format, &response.text) { String::new() } else { response.refusal.clone() }
     }
 
     /// Ends the response and queues the last item of the stream: the complete response or an error. If the
@@ -182,6 +184,7 @@ impl Deltas {
         let failure = failure.or(reported);
         let response = end.response.map_err(ModelError::from);
         let failure = failure.or_else(|| (!end.is_complete).then(ModelError::cut));
+        let refusal = response.as_ref().map(|response| self.refusal_text(response)).unwrap_or_default();
         // The provider may not have stored a response that broke off.
         let state = self.state.as_ref().filter(|_| failure.is_none());
         let response = response
@@ -195,24 +198,22 @@ impl Deltas {
             (Some(error), Ok(part)) => Err(error.with_partial(part.with_finish(FinishReason::Interrupted))),
             (Some(error), Err(_)) => Err(error),
         };
-        self.push_last(last);
+        self.push_last(refusal, last);
     }
 
     fn push(&mut self, event: StreamEvent) {
-        if let StreamEvent::Text(piece) = &event {
-            self.text.push_str(piece);
+        // The text of a refusal follows all other text, but a provider may stream it first.
+        if !matches!(event, StreamEvent::Refusal(_)) {
+            self.ready.push_back(Ok(event));
         }
-        self.ready.extend(delta(event).map(Ok));
     }
 
-    /// Queues the last item of the stream, after the text of a refusal. In a message, this text follows all other
-    /// text, but a provider may stream it first.
-    fn push_last(&mut self, response: Result<ModelResponse, ModelError>) {
-        let rest = response.as_ref().ok().and_then(|response| response.message.text.strip_prefix(&self.text));
-        if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
-            self.ready.push_back(Ok(ModelDelta::Text(rest.to_owned())));
+    /// Queues the last item of the stream, after the text of a refusal.
+    fn push_last(&mut self, refusal: String, response: Result<ModelResponse, ModelError>) {
+        if response.is_ok() && !refusal.is_empty() {
+            self.ready.push_back(Ok(StreamEvent::Text(refusal)));
         }
-        self.ready.push_back(response.map(|response| ModelDelta::Done(Box::new(response))));
+        self.ready.push_back(response.map(|response| StreamEvent::Done(Box::new(response))));
     }
 }
 
@@ -225,20 +226,8 @@ fn is_silent(format: ApiFormat, response: &Response) -> bool {
         && !has_media(format, &response.native)
 }
 
-fn delta(event: StreamEvent) -> Option<ModelDelta> {
-    Some(match event {
-        StreamEvent::Text(text) => ModelDelta::Text(text),
-        StreamEvent::Reasoning(text) => ModelDelta::Reasoning(text),
-        StreamEvent::CallStarted { id, name } => ModelDelta::CallStarted { id: id.into(), name },
-        StreamEvent::Arguments { id, piece } => ModelDelta::Arguments { id: id.into(), piece },
-        StreamEvent::Call(call) => ModelDelta::Call(call),
-        StreamEvent::Hosted(call) => ModelDelta::Hosted(call),
-        _ => return None,
-    })
-}
-
-impl Stream for Deltas {
-    type Item = Result<ModelDelta, ModelError>;
+impl Stream for ResponseEvents {
+    type Item = Result<StreamEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {

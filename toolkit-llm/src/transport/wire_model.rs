@@ -6,7 +6,7 @@ use super::fragment::EventStream;
 use super::request::encode_for;
 use super::response::read_response;
 use super::server::Server;
-use super::stream::Deltas;
+use super::stream::ResponseEvents;
 use crate::ApiFormat;
 use crate::model::{
     ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
@@ -116,7 +116,7 @@ impl<T: Transport> ChatModel for WireModel<T> {
         let events = self.transport.stream(body.into()).await?;
         let losses = losses.into_iter().map(RequestLoss::from).collect();
         let state = request.options.server_state.clone();
-        Ok(ModelStream::new(Deltas::new(self.format, events, has_thinking, losses, state)))
+        Ok(ModelStream::new(ResponseEvents::new(self.format, events, has_thinking, losses, state)))
     }
 
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {

@@ -4,7 +4,7 @@ use futures_util::stream;
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::{
-    ChatModel, Message, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream, ScriptedModel,
+    ChatModel, Message, ModelError, ModelRequest, ModelResponse, ModelStream, ScriptedModel, StreamEvent,
     Usage,
 };
 use toolkit_core::{ToolCall, ToolResult};
@@ -32,14 +32,14 @@ impl ChatModel for Actor {
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let response = self.respond(request).await?;
-        let words: Vec<ModelDelta> = response
+        let words: Vec<StreamEvent> = response
             .message
             .text
             .split_inclusive(' ')
-            .map(|word| ModelDelta::Text(word.to_owned()))
+            .map(|word| StreamEvent::Text(word.to_owned()))
             .collect();
-        let calls: Vec<ModelDelta> = response.message.calls.iter().cloned().map(ModelDelta::Call).collect();
-        let pieces = words.into_iter().chain(calls).chain([ModelDelta::Done(Box::new(response))]);
+        let calls: Vec<StreamEvent> = response.message.calls.iter().cloned().map(StreamEvent::Call).collect();
+        let pieces = words.into_iter().chain(calls).chain([StreamEvent::Done(Box::new(response))]);
         Ok(ModelStream::new(stream::unfold(pieces, |mut left| async {
             let piece = left.next()?;
             sleep(WORD).await;

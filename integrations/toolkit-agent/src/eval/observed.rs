@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use toolkit_core::ToolRegistry;
 use toolkit_llm::__private::{Account, Bill, Billing};
+use toolkit_llm::StreamEvent;
 use toolkit_llm::model::{
-    BoxModel, ChatModel, ModelDelta, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat,
-    OutputLosses, Usage,
+    BoxModel, ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses,
+    Usage,
 };
 
 /// A model, wrapped to count its calls and tokens. The counts are available even if the run fails.
@@ -126,16 +127,16 @@ struct ObservedStream {
 }
 
 impl Stream for ObservedStream {
-    type Item = Result<ModelDelta, ModelError>;
+    type Item = Result<StreamEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let delta = ready!(Pin::new(&mut self.stream).poll_next(cx));
         let ended = match &delta {
-            Some(Ok(ModelDelta::Usage(reported))) => {
+            Some(Ok(StreamEvent::Usage(reported))) => {
                 self.reported = *reported;
                 return Poll::Ready(delta);
             }
-            Some(Ok(ModelDelta::Done(response))) => response.billed(),
+            Some(Ok(StreamEvent::Done(response))) => response.billed(),
             Some(Err(error)) => match error.billed() {
                 bill if bill.is_empty() => self.reported.into(),
                 bill => bill,

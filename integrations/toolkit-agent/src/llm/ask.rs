@@ -20,8 +20,9 @@ use tokio::time::{sleep, timeout};
 use toolkit_core::ToolResult;
 use toolkit_llm::__private::{Billing as _, Unreported};
 use toolkit_llm::ChatModel as _;
+use toolkit_llm::StreamEvent;
 use toolkit_llm::model::{
-    FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
+    FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
 };
 
 impl LlmAgent {
@@ -224,7 +225,7 @@ impl LlmAgent {
             calls.has_begun = true;
             let agent = || name.clone();
             match delta {
-                ModelDelta::Text(text) => {
+                StreamEvent::Text(text) => {
                     if !calls.is_unchecked {
                         calls.conversation.turn().push_text(&text);
                     }
@@ -234,7 +235,7 @@ impl LlmAgent {
                         within: run.within(),
                     });
                 }
-                ModelDelta::Reasoning(text) => {
+                StreamEvent::Reasoning(text) => {
                     if !calls.is_unchecked {
                         calls.conversation.turn().push_reasoning(&text);
                     }
@@ -244,7 +245,7 @@ impl LlmAgent {
                         within: run.within(),
                     });
                 }
-                ModelDelta::CallStarted { id, name: tool } => {
+                StreamEvent::CallStarted { id, name: tool } => {
                     calls.emit_piece(calls.hold_pieces, || RunEvent::CallStarted {
                         agent: agent(),
                         call_id: id,
@@ -252,7 +253,7 @@ impl LlmAgent {
                         within: run.within(),
                     });
                 }
-                ModelDelta::Arguments { id, piece } => {
+                StreamEvent::Arguments { id, piece } => {
                     // Held back like text, because the arguments may be the answer.
                     calls.emit_piece(calls.hold_text, || RunEvent::CallArguments {
                         agent: agent(),
@@ -261,17 +262,17 @@ impl LlmAgent {
                         within: run.within(),
                     });
                 }
-                ModelDelta::Hosted(call) => {
+                StreamEvent::Hosted(call) => {
                     calls.emit_piece(calls.hold_pieces, || RunEvent::HostedCall {
                         agent: agent(),
                         call: Box::new(call),
                         within: run.within(),
                     });
                 }
-                ModelDelta::Usage(usage) => reported.bill = usage.into(),
-                ModelDelta::Native(_) if calls.is_unchecked => {}
-                ModelDelta::Native(native) => calls.conversation.turn().push_native(native),
-                ModelDelta::Call(call) if !callbacks.may_change_calls() && !calls.is_unchecked => {
+                StreamEvent::Usage(usage) => reported.bill = usage.into(),
+                StreamEvent::Native(_) if calls.is_unchecked => {}
+                StreamEvent::Native(native) => calls.conversation.turn().push_native(native),
+                StreamEvent::Call(call) if !callbacks.may_change_calls() && !calls.is_unchecked => {
                     if calls.answer.is_in(&call) && calls.conversation.turn().message().answer_tool.is_empty()
                     {
                         calls.conversation.turn().edit(|message| message.answer_tool.clone_from(&call.name));
@@ -281,7 +282,7 @@ impl LlmAgent {
                     run.save(calls.conversation).await?;
                     calls.start();
                 }
-                ModelDelta::Done(response) => return Ok(*response),
+                StreamEvent::Done(response) => return Ok(*response),
                 _ => {}
             }
         }
@@ -290,7 +291,7 @@ impl LlmAgent {
 
 /// The next thing to handle: a delta of the model's response, or the result of a tool call.
 enum Next {
-    Delta(Option<Result<ModelDelta, ModelError>>),
+    Delta(Option<Result<StreamEvent, ModelError>>),
     Result(ToolResult),
 }
 

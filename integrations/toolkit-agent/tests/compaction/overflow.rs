@@ -5,8 +5,8 @@ use crate::support::kind;
 use toolkit_agent::compaction::Compaction;
 use toolkit_agent::model::ServerState;
 use toolkit_agent::{
-    Agent, AssistantMessage, Conversation, Message, ModelDelta, ModelOptions, ModelResponse, NativeMessages,
-    RunEvent, ScriptedModel, wire,
+    Agent, AssistantMessage, Conversation, Message, ModelOptions, ModelResponse, NativeMessages, RunEvent,
+    ScriptedModel, StreamEvent, wire,
 };
 use toolkit_llm::ApiFormat;
 
@@ -71,7 +71,7 @@ async fn if_nothing_can_be_left_out_the_error_is_returned() {
 
 #[tokio::test]
 async fn a_stream_that_breaks_off_begins_again() {
-    let deltas = [Ok(ModelDelta::Text("I thi".to_owned())), Err(too_long())];
+    let deltas = [Ok(StreamEvent::Text("I thi".to_owned())), Err(too_long())];
     let model = ScriptedModel::new().deltas(deltas).text("Yes.");
     let mut conversation = talk();
     let (ended, events) = watched(&compacting(&model), &mut conversation, "And?").await;
@@ -82,7 +82,7 @@ async fn a_stream_that_breaks_off_begins_again() {
 
 #[tokio::test]
 async fn after_started_calls_the_next_request_is_shorter() {
-    let deltas = [Ok(ModelDelta::Call(call(3))), Err(too_long())];
+    let deltas = [Ok(StreamEvent::Call(call(3))), Err(too_long())];
     let model = ScriptedModel::new().deltas(deltas).text("Yes.");
     let mut conversation = talk();
     let (ended, events) = watched(&compacting(&model), &mut conversation, "Read page 3.").await;

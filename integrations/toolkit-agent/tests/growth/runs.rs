@@ -13,8 +13,8 @@ use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::ParallelAgent;
 use toolkit_agent::{
-    Agent, AgentError, ChatModel, Conversation, Decisions, Limits, Message, ModelDelta, ModelError,
-    ModelRequest, ModelResponse, ModelStream, RunOptions, Sessions,
+    Agent, AgentError, ChatModel, Conversation, Decisions, Limits, Message, ModelError, ModelRequest,
+    ModelResponse, ModelStream, RunOptions, Sessions, StreamEvent,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
 
@@ -78,10 +78,10 @@ impl ChatModel for Reversed {
         if request.messages.len() > 1 {
             return Ok(ModelResponse::text("Done.").into());
         }
-        let mut deltas: Vec<_> = self.0.iter().cloned().map(|call| Ok(ModelDelta::Call(call))).collect();
+        let mut deltas: Vec<_> = self.0.iter().cloned().map(|call| Ok(StreamEvent::Call(call))).collect();
         let response =
             ModelResponse::calls(self.0.iter().rev().cloned()).with_finish(FinishReason::ToolCalls);
-        deltas.push(Ok(ModelDelta::Done(Box::new(response))));
+        deltas.push(Ok(StreamEvent::Done(Box::new(response))));
         Ok(ModelStream::new(stream::iter(deltas)))
     }
 

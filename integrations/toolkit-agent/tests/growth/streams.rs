@@ -10,10 +10,10 @@ use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
+use toolkit_agent::wire::{EventStream, Transport, WireModel};
 use toolkit_agent::{
-    Agent, ChatModel, Conversation, Limits, Message, ModelDelta, ModelError, ModelErrorKind, ModelRequest,
-    RunOptions, Sessions,
+    Agent, ChatModel, Conversation, Limits, Message, ModelError, ModelErrorKind, ModelRequest, RunOptions,
+    Sessions, StreamEvent,
 };
 use toolkit_llm::ApiFormat;
 
@@ -34,7 +34,7 @@ impl Transport for Server {
 
     async fn stream(&self, _: Value) -> Result<EventStream, ModelError> {
         let events = self.0.lock().unwrap().pop_front().unwrap_or_default();
-        Ok(EventStream::new(stream::iter(events).map(|event| Ok(Fragment::Event(event)))))
+        Ok(EventStream::events(stream::iter(events).map(Ok)))
     }
 }
 
@@ -63,7 +63,7 @@ fn a_stream_of_a_provider_is_read_in_linear_time() {
                     while let Some(delta) = stream.next().await {
                         last = Some(delta.unwrap());
                     }
-                    assert!(matches!(last, Some(ModelDelta::Done(_))), "{last:?}");
+                    assert!(matches!(last, Some(StreamEvent::Done(_))), "{last:?}");
                 },
             );
         }

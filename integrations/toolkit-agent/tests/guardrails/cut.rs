@@ -10,8 +10,8 @@ use tokio::time::{Instant, sleep, timeout};
 use toolkit_agent::guardrail::{Guardrail, Verdict};
 use toolkit_agent::structured::{AnswerEvent, StructuredOptions};
 use toolkit_agent::{
-    Agent, AgentOutput, Conversation, FinishReason, Message, ModelDelta, ModelResponse, RunEvent, RunOptions,
-    ScriptedModel,
+    Agent, AgentOutput, Conversation, FinishReason, Message, ModelResponse, RunEvent, RunOptions,
+    ScriptedModel, StreamEvent,
 };
 use toolkit_core::{CancellationToken, ClosureTool, ToolCall, ToolContext, ToolRegistry};
 
@@ -82,11 +82,11 @@ impl Kind {
                 let call = ToolCall::new("c", "final_answer", SECRET);
                 let done = ModelResponse::calls([call.clone()]);
                 model.deltas([
-                    Ok(ModelDelta::Text("my secret".to_owned())),
-                    Ok(ModelDelta::CallStarted { id: "c".into(), name: "final_answer".to_owned() }),
-                    Ok(ModelDelta::Arguments { id: "c".into(), piece: SECRET.to_owned() }),
-                    Ok(ModelDelta::Call(call)),
-                    Ok(ModelDelta::Done(Box::new(done))),
+                    Ok(StreamEvent::Text("my secret".to_owned())),
+                    Ok(StreamEvent::CallStarted { id: "c".into(), name: "final_answer".to_owned() }),
+                    Ok(StreamEvent::Arguments { id: "c".into(), piece: SECRET.to_owned() }),
+                    Ok(StreamEvent::Call(call)),
+                    Ok(StreamEvent::Done(Box::new(done))),
                 ])
             }
             Self::SlowCall => model.call("slow", "{}").call("final_answer", SECRET),
@@ -314,9 +314,9 @@ async fn text_beside_calls_of_tools_is_kept_if_the_run_stops() {
         let mut said = ModelResponse::calls([ToolCall::new("c", "slow", "{}")]);
         said.message.text = "I look.".to_owned();
         let deltas = [
-            Ok(ModelDelta::Text("I look.".to_owned())),
-            Ok(ModelDelta::Call(ToolCall::new("c", "slow", "{}"))),
-            Ok(ModelDelta::Done(Box::new(said))),
+            Ok(StreamEvent::Text("I look.".to_owned())),
+            Ok(StreamEvent::Call(ToolCall::new("c", "slow", "{}"))),
+            Ok(StreamEvent::Done(Box::new(said))),
         ];
         let slow = ClosureTool::new("slow", "Waits.", |_: Nothing| async {
             sleep(Duration::from_millis(50)).await;
@@ -340,15 +340,15 @@ async fn the_events_beside_an_answer_are_emitted_after_its_check() {
         let mut said = ModelResponse::calls([answer.clone(), slow.clone()]);
         said.message.text = "beside it".to_owned();
         let deltas = [
-            ModelDelta::Text("beside it".to_owned()),
-            ModelDelta::Reasoning("Hm.".to_owned()),
-            ModelDelta::CallStarted { id: "c".into(), name: "final_answer".to_owned() },
-            ModelDelta::Arguments { id: "c".into(), piece: RED.to_owned() },
-            ModelDelta::Call(answer),
-            ModelDelta::CallStarted { id: "d".into(), name: "slow".to_owned() },
-            ModelDelta::Arguments { id: "d".into(), piece: r#"{"x": 1}"#.to_owned() },
-            ModelDelta::Call(slow),
-            ModelDelta::Done(Box::new(said)),
+            StreamEvent::Text("beside it".to_owned()),
+            StreamEvent::Reasoning("Hm.".to_owned()),
+            StreamEvent::CallStarted { id: "c".into(), name: "final_answer".to_owned() },
+            StreamEvent::Arguments { id: "c".into(), piece: RED.to_owned() },
+            StreamEvent::Call(answer),
+            StreamEvent::CallStarted { id: "d".into(), name: "slow".to_owned() },
+            StreamEvent::Arguments { id: "d".into(), piece: r#"{"x": 1}"#.to_owned() },
+            StreamEvent::Call(slow),
+            StreamEvent::Done(Box::new(said)),
         ];
         let model = ScriptedModel::new().deltas(deltas.map(Ok));
         let slow = ClosureTool::new("slow", "Waits.", |_: Nothing| "waited").unwrap();

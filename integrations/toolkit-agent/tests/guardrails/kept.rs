@@ -10,15 +10,15 @@ use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentError, AgentOutput, Conversation, Limits, Message, ModelDelta, ModelResponse, RunEvent,
-    RunOptions, ScriptedModel, Sessions, UserMessage,
+    Agent, AgentError, AgentOutput, Conversation, Limits, Message, ModelResponse, RunEvent, RunOptions,
+    ScriptedModel, Sessions, StreamEvent, UserMessage,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolContext, ToolRegistry};
 
 /// Creates a model that streams a text in pieces.
 pub(super) fn streams(text: &str) -> ScriptedModel {
-    let pieces = text.split_inclusive(' ').map(|piece| Ok(ModelDelta::Text(piece.to_owned())));
-    ScriptedModel::new().deltas(pieces.chain([Ok(ModelDelta::Done(Box::new(ModelResponse::text(text))))]))
+    let pieces = text.split_inclusive(' ').map(|piece| Ok(StreamEvent::Text(piece.to_owned())));
+    ScriptedModel::new().deltas(pieces.chain([Ok(StreamEvent::Done(Box::new(ModelResponse::text(text))))]))
 }
 
 pub(super) fn history(conversation: &Conversation) -> String {
@@ -266,10 +266,10 @@ async fn no_event_of_the_model_comes_before_the_check_of_the_input() {
     });
     let id: toolkit_core::CallId = "c".into();
     let deltas = [
-        ModelDelta::CallStarted { id: id.clone(), name: "pay".to_owned() },
-        ModelDelta::Arguments { id, piece: r#"{"to": "x"}"#.to_owned() },
-        ModelDelta::Call(ToolCall::new("c", "pay", r#"{"to": "x"}"#)),
-        ModelDelta::Done(Box::new(ModelResponse::calls([ToolCall::new("c", "pay", r#"{"to": "x"}"#)]))),
+        StreamEvent::CallStarted { id: id.clone(), name: "pay".to_owned() },
+        StreamEvent::Arguments { id, piece: r#"{"to": "x"}"#.to_owned() },
+        StreamEvent::Call(ToolCall::new("c", "pay", r#"{"to": "x"}"#)),
+        StreamEvent::Done(Box::new(ModelResponse::calls([ToolCall::new("c", "pay", r#"{"to": "x"}"#)]))),
     ];
     let model = ScriptedModel::new().deltas(deltas.into_iter().map(Ok));
     let agent = Agent::builder(model).tools(pay(&Arc::default())).guardrail(slow.beside_model());
@@ -319,10 +319,10 @@ fn no_bad_answers() -> Guardrail {
 #[tokio::test]
 async fn other_pieces_do_not_release_the_text_before_its_check() {
     let deltas = [
-        ModelDelta::Text("the secret ".to_owned()),
-        ModelDelta::Reasoning("Hm.".to_owned()),
-        ModelDelta::Text("text".to_owned()),
-        ModelDelta::Done(Box::new(ModelResponse::text("the secret text"))),
+        StreamEvent::Text("the secret ".to_owned()),
+        StreamEvent::Reasoning("Hm.".to_owned()),
+        StreamEvent::Text("text".to_owned()),
+        StreamEvent::Done(Box::new(ModelResponse::text("the secret text"))),
     ];
     let agent = Agent::builder(ScriptedModel::new().deltas(deltas.map(Ok))).guardrail(no_bad_answers());
     let mut run = agent.build().unwrap().run_stream("go");
@@ -345,13 +345,13 @@ async fn no_piece_of_a_response_comes_before_its_check() {
         (response.message.text, response.message.reasoning) = (said(1).to_owned(), said(2).to_owned());
         response.hosted = vec![hosted(said(3))];
         let deltas = [
-            ModelDelta::Reasoning(said(2).to_owned()),
-            ModelDelta::Hosted(hosted(said(3))),
-            ModelDelta::Text(said(1).to_owned()),
-            ModelDelta::CallStarted { id: "c".into(), name: "pay".to_owned() },
-            ModelDelta::Arguments { id: "c".into(), piece: call.arguments.as_str().to_owned() },
-            ModelDelta::Call(call),
-            ModelDelta::Done(Box::new(response)),
+            StreamEvent::Reasoning(said(2).to_owned()),
+            StreamEvent::Hosted(hosted(said(3))),
+            StreamEvent::Text(said(1).to_owned()),
+            StreamEvent::CallStarted { id: "c".into(), name: "pay".to_owned() },
+            StreamEvent::Arguments { id: "c".into(), piece: call.arguments.as_str().to_owned() },
+            StreamEvent::Call(call),
+            StreamEvent::Done(Box::new(response)),
         ];
         for streaming in [true, false] {
             let guard = Guardrail::new("no hidden", |response: &ModelResponse, _: &GuardContext| {

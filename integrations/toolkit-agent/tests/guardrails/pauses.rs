@@ -4,8 +4,8 @@ use super::kept::{blocks_secrets, history};
 use crate::support::{HESITATION, Hesitant, assert_sendable, cancelled_after};
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::{
-    Agent, AgentBuilder, ChatModel, Conversation, FinishReason, Message, ModelDelta, ModelError,
-    ModelResponse, ModelRetry, RunEvent, RunOptions, ScriptedModel,
+    Agent, AgentBuilder, ChatModel, Conversation, FinishReason, Message, ModelError, ModelResponse,
+    ModelRetry, RunEvent, RunOptions, ScriptedModel, StreamEvent,
 };
 
 /// Creates a model that pauses after each part of its answer, except for the last.
@@ -14,7 +14,7 @@ fn pausing(parts: &[&str]) -> ScriptedModel {
     parts.iter().enumerate().fold(ScriptedModel::new(), |model, (index, part)| {
         let finish = if index < last { "pause_turn" } else { "end_turn" };
         let done = ModelResponse::text(*part).with_finish(FinishReason::parse(finish));
-        model.deltas([Ok(ModelDelta::Text((*part).to_owned())), Ok(ModelDelta::Done(Box::new(done)))])
+        model.deltas([Ok(StreamEvent::Text((*part).to_owned())), Ok(StreamEvent::Done(Box::new(done)))])
     })
 }
 

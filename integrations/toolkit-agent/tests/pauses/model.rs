@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::{
-    AssistantMessage, ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest,
-    ModelResponse, ModelStream,
+    AssistantMessage, ChatModel, FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
+    ModelStream, StreamEvent,
 };
 use toolkit_core::ToolCall;
 
@@ -94,9 +94,9 @@ impl ChatModel for Pausing {
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let response = self.next(request)?;
         let text = response.message.text.split_inclusive(char::is_numeric).map(str::to_owned);
-        let mut deltas: VecDeque<ModelDelta> = text.map(ModelDelta::Text).collect();
-        deltas.extend(response.message.calls.iter().cloned().map(ModelDelta::Call));
-        deltas.push_back(ModelDelta::Done(Box::new(response)));
+        let mut deltas: VecDeque<StreamEvent> = text.map(StreamEvent::Text).collect();
+        deltas.extend(response.message.calls.iter().cloned().map(StreamEvent::Call));
+        deltas.push_back(StreamEvent::Done(Box::new(response)));
         let deltas = futures_util::stream::unfold(deltas, |mut left| async move {
             let piece = left.pop_front()?;
             sleep(Duration::from_millis(1)).await;

@@ -9,8 +9,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::{
-    AssistantMessage, ChatModel, FinishReason, ModelDelta, ModelError, ModelErrorKind, ModelRequest,
-    ModelResponse, ModelStream, NativeMessages, Usage,
+    AssistantMessage, ChatModel, FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
+    ModelStream, NativeMessages, StreamEvent, Usage,
 };
 use toolkit_core::ToolCall;
 
@@ -20,7 +20,7 @@ pub(super) enum Step {
     Respond(Box<ModelResponse>),
     Fail(ModelError),
     /// The deltas of a stream, and the milliseconds before each.
-    Deltas(Vec<Result<ModelDelta, ModelError>>, u64),
+    Deltas(Vec<Result<StreamEvent, ModelError>>, u64),
     /// No answer.
     Hang,
 }
@@ -33,8 +33,8 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(deltas, pause)| Step::Deltas(deltas, pause)),
         // A correct stream: the calls, then the response.
         4 => (response(), select(&[0_u64, 1, 40][..])).prop_map(|(response, pause)| {
-            let calls = response.message.calls.clone().into_iter().map(ModelDelta::Call);
-            let deltas = calls.chain([ModelDelta::Done(Box::new(response))]).map(Ok).collect();
+            let calls = response.message.calls.clone().into_iter().map(StreamEvent::Call);
+            let deltas = calls.chain([StreamEvent::Done(Box::new(response))]).map(Ok).collect();
             Step::Deltas(deltas, pause)
         }),
         // A slow stream that reports its tokens before anything else.
@@ -101,25 +101,25 @@ fn error() -> impl Strategy<Value = ModelError> {
     )
 }
 
-fn delta() -> impl Strategy<Value = Result<ModelDelta, ModelError>> {
+fn delta() -> impl Strategy<Value = Result<StreamEvent, ModelError>> {
     prop_oneof![
-        3 => text().prop_map(|text| Ok(ModelDelta::Text(text))),
-        1 => text().prop_map(|text| Ok(ModelDelta::Reasoning(text))),
+        3 => text().prop_map(|text| Ok(StreamEvent::Text(text))),
+        1 => text().prop_map(|text| Ok(StreamEvent::Reasoning(text))),
         1 => (0..3_usize).prop_map(|parts| {
             // Of no API, so it is never sent.
             let content: Vec<usize> = (0..parts).collect();
-            Ok(ModelDelta::Native(NativeMessages::new("own", vec![json!({"content": content})])))
+            Ok(StreamEvent::Native(NativeMessages::new("own", vec![json!({"content": content})])))
         }),
-        1 => call().prop_map(|call| Ok(ModelDelta::CallStarted { id: call.id, name: call.name })),
-        4 => call().prop_map(|call| Ok(ModelDelta::Call(call))),
-        1 => response().prop_map(|response| Ok(ModelDelta::Done(Box::new(response)))),
+        1 => call().prop_map(|call| Ok(StreamEvent::CallStarted { id: call.id, name: call.name })),
+        4 => call().prop_map(|call| Ok(StreamEvent::Call(call))),
+        1 => response().prop_map(|response| Ok(StreamEvent::Done(Box::new(response)))),
         1 => error().prop_map(Err),
         1 => usage().prop_map(Ok),
     ]
 }
 
-fn usage() -> impl Strategy<Value = ModelDelta> {
-    (0..20_u64, 0..9_u64).prop_map(|(input, output)| ModelDelta::Usage(Usage::new(input, output)))
+fn usage() -> impl Strategy<Value = StreamEvent> {
+    (0..20_u64, 0..9_u64).prop_map(|(input, output)| StreamEvent::Usage(Usage::new(input, output)))
 }
 
 /// A model with a script.

@@ -10,8 +10,8 @@ use std::time::Duration;
 use toolkit_agent::eval::{Eval, Task, Trial};
 use toolkit_agent::model::{BoxModel, Fallback, Priced, Retrying};
 use toolkit_agent::{
-    Agent, AgentError, ChatModel, Conversation, Limits, ModelDelta, ModelError, ModelRequest, ModelResponse,
-    ModelRetry, ModelStream, Price, RunOptions, ScriptedModel, Usage,
+    Agent, AgentError, ChatModel, Conversation, Limits, ModelError, ModelRequest, ModelResponse, ModelRetry,
+    ModelStream, Price, RunOptions, ScriptedModel, StreamEvent, Usage,
 };
 use toolkit_core::{ArgumentTransform, ClosureTool, ToolRegistry};
 
@@ -47,13 +47,13 @@ fn of_error(error: &ModelError) -> Usage {
 struct Begun(Reported, Price, Usage);
 
 impl Begun {
-    fn note(&mut self, delta: &Result<ModelDelta, ModelError>) {
+    fn note(&mut self, delta: &Result<StreamEvent, ModelError>) {
         let ended = match delta {
-            Ok(ModelDelta::Usage(usage)) => {
+            Ok(StreamEvent::Usage(usage)) => {
                 self.2 = *usage;
                 return;
             }
-            Ok(ModelDelta::Done(response)) => response.usage,
+            Ok(StreamEvent::Done(response)) => response.usage,
             Err(error) if !of_error(error).is_empty() => of_error(error),
             _ => return,
         };

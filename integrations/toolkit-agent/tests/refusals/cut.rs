@@ -3,7 +3,7 @@
 use super::{begin, stream};
 use serde_json::json;
 use toolkit_agent::wire::encode_request;
-use toolkit_agent::{FinishReason, Message, ModelDelta, ModelErrorKind, ModelRequest};
+use toolkit_agent::{FinishReason, Message, ModelErrorKind, ModelRequest, StreamEvent};
 use toolkit_llm::ApiFormat;
 
 /// A call that is incomplete when the provider blocks the answer is no part of the answer.
@@ -89,7 +89,7 @@ async fn a_block_after_reasoning_alone_is_explained() {
         let mut streamed = begin(format, events.clone()).await.unwrap();
         let mut texts = String::new();
         while let Some(delta) = streamed.next().await {
-            if let ModelDelta::Text(text) = delta.unwrap() {
+            if let StreamEvent::Text(text) = delta.unwrap() {
                 texts.push_str(&text);
             }
         }

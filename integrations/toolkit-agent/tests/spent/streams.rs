@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
 use toolkit_agent::model::{BoxModel, Fallback, Retrying};
-use toolkit_agent::wire::{EventStream, Fragment, Transport, WireModel};
+use toolkit_agent::wire::{EventStream, Transport, WireModel};
 use toolkit_agent::{
     Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, ModelError, ModelErrorKind,
     ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel, Usage, UserMessage,
@@ -31,8 +31,8 @@ impl Transport for Hanging {
             json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
             json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "He"}}),
         ];
-        let events = futures_util::stream::iter(events.map(|event| Ok(Fragment::Event(event))));
-        Ok(EventStream::new(events.chain(futures_util::stream::pending())))
+        let events = futures_util::stream::iter(events.map(Ok));
+        Ok(EventStream::events(events.chain(futures_util::stream::pending())))
     }
 }
 

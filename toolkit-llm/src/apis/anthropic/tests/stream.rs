@@ -128,7 +128,7 @@ fn the_response_is_as_if_it_had_come_whole() {
     let events: Vec<StreamEvent> = brought.concat();
     assert_eq!(events[..2], ["The ", "weather"].map(|text| StreamEvent::Reasoning(text.to_owned())));
     assert_eq!(events[2..4], ["Let", " me"].map(|text| StreamEvent::Text(text.to_owned())));
-    let begun = StreamEvent::CallStarted { id: "toolu_1".to_owned(), name: "add".to_owned() };
+    let begun = StreamEvent::CallStarted { id: "toolu_1".into(), name: "add".to_owned() };
     let hosted = events[4..6]
         .iter()
         .all(|event| matches!(event, StreamEvent::Hosted(call) if call.id == "srvtoolu_1"));

@@ -71,7 +71,7 @@ fn without(mut event: Value, names: &[&str]) -> Value {
 fn a_call_is_yielded_when_its_item_is_done() {
     let mut stream = OpenAiResponses.accumulator();
     let add = call("a", "add", "{\"a\": 1}");
-    let started = StreamEvent::CallStarted { id: "a".to_owned(), name: "add".to_owned() };
+    let started = StreamEvent::CallStarted { id: "a".into(), name: "add".to_owned() };
     let whole = OpenAiResponses.parse_calls(&add).unwrap().remove(0);
     assert_eq!(stream.push(&added(0, &add)).unwrap(), [started]);
     assert_eq!(stream.push(&delta(0, "fc_a", "{\"a\"")).unwrap(), []);
