@@ -99,7 +99,7 @@ pub use message::{AssistantMessage, Message, Messages, NativeMessages, ToolMessa
 #[cfg(feature = "model")]
 pub use model::{
     ChatModel, ModelError, ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry,
-    ModelStream, Price,
+    ModelStream, Price, answer,
 };
 #[cfg(feature = "model")]
 pub use scripted::ScriptedModel;

@@ -1,5 +1,6 @@
 //! Language models, their requests and their responses.
 
+pub mod answer;
 mod bill;
 mod boxed;
 mod error;
@@ -27,9 +28,10 @@ pub use settings::{CachePoint, Effort, PromptCache, ServerState, ServiceTier, Th
 pub use stream::ModelStream;
 
 use crate::message::{Message, Messages, UserMessage};
+use answer::{Answer, ask};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use toolkit_core::{ToolConfig, ToolRegistry};
+use toolkit_core::{ToolConfig, ToolParams, ToolRegistry};
 
 /// A request to a model: instructions, messages, tools and options.
 #[derive(Debug, Clone)]
@@ -172,6 +174,54 @@ pub trait ChatModel: Send + Sync + 'static {
     /// [`ModelError`] if the answer does not begin; later errors are items of the stream.
     fn stream(&self, request: ModelRequest) -> impl Future<Output = Result<ModelStream, ModelError>> + Send {
         async { self.respond(request).await.map(ModelStream::from) }
+    }
+
+    /// Answers a request with a value of type `T`.
+    ///
+    /// The schema of the type is enforced by the provider if the request has no tools and the provider's dialect of JSON
+    /// Schema can express the complete schema. Otherwise, the answer is the arguments of a call of the tool
+    /// `final_answer`. If the server refuses such a request, or the tool choice forbids calls, the schema is in the
+    /// instructions only ([`AnswerMode`](crate::answer::AnswerMode)).
+    ///
+    /// A text answer may be in a code fence or surrounded by other text. Near misses are coerced as in tool calls. After
+    /// an invalid answer, the model gets a list of all violations and answers again, at most twice. The tools of the
+    /// request are not run; an agent does that.
+    ///
+    /// ```
+    /// use toolkit_llm::{ChatModel, ScriptedModel};
+    ///
+    /// #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
+    /// struct City {
+    ///     name: String,
+    ///     population: u32,
+    /// }
+    ///
+    /// # use toolkit::schemars;
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let model = ScriptedModel::new()
+    ///     .text(r#"{"name": "Oslo", "inhabitants": 717710}"#)
+    ///     .text("Sorry:\n```json\n{\"name\": \"Oslo\", \"population\": 717710}\n```");
+    /// let answer = model.ask::<City>("What is the capital of Norway?").await?;
+    /// assert_eq!(answer.value, City { name: "Oslo".to_owned(), population: 717_710 });
+    ///
+    /// let feedback = model.requests()[1].messages.last().unwrap().to_text();
+    /// assert!(feedback.contains("`population`: required, but missing"), "{feedback}");
+    /// # Ok::<(), toolkit_llm::ModelError>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`ModelError`] of the kind [`InvalidAnswer`](ModelErrorKind::InvalidAnswer) if no answer was valid,
+    /// [`Blocked`](ModelErrorKind::Blocked) if the model refused, or any other kind if a request failed.
+    fn ask<T: ToolParams + Send + 'static>(
+        &self,
+        request: impl Into<ModelRequest> + Send,
+    ) -> impl Future<Output = Result<Answer<T>, ModelError>> + Send
+    where
+        Self: Sized,
+    {
+        let request = request.into();
+        async { ask(self, request).await }
     }
 
     /// Returns the losses if the provider enforces the schema of `output`: the constraints that the

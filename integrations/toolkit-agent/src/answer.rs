@@ -4,6 +4,7 @@ use crate::helpers::lock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use toolkit_core::ToolError;
+use toolkit_llm::answer::AnswerMode;
 use toolkit_llm::model::{FinishReason, OutputFormat};
 
 /// The [finish reason](FinishReason::Other) of an answer that replaces a blocked value, such as an input or a
@@ -13,20 +14,6 @@ pub(crate) const BLOCKED: &str = "blocked";
 /// Returns whether the answer replaces a value that a guardrail has blocked.
 pub(crate) fn is_blocked(finish: &FinishReason) -> bool {
     matches!(finish, FinishReason::Other(reason) if reason == BLOCKED)
-}
-
-/// The way in which an agent asks the model for an answer of a Rust type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum AnswerMode {
-    /// The request contains the schema of the type in the API's field for structured output. The provider
-    /// enforces the schema. The instructions contain the schema, too.
-    Native,
-    /// The model calls an additional tool, and the arguments of this call are the answer. The tool is named
-    /// `final_answer`. If the agent already has a tool with this name, a number is appended.
-    Tool,
-    /// The instructions contain the schema of the type, and the model answers with text.
-    Text,
 }
 
 /// Checks that an answer of the model can be decoded. Implementations know the Rust type of the answer, and

@@ -1,25 +1,23 @@
 //! Structured output: answers decoded into a Rust type.
 
-mod json;
 mod partial;
-mod reader;
 mod stream;
 
-pub use crate::answer::AnswerMode;
 pub use stream::{AnswerEvent, AnswerStream};
+pub use toolkit_llm::answer::AnswerMode;
 
 use crate::agent::{Agent, Run};
-use crate::answer::{AnswerFormat, is_blocked};
+use crate::answer::{AnswerCheck, AnswerFormat, is_blocked};
 use crate::conversation::Conversation;
 use crate::error::{AgentError, RunError};
 use crate::model::FinishReason;
 use crate::options::RunOptions;
 use crate::output::RunOutput;
-use reader::Reader;
 use serde_json::Value;
 use std::sync::Arc;
-use toolkit_core::ToolParams;
+use toolkit_core::{ToolError, ToolParams};
 use toolkit_llm::UserMessage;
+use toolkit_llm::answer::{AnswerReader, find};
 
 /// The options for structured output.
 ///
@@ -72,10 +70,28 @@ setters! { StructuredOptions:
     with_mode(mode: AnswerMode) = Some(mode);
 }
 
+impl<T: ToolParams + Send + 'static> AnswerCheck for AnswerReader<T> {
+    fn text(&self, text: &str) -> Result<(), String> {
+        self.find(text).map(drop)
+    }
+
+    fn arguments(&self, arguments: &str) -> Result<(), ToolError> {
+        self.check(arguments)
+    }
+}
+
+/// Returns the format of the final answer, which all agents of a run share.
+fn form<T: ToolParams + Send + 'static>(
+    reader: &Arc<AnswerReader<T>>,
+    options: &StructuredOptions,
+) -> AnswerFormat {
+    AnswerFormat::new(reader.format().clone(), options.mode, reader.clone(), options.attempts)
+}
+
 /// Returns the JSON values in the text of an answer. The text may be a JSON value, or contain values in code
 /// fences or in prose.
 pub(crate) fn json_values(text: &str) -> Vec<Value> {
-    json::find(text).into_iter().filter_map(|json| serde_json::from_str(json).ok()).collect()
+    find(text).into_iter().filter_map(|json| serde_json::from_str(json).ok()).collect()
 }
 
 impl Agent {
@@ -175,8 +191,8 @@ impl Agent {
         run: RunOptions,
         structured: StructuredOptions,
     ) -> Result<(T, RunOutput), RunError> {
-        let reader = Arc::new(Reader::<T>::new()?);
-        let form = Arc::new(reader.form(&structured));
+        let reader = Arc::new(AnswerReader::<T>::new()?);
+        let form = Arc::new(form(&reader, &structured));
         self.answer_as(conversation, input, Run::new(self.clone(), run, None), &reader, form).await
     }
 
@@ -186,7 +202,7 @@ impl Agent {
         conversation: &mut Conversation,
         input: Option<UserMessage>,
         run: Run,
-        reader: &Reader<T>,
+        reader: &AnswerReader<T>,
         form: Arc<AnswerFormat>,
     ) -> Result<(T, RunOutput), RunError> {
         if input.is_some() {
@@ -214,7 +230,7 @@ impl Agent {
         conversation: &mut Conversation,
         (begin, mut input): (usize, Option<UserMessage>),
         run: Run,
-        reader: &Reader<T>,
+        reader: &AnswerReader<T>,
         form: Arc<AnswerFormat>,
     ) -> Result<(T, RunOutput), AgentError> {
         let mut run = run.with_answer_format(Some(form.clone()));

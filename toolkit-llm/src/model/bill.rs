@@ -110,7 +110,7 @@ impl ModelError {
     }
 
     /// Adds the tokens of earlier attempts.
-    pub(super) fn after(mut self, failed: Bill) -> Self {
+    pub(crate) fn after(mut self, failed: Bill) -> Self {
         if !failed.is_empty() {
             let partial = self.partial.take().unwrap_or_default();
             self.partial = Some(Box::new(partial.after(failed)));
@@ -132,7 +132,7 @@ pub(super) trait AfterAttempts {
 }
 
 impl ModelResponse {
-    fn after(mut self, failed: Bill) -> Self {
+    pub(crate) fn after(mut self, failed: Bill) -> Self {
         self.failed_usage += failed.usage;
         if failed.paid != Paid::default() {
             **self.paid.get_or_insert_default() += failed.paid;

@@ -55,6 +55,8 @@ pub enum ModelErrorKind {
     Blocked,
     /// The response does not follow the rules of the API.
     InvalidResponse,
+    /// No answer was valid for the type that the program asked for. See [`ChatModel::ask`](crate::ChatModel::ask).
+    InvalidAnswer,
     /// The response has no content.
     Empty,
     /// Another failure.

@@ -3,23 +3,18 @@
 
 use super::settings::Settings;
 use crate::agent::Run;
-use crate::answer::{AnswerFormat, AnswerMode, is_blocked};
+use crate::answer::{AnswerFormat, is_blocked};
 use crate::error::AgentError;
 use crate::message::ACCEPTED;
-use serde_json::Value;
 use std::sync::{Arc, OnceLock};
-use toolkit_core::error::BuildProblem;
 use toolkit_core::{
-    BuildError, Content, Dispatcher, ErrorKind, Tool, ToolCall, ToolChoice, ToolContext, ToolDefinition,
-    ToolError, ToolFuture, ToolMetadata, ToolName, ToolOutput, ToolRegistry, ToolResult,
+    BuildError, Content, Dispatcher, ErrorKind, ToolCall, ToolChoice, ToolError, ToolOutput, ToolRegistry,
+    ToolResult,
 };
 use toolkit_llm::ChatModel as _;
+use toolkit_llm::answer::{AnswerMode, AnswerTools, instructions};
 use toolkit_llm::model::{FinishReason, ModelRequest, OutputLosses};
 use toolkit_llm::{AssistantMessage, Message, ToolMessage, UserMessage};
-
-/// The name of the answer tool. Its arguments are the final answer. If the agent already has a tool with this name,
-/// a number is appended.
-const TOOL: &str = "final_answer";
 
 /// The requested form of an agent's final answer, and how far the agent has come with it.
 pub(super) struct FinalAnswer<'a> {
@@ -36,32 +31,6 @@ pub(super) struct FinalAnswer<'a> {
     /// The tool whose arguments are the answer, together with the tools of the agent. `None` if the answer is
     /// text.
     tool: Option<AnswerTools>,
-}
-
-struct AnswerTools {
-    name: String,
-    agent: Arc<ToolRegistry>,
-    all: Arc<ToolRegistry>,
-}
-
-impl AnswerTools {
-    /// Adds the tool whose arguments are the answer to the tools of the agent. Chooses a name that no other
-    /// tool has.
-    fn new(agent: Arc<ToolRegistry>, format: &AnswerFormat) -> Result<Self, BuildError> {
-        let mut all = (*agent).clone();
-        let mut name = TOOL.to_owned();
-        let mut number = 1_u32;
-        loop {
-            // Registering is the only way to find out whether a disabled tool has the name.
-            match all.register(AnswerTool::new(&name, format)?) {
-                Ok(()) => return Ok(Self { name, agent, all: Arc::new(all) }),
-                Err(error) if !error.problems().iter().all(is_taken) => return Err(error),
-                Err(_) => {}
-            }
-            number += 1;
-            name = format!("{TOOL}_{number}");
-        }
-    }
 }
 
 impl<'a> FinalAnswer<'a> {
@@ -110,8 +79,8 @@ impl<'a> FinalAnswer<'a> {
         };
         if self.mode != AnswerMode::Tool {
             self.tool = None;
-        } else if !self.tool.as_ref().is_some_and(|known| Arc::ptr_eq(&known.agent, &tools)) {
-            self.tool = Some(AnswerTools::new(tools, format)?);
+        } else if !self.tool.as_ref().is_some_and(|known| Arc::ptr_eq(&known.own, &tools)) {
+            self.tool = Some(AnswerTools::new(tools, &format.format)?);
         }
         let tool = self.tool.as_ref().map_or("", |tool| &tool.name);
         format.set_source(&settings.name, tool);
@@ -123,18 +92,8 @@ impl<'a> FinalAnswer<'a> {
     pub(super) fn add_to(&self, request: &mut ModelRequest) {
         if let Some(format) = self.format {
             let schema = &format.format.schema;
-            let text = match &self.tool {
-                Some(AnswerTools { name, .. }) if self.is_repair => format!(
-                    "Give your final answer by calling the tool `{name}`. Its arguments fit this schema:\n{schema}"
-                ),
-                Some(AnswerTools { name, .. }) => format!(
-                    "When you have all that you need, give your final answer by calling the tool `{name}`."
-                ),
-                None => format!(
-                    "When you have all that you need, give your final answer as JSON that fits this schema, and write \
-                     nothing else:\n{schema}"
-                ),
-            };
+            let tool = self.tool.as_ref().map(|tool| tool.name.as_str());
+            let text = instructions(tool, schema, self.is_repair);
             if !request.instructions.is_empty() {
                 request.instructions.push_str("\n\n");
             }
@@ -275,10 +234,6 @@ impl<'a> FinalAnswer<'a> {
     }
 }
 
-fn is_taken(problem: &BuildProblem) -> bool {
-    matches!(problem, BuildProblem::DuplicateName { .. })
-}
-
 /// Replaces calls that gave an answer with the answer as text, if `is_quoted` returns `true` for the called tool.
 /// For an invalid answer, a user message contains the error.
 pub(super) fn quote_answers(messages: Vec<Message>, is_quoted: impl Fn(&str) -> bool) -> Vec<Message> {
@@ -346,31 +301,4 @@ fn quote(
     said.answer_tool.clear();
     let has_results = !given.results.is_empty();
     (said, has_results.then_some(given))
-}
-
-/// The answer tool. Its arguments are the final answer. The agent itself checks them, so the tool never runs.
-struct AnswerTool(ToolDefinition);
-
-impl AnswerTool {
-    fn new(name: &str, format: &AnswerFormat) -> Result<Self, BuildError> {
-        let name =
-            ToolName::new(name).map_err(|error| BuildProblem::IllegalName { error, defined_at: None })?;
-        let schema = &format.format.schema;
-        let mut description = "Gives the final answer.".to_owned();
-        if let Some(Value::String(about)) = schema.get("description") {
-            description = format!("{description} {about}");
-        }
-        let metadata = ToolMetadata::default().with_read_only(true).with_idempotent(true);
-        Ok(Self(ToolDefinition::new(name, description, schema.clone()).with_metadata(metadata)))
-    }
-}
-
-impl Tool for AnswerTool {
-    fn definition(&self) -> &ToolDefinition {
-        &self.0
-    }
-
-    fn call<'a>(&'a self, _: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
-        ToolFuture::ready(Ok(ToolOutput::text(ACCEPTED)))
-    }
 }

@@ -1,9 +1,8 @@
 //! A parser for JSON text that is still being written.
 
-use super::json::Brackets;
-use super::reader::ANSWER;
 use crate::helpers::MAX_NESTING;
 use serde_json::{Map, Value};
+use toolkit_llm::answer::{ANSWER, Brackets};
 
 /// An incremental parser for JSON text that arrives in pieces. Each character is parsed once.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Streams that yield an answer of a Rust type while the model writes it.
 
 use super::StructuredOptions;
+use super::form;
 use super::partial::PartialAnswer;
-use super::reader::Reader;
 use crate::agent::Agent;
 use crate::answer::AnswerFormat;
 use crate::conversation::Conversation;
@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use toolkit_core::{BuildError, CallId, ToolCall, ToolParams};
 use toolkit_llm::UserMessage;
+use toolkit_llm::answer::AnswerReader;
 
 /// An item of an [`AnswerStream`]: an event of the run, a partial answer, or the complete answer.
 #[derive(Debug)]
@@ -102,7 +103,7 @@ impl Agent {
         input: impl Into<UserMessage>,
     ) -> AnswerStream<'static, T> {
         let input = Some(input.into());
-        let reader = Reader::<T>::new();
+        let reader = AnswerReader::<T>::new();
         self.stream_as(reader, RunOptions::default(), StructuredOptions::default(), |work| async move {
             work.run(&mut Conversation::default(), input).await
         })
@@ -119,7 +120,7 @@ impl Agent {
         structured: StructuredOptions,
     ) -> AnswerStream<'a, T> {
         let input = Some(input.into());
-        let reader = Reader::<T>::new();
+        let reader = AnswerReader::<T>::new();
         self.stream_as(reader, run, structured, |work| async move { work.run(conversation, input).await })
     }
 
@@ -132,13 +133,13 @@ impl Agent {
         run: RunOptions,
         structured: StructuredOptions,
     ) -> AnswerStream<'a, T> {
-        let reader = Reader::<T>::new();
+        let reader = AnswerReader::<T>::new();
         self.stream_as(reader, run, structured, |work| async move { work.run(conversation, None).await })
     }
 
     fn stream_as<'a, T: ToolParams + Send + 'static, F>(
         &self,
-        reader: Result<Reader<T>, BuildError>,
+        reader: Result<AnswerReader<T>, BuildError>,
         options: RunOptions,
         structured: StructuredOptions,
         answer: impl FnOnce(Work<T>) -> F,
@@ -150,7 +151,7 @@ impl Agent {
         let is_wrapped = reader.as_ref().is_ok_and(|reader| reader.is_wrapped);
         let form = reader.map(|reader| {
             let reader = Arc::new(reader);
-            (Arc::new(reader.form(&structured)), reader)
+            (Arc::new(form(&reader, &structured)), reader)
         });
         let shared = form.as_ref().ok().map(|(form, _)| form.clone());
         let events =
@@ -173,7 +174,7 @@ impl Agent {
 struct Work<T> {
     agent: Agent,
     run: crate::agent::Run,
-    form: Result<(Arc<AnswerFormat>, Arc<Reader<T>>), BuildError>,
+    form: Result<(Arc<AnswerFormat>, Arc<AnswerReader<T>>), BuildError>,
     value: Arc<Mutex<Option<T>>>,
 }
 

@@ -10,7 +10,8 @@ const MAX_FAILURES: usize = 100;
 
 /// Finds JSON in `text`. Returns the whole text if it is JSON. Otherwise, returns the code fences that
 /// contain JSON, or else the objects and arrays within prose.
-pub(super) fn find(text: &str) -> Vec<&str> {
+#[must_use]
+pub fn find(text: &str) -> Vec<&str> {
     let text = text.trim();
     if is_json(text) {
         return vec![text];
@@ -69,7 +70,7 @@ fn end_of(text: &str) -> Option<usize> {
 
 /// Counts the brackets of an object or array, valid or not.
 #[derive(Debug, Default)]
-pub(super) struct Brackets {
+pub struct Brackets {
     open: usize,
     is_in_string: bool,
     is_escaped: bool,
@@ -77,7 +78,7 @@ pub(super) struct Brackets {
 
 impl Brackets {
     /// Counts the next character. Returns whether it is the last one of the object or array.
-    pub(super) fn push(&mut self, next: char) -> bool {
+    pub fn push(&mut self, next: char) -> bool {
         match next {
             _ if self.is_escaped => self.is_escaped = false,
             '\\' => self.is_escaped = self.is_in_string,

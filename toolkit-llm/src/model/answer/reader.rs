@@ -1,12 +1,12 @@
-//! The decoder of answers for structured output.
+//! The decoder of answers.
 
-use super::{StructuredOptions, json};
-use crate::answer::{AnswerCheck, AnswerFormat};
+use super::json;
 use crate::helpers::lock;
 use crate::model::OutputFormat;
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::{Arc, Mutex};
 use toolkit_core::error::{Violation, ViolationKind};
 use toolkit_core::schemars::{self, JsonSchema};
@@ -14,20 +14,20 @@ use toolkit_core::{BuildError, ClosureTool, Tool, ToolError, ToolParams, ToolReg
 
 /// The name of three things: the field of the wrapper object, the internal tool that decodes answers, and the
 /// format of a wrapped value.
-pub(super) const ANSWER: &str = "answer";
+pub const ANSWER: &str = "answer";
 
 /// Decodes answers of the model into values of type `T`.
 ///
 /// An answer is decoded like the arguments of a tool: near misses are coerced, and all violations are
 /// reported at once.
-pub(super) struct Reader<T> {
+pub struct AnswerReader<T> {
     /// The registry of the internal tool. It knows the names of members as providers spell them.
     tools: ToolRegistry,
     /// The value that the last call of the tool has decoded.
     value: Arc<Mutex<Option<T>>>,
     /// Whether the schema wraps the value in an object with the field `answer`. Providers require an object
     /// at the root of a schema.
-    pub(super) is_wrapped: bool,
+    pub is_wrapped: bool,
     format: OutputFormat,
 }
 
@@ -37,8 +37,12 @@ struct Wrapped<T> {
     answer: T,
 }
 
-impl<T: ToolParams + Send + 'static> Reader<T> {
-    pub(super) fn new() -> Result<Self, BuildError> {
+impl<T: ToolParams + Send + 'static> AnswerReader<T> {
+    /// Creates a decoder.
+    ///
+    /// # Errors
+    /// [`BuildError`] if the schema of the type is not that of a tool's parameters.
+    pub fn new() -> Result<Self, BuildError> {
         let value = Arc::new(Mutex::new(None));
         let keep = |value: &Arc<Mutex<Option<T>>>| {
             let value = value.clone();
@@ -62,23 +66,35 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
         Ok(Self { tools: ToolRegistry::from_tools([tool])?, value, is_wrapped, format })
     }
 
-    /// Returns the format of the final answer, which all agents of a run share.
-    pub(super) fn form(self: &Arc<Self>, options: &StructuredOptions) -> AnswerFormat {
-        AnswerFormat::new(self.format.clone(), options.mode, self.clone(), options.attempts)
+    /// Returns the format that the answer must have.
+    #[must_use]
+    pub fn format(&self) -> &OutputFormat {
+        &self.format
+    }
+
+    /// Decodes an answer that is the arguments of a tool call.
+    ///
+    /// # Errors
+    /// A message for the model that lists all violations.
+    pub async fn decode(&self, arguments: &str) -> Result<T, String> {
+        self.call(arguments).await.map_err(|error| describe(&error))
     }
 
     /// Decodes the last valid JSON value in the text of an answer.
     ///
     /// # Errors
     /// A message for the model. It lists all violations of the last JSON value in the answer.
-    pub(super) async fn read(&self, text: &str) -> Result<T, String> {
+    pub async fn read(&self, text: &str) -> Result<T, String> {
         let arguments = self.find(text)?;
-        self.call(&arguments).await.map_err(|error| describe(&error))
+        self.decode(&arguments).await
     }
 
     /// Finds the last valid JSON value in the text of an answer. Returns it as arguments for the internal
     /// tool.
-    fn find<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, String> {
+    ///
+    /// # Errors
+    /// A message for the model. It lists all violations of the last JSON value in the answer.
+    pub fn find<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, String> {
         // If the text is nothing but JSON, near misses of JSON are corrected.
         let whole = text.trim();
         let whole = whole.starts_with(['{', '[']).then_some(whole).filter(|whole| self.check(whole).is_ok());
@@ -118,7 +134,11 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
         self.check(&wrapped).map(|()| wrapped.into())
     }
 
-    fn check(&self, arguments: &str) -> Result<(), ToolError> {
+    /// Checks an answer that is the arguments of a tool call.
+    ///
+    /// # Errors
+    /// The error to return to the model as the result of the call.
+    pub fn check(&self, arguments: &str) -> Result<(), ToolError> {
         self.tools.validate(ANSWER, arguments)
     }
 
@@ -129,13 +149,9 @@ impl<T: ToolParams + Send + 'static> Reader<T> {
     }
 }
 
-impl<T: ToolParams + Send + 'static> AnswerCheck for Reader<T> {
-    fn text(&self, text: &str) -> Result<(), String> {
-        self.find(text).map(drop)
-    }
-
-    fn arguments(&self, arguments: &str) -> Result<(), ToolError> {
-        self.check(arguments)
+impl<T> fmt::Debug for AnswerReader<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnswerReader").field("format", &self.format.name).finish_non_exhaustive()
     }
 }
 

@@ -1,0 +1,94 @@
+//! The tool whose arguments are the answer, and the instructions for it.
+
+use crate::model::OutputFormat;
+use serde_json::Value;
+use std::sync::Arc;
+use toolkit_core::error::BuildProblem;
+use toolkit_core::{
+    BuildError, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolMetadata, ToolName,
+    ToolRegistry,
+};
+
+/// The name of the answer tool. If there already is a tool with this name, a number is appended.
+const TOOL: &str = "final_answer";
+
+/// Tools together with a tool whose arguments are the final answer.
+#[derive(Debug)]
+pub struct AnswerTools {
+    /// The name of the answer tool.
+    pub name: String,
+    /// The tools without the answer tool.
+    pub own: Arc<ToolRegistry>,
+    /// The tools with the answer tool.
+    pub all: Arc<ToolRegistry>,
+}
+
+impl AnswerTools {
+    /// Adds an answer tool with a name that no other tool has.
+    ///
+    /// # Errors
+    /// [`BuildError`] if the schema of the answer is not that of a tool.
+    pub fn new(own: Arc<ToolRegistry>, format: &OutputFormat) -> Result<Self, BuildError> {
+        let mut all = (*own).clone();
+        let mut name = TOOL.to_owned();
+        let mut number = 1_u32;
+        loop {
+            // Registering is the only way to find out whether a disabled tool has the name.
+            match all.register(AnswerTool::new(&name, format)?) {
+                Ok(()) => return Ok(Self { name, own, all: Arc::new(all) }),
+                Err(error) if !error.problems().iter().all(is_taken) => return Err(error),
+                Err(_) => {}
+            }
+            number += 1;
+            name = format!("{TOOL}_{number}");
+        }
+    }
+}
+
+fn is_taken(problem: &BuildProblem) -> bool {
+    matches!(problem, BuildProblem::DuplicateName { .. })
+}
+
+/// Returns the instructions for an answer with this schema: by calling `tool` if there is one, or as text. If
+/// `is_repair` is `true`, an earlier answer was invalid.
+#[must_use]
+pub fn instructions(tool: Option<&str>, schema: &Value, is_repair: bool) -> String {
+    match tool {
+        Some(name) if is_repair => format!(
+            "Give your final answer by calling the tool `{name}`. Its arguments fit this schema:\n{schema}"
+        ),
+        Some(name) => {
+            format!("When you have all that you need, give your final answer by calling the tool `{name}`.")
+        }
+        None => format!(
+            "When you have all that you need, give your final answer as JSON that fits this schema, and write \
+             nothing else:\n{schema}"
+        ),
+    }
+}
+
+/// The answer tool. Its arguments are decoded by the program that asks, so the tool never runs.
+struct AnswerTool(ToolDefinition);
+
+impl AnswerTool {
+    fn new(name: &str, format: &OutputFormat) -> Result<Self, BuildError> {
+        let name =
+            ToolName::new(name).map_err(|error| BuildProblem::IllegalName { error, defined_at: None })?;
+        let mut description = "Gives the final answer.".to_owned();
+        if let Some(Value::String(about)) = format.schema.get("description") {
+            description = format!("{description} {about}");
+        }
+        let metadata = ToolMetadata::default().with_read_only(true).with_idempotent(true);
+        Ok(Self(ToolDefinition::new(name, description, format.schema.clone()).with_metadata(metadata)))
+    }
+}
+
+impl Tool for AnswerTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+        ToolFuture::ready(Err(ToolError::failed("the final answer is no call")))
+    }
+}
