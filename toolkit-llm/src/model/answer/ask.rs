@@ -4,7 +4,9 @@ use super::tool::{AnswerTools, instructions};
 use super::{Answer, AnswerMode};
 use crate::message::{AssistantMessage, Message, ToolMessage, UserMessage};
 use crate::model::answer::AnswerReader;
-use crate::model::{Bill, ChatModel, FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse};
+use crate::model::{
+    Bill, ChatModel, FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse, OutputFormat,
+};
 use std::sync::Arc;
 use toolkit_core::{BuildError, ErrorKind, ToolChoice, ToolError, ToolParams, ToolResult};
 
@@ -58,7 +60,7 @@ fn of_build(error: BuildError) -> ModelError {
 /// A request for a value, with the answers so far.
 struct Question {
     request: ModelRequest,
-    format: crate::model::OutputFormat,
+    format: OutputFormat,
     mode: AnswerMode,
     /// The tools with the answer tool, in the mode [`Tool`](AnswerMode::Tool).
     tools: Option<AnswerTools>,
@@ -154,8 +156,8 @@ mod tests {
     use super::*;
     use crate::{ModelOptions, ScriptedModel, Usage, transport};
     use serde_json::json;
-    use toolkit_core::schemars::{self, JsonSchema};
-    use toolkit_core::{ClosureTool, ToolRegistry};
+    use toolkit_core::schemars::JsonSchema;
+    use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 
     #[derive(Debug, PartialEq, serde::Deserialize, JsonSchema)]
     #[schemars(crate = "toolkit_core::schemars")]
@@ -187,8 +189,8 @@ mod tests {
 
     #[tokio::test]
     async fn with_tools_the_answer_is_a_call() {
-        let model =
-            ScriptedModel::new().call("final_answer", r#"{"name": "Oslo"}"#).call("final_answer", OSLO);
+        let answer = |arguments: &str| ModelResponse::calls([ToolCall::new("1", "final_answer", arguments)]);
+        let model = ScriptedModel::new().response(answer(r#"{"name": "Oslo"}"#)).response(answer(OSLO));
         let request = ModelRequest::from("Where?").with_tools(tools());
         assert_eq!(model.ask::<City>(request).await.unwrap().value, oslo());
         let again = &model.requests()[1];
