@@ -8,8 +8,8 @@
 mod find;
 mod item;
 
-use super::call::{self, CUSTOM, FUNCTION};
-use super::{OpenAiResponses, hosted};
+use super::read::{read_call, read_hosted};
+use super::{CUSTOM, FUNCTION, OpenAiResponses};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
@@ -88,7 +88,7 @@ impl StreamCodec for OpenAiResponses {
 
 impl PartCodec for OpenAiResponses {
     fn part_call<'a>(&self, item: &'a Value) -> Option<WireCall<'a>> {
-        call::read(item, false)
+        read_call(item, false)
     }
 
     fn seal(&self, item: &mut Part, is_complete: bool) {
@@ -98,7 +98,7 @@ impl PartCodec for OpenAiResponses {
     /// Sets blank arguments of a complete call to `{}`, as the service does. Otherwise, the call would look
     /// cut off.
     fn settle(&self, call: &mut Value) {
-        if call::read(call, false)
+        if read_call(call, false)
             .is_some_and(|read| read.is_blank() && !read.is_cut && read.name == text(call, "name"))
         {
             call["arguments"] = "{}".into();
@@ -106,7 +106,7 @@ impl PartCodec for OpenAiResponses {
     }
 
     fn hosted(&self, item: &Value) -> Option<HostedPart> {
-        hosted::read(item)
+        read_hosted(item)
     }
 }
 

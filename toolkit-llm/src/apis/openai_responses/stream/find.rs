@@ -1,6 +1,6 @@
 //! Finds the item of an event.
 
-use crate::apis::openai_responses::call::read;
+use crate::apis::openai_responses::read::read_call as read;
 use crate::fields::text;
 use crate::stream::part::{Key, Part};
 use crate::stream::parts::Parts;

@@ -1,8 +1,9 @@
 //! One item of a streamed response.
 
 use super::find;
-use crate::apis::openai_responses::call::{CUSTOM, FUNCTION, read};
 use crate::apis::openai_responses::client;
+use crate::apis::openai_responses::read::read_call as read;
+use crate::apis::openai_responses::{CUSTOM, FUNCTION};
 use crate::call as shared;
 use crate::fields::{self, Fields, kind, list, set};
 use crate::stream::StreamEvent;
