@@ -18,7 +18,7 @@ use crate::fields::{Fields, kind, list, object, only, set, text};
 use crate::hosted::HostedPart;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
-use crate::stream::part::{Part, PartCodec};
+use crate::stream::part::{Key, Part, PartCodec};
 use crate::texts;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -122,7 +122,8 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     let field = if is_whole { place.text } else { "delta" };
     let Some(text) = event.get(field).filter(|text| !text.is_null()).map(texts::whole) else { return };
     let parts = stream.parts();
-    let key = find::key_of_event(event, kind);
+    let index = event.get("output_index").and_then(Value::as_u64);
+    let key = Key { item: self::text(event, "item_id"), index, call: self::text(event, "call_id"), kind };
     let known = find::find(parts, &key, false);
     if known.is_none() && kind == FUNCTION && text.is_empty() {
         return;
@@ -188,7 +189,9 @@ fn end(stream: &mut Assembly, status: &str, event: &Fields) {
     let parts = stream.parts();
     for (position, item) in output.iter().enumerate() {
         if item.is_object() {
-            let number = find::find_listed(parts, &find::key_of_item(item, None), position, item, &listed);
+            let key = find::key_of_item(item, None);
+            let known = find::find_listed(parts, &key, position, item, &listed);
+            let number = find::known_or_new(parts, known, &key);
             parts[number].position = position as u64;
             parts[number].is_listed = true;
             item::complete(parts, number, item);
@@ -208,35 +211,25 @@ fn close_all(stream: &mut Assembly) {
     let is_ordered = parts.iter().any(|item| item.is_listed);
     let is_indexed = parts.iter().all(|item| item.key.index.is_some());
     for number in 0..parts.len() {
-        match &mut parts[number] {
-            item if item.is_listed => {}
-            item if is_ordered => item.position = u64::MAX,
-            item if !is_indexed => item.position = number as u64,
-            _ => {}
+        let item = &mut parts[number];
+        if is_ordered && !item.is_listed {
+            item.position = u64::MAX;
+        } else if !is_ordered && !is_indexed {
+            item.position = number as u64;
         }
     }
     // If the final response lists items, an item known only from fragments is listed there under another id.
     // Such fragments are removed. Those of a call may belong to a listed call without arguments.
     parts.arrange(|item| !is_ordered || !item.json.is_null() || item.key.kind == FUNCTION);
     for number in 0..parts.len() {
-        if parts[number].json.is_null() {
-            parts.seal(number, is_complete);
-        }
-    }
-    let last = parts.last().filter(|_| !is_complete);
-    for number in 0..parts.len() {
-        if Some(number) == last {
-            match &parts[number] {
-                // Free text that ended before the connection broke is complete.
-                item if is_open_text(item) && !is_over && (item.is_done || item.has_pieces) => {}
-                item if item.is_done => parts.cut(number),
-                // The status of an open item states that it is incomplete.
-                _ => {}
-            }
-        }
         parts.seal(number, is_complete);
-        parts.close(number, false);
     }
+    // Free text that ended before the connection broke is complete.
+    let is_cut = |last: &usize| !is_complete && (is_over || !is_open_text(&parts[*last]));
+    if let Some(last) = parts.last().filter(is_cut) {
+        parts.cut(last);
+    }
+    parts.close_all(false);
     parts.release(false);
     // The last item of an incomplete response is read as cut off, unless its status or its text says otherwise.
     if let Some(last) = parts.last().map(|last| &mut parts[last]).filter(|_| !is_complete) {

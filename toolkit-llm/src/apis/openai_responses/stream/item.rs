@@ -41,7 +41,8 @@ pub(super) fn say(parts: &mut Parts, block: &str, text: &str) {
 }
 
 pub(super) fn begin(parts: &mut Parts, key: &Key<&str>, item: &Value) {
-    let number = find::find_or_begin(parts, key, true);
+    let known = find::find(parts, key, true);
+    let number = find::known_or_new(parts, known, key);
     if parts[number].json.is_null() {
         set_item(&mut parts[number], item.clone());
     }
@@ -110,12 +111,14 @@ pub(super) fn close(part: &mut Part, status: &str) {
         }
     };
     fill(part, &mut item, false);
-    match kind(&item) {
-        Some(FUNCTION | "message") => set(&mut item, "status", status),
-        Some(_) if client::of_call(&item).is_some() => set(&mut item, "status", status),
+    let has_status = match kind(&item) {
+        Some(FUNCTION | "message") => true,
         // Complete custom calls have no status.
-        Some(CUSTOM) if status == "incomplete" && !part.has_pieces => set(&mut item, "status", status),
-        _ => {}
+        Some(CUSTOM) => status == "incomplete" && !part.has_pieces,
+        _ => client::of_call(&item).is_some(),
+    };
+    if has_status {
+        set(&mut item, "status", status);
     }
     set_item(part, item.into());
 }
