@@ -50,7 +50,7 @@ impl DefinitionCodec for OpenAiResponses {
             let reason = format!("the API knows no caller `{caller}`");
             draft.lose("/allowed_callers", "allowed_callers", reason);
         }
-        tool.into()
+        Form::Flat.write(kind, tool)
     }
 
     fn answered_by<'a>(&self, tool: &'a Value) -> Option<&'a str> {
