@@ -136,7 +136,7 @@ impl CallKind {
             Some(FUNCTION) => Some(&FUNCTION_CALL),
             Some(CUSTOM) => Some(&CUSTOM_CALL),
             Some(_) => of_call(item),
-            None if has("output") || !has("call_id") && !(has("name") && has("arguments")) => None,
+            None if has("output") || !(has("call_id") || has("name") && has("arguments")) => None,
             None if has("input") && !has("arguments") => Some(&CUSTOM_CALL),
             None => Some(&FUNCTION_CALL),
         }

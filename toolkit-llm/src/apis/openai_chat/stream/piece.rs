@@ -136,10 +136,10 @@ fn add(part: &mut Part, piece: &WireCall<'_>) {
 fn add_text(part: &mut Part, piece: &WireCall<'_>) {
     part.is_custom |= piece.is_custom;
     // Some servers send the name in pieces, others repeat it.
-    let is_begun = !part.text.is_empty();
-    if part.name.is_empty() || !is_begun && piece.name.starts_with(&part.name) {
+    let has_text = !part.text.is_empty();
+    if part.name.is_empty() || !has_text && piece.name.starts_with(&part.name) {
         piece.name.clone_into(&mut part.name);
-    } else if !is_begun && part.name != piece.name {
+    } else if !has_text && part.name != piece.name {
         part.name.push_str(piece.name);
     }
     if part.is_complete() && is_repeated_by(part, piece) {

@@ -43,8 +43,8 @@ pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usi
     let is_apart = |number: &usize| is_elsewhere(number) && !known(number).is_same_call(key);
     let is_other = |number: &usize| known(number).is_other_item(key);
     let fits = |number: &usize| {
-        let is_begun = parts[*number].is_done || is_other(number) || is_apart(number);
-        !known(number).contradicts(key) && !(is_begin && is_begun)
+        let is_another = parts[*number].is_done || is_other(number) || is_apart(number);
+        !(known(number).contradicts(key) || is_begin && is_another)
     };
     let by_item = parts.by_item.get(key.item).copied();
     let by_index = key.index.and_then(|index| parts.by_index.get(&index).copied());
