@@ -8,6 +8,7 @@ use crate::facts::Api;
 use crate::fields::{Fields, set, unknown};
 use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
 use serde_json::{Value, json};
+use std::iter;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_core::tool::ToolKind;
@@ -31,8 +32,23 @@ pub(crate) trait OpenAi {
 
 impl<C: Api + OpenAi> ChoiceCodec for C {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-        let mut fields = Fields::new();
-        set(&mut fields, CHOICE, C::FORM.encode_choice(wanted, names));
+        let encode = |name: &String| {
+            let kind = if wanted.custom.contains(name) { "custom" } else { "function" };
+            C::FORM.write(kind, [("name".to_owned(), names.spell(name).into())])
+        };
+        let choice = match &wanted.choice {
+            ToolChoice::Auto => json!("auto"),
+            ToolChoice::None => json!("none"),
+            ToolChoice::Required => json!("required"),
+            ToolChoice::Tool(name) => encode(name),
+            ToolChoice::Allowed { names: allowed, required } => {
+                let tools: Vec<Value> = allowed.iter().map(encode).collect();
+                let mode = if *required { "required" } else { "auto" };
+                let allowed = [("mode".to_owned(), mode.into()), ("tools".to_owned(), tools.into())];
+                C::FORM.write("allowed_tools", allowed)
+            }
+        };
+        let mut fields = Fields::from_iter([(CHOICE.to_owned(), choice)]);
         if let Some(parallel) = wanted.parallel {
             set(&mut fields, PARALLEL, parallel);
         }
@@ -87,12 +103,10 @@ pub(crate) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
 
 impl Form {
     /// Writes an object of the type `kind` with the fields of this type.
-    pub(crate) fn write(self, kind: &str, fields: Fields) -> Value {
+    pub(crate) fn write(self, kind: &str, fields: impl IntoIterator<Item = (String, Value)>) -> Value {
         match self {
-            Self::Nested => json!({"type": kind, kind: fields}),
-            Self::Flat => {
-                [("type".to_owned(), kind.into())].into_iter().chain(fields).collect::<Fields>().into()
-            }
+            Self::Nested => json!({"type": kind, kind: Fields::from_iter(fields)}),
+            Self::Flat => iter::once(("type".to_owned(), kind.into())).chain(fields).collect(),
         }
     }
 
@@ -112,25 +126,6 @@ impl Form {
             _ => set(&mut fields, "parameters", draft.parameters()),
         }
         (kind, fields)
-    }
-
-    fn encode_choice(self, wanted: &ToolConfig, names: &WireNames) -> Value {
-        let encode = |name: &String| {
-            let kind = if wanted.custom.contains(name) { "custom" } else { "function" };
-            self.write(kind, Fields::from_iter([("name".to_owned(), names.spell(name).into())]))
-        };
-        match &wanted.choice {
-            ToolChoice::Auto => json!("auto"),
-            ToolChoice::None => json!("none"),
-            ToolChoice::Required => json!("required"),
-            ToolChoice::Tool(name) => encode(name),
-            ToolChoice::Allowed { names: allowed, required } => {
-                let tools: Vec<Value> = allowed.iter().map(encode).collect();
-                let mode = if *required { "required" } else { "auto" };
-                let allowed = [("mode".to_owned(), mode.into()), ("tools".to_owned(), tools.into())];
-                self.write("allowed_tools", Fields::from_iter(allowed))
-            }
-        }
     }
 }
 
