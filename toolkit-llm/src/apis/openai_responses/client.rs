@@ -10,6 +10,9 @@ use serde_json::Value;
 use toolkit_core::ToolResult;
 use toolkit_core::call::ProviderExtras;
 
+/// The name of the registry's search tool, which answers the provider's tool search.
+pub(super) const SEARCH: &str = "discover_tools";
+
 /// The type of the provider's request for approval to call a tool of an MCP server.
 pub(super) const APPROVAL: &str = "mcp_approval_request";
 
@@ -109,8 +112,7 @@ pub(super) static CLIENT: [CallKind; 6] = [
         call: "tool_search_call",
         output: "tool_search_output",
         definition: "tool_search",
-        // The registry's search tool.
-        tool: "discover_tools",
+        tool: SEARCH,
         repeated: &[],
         write: outputs::write_found,
         ..FUNCTION_CALL

@@ -1,6 +1,6 @@
 //! Writes the parts of a request: definitions, messages, calls and results.
 
-use super::client::{self, APPROVAL, CallKind};
+use super::client::{self, APPROVAL, CallKind, SEARCH};
 use super::outputs::{content_part, text_part};
 use super::{CUSTOM, FACTS, NAMESPACE, OpenAiResponses};
 use crate::DefinitionOptions;
@@ -64,10 +64,12 @@ impl DefinitionCodec for OpenAiResponses {
         if text(tool, "type") == NAMESPACE && join_namespace(tool, entries) {
             return None;
         }
+        let name = client::answered_by(tool);
+        let own = name.and_then(|name| take_named(entries, name));
         let mut tool = tool.clone();
-        let own = self.answered_by(&tool).and_then(|name| take_named(entries, name));
-        let Some(fields) = tool.as_object_mut() else { return Some(tool) };
-        if kind(fields) == Some("tool_search") && fields.get("execution").is_some_and(|by| by == "client") {
+        if name == Some(SEARCH)
+            && let Some(fields) = tool.as_object_mut()
+        {
             take_named(entries, CALL_DEFERRED);
             for name in ["description", "parameters"] {
                 if let Some(value) = own.as_ref().and_then(|own| own.get(name)) {
