@@ -22,8 +22,8 @@ hosted_tools! {
     /// Returns the provider's tool for using a browser. The model calls functions such as `click_at`, and the
     /// program answers the calls with tools of the same names.
     ///
-    /// The service defines these functions, so the definitions of such tools are left out. To define one yourself, exclude
-    /// it with the field `excludedPredefinedFunctions`.
+    /// The service defines these functions, so the definitions of such tools are left out. To define one yourself,
+    /// exclude it with the field `excludedPredefinedFunctions`.
     computer_use() = {"computerUse": {"environment": "ENVIRONMENT_BROWSER"}};
 
     /// Returns the provider's tool for searching uploaded files. `stores` are the names of the file search

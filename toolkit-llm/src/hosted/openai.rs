@@ -22,13 +22,13 @@ hosted_tools! {
     /// Returns the provider's tool search, in the variant that the program runs. The tool `discover_tools` of the
     /// registry's [tool search](toolkit_core::ToolRegistry::with_tool_search) answers the calls.
     ///
-    /// [`Definitions::with_hosted`](crate::Definitions::with_hosted) replaces the definition of `discover_tools` by this
-    /// tool. The description and the parameters of `discover_tools` are copied into this tool. The definition of
+    /// [`Definitions::with_hosted`](crate::Definitions::with_hosted) replaces the definition of `discover_tools` by
+    /// this tool. The description and the parameters of `discover_tools` are copied into this tool. The definition of
     /// `call_deferred` is removed, because the model calls the found tools by their names.
     client_tool_search() = {"type": "tool_search", "execution": "client"};
 
-    /// Returns the provider's tool for code that calls tools. The model writes the code. The code can call the tools that
-    /// list `programmatic` among their allowed callers.
+    /// Returns the provider's tool for code that calls tools. The model writes the code. The code can call the tools
+    /// that list `programmatic` among their allowed callers.
     programmatic_tool_calling() = {"type": "programmatic_tool_calling"};
 
     /// Returns the provider's shell tool. The program runs it: the program's tool `shell` answers the calls.

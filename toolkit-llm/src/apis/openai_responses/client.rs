@@ -1,8 +1,8 @@
-//! The kinds of calls that the program answers: calls of its own tools, and calls of tools that the provider defines, such
-//! as `shell_call`.
+//! The kinds of calls that the program answers: calls of its own tools, and calls of tools that the provider defines,
+//! such as `shell_call`.
 //!
-//! A call of a tool that the provider defines becomes a call of an ordinary tool with a fixed name. The result of this tool
-//! becomes an item of the type that the provider expects.
+//! A call of a tool that the provider defines becomes a call of an ordinary tool with a fixed name. The result of this
+//! tool becomes an item of the type that the provider expects.
 
 use super::{CUSTOM, CUSTOM_OUTPUT, FACTS, FUNCTION, FUNCTION_OUTPUT, outputs};
 use crate::fields::{Fields, kind, text};
@@ -151,8 +151,8 @@ impl CallKind {
         kinds.find(|known| kind.is_some_and(|kind| kind == known.call)).unwrap_or(&FUNCTION_CALL)
     }
 
-    /// Returns whether the provider itself runs a call or a tool of this kind: in a container, with its own tool search, or
-    /// without an approval.
+    /// Returns whether the provider itself runs a call or a tool of this kind: in a container, with its own tool
+    /// search, or without an approval.
     fn is_hosted(&self, json: &Fields) -> bool {
         let setting = |name: &str| json.get(name).and_then(Value::as_str).unwrap_or_default();
         match self.definition {
@@ -172,8 +172,8 @@ pub(super) fn of_call(item: &Fields) -> Option<&'static CallKind> {
     (!known.is_hosted(item)).then_some(known)
 }
 
-/// Returns the kind of the call that a result answers, if the provider defines its tool. Returns `None` for the outputs of
-/// tools run by the provider itself.
+/// Returns the kind of the call that a result answers, if the provider defines its tool. Returns `None` for the outputs
+/// of tools run by the provider itself.
 pub(crate) fn of_output(item: &Value) -> Option<&'static CallKind> {
     let known = CLIENT.iter().find(|known| known.output == text(item, "type"))?;
     (text(item, "execution") != "server").then_some(known)

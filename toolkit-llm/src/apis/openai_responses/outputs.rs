@@ -1,5 +1,5 @@
-//! Writes the output of a tool into the result item of each kind of call. The fields that all results have are written in
-//! [`write`](super::write).
+//! Writes the output of a tool into the result item of each kind of call. The fields that all results have are written
+//! in [`write`](super::write).
 
 use super::FACTS;
 use crate::fields::{Fields, is_true, set, text};
@@ -64,8 +64,8 @@ fn media_part(content: &Content) -> Option<Value> {
     })
 }
 
-/// Returns the text of an output or an error. The API has no mark for errors, so only the text tells the model that a call
-/// failed.
+/// Returns the text of an output or an error. The API has no mark for errors, so only the text tells the model that a
+/// call failed.
 fn message(result: &ToolResult) -> String {
     match &result.outcome {
         Ok(output) => output_text(output, unsendable).into_owned(),
@@ -91,8 +91,8 @@ pub(super) fn write_function(item: &mut Fields, result: &ToolResult) -> Option<S
     write_custom(item, result)
 }
 
-/// Writes an output with media items as a list of contents, and any other output as a string, because every server accepts
-/// strings.
+/// Writes an output with media items as a list of contents, and any other output as a string, because every server
+/// accepts strings.
 pub(super) fn write_custom(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let parts = contents(result);
     if !parts.iter().any(|content| media_part(content).is_some()) {
@@ -114,8 +114,8 @@ pub(super) fn write_patched(item: &mut Fields, result: &ToolResult) -> Option<St
     write_text(item, result)
 }
 
-/// Writes the output of each command. A tool may return JSON in the provider's form: a list of objects
-/// `{stdout, stderr, outcome}`, or a single such object. Instead of `outcome`, an object may have the field `exit_code`. Any
+/// Writes the output of each command. A tool may return JSON in the provider's form: a list of objects `{stdout,
+/// stderr, outcome}`, or a single such object. Instead of `outcome`, an object may have the field `exit_code`. Any
 /// other output becomes the standard output of a command with exit code 0.
 pub(super) fn write_shell(item: &mut Fields, result: &ToolResult) -> Option<String> {
     const FIELDS: [&str; 4] = ["stdout", "stderr", "outcome", "exit_code"];

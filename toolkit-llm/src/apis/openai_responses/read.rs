@@ -16,9 +16,9 @@ use toolkit_core::call::ProviderExtras;
 
 /// The fields of a call that are sent back with the call in the next request, or in its result.
 ///
-/// The `id` of the item is not sent back unless its kind requires it. If a call has an item id known to the service, the
-/// service requires the reasoning item before the call ("was provided without its required 'reasoning' item"). Calls encoded
-/// by the program have no reasoning item.
+/// The `id` of the item is not sent back unless its kind requires it. If a call has an item id known to the service,
+/// the service requires the reasoning item before the call ("was provided without its required 'reasoning' item").
+/// Calls encoded by the program have no reasoning item.
 const RETURNED: [&str; 6] =
     ["namespace", "caller", "async", "environment", "execution", "pending_safety_checks"];
 
@@ -122,8 +122,8 @@ fn is_short_message(value: &Value, fields: &Fields) -> bool {
 
 /// Reads an item as a call. Returns `None` for other items, and for calls that the provider runs itself.
 ///
-/// `is_cut` states whether generation stopped early at this item. Only a function call shows by its arguments whether it is
-/// complete, so other calls are complete if their `status` says so.
+/// `is_cut` states whether generation stopped early at this item. Only a function call shows by its arguments whether
+/// it is complete, so other calls are complete if their `status` says so.
 pub(super) fn read_call(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let fields = json.as_object()?;
     let kind = CallKind::of_item(fields)?;

@@ -120,31 +120,31 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     };
     let Some((kind, place)) = item::place(name, event) else { return };
     let field = if is_whole { place.text } else { "delta" };
-    let Some(text) = event.get(field).filter(|text| !text.is_null()).map(texts::whole) else { return };
+    let Some(piece) = event.get(field).filter(|text| !text.is_null()).map(texts::whole) else { return };
     let parts = stream.parts();
     let index = event.get("output_index").and_then(Value::as_u64);
-    let key = Key { item: self::text(event, "item_id"), index, call: self::text(event, "call_id"), kind };
+    let key = Key { item: text(event, "item_id"), index, call: text(event, "call_id"), kind };
     let known = find::find(parts, &key, false);
-    if known.is_none() && kind == FUNCTION && text.is_empty() {
+    if known.is_none() && kind == FUNCTION && piece.is_empty() {
         return;
     }
-    let is_arguments = kind == FUNCTION && !text.is_empty();
+    let is_arguments = kind == FUNCTION && !piece.is_empty();
     let is_late = |number: &usize| is_arguments && parts[*number].is_done && parts.is_blank(*number);
     let known = known.filter(|number| !is_late(number));
     let adopted = if is_arguments && known.is_none() { parts.adopt() } else { None };
     let number = adopted.unwrap_or_else(|| find::known_or_new(parts, known, &key));
     let known = parts[number].texts.entry(place).or_default();
     // Some servers end a text without repeating it.
-    if is_whole && item::content(&(*text).into()) < item::content(&known.as_str().into()) {
+    if is_whole && item::content(&(*piece).into()) < item::content(&known.as_str().into()) {
         return;
     }
     let is_new = !is_whole || known.is_empty();
     // Pieces of the old text cannot be taken back.
-    let is_other = is_whole && !text.starts_with(known.as_str());
+    let is_other = is_whole && !piece.starts_with(known.as_str());
     if is_whole {
         known.clear();
     }
-    known.push_str(&text);
+    known.push_str(&piece);
     parts[number].has_pieces |= is_whole && kind == CUSTOM;
     if is_other {
         parts.stop_arguments(number);
@@ -152,7 +152,7 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
         parts.say_arguments(number, false);
     }
     if is_new {
-        item::say(parts, place.block, &text);
+        item::say(parts, place.block, &piece);
     }
 }
 

@@ -35,8 +35,8 @@ pub(super) fn known_or_new(parts: &mut Parts, known: Option<usize>, key: &Key<&s
     number
 }
 
-/// Returns the index in `parts` of the item with this key. An event that begins an item (`is_begin`) belongs to an item only
-/// if that item is open and has the same item id.
+/// Returns the index in `parts` of the item with this key. An event that begins an item (`is_begin`) never belongs to an
+/// item that is done, or that has another item id or index.
 pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usize> {
     let known = |number: &usize| &parts[*number].key;
     let is_elsewhere = |number: &usize| known(number).is_elsewhere(key);
@@ -63,8 +63,8 @@ pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usi
 
 /// Returns the index in `parts` of an item in the final response.
 ///
-/// The item is found by its ids, or else by its position in the response. Items in `parts` that are already matched with
-/// another item of the final response are skipped.
+/// The item is found by its ids, or else by its position in the response. Items in `parts` that are already matched
+/// with another item of the final response are skipped.
 ///
 /// Some servers give the calls new ids in the final response. A streamed call whose id is not `listed` is then found by
 /// its name and its arguments.

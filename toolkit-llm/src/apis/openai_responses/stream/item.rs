@@ -2,7 +2,7 @@
 
 use super::find;
 use crate::apis::openai_responses::client;
-use crate::apis::openai_responses::read::read_call as read;
+use crate::apis::openai_responses::read::read_call;
 use crate::apis::openai_responses::{CUSTOM, FUNCTION};
 use crate::call as shared;
 use crate::fields::{self, Fields, kind, list, set};
@@ -124,7 +124,7 @@ pub(super) fn close(part: &mut Part, status: &str) {
 }
 
 fn set_item(part: &mut Part, item: Value) {
-    part.name = read(&item, false).map(|call| call.name.to_owned()).unwrap_or_default();
+    part.name = read_call(&item, false).map(|call| call.name.to_owned()).unwrap_or_default();
     part.json = item;
 }
 
@@ -180,7 +180,7 @@ fn block(place: Place, text: &str) -> Value {
 
 /// Reads an item as a call. Returns `None` if the item has no call id.
 fn call_of(item: &Value) -> Option<ToolCall> {
-    let call = read(item, false)?;
+    let call = read_call(item, false)?;
     let id = call.id.as_deref()?.into();
     Some(call.into_call(id))
 }
