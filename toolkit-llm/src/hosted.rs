@@ -1,6 +1,15 @@
 //! Tools defined by the providers, such as web search, code execution and MCP connectors, and the calls of
 //! such tools.
 
+/// Declares a function for each tool of an API. A row has the function and the JSON of the tool.
+macro_rules! hosted_tools {
+    ($format:ident: $($(#[$doc:meta])* $name:ident($($field:ident: $type:ty),*) = $definition:tt;)+) => {
+        $($(#[$doc])* #[must_use] pub fn $name($($field: $type),*) -> HostedTool {
+            HostedTool::new(ApiFormat::$format, json!($definition))
+        })+
+    };
+}
+
 #[cfg(feature = "anthropic")]
 pub mod anthropic;
 #[cfg(feature = "gemini")]

@@ -18,7 +18,7 @@
         feature = "openai-chat",
         feature = "openai-responses"
     )),
-    allow(dead_code, unused_imports)
+    allow(dead_code, unused_imports, unused_macros)
 )]
 // Without any API, `ApiFormat` has no values.
 #![cfg_attr(

@@ -11,6 +11,7 @@ use crate::facts::Api;
 use crate::fields::{Fields, set, unknown};
 use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
 use serde_json::{Value, json};
+use std::iter;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_core::tool::ToolKind;
@@ -34,8 +35,23 @@ pub(crate) trait OpenAi {
 
 impl<C: Api + OpenAi> ChoiceCodec for C {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-        let mut fields = Fields::new();
-        set(&mut fields, CHOICE, C::FORM.encode_choice(wanted, names));
+        let encode = |name: &String| {
+            let kind = if wanted.custom.contains(name) { "custom" } else { "function" };
+            C::FORM.write(kind, [("name".to_owned(), names.spell(name).into())])
+        };
+        let choice = match &wanted.choice {
+            ToolChoice::Auto => json!("auto"),
+            ToolChoice::None => json!("none"),
+            ToolChoice::Required => json!("required"),
+            ToolChoice::Tool(name) => encode(name),
+            ToolChoice::Allowed { names: allowed, required } => {
+                let tools: Vec<Value> = allowed.iter().map(encode).collect();
+                let mode = if *required { "required" } else { "auto" };
+                let allowed = [("mode".to_owned(), mode.into()), ("tools".to_owned(), tools.into())];
+                C::FORM.write("allowed_tools", allowed)
+            }
+        };
+        let mut fields = Fields::from_iter([(CHOICE.to_owned(), choice)]);
         if let Some(parallel) = wanted.parallel {
             set(&mut fields, PARALLEL, parallel);
         }
@@ -58,16 +74,22 @@ impl<C: Api + PlainFunctions> DefinitionCodec for C {
     }
 }
 
-/// Writes a call in the nested form: adds `name` and `arguments` to the object `function` in `fields`. Other fields of
-/// this object stay unchanged.
-pub(crate) fn function_call(mut fields: Fields, name: String, arguments: impl Into<Value>) -> Value {
-    let mut function = match fields.get_mut("function").map(Value::take) {
-        Some(Value::Object(function)) => function,
+/// Writes a function call in the nested form.
+pub(crate) fn function_call(fields: Fields, name: String, arguments: impl Into<Value>) -> Value {
+    nested_call(fields, "function", [("name", name.into()), ("arguments", arguments.into())])
+}
+
+/// Writes a call in the nested form: sets the members of the object `kind` in `fields`. Other members of this object stay
+/// unchanged.
+pub(crate) fn nested_call(mut fields: Fields, kind: &str, members: [(&str, Value); 2]) -> Value {
+    let mut call = match fields.get_mut(kind).map(Value::take) {
+        Some(Value::Object(call)) => call,
         _ => Fields::new(),
     };
-    set(&mut function, "name", name);
-    set(&mut function, "arguments", arguments);
-    set(&mut fields, "function", function);
+    for (name, value) in members {
+        set(&mut call, name, value);
+    }
+    set(&mut fields, kind, call);
     fields.into()
 }
 
@@ -83,56 +105,30 @@ pub(crate) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
 }
 
 impl Form {
+    /// Writes an object of the type `kind` with the fields of this type.
+    pub(crate) fn write(self, kind: &str, fields: impl IntoIterator<Item = (String, Value)>) -> Value {
+        match self {
+            Self::Nested => json!({"type": kind, kind: Fields::from_iter(fields)}),
+            Self::Flat => iter::once(("type".to_owned(), kind.into())).chain(fields).collect(),
+        }
+    }
+
     /// Encodes a definition. Returns the type of the tool and its fields.
     pub(crate) fn encode_tool(self, draft: &mut Draft<'_>) -> (&'static str, Fields) {
         let definition = draft.definition;
         let kind = if definition.kind == ToolKind::Function { "function" } else { "custom" };
         let mut fields = Fields::new();
-        if self == Self::Flat {
-            set(&mut fields, "type", kind);
-        }
         set(&mut fields, "name", draft.name());
         set(&mut fields, "description", definition.description.as_str());
         match &definition.kind {
             ToolKind::Custom(format) => {
                 if let Some(grammar) = grammar(format) {
-                    let mut format = Fields::from_iter([("type".to_owned(), "grammar".into())]);
-                    match self {
-                        Self::Nested => set(&mut format, "grammar", grammar),
-                        Self::Flat => format.extend(grammar),
-                    }
-                    set(&mut fields, "format", format);
+                    set(&mut fields, "format", self.write("grammar", grammar));
                 }
             }
             _ => set(&mut fields, "parameters", draft.parameters()),
         }
         (kind, fields)
-    }
-
-    fn encode_choice(self, wanted: &ToolConfig, names: &WireNames) -> Value {
-        let encode = |name: &String| {
-            let kind = if wanted.custom.contains(name) { "custom" } else { "function" };
-            match self {
-                Self::Nested => json!({"type": kind, kind: {"name": names.spell(name)}}),
-                Self::Flat => json!({"type": kind, "name": names.spell(name)}),
-            }
-        };
-        match &wanted.choice {
-            ToolChoice::Auto => json!("auto"),
-            ToolChoice::None => json!("none"),
-            ToolChoice::Required => json!("required"),
-            ToolChoice::Tool(name) => encode(name),
-            ToolChoice::Allowed { names: allowed, required } => {
-                let tools: Vec<Value> = allowed.iter().map(encode).collect();
-                let mode = if *required { "required" } else { "auto" };
-                match self {
-                    Self::Nested => {
-                        json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}})
-                    }
-                    Self::Flat => json!({"type": "allowed_tools", "mode": mode, "tools": tools}),
-                }
-            }
-        }
     }
 }
 

@@ -3,18 +3,15 @@
 //! The JSON follows the API reference and the types of OpenAI's SDK. Reading accepts the JSON of all these servers.
 //! Writing produces JSON that the strictest server accepts.
 
-mod call;
-mod definitions;
-mod history;
 mod mistral;
+mod read;
 mod repair;
 #[cfg(feature = "model")]
 pub(crate) mod request;
-mod response;
-mod results;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use crate::apis::openai::{Form, OpenAi};
 use crate::facts::{Facts, IdRule, Strictness};
@@ -42,7 +39,7 @@ pub(crate) const FACTS: Facts = Facts {
     ],
     total: "/usage/total_tokens",
     cache_writes: "/usage/prompt_tokens_details/cache_write_tokens",
-    media: &[(0, results::MEDIA)],
+    media: &[(0, write::MEDIA)],
     response_id: "/id",
     mistral: Some(&mistral::FORM),
     ..Facts::PLAIN

@@ -3,22 +3,28 @@
 //! The JSON follows the API reference and the types of OpenAI's SDK. Reading accepts the JSON of all these servers.
 //! Writing produces JSON that the strictest server accepts.
 
-pub(crate) mod call;
 pub(crate) mod client;
-pub(crate) mod definitions;
-mod history;
-mod hosted;
+mod outputs;
+mod read;
 mod repair;
 #[cfg(feature = "model")]
 pub(crate) mod request;
-mod response;
-pub(crate) mod results;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use crate::apis::openai::{Form, OpenAi};
 use crate::facts::{Facts, IdRule, Strictness};
+
+const FUNCTION: &str = "function_call";
+pub(crate) const CUSTOM: &str = "custom_tool_call";
+const FUNCTION_OUTPUT: &str = "function_call_output";
+pub(crate) const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
+
+/// The type of an entry that groups tools under a common name. Also the key of this name in
+/// [`ToolMetadata::meta`](toolkit_core::ToolMetadata::meta).
+pub(crate) const NAMESPACE: &str = "namespace";
 
 pub(crate) const FACTS: Facts = Facts {
     name: "openai_responses",
@@ -40,7 +46,7 @@ pub(crate) const FACTS: Facts = Facts {
     ],
     total: "/usage/total_tokens",
     cache_writes: "/usage/input_tokens_details/cache_write_tokens",
-    media: &[(0, results::MEDIA)],
+    media: &[(0, outputs::MEDIA)],
     response_id: "/id",
     ..Facts::PLAIN
 };

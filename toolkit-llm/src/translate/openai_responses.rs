@@ -6,11 +6,8 @@ use super::tools::{flag, required};
 use super::{RequestCodec, RequestTools, ResultForm, openai, unknown_fields};
 use crate::WireError;
 use crate::apis::openai::Form;
-use crate::apis::openai_responses::call::CUSTOM;
-use crate::apis::openai_responses::client::{self, Client};
-use crate::apis::openai_responses::definitions::NAMESPACE;
-use crate::apis::openai_responses::results::{CUSTOM_OUTPUT, REPEATED, is_result};
-use crate::apis::openai_responses::{FACTS, OpenAiResponses};
+use crate::apis::openai_responses::client::{self, CallKind, REPEATED, is_result};
+use crate::apis::openai_responses::{CUSTOM, CUSTOM_OUTPUT, FACTS, NAMESPACE, OpenAiResponses};
 use crate::fields::{Fields, copy, element, field, kind, object, only, optional, set, text};
 use crate::results::json_content;
 use serde_json::Value;
@@ -149,7 +146,7 @@ fn parse_part(part: &Value) -> Content {
 
 /// Reads the result of a tool that the provider defines and the program runs. Returns the outcome, and the extras needed
 /// to write the result again.
-fn read_client(client: &Client, item: &Value) -> (Result<ToolOutput, ToolError>, Fields) {
+fn read_client(client: &CallKind, item: &Value) -> (Result<ToolOutput, ToolError>, Fields) {
     let mut extras = Fields::from_iter([("type".to_owned(), client.call.into())]);
     copy(item.as_object().unwrap_or(&Fields::new()), &mut extras, &["caller", "max_output_length"]);
     if let Some(checks) = item.get("acknowledged_safety_checks") {

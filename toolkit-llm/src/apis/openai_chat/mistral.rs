@@ -1,6 +1,6 @@
 //! Media items in Mistral's API, which has its own forms for audio and documents.
 
-use super::results::{Contents, messages};
+use super::write::{Contents, messages};
 use crate::facts::MistralForm;
 use crate::fields::text;
 use crate::media::{MediaKind, MediaTable, Urls, address, file_name};

@@ -1,7 +1,7 @@
 //! Repairs histories, so that every call has its result directly after it.
 
 use super::OpenAiChat;
-use super::call::legacy;
+use super::read::legacy;
 use crate::call;
 use crate::codec::RepairCodec;
 use crate::fields::{list, text};

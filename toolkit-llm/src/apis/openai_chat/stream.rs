@@ -2,9 +2,10 @@
 
 mod piece;
 
-use super::response::{TEXTS, content_is_empty, reported_error, text_pieces};
-use super::{OpenAiChat, call};
+use super::OpenAiChat;
+use super::read::{TEXTS, content_is_empty, legacy, read_call, reported_error, text_pieces};
 use crate::WireError;
+use crate::apis::openai::nested_call;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::error::failed;
@@ -72,20 +73,16 @@ impl StreamCodec for OpenAiChat {
 
 impl PartCodec for OpenAiChat {
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
-        Some(call::read(part, false))
+        Some(read_call(part, false))
     }
 
     fn seal(&self, call: &mut Part, _is_complete: bool) {
         let (kind, text) = if call.is_custom { ("custom", "input") } else { ("function", "arguments") };
         let Value::Object(mut fields) = call.json.take() else { return };
-        let mut part = match fields.shift_remove(kind) {
-            Some(Value::Object(part)) => part,
-            _ => Fields::new(),
-        };
-        set(&mut part, "name", call.name.as_str());
-        set(&mut part, text, call.text.as_str());
-        let id = fields.shift_remove("id");
-        call.json = call::whole(fields, id, kind, part);
+        fields.entry("id").or_insert(Value::Null);
+        set(&mut fields, "type", kind);
+        let members = [("name", call.name.as_str().into()), (text, call.text.as_str().into())];
+        call.json = nested_call(fields, kind, members);
     }
 }
 
@@ -161,10 +158,10 @@ fn close(message: &mut StreamedMessage, is_cut: bool, all: bool) {
     let last = [parts.current, parts.last()];
     let count = parts.len();
     // Some servers send the older `function_call` together with `tool_calls` for the same call.
-    let legacy = call::legacy(&message.fields).cloned();
+    let legacy = legacy(&message.fields).cloned();
     message.fields.shift_remove("function_call");
     if let Some(legacy) = legacy
-        && !parts.iter().any(|known| piece::asks_the_same(known, &call::read(&legacy, false)))
+        && !parts.iter().any(|known| piece::is_same(known, &read_call(&legacy, false)))
     {
         piece::push(parts, &legacy, true);
     }

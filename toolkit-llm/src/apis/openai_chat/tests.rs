@@ -1,6 +1,7 @@
-//! Tests of calls, results, histories and streams. The modules of definitions and choices have their own tests.
+//! Tests of calls, results, histories and streams. Choices are tested with those of Responses.
 
 mod calls;
+mod definitions;
 mod deviations;
 mod history;
 mod mistral;

@@ -1,272 +1,211 @@
-//! Calls of tools defined by the provider and run by the program, such as `shell_call`.
+//! The kinds of calls that the program answers: calls of its own tools, and calls of tools that the provider defines,
+//! such as `shell_call`.
 //!
-//! Each call becomes a call of an ordinary tool with a fixed name. The result of this tool becomes an item of
-//! the type that the provider expects. The table [`CLIENT`] lists all these calls.
+//! A call of a tool that the provider defines becomes a call of an ordinary tool with a fixed name. The result of this
+//! tool becomes an item of the type that the provider expects.
 
-mod results;
-
-use super::FACTS;
-use crate::call::{Origin, OutgoingCall};
-use crate::fields::{Fields, copy, kind, only, set, text};
-use crate::results::{output_text, unsendable};
-use results::{write_approval, write_computer, write_found, write_shell};
-use serde_json::{Value, json};
+use super::{CUSTOM, CUSTOM_OUTPUT, FACTS, FUNCTION, FUNCTION_OUTPUT, outputs};
+use crate::fields::{Fields, kind, text};
+use serde_json::Value;
 use toolkit_core::ToolResult;
 use toolkit_core::call::ProviderExtras;
 
-/// The name of the registry's search tool, which answers `tool_search_call`.
+/// The name of the registry's search tool, which answers the provider's tool search.
 pub(super) const SEARCH: &str = "discover_tools";
 
 /// The type of the provider's request for approval to call a tool of an MCP server.
-const APPROVAL: &str = "mcp_approval_request";
+pub(super) const APPROVAL: &str = "mcp_approval_request";
 
-/// A kind of call to a tool defined by the provider and run by the program.
+/// The fields of a function call that are repeated in its result.
+pub(crate) const REPEATED: [&str; 2] = ["namespace", "caller"];
+
+/// A kind of call that the program answers.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub(crate) struct CallKind {
     /// The type of the call.
     pub(crate) call: &'static str,
     /// The type of the result.
     pub(super) output: &'static str,
-    /// The type of the tool in a request.
-    pub(super) definition: &'static str,
-    /// The name of the tool that answers the call.
+    /// The type of the tool in a request. Empty for the program's own tools.
+    definition: &'static str,
+    /// The name of the tool that answers the call. Empty if the call contains the name.
     pub(crate) tool: &'static str,
     /// The names of the fields with the call's id, first in the call and then in the result.
-    ids: [&'static str; 2],
-    arguments: Members,
-    /// Writes the fields of a result, and returns the text that these fields cannot express.
-    write: fn(&mut Fields, &ToolResult) -> Option<String>,
+    pub(super) ids: [&'static str; 2],
+    /// The field with all arguments, or several fields that are one argument each.
+    pub(super) arguments: &'static [&'static str],
+    /// The fields of the call that are repeated in its result.
+    pub(super) repeated: &'static [&'static str],
     /// Whether the item of a call needs an `id` in requests.
-    needs_id: bool,
+    pub(super) needs_id: bool,
+    /// Writes the other fields of a result, and returns the text that these fields cannot express.
+    pub(super) write: fn(&mut Fields, &ToolResult) -> Option<String>,
 }
 
-/// The fields of a call that become the arguments of the tool.
-#[derive(Debug)]
-enum Members {
-    /// The arguments are the members of the object in this field.
-    Of(&'static str),
-    /// The arguments are these fields of the call.
-    Fields(&'static [&'static str]),
-}
+pub(super) static FUNCTION_CALL: CallKind = CallKind {
+    call: FUNCTION,
+    output: FUNCTION_OUTPUT,
+    definition: "",
+    tool: "",
+    ids: ["call_id", "call_id"],
+    arguments: &["arguments"],
+    repeated: &REPEATED,
+    needs_id: false,
+    write: outputs::write_function,
+};
+
+pub(super) static CUSTOM_CALL: CallKind = CallKind {
+    call: CUSTOM,
+    output: CUSTOM_OUTPUT,
+    arguments: &["input"],
+    // Results of custom calls have no namespace.
+    repeated: &["caller"],
+    write: outputs::write_custom,
+    ..FUNCTION_CALL
+};
 
 /// All kinds of calls to tools that the provider defines and the program runs.
-pub(super) static CLIENT: [Client; 6] = [
-    Client {
+pub(super) static CLIENT: [CallKind; 6] = [
+    CallKind {
         call: "shell_call",
         output: "shell_call_output",
         definition: "shell",
         tool: "shell",
-        ids: ["call_id", "call_id"],
-        arguments: Members::Of("action"),
-        write: write_shell,
-        needs_id: false,
+        arguments: &["action"],
+        repeated: &["caller", "max_output_length"],
+        write: outputs::write_shell,
+        ..FUNCTION_CALL
     },
-    Client {
+    CallKind {
         call: "local_shell_call",
         output: "local_shell_call_output",
         definition: "local_shell",
         tool: "local_shell",
         ids: ["call_id", "id"],
-        arguments: Members::Of("action"),
-        write: |item, result| {
-            set(item, "output", message(result));
-            None
-        },
+        arguments: &["action"],
+        repeated: &[],
         needs_id: true,
+        write: outputs::write_text,
     },
-    Client {
+    CallKind {
         call: "apply_patch_call",
         output: "apply_patch_call_output",
         definition: "apply_patch",
         tool: "apply_patch",
-        ids: ["call_id", "call_id"],
-        arguments: Members::Of("operation"),
-        write: |item, result| {
-            set(item, "status", if result.is_error() { "failed" } else { "completed" });
-            set(item, "output", message(result));
-            None
-        },
-        needs_id: false,
+        arguments: &["operation"],
+        repeated: &["caller"],
+        write: outputs::write_patched,
+        ..FUNCTION_CALL
     },
-    Client {
+    CallKind {
         call: "computer_call",
         output: "computer_call_output",
         definition: "computer",
         tool: "computer",
-        ids: ["call_id", "call_id"],
-        arguments: Members::Fields(&["action", "actions", "pending_safety_checks"]),
-        write: write_computer,
+        arguments: &["action", "actions", "pending_safety_checks"],
+        repeated: &[],
         needs_id: true,
+        write: outputs::write_screenshot,
+        ..FUNCTION_CALL
     },
-    Client {
+    CallKind {
         call: "tool_search_call",
         output: "tool_search_output",
         definition: "tool_search",
         tool: SEARCH,
-        ids: ["call_id", "call_id"],
-        arguments: Members::Of("arguments"),
-        write: write_found,
-        needs_id: false,
+        repeated: &[],
+        write: outputs::write_found,
+        ..FUNCTION_CALL
     },
-    Client {
+    CallKind {
         call: APPROVAL,
         output: "mcp_approval_response",
         definition: "mcp",
         tool: "mcp_approval",
         ids: ["id", "approval_request_id"],
-        arguments: Members::Fields(&["server_label", "name", "arguments"]),
-        write: write_approval,
+        arguments: &["server_label", "name", "arguments"],
+        repeated: &[],
         needs_id: true,
+        write: outputs::write_approval,
     },
 ];
 
-/// The fields of an item with a fixed meaning for every call. They are not returned as extras, except for an
-/// `id` needed in requests.
-const OWN: [&str; 5] = ["type", "call_id", "status", "created_by", "id"];
+impl CallKind {
+    /// Returns the kind of a call. An item without a type is only a call if it has the fields of a call.
+    pub(super) fn of_item(item: &Fields) -> Option<&'static Self> {
+        let has = |name| item.contains_key(name);
+        match kind(item) {
+            Some(FUNCTION) => Some(&FUNCTION_CALL),
+            Some(CUSTOM) => Some(&CUSTOM_CALL),
+            Some(_) => of_call(item),
+            None if has("output") || !(has("call_id") || has("name") && has("arguments")) => None,
+            None if has("input") && !has("arguments") => Some(&CUSTOM_CALL),
+            None => Some(&FUNCTION_CALL),
+        }
+    }
 
-/// Returns the row of [`CLIENT`] for a call. Returns `None` if the provider runs the call itself, in a
-/// container or with its own tool search.
-pub(super) fn of_call(item: &Fields) -> Option<&'static Client> {
-    let client = CLIENT.iter().find(|client| Some(client.call) == kind(item))?;
-    let environment = item.get("environment").map_or("", |environment| text(environment, "type"));
-    let is_hosted = match client.definition {
-        "shell" => environment.starts_with("container"),
-        "tool_search" => item.get("execution").is_none_or(|execution| execution != "client"),
-        _ => false,
-    };
-    (!is_hosted).then_some(client)
+    /// Returns the kind of a call or a result with these extras.
+    pub(super) fn of_extras(extras: &ProviderExtras) -> &'static Self {
+        let kind = extras.get(FACTS.name, "type");
+        let mut kinds = CLIENT.iter().chain([&CUSTOM_CALL]);
+        kinds.find(|known| kind.is_some_and(|kind| kind == known.call)).unwrap_or(&FUNCTION_CALL)
+    }
+
+    /// Returns whether the provider itself runs a call or a tool of this kind: in a container, with its own tool
+    /// search, or without an approval.
+    fn is_hosted(&self, json: &Fields) -> bool {
+        let setting = |name: &str| json.get(name).and_then(Value::as_str).unwrap_or_default();
+        match self.definition {
+            "shell" => {
+                json.get("environment").is_some_and(|place| text(place, "type").starts_with("container"))
+            }
+            "tool_search" => setting("execution") != "client",
+            "mcp" => setting("require_approval") == "never",
+            _ => false,
+        }
+    }
 }
 
-/// Returns the row of [`CLIENT`] for a result. Returns `None` for the outputs of tools run by the provider
-/// itself.
-pub(crate) fn of_output(item: &Value) -> Option<&'static Client> {
-    let client = CLIENT.iter().find(|client| client.output == text(item, "type"))?;
-    let is_hosted = text(item, "execution") == "server";
-    (!is_hosted).then_some(client)
+/// Returns the kind of a call to a tool that the provider defines. Returns `None` if the provider runs the call itself.
+pub(super) fn of_call(item: &Fields) -> Option<&'static CallKind> {
+    let known = CLIENT.iter().find(|known| Some(known.call) == kind(item))?;
+    (!known.is_hosted(item)).then_some(known)
 }
 
-/// Returns the row of [`CLIENT`] for the extras of a call or a result.
-pub(super) fn of_extras(extras: &ProviderExtras) -> Option<&'static Client> {
-    let kind = extras.get(FACTS.name, "type")?;
-    CLIENT.iter().find(|client| kind == client.call)
+/// Returns the kind of the call that a result answers, if the provider defines its tool. Returns `None` for the outputs
+/// of tools run by the provider itself.
+pub(crate) fn of_output(item: &Value) -> Option<&'static CallKind> {
+    let known = CLIENT.iter().find(|known| known.output == text(item, "type"))?;
+    (text(item, "execution") != "server").then_some(known)
 }
 
 /// Returns the name of the program's tool that runs the calls of the hosted tool `definition`. Returns `None` if the
 /// provider runs the hosted tool itself.
 pub(super) fn answered_by(definition: &Value) -> Option<&'static str> {
-    let kind = text(definition, "type");
-    let environment = definition.get("environment").map_or("", |environment| text(environment, "type"));
-    let client = CLIENT.iter().find(|client| {
-        client.definition == kind || client.definition == "computer" && kind == "computer_use_preview"
-    })?;
-    let is_hosted = match client.definition {
-        "shell" => environment.starts_with("container"),
-        "tool_search" => text(definition, "execution") != "client",
-        "mcp" => text(definition, "require_approval") == "never",
-        _ => false,
+    let kind = match text(definition, "type") {
+        "computer_use_preview" => "computer",
+        kind => kind,
     };
-    (!is_hosted).then_some(client.tool)
+    let known = CLIENT.iter().find(|known| known.definition == kind)?;
+    (!known.is_hosted(definition.as_object()?)).then_some(known.tool)
 }
 
-impl Client {
-    /// Returns the field that contains all arguments. If there is no such field, returns the fields that are one
-    /// argument each.
-    pub(super) fn arguments(&self) -> (Option<&'static str>, &'static [&'static str]) {
-        match self.arguments {
-            Members::Of(field) => (Some(field), &[]),
-            Members::Fields(fields) => (None, fields),
-        }
-    }
-
-    /// Returns the fields of a received call that are needed to write the call or its result into the next request.
-    pub(super) fn extras(&self, item: &Fields) -> Fields {
-        let is_kept = |name: &str, value: &Value| {
-            let is_argument = match self.arguments {
-                Members::Of(field) => field == name,
-                // The result repeats the safety checks.
-                Members::Fields(fields) => fields.contains(&name) && name != "pending_safety_checks",
-            };
-            !is_argument && (!OWN.contains(&name) || name == "id" && self.needs_id) && !value.is_null()
-        };
-        let mut extras = only(item, is_kept);
-        if let Some(length) = item.get("action").and_then(|action| action.get("max_output_length")) {
-            set(&mut extras, "max_output_length", length.clone());
-        }
-        set(&mut extras, "type", self.call);
-        extras
-    }
-
-    /// Writes a call for the next request.
-    pub(super) fn write_call(&self, call: OutgoingCall<'_>) -> Fields {
-        let mut item = call.fields(FACTS.name);
-        set(&mut item, "type", self.call);
-        set(&mut item, self.ids[0], call.id);
-        if matches!(call.origin, Origin::Made(_)) {
-            item.shift_remove("max_output_length");
-            let arguments = call.arguments.into_object();
-            match self.arguments {
-                Members::Of(field) => set(&mut item, field, arguments),
-                Members::Fields(fields) => {
-                    let members =
-                        arguments.as_object().map(|all| only(all, |name, _| fields.contains(&name)));
-                    item.extend(members.unwrap_or_default());
-                }
-            }
-            set(&mut item, "status", "completed");
-        } else if let Members::Of(field) = self.arguments {
-            // The field may be missing if generation stopped early.
-            item.entry(field).or_insert_with(|| json!({}));
-        }
-        if self.call == "apply_patch_call" && item.get("status").is_none_or(|status| status != "in_progress")
-        {
-            set(&mut item, "status", "completed");
-        }
-        if self.call == APPROVAL {
-            item.shift_remove("status");
-        }
-        item
-    }
-
-    /// Writes a result, followed by a message with the text that the item cannot express.
-    pub(super) fn write_result(&self, result: &ToolResult, id: &str) -> Vec<Value> {
-        let mut item = Fields::new();
-        set(&mut item, "type", self.output);
-        set(&mut item, self.ids[1], id);
-        let rest = (self.write)(&mut item, result);
-        if let Some(extras) = result.extras.of(FACTS.name) {
-            let names: &[&str] = match self.call {
-                "shell_call" => &["caller", "max_output_length"],
-                "apply_patch_call" => &["caller"],
-                _ => &[],
-            };
-            copy(extras, &mut item, names);
-        }
-        let rest = rest.filter(|text| !text.is_empty());
-        let rest = rest.map(|text| {
-            json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
-        });
-        std::iter::once(Value::Object(item)).chain(rest).collect()
-    }
+/// Returns whether an item is the result of a call run by the program.
+pub(crate) fn is_result(item: &Value) -> bool {
+    matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT) || of_output(item).is_some()
 }
 
 /// Returns the call id in `item`. If `item` is a result, this is the id of the call that it answers.
 pub(crate) fn answered(item: &Value) -> &str {
     let kind = text(item, "type");
-    let field = CLIENT.iter().find_map(|client| match client.ids {
-        [id, _] if client.call == kind => Some(id),
-        [_, id] if client.output == kind => Some(id),
+    let field = CLIENT.iter().find_map(|known| match known.ids {
+        [id, _] if known.call == kind => Some(id),
+        [_, id] if known.output == kind => Some(id),
         _ => None,
     });
     match (text(item, "call_id"), field) {
         ("", Some(field)) => text(item, field),
         (id, _) => id,
-    }
-}
-
-fn message(result: &ToolResult) -> String {
-    match &result.outcome {
-        Ok(output) => output_text(output, unsendable).into_owned(),
-        Err(error) => error.message().to_owned(),
     }
 }
 

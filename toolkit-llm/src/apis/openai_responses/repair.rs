@@ -1,9 +1,8 @@
 //! Repairs histories, so that every call has a result.
 
-use super::call::{self, CUSTOM, FUNCTION};
-use super::client;
-use super::results::{CUSTOM_OUTPUT, FUNCTION_OUTPUT, is_result};
-use super::{FACTS, OpenAiResponses};
+use super::client::{self, is_result};
+use super::read::read_call as read;
+use super::{CUSTOM, CUSTOM_OUTPUT, FACTS, FUNCTION, FUNCTION_OUTPUT, OpenAiResponses};
 use crate::call::WireCall;
 use crate::codec::RepairCodec;
 use crate::fields::{Fields, copy, kind, set, text};
@@ -175,7 +174,7 @@ fn identify(history: &mut [Value], pairs: &[(usize, Option<usize>)]) {
 
 fn read_call(item: &Value) -> Option<WireCall<'_>> {
     let is_client = || item.as_object().is_some_and(|item| client::of_call(item).is_some());
-    (matches!(text(item, "type"), FUNCTION | CUSTOM) || is_client()).then(|| call::read(item, false))?
+    (matches!(text(item, "type"), FUNCTION | CUSTOM) || is_client()).then(|| read(item, false))?
 }
 
 fn has_id(item: &Value) -> bool {
@@ -187,7 +186,7 @@ fn has_id(item: &Value) -> bool {
 fn no_output(item: &Value) -> Option<Value> {
     let call = item.as_object()?;
     if let Some(client) = client::of_call(call) {
-        let read = call::read(item, false)?;
+        let read = read(item, false)?;
         let id = read.id.as_deref().unwrap_or_default().to_owned();
         let result = ToolResult::of(
             &read.into_call(id.as_str().into()),

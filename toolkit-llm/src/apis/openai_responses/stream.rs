@@ -8,8 +8,8 @@
 mod find;
 mod item;
 
-use super::call::{self, CUSTOM, FUNCTION};
-use super::{OpenAiResponses, hosted};
+use super::read::{read_call, read_hosted};
+use super::{CUSTOM, FUNCTION, OpenAiResponses};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
@@ -18,7 +18,7 @@ use crate::fields::{Fields, kind, list, object, only, set, text};
 use crate::hosted::HostedPart;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
-use crate::stream::part::{Part, PartCodec};
+use crate::stream::part::{Key, Part, PartCodec};
 use crate::texts;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -88,7 +88,7 @@ impl StreamCodec for OpenAiResponses {
 
 impl PartCodec for OpenAiResponses {
     fn part_call<'a>(&self, item: &'a Value) -> Option<WireCall<'a>> {
-        call::read(item, false)
+        read_call(item, false)
     }
 
     fn seal(&self, item: &mut Part, is_complete: bool) {
@@ -98,7 +98,7 @@ impl PartCodec for OpenAiResponses {
     /// Sets blank arguments of a complete call to `{}`, as the service does. Otherwise, the call would look
     /// cut off.
     fn settle(&self, call: &mut Value) {
-        if call::read(call, false)
+        if read_call(call, false)
             .is_some_and(|read| read.is_blank() && !read.is_cut && read.name == text(call, "name"))
         {
             call["arguments"] = "{}".into();
@@ -106,7 +106,7 @@ impl PartCodec for OpenAiResponses {
     }
 
     fn hosted(&self, item: &Value) -> Option<HostedPart> {
-        hosted::read(item)
+        read_hosted(item)
     }
 }
 
@@ -120,30 +120,31 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     };
     let Some((kind, place)) = item::place(name, event) else { return };
     let field = if is_whole { place.text } else { "delta" };
-    let Some(text) = event.get(field).filter(|text| !text.is_null()).map(texts::whole) else { return };
+    let Some(piece) = event.get(field).filter(|text| !text.is_null()).map(texts::whole) else { return };
     let parts = stream.parts();
-    let key = find::key_of_event(event, kind);
+    let index = event.get("output_index").and_then(Value::as_u64);
+    let key = Key { item: text(event, "item_id"), index, call: text(event, "call_id"), kind };
     let known = find::find(parts, &key, false);
-    if known.is_none() && kind == FUNCTION && text.is_empty() {
+    if known.is_none() && kind == FUNCTION && piece.is_empty() {
         return;
     }
-    let is_arguments = kind == FUNCTION && !text.is_empty();
+    let is_arguments = kind == FUNCTION && !piece.is_empty();
     let is_late = |number: &usize| is_arguments && parts[*number].is_done && parts.is_blank(*number);
     let known = known.filter(|number| !is_late(number));
     let adopted = if is_arguments && known.is_none() { parts.adopt() } else { None };
     let number = adopted.unwrap_or_else(|| find::known_or_new(parts, known, &key));
     let known = parts[number].texts.entry(place).or_default();
     // Some servers end a text without repeating it.
-    if is_whole && item::content(&(*text).into()) < item::content(&known.as_str().into()) {
+    if is_whole && item::content(&(*piece).into()) < item::content(&known.as_str().into()) {
         return;
     }
     let is_new = !is_whole || known.is_empty();
     // Pieces of the old text cannot be taken back.
-    let is_other = is_whole && !text.starts_with(known.as_str());
+    let is_other = is_whole && !piece.starts_with(known.as_str());
     if is_whole {
         known.clear();
     }
-    known.push_str(&text);
+    known.push_str(&piece);
     parts[number].has_pieces |= is_whole && kind == CUSTOM;
     if is_other {
         parts.stop_arguments(number);
@@ -151,7 +152,7 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
         parts.say_arguments(number, false);
     }
     if is_new {
-        item::say(parts, place.block, &text);
+        item::say(parts, place.block, &piece);
     }
 }
 
@@ -188,7 +189,9 @@ fn end(stream: &mut Assembly, status: &str, event: &Fields) {
     let parts = stream.parts();
     for (position, item) in output.iter().enumerate() {
         if item.is_object() {
-            let number = find::find_listed(parts, &find::key_of_item(item, None), position, item, &listed);
+            let key = find::key_of_item(item, None);
+            let known = find::find_listed(parts, &key, position, item, &listed);
+            let number = find::known_or_new(parts, known, &key);
             parts[number].position = position as u64;
             parts[number].is_listed = true;
             item::complete(parts, number, item);
@@ -208,35 +211,25 @@ fn close_all(stream: &mut Assembly) {
     let is_ordered = parts.iter().any(|item| item.is_listed);
     let is_indexed = parts.iter().all(|item| item.key.index.is_some());
     for number in 0..parts.len() {
-        match &mut parts[number] {
-            item if item.is_listed => {}
-            item if is_ordered => item.position = u64::MAX,
-            item if !is_indexed => item.position = number as u64,
-            _ => {}
+        let item = &mut parts[number];
+        if is_ordered && !item.is_listed {
+            item.position = u64::MAX;
+        } else if !is_ordered && !is_indexed {
+            item.position = number as u64;
         }
     }
     // If the final response lists items, an item known only from fragments is listed there under another id.
     // Such fragments are removed. Those of a call may belong to a listed call without arguments.
     parts.arrange(|item| !is_ordered || !item.json.is_null() || item.key.kind == FUNCTION);
     for number in 0..parts.len() {
-        if parts[number].json.is_null() {
-            parts.seal(number, is_complete);
-        }
-    }
-    let last = parts.last().filter(|_| !is_complete);
-    for number in 0..parts.len() {
-        if Some(number) == last {
-            match &parts[number] {
-                // Free text that ended before the connection broke is complete.
-                item if is_open_text(item) && !is_over && (item.is_done || item.has_pieces) => {}
-                item if item.is_done => parts.cut(number),
-                // The status of an open item states that it is incomplete.
-                _ => {}
-            }
-        }
         parts.seal(number, is_complete);
-        parts.close(number, false);
     }
+    // Free text that ended before the connection broke is complete.
+    let is_cut = |last: &usize| !is_complete && (is_over || !is_open_text(&parts[*last]));
+    if let Some(last) = parts.last().filter(is_cut) {
+        parts.cut(last);
+    }
+    parts.close_all(false);
     parts.release(false);
     // The last item of an incomplete response is read as cut off, unless its status or its text says otherwise.
     if let Some(last) = parts.last().map(|last| &mut parts[last]).filter(|_| !is_complete) {

@@ -1,7 +1,7 @@
 //! Finds the call to which each streamed piece belongs. Some servers omit the index, the id or the name, and
 //! some repeat them.
 
-use crate::apis::openai_chat::call::{self, is_unknown, text_of};
+use crate::apis::openai_chat::read::{is_empty, is_unknown, read_call, text_of};
 use crate::call::WireCall;
 use crate::stream::merge::overlay;
 use crate::stream::part::{Key, Part};
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 /// Adds a piece of a call. If `is_whole` is `true`, the piece is a complete call.
 pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
-    let piece = call::read(json, false);
+    let piece = read_call(json, false);
     let known = find(parts, &piece).filter(|number| !is_whole && !is_left_by(&parts[*number], &piece));
-    let is_repeated = || known.is_some_and(|number| is_said_again(&parts[number], &piece));
+    let is_repeated = || known.is_some_and(|number| is_repeated_by(&parts[number], &piece));
     let has_owner = is_whole || !piece.name.is_empty() || text_of(&piece).is_empty() || is_repeated();
     let known = if has_owner { known } else { parts.receiver(known) };
-    if known.is_none() && !is_whole && call::is_empty(&piece) {
+    if known.is_none() && !is_whole && is_empty(&piece) {
         return;
     }
     let number = known.unwrap_or_else(|| begin(parts, &piece));
@@ -42,7 +42,7 @@ pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     parts.say_arguments(number, false);
 }
 
-pub(super) fn asks_the_same(known: &Part, call: &WireCall<'_>) -> bool {
+pub(super) fn is_same(known: &Part, call: &WireCall<'_>) -> bool {
     known.name == call.name && known.text == text_of(call)
 }
 
@@ -61,7 +61,7 @@ fn find(parts: &Parts, piece: &WireCall<'_>) -> Option<usize> {
             ("", None) => true,
             ("", Some(_)) => last.is_open(),
             (_, None) if last.name.is_empty() => true,
-            (name, None) => last.name == name && (last.is_open() || is_said_again(last, piece)),
+            (name, None) => last.name == name && (last.is_open() || is_repeated_by(last, piece)),
             (_, Some(_)) => false,
         }
     };
@@ -92,7 +92,7 @@ fn is_left_by(part: &Part, piece: &WireCall<'_>) -> bool {
         _ if part.name.is_empty() => !part.scan.is_blank() && given.is_none(),
         _ if part.scan.is_blank() => false,
         name => {
-            let has_more = !text_of(piece).trim().is_empty() && !is_said_again(part, piece);
+            let has_more = !text_of(piece).trim().is_empty() && !is_repeated_by(part, piece);
             part.name != name || (part.is_complete() && has_more)
         }
     }
@@ -100,7 +100,7 @@ fn is_left_by(part: &Part, piece: &WireCall<'_>) -> bool {
 
 /// Returns whether the piece repeats the call in `part`, with the same arguments. If the piece has no id, the
 /// call must have an id, or the piece must have an index.
-fn is_said_again(part: &Part, piece: &WireCall<'_>) -> bool {
+fn is_repeated_by(part: &Part, piece: &WireCall<'_>) -> bool {
     let is_same_call = match &piece.id {
         Some(id) => **id == *part.key.call,
         None => !part.key.call.is_empty() || piece.index.is_some(),
@@ -136,13 +136,13 @@ fn add(part: &mut Part, piece: &WireCall<'_>) {
 fn add_text(part: &mut Part, piece: &WireCall<'_>) {
     part.is_custom |= piece.is_custom;
     // Some servers send the name in pieces, others repeat it.
-    let is_begun = !part.text.is_empty();
-    if part.name.is_empty() || !is_begun && piece.name.starts_with(&part.name) {
+    let has_text = !part.text.is_empty();
+    if part.name.is_empty() || !has_text && piece.name.starts_with(&part.name) {
         piece.name.clone_into(&mut part.name);
-    } else if !is_begun && part.name != piece.name {
+    } else if !has_text && part.name != piece.name {
         part.name.push_str(piece.name);
     }
-    if part.is_complete() && is_said_again(part, piece) {
+    if part.is_complete() && is_repeated_by(part, piece) {
         return;
     }
     if is_first_text(part, piece) {

@@ -1,8 +1,9 @@
 //! One item of a streamed response.
 
 use super::find;
-use crate::apis::openai_responses::call::{CUSTOM, FUNCTION, read};
 use crate::apis::openai_responses::client;
+use crate::apis::openai_responses::read::read_call;
+use crate::apis::openai_responses::{CUSTOM, FUNCTION};
 use crate::call as shared;
 use crate::fields::{self, Fields, kind, list, set};
 use crate::stream::StreamEvent;
@@ -40,7 +41,8 @@ pub(super) fn say(parts: &mut Parts, block: &str, text: &str) {
 }
 
 pub(super) fn begin(parts: &mut Parts, key: &Key<&str>, item: &Value) {
-    let number = find::find_or_begin(parts, key, true);
+    let known = find::find(parts, key, true);
+    let number = find::known_or_new(parts, known, key);
     if parts[number].json.is_null() {
         set_item(&mut parts[number], item.clone());
     }
@@ -109,18 +111,20 @@ pub(super) fn close(part: &mut Part, status: &str) {
         }
     };
     fill(part, &mut item, false);
-    match kind(&item) {
-        Some(FUNCTION | "message") => set(&mut item, "status", status),
-        Some(_) if client::of_call(&item).is_some() => set(&mut item, "status", status),
+    let has_status = match kind(&item) {
+        Some(FUNCTION | "message") => true,
         // Complete custom calls have no status.
-        Some(CUSTOM) if status == "incomplete" && !part.has_pieces => set(&mut item, "status", status),
-        _ => {}
+        Some(CUSTOM) => status == "incomplete" && !part.has_pieces,
+        _ => client::of_call(&item).is_some(),
+    };
+    if has_status {
+        set(&mut item, "status", status);
     }
     set_item(part, item.into());
 }
 
 fn set_item(part: &mut Part, item: Value) {
-    part.name = read(&item, false).map(|call| call.name.to_owned()).unwrap_or_default();
+    part.name = read_call(&item, false).map(|call| call.name.to_owned()).unwrap_or_default();
     part.json = item;
 }
 
@@ -176,7 +180,7 @@ fn block(place: Place, text: &str) -> Value {
 
 /// Reads an item as a call. Returns `None` if the item has no call id.
 fn call_of(item: &Value) -> Option<ToolCall> {
-    let call = read(item, false)?;
+    let call = read_call(item, false)?;
     let id = call.id.as_deref()?.into();
     Some(call.into_call(id))
 }

@@ -1,25 +1,32 @@
 //! Reads the messages of a response: calls, text and reasoning.
 
-use super::{FACTS, OpenAiChat, call};
+use super::{FACTS, OpenAiChat};
 use crate::WireError;
-use crate::call::{Message, Part, Reading, WireCall};
+use crate::call::{Arguments, Message, Part, Reading, WireCall};
 use crate::codec::ResponseCodec;
 use crate::error::{Report, check_role, failed};
-use crate::fields::{Fields, element, field, optional, text};
+use crate::fields::{Fields, element, field, only, optional, set, text};
 use crate::response::{FinishReason, Response, Usage};
 use crate::texts;
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use toolkit_core::call::ProviderExtras;
+
+/// The fields of a message that contain texts.
+pub(super) const TEXTS: [&str; 4] = ["content", "refusal", "reasoning_content", "reasoning"];
 
 impl ResponseCodec for OpenAiChat {
     /// Finds the messages in `payload`. The payload is a response body with choices, one choice, one message,
     /// or a list of calls.
     fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
         let messages = match payload {
-            Value::Array(calls) => bare_calls(calls)?,
+            Value::Array(calls) if calls.is_empty() => Vec::new(),
+            // If at least one value is a call, damaged calls beside it are accepted, too.
+            Value::Array(calls) if calls.iter().any(is_call) => vec![of_calls(calls)],
+            Value::Array(_) => return Err(WireError::new("[0]", "a call with `function`")),
             Value::Object(fields) if fields.contains_key("choices") => body(fields)?,
             Value::Object(fields) if is_message(fields) => vec![lone_message(fields)?],
-            Value::Object(_) if call::is_call(payload) => vec![of_calls(std::slice::from_ref(payload))],
+            Value::Object(_) if is_call(payload) => vec![of_calls(std::slice::from_ref(payload))],
             Value::Object(choice) => match choice.get("message") {
                 Some(Value::Object(fields)) => vec![message(fields, is_cut(payload), "message")?],
                 _ => return Err(no_message(choice)),
@@ -57,42 +64,27 @@ impl ResponseCodec for OpenAiChat {
     }
 }
 
-fn bare_calls(calls: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
-    match calls {
-        [] => Ok(Vec::new()),
-        // If at least one value is a call, damaged calls beside it are accepted, too.
-        calls if calls.iter().any(call::is_call) => Ok(vec![of_calls(calls)]),
-        _ => Err(WireError::new("[0]", "a call with `function`")),
-    }
-}
-
 /// Reads a response body. If at least one message is valid, damaged messages are accepted, too.
 fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
-    let choices = fields.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let mut messages = Vec::with_capacity(choices.len());
-    let mut broken = None;
-    let mut is_vouched_for = false;
-    for (index, choice) in choices.iter().enumerate() {
-        let Some(fields) = choice.get("message").and_then(Value::as_object) else { continue };
+    let choices = fields.get("choices").and_then(Value::as_array).into_iter().flatten();
+    let read = choices.enumerate().filter_map(|(index, choice)| {
+        let fields = choice.get("message")?.as_object()?;
         let path = field(&element("choices", index), "message");
-        match message(fields, is_cut(choice), &path) {
-            Ok(message) => {
-                is_vouched_for = true;
-                messages.push(message);
-            }
-            Err(error) => {
-                broken.get_or_insert(error);
-                // A value that is not a list is read as one damaged call.
-                let call = fields.get("tool_calls").map(std::slice::from_ref).unwrap_or_default();
-                messages.push(Message { fields: Some(fields), ..of_calls(call) });
-            }
-        }
+        Some((fields, message(fields, is_cut(choice), &path)))
+    });
+    let read: Vec<(&Fields, Result<Message<'_>, WireError>)> = read.collect();
+    if read.is_empty() {
+        return Err(no_message(fields));
     }
-    match broken {
-        Some(error) if !is_vouched_for => Err(error),
-        _ if messages.is_empty() => Err(no_message(fields)),
-        _ => Ok(messages),
-    }
+    let has_valid = read.iter().any(|(_, message)| message.is_ok());
+    let messages = read.into_iter().map(|(fields, message)| {
+        message.or_else(|error| {
+            // A value that is not a list is read as one damaged call.
+            let calls = fields.get("tool_calls").map(std::slice::from_ref).unwrap_or_default();
+            if has_valid { Ok(Message { fields: Some(fields), ..of_calls(calls) }) } else { Err(error) }
+        })
+    });
+    messages.collect()
 }
 
 fn is_message(fields: &Fields) -> bool {
@@ -110,10 +102,8 @@ fn lone_message(fields: &Fields) -> Result<Message<'_>, WireError> {
 }
 
 fn of_calls(calls: &[Value]) -> Message<'_> {
-    Message {
-        is_whole: false,
-        ..Message::of_parts(calls, None, |json, is_cut| Some(call::read(json, is_cut)))
-    }
+    let read = |json, is_cut| Some(read_call(json, is_cut));
+    Message { is_whole: false, ..Message::of_parts(calls, None, read) }
 }
 
 fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<Message<'a>, WireError> {
@@ -121,18 +111,15 @@ fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<Message<'
     let calls = calls.map_or(&[][..], Vec::as_slice);
     // `tool_calls` replaced `function_call` in November 2023. Some servers still write the older field, and
     // some write the same call in both fields.
-    let legacy = call::legacy(fields).filter(|legacy| {
-        let legacy = call::read(legacy, false);
-        !calls.iter().any(|json| asks_the_same(&call::read(json, false), &legacy))
+    let legacy = legacy(fields).filter(|legacy| {
+        let legacy = read_call(legacy, false);
+        let is_same = |call: WireCall<'_>| call.name == legacy.name && call.arguments() == legacy.arguments();
+        !calls.iter().any(|json| is_same(read_call(json, false)))
     });
     let count = calls.len() + usize::from(legacy.is_some());
     let calls = calls.iter().chain(legacy).enumerate();
-    let parts = calls.map(|(at, json)| Part::Call(call::read(json, is_cut && at + 1 == count))).collect();
+    let parts = calls.map(|(at, json)| Part::Call(read_call(json, is_cut && at + 1 == count))).collect();
     Ok(Message { fields: Some(fields), parts, is_whole: true })
-}
-
-fn asks_the_same(one: &WireCall<'_>, other: &WireCall<'_>) -> bool {
-    one.name == other.name && one.arguments() == other.arguments()
 }
 
 fn is_cut(choice: &Value) -> bool {
@@ -150,9 +137,6 @@ pub(super) fn reported_error(fields: &Fields) -> Option<Report> {
     let in_choice = || choices().find_map(|choice| choice.get("error").filter(|error| !error.is_null()));
     crate::error::reported_error(fields).or_else(|| in_choice().map(Report::of))
 }
-
-/// The fields of a message that contain texts.
-pub(super) const TEXTS: [&str; 4] = ["content", "refusal", "reasoning_content", "reasoning"];
 
 /// Returns the texts of a message or a delta, each with `true` for reasoning.
 ///
@@ -179,4 +163,71 @@ pub(super) fn text_pieces(message: &Fields) -> Vec<(bool, Cow<'_, str>)> {
 /// Returns whether a message or a delta has no text as content.
 pub(super) fn content_is_empty(fields: &Fields) -> bool {
     fields.get("content").is_none_or(|content| content.is_null() || content == "")
+}
+
+/// Returns whether a value has the form of a call: it has an object `function` or `custom`, or one of these two types.
+fn is_call(value: &Value) -> bool {
+    let has = |name| value.get(name).is_some_and(Value::is_object);
+    has("function") || has("custom") || matches!(text(value, "type"), "function" | "custom")
+}
+
+/// Returns the `function_call` of a message, the older form of a call. An empty `function_call` is ignored, because
+/// some servers write it although the model has not called a tool.
+pub(super) fn legacy(message: &Fields) -> Option<&Value> {
+    message.get("function_call").filter(|call| call.is_object() && !is_empty(&read_call(call, false)))
+}
+
+/// Returns whether a call has neither an id nor a name nor arguments.
+pub(super) fn is_empty(call: &WireCall<'_>) -> bool {
+    call.id.is_none() && call.name.is_empty() && text_of(call).trim().is_empty()
+}
+
+/// Returns the arguments or the custom input of a call as text.
+pub(super) fn text_of<'a>(call: &WireCall<'a>) -> Cow<'a, str> {
+    Arguments::of(call.input, false).into_text()
+}
+
+/// Reads an element of `tool_calls`. The element is `{id, type, function: {name, arguments}}`, or
+/// `{id, type, custom: {name, input}}`.
+///
+/// The older `function_call` has only `{name, arguments}`. `is_cut` is `true` if the response was cut off at this call.
+/// If a stream was cut off during a custom tool call, the call has the `status` `incomplete`.
+pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
+    let object = |name: &str| json.get(name).filter(|part| part.is_object());
+    let function = object("function");
+    let custom = object("custom").filter(|_| function.is_none());
+    let part = custom.or(function).unwrap_or(json);
+    // Some servers write the index as a string.
+    let index = json.get("index").and_then(|index| match index {
+        Value::String(text) => text.parse().ok(),
+        index => usize::try_from(index.as_u64()?).ok(),
+    });
+    let is_custom = custom.is_some();
+    let input = part.get(if is_custom { "input" } else { "arguments" });
+    let is_cut = is_cut || is_custom && text(json, "status") == "incomplete";
+    let call = WireCall::new(json, json.get("id"), text(part, "name"), input, extras);
+    WireCall { is_custom, is_cut, index, ..call }
+}
+
+/// Collects the fields that the server expects back, such as `extra_content` with Gemini's thought signature.
+///
+/// For a custom call, also adds the field `type` with the value `custom`.
+fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
+    let unknown = |value: &Value| value.as_object().map(|fields| only(fields, |name, _| is_unknown(name)));
+    let mut extras = unknown(json).unwrap_or_default();
+    let kind = if is_custom { "custom" } else { "function" };
+    if is_custom {
+        set(&mut extras, "type", kind);
+    }
+    if let Some(part) = json.get(kind).and_then(unknown).filter(|part| !part.is_empty()) {
+        set(&mut extras, kind, part);
+    }
+    ProviderExtras::new(FACTS.name, extras)
+}
+
+/// Returns whether the field `name` has no counterpart in [`ToolCall`](toolkit_core::call::ToolCall). An
+/// example is `extra_content`.
+pub(super) fn is_unknown(name: &str) -> bool {
+    const KNOWN: [&str; 8] = ["index", "id", "type", "function", "custom", "name", "arguments", "input"];
+    !KNOWN.contains(&name)
 }

@@ -1,7 +1,6 @@
 //! Tests of encoding and parsing definitions.
 
 use super::*;
-use crate::apis::openai_responses::FACTS;
 use crate::declaration::{EncodedDefinition, Spelling};
 use crate::translate::RequestFormat;
 use serde_json::json;

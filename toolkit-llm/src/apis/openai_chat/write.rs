@@ -1,0 +1,202 @@
+//! Writes the parts of a request: definitions, messages, calls and results.
+
+use super::read::{TEXTS, content_is_empty};
+use super::{FACTS, OpenAiChat};
+use crate::apis::openai::{Form, nested_call};
+use crate::call::{Message, OutgoingCall};
+use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
+use crate::declaration::Draft;
+use crate::fields::{Fields, set, text};
+use crate::media::{
+    IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, base64, canonical, file_name,
+};
+use crate::results::{attachments, output_text, result_text, unsendable};
+use crate::{history, texts};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use toolkit_core::ToolResult;
+use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, Media};
+use toolkit_core::tool::ToolKind;
+
+/// The media items that the API accepts, from OpenAI's guides to images, audio and files. Other servers accept at most
+/// the same types. Tool messages contain only text.
+pub(super) const MEDIA: MediaTable = MediaTable { messages: &messages(Urls::None), results: &[] };
+
+/// Returns the rules for the media items in user messages. `urls` are the URLs accepted for audio and files.
+pub(super) const fn messages(urls: Urls) -> [MediaRule; 3] {
+    [
+        MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Any },
+        MediaRule { kind: MediaKind::Audio, types: &["audio/wav", "audio/mpeg"], embedded: true, urls },
+        MediaRule { kind: MediaKind::File, types: &["application/pdf"], embedded: true, urls },
+    ]
+}
+
+impl DefinitionCodec for OpenAiChat {
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+        let (kind, mut fields) = Form::Nested.encode_tool(draft);
+        // A missing `strict` means `false`. The field is only written if needed, because some servers do not
+        // know it.
+        let is_set = draft.how.strict || draft.definition.metadata.strict == Some(false);
+        if is_set && draft.definition.kind == ToolKind::Function {
+            set(&mut fields, "strict", draft.how.strict);
+        }
+        Form::Nested.write(kind, fields)
+    }
+}
+
+impl HistoryCodec for OpenAiChat {
+    fn write_call(&self, call: OutgoingCall<'_>) -> Value {
+        let mut fields = call.fields(FACTS.name);
+        let (is_custom, key, text) = call.origin.text(&call.arguments, FACTS.name, "custom");
+        let kind = if is_custom { "custom" } else { "function" };
+        if is_custom {
+            fields.shift_remove("status");
+        }
+        if !fields.get(kind).is_some_and(Value::is_object) {
+            // In the older form, the fields of the function are in the call itself. They are moved into
+            // `function`.
+            fields.shift_remove("name");
+            fields.shift_remove("arguments");
+        }
+        set(&mut fields, "id", call.id);
+        set(&mut fields, "type", kind);
+        nested_call(fields, kind, [("name", call.name.into()), (key, text.into())])
+    }
+
+    fn write_part(&self, _part: &Value) -> Option<Value> {
+        None
+    }
+
+    fn write_message(&self, message: &Message<'_>, calls: Vec<Value>) -> Vec<Value> {
+        let mut fields = message.fields.cloned().unwrap_or_default();
+        set(&mut fields, "role", "assistant");
+        texts::settle(&mut fields, &TEXTS);
+        // The call in `function_call` was moved to `tool_calls`. Some servers also write `null` here, but
+        // services refuse `null` in requests.
+        fields.shift_remove("function_call");
+        write_audio(&mut fields);
+        if calls.is_empty() {
+            // In requests, services refuse both an empty list and `null`, and a message without any content.
+            fields.shift_remove("tool_calls");
+            let is_empty = |name: &&str| fields.get(*name).is_none_or(Value::is_null);
+            if ["content", "refusal", "audio"].iter().all(is_empty) {
+                set(&mut fields, "content", "");
+            }
+        } else {
+            fields.entry("content").or_insert(Value::Null);
+            set(&mut fields, "tool_calls", calls);
+        }
+        vec![Value::Object(fields)]
+    }
+
+    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
+        let mut fields = Fields::new();
+        if !text.is_empty() {
+            set(&mut fields, "content", text);
+        }
+        self.write_message(&Message { fields: Some(&fields), parts: Vec::new(), is_whole: true }, calls)
+    }
+
+    fn encode_user(&self, contents: &[Content]) -> Value {
+        OPENAI.encode_user(contents)
+    }
+}
+
+/// Reduces the audio of an earlier answer to its id, because the service stores the audio and accepts nothing else.
+/// Without an id, the transcript becomes the content of a message that has no text.
+fn write_audio(fields: &mut Fields) {
+    let Some(audio) = fields.get_mut("audio").filter(|audio| !audio.is_null()) else { return };
+    let id = text(audio, "id").to_owned();
+    if !id.is_empty() {
+        *audio = json!({"id": id});
+        return;
+    }
+    let transcript = text(audio, "transcript").to_owned();
+    fields.shift_remove("audio");
+    if content_is_empty(fields) && !transcript.is_empty() {
+        set(fields, "content", transcript);
+    }
+}
+
+/// The media items that one provider's variant of the API accepts, with the function that encodes them.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    pub(crate) table: &'static MediaTable,
+    /// Writes an accepted media item as a content part.
+    pub(super) write: fn(MediaKind, &Media) -> Option<Value>,
+}
+
+/// The media items of OpenAI's own API, with the encoding that most servers accept.
+const OPENAI: Contents = Contents { table: &MEDIA, write };
+
+impl Contents {
+    /// Encodes a media item as a content part of a user message. Returns `None` if `content` is not an
+    /// accepted media item.
+    fn part(&self, content: &Content) -> Option<Value> {
+        let (kind, media) = accepted(self.table.messages, content)?;
+        (self.write)(kind, media)
+    }
+
+    /// Encodes a user message. If the message has only text, the content is a string, because many servers
+    /// accept nothing else.
+    pub(crate) fn encode_user(&self, contents: &[Content]) -> Value {
+        let text_part = |content| json!({"type": "text", "text": unsendable(content)});
+        let content = match contents {
+            [only] if self.part(only).is_none() => unsendable(only).into(),
+            _ => contents
+                .iter()
+                .map(|content| self.part(content).unwrap_or_else(|| text_part(content)))
+                .collect::<Value>(),
+        };
+        json!({"role": "user", "content": content})
+    }
+
+    /// Encodes one `tool` message for each result. Tool messages may contain only text and must directly
+    /// follow the calls. All media items are therefore in one user message after the tool messages.
+    pub(crate) fn encode_results(
+        &self,
+        results: &[ToolResult],
+        ids: &[String],
+        names: &WireNames,
+    ) -> Vec<Value> {
+        let mut messages = Vec::with_capacity(results.len());
+        let mut attached = Vec::new();
+        for (result, id) in results.iter().zip(ids) {
+            let text = match &result.outcome {
+                Ok(output) => output_text(output, |content| result_text(self.table, content)),
+                Err(error) => Cow::Borrowed(error.message()),
+            };
+            messages.push(json!({"role": "tool", "tool_call_id": id, "content": text}));
+            let name = history::name(FACTS.names, names.spell(&result.name)).into_owned();
+            for (label, content) in attachments(self.table, result, id, name) {
+                attached.push(json!({"type": "text", "text": label}));
+                attached.extend(self.part(content));
+            }
+        }
+        if !attached.is_empty() {
+            messages.push(json!({"role": "user", "content": attached}));
+        }
+        messages
+    }
+}
+
+impl ResultCodec for OpenAiChat {
+    fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
+        OPENAI.encode_results(results, ids, names)
+    }
+}
+
+/// Encodes an image, an audio item or a file as a content part. Returns `None` for audio without embedded bytes.
+fn write(kind: MediaKind, media: &Media) -> Option<Value> {
+    Some(match kind {
+        MediaKind::Image => json!({"type": "image_url", "image_url": {"url": address(media)}}),
+        MediaKind::Audio => {
+            let format = if canonical(&media.media_type) == "audio/wav" { "wav" } else { "mp3" };
+            json!({"type": "input_audio", "input_audio": {"data": base64(media)?, "format": format}})
+        }
+        MediaKind::File => {
+            json!({"type": "file", "file": {"filename": file_name(media), "file_data": address(media)}})
+        }
+    })
+}

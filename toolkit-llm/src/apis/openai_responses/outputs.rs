@@ -1,0 +1,207 @@
+//! Writes the output of a tool into the result item of each kind of call. The fields that all results have are written
+//! in [`write`](super::write).
+
+use super::FACTS;
+use crate::fields::{Fields, is_true, set, text};
+use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, file_name};
+use crate::results::{output_text, unsendable};
+use serde_json::{Value, json};
+use toolkit_core::ToolResult;
+use toolkit_core::error::ErrorKind;
+use toolkit_core::output::{Content, MediaData, ToolOutput};
+
+/// The media items that the API accepts, from OpenAI's guides to images and files. Messages and tool results accept the
+/// same items.
+pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
+
+const ACCEPTED: &[MediaRule] = &[
+    MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Any },
+    MediaRule { kind: MediaKind::File, types: DOCUMENTS, embedded: true, urls: Urls::Web },
+];
+
+/// The media types of the accepted files: documents, presentations, spreadsheets, texts and source code.
+const DOCUMENTS: &[&str] = &[
+    "application/pdf",
+    "text/*",
+    "application/json",
+    "application/xml",
+    "*+json",
+    "*+xml",
+    "application/yaml",
+    "application/toml",
+    "application/javascript",
+    "application/typescript",
+    "application/csv",
+    "application/rtf",
+    "application/msword",
+    "application/vnd.ms-excel",
+    "application/vnd.ms-powerpoint",
+    "application/vnd.oasis.opendocument.text",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+];
+
+/// Encodes one [`Content`]. If the API has no form for the content, it becomes text.
+pub(super) fn content_part(content: &Content) -> Value {
+    media_part(content).unwrap_or_else(|| text_part(&unsendable(content)))
+}
+
+pub(super) fn text_part(text: &str) -> Value {
+    json!({"type": "input_text", "text": text})
+}
+
+fn media_part(content: &Content) -> Option<Value> {
+    let (kind, media) = accepted(ACCEPTED, content)?;
+    Some(match (kind, &media.data) {
+        (MediaKind::Image, _) => {
+            json!({"type": "input_image", "detail": "auto", "image_url": address(media)})
+        }
+        (_, MediaData::Base64(_)) => {
+            json!({"type": "input_file", "filename": file_name(media), "file_data": address(media)})
+        }
+        (_, MediaData::Url(url)) => json!({"type": "input_file", "file_url": url}),
+    })
+}
+
+/// Returns the text of an output or an error. The API has no mark for errors, so only the text tells the model that a
+/// call failed.
+fn message(result: &ToolResult) -> String {
+    match &result.outcome {
+        Ok(output) => output_text(output, unsendable).into_owned(),
+        Err(error) => error.message().to_owned(),
+    }
+}
+
+/// Returns the JSON value of an output that consists of a single JSON value. Returns `None` for other outputs.
+fn only_json(result: &ToolResult) -> Option<Value> {
+    match result.output()?.content() {
+        [Content::Json(json)] => serde_json::from_str(json.as_str()).ok(),
+        _ => None,
+    }
+}
+
+fn contents(result: &ToolResult) -> &[Content] {
+    result.outcome.as_ref().map_or(&[], ToolOutput::content)
+}
+
+/// Writes the result of a function. The service does not require the field `status`, but some compatible servers do.
+pub(super) fn write_function(item: &mut Fields, result: &ToolResult) -> Option<String> {
+    set(item, "status", "completed");
+    write_custom(item, result)
+}
+
+/// Writes an output with media items as a list of contents, and any other output as a string, because every server
+/// accepts strings.
+pub(super) fn write_custom(item: &mut Fields, result: &ToolResult) -> Option<String> {
+    let parts = contents(result);
+    if !parts.iter().any(|content| media_part(content).is_some()) {
+        return write_text(item, result);
+    }
+    let message = result.output().map_or("", ToolOutput::message);
+    let message = Some(message).filter(|message| !message.is_empty()).map(text_part);
+    set(item, "output", parts.iter().map(content_part).chain(message).collect::<Value>());
+    None
+}
+
+pub(super) fn write_text(item: &mut Fields, result: &ToolResult) -> Option<String> {
+    set(item, "output", message(result));
+    None
+}
+
+pub(super) fn write_patched(item: &mut Fields, result: &ToolResult) -> Option<String> {
+    set(item, "status", if result.is_error() { "failed" } else { "completed" });
+    write_text(item, result)
+}
+
+/// Writes the output of each command. A tool may return JSON in the provider's form: a list of objects `{stdout,
+/// stderr, outcome}`, or a single such object. Instead of `outcome`, an object may have the field `exit_code`. Any
+/// other output becomes the standard output of a command with exit code 0.
+pub(super) fn write_shell(item: &mut Fields, result: &ToolResult) -> Option<String> {
+    const FIELDS: [&str; 4] = ["stdout", "stderr", "outcome", "exit_code"];
+    let exit = |code: &Value| json!({"type": "exit", "exit_code": code});
+    let run = |stdout: &str, stderr: &str, outcome: Value| json!({"stdout": stdout, "stderr": stderr, "outcome": outcome});
+    let of_json = |value: &Value| {
+        let code = value.get("exit_code").filter(|code| code.is_i64()).unwrap_or(&Value::from(0)).clone();
+        let outcome = value.get("outcome").filter(|outcome| outcome.is_object()).cloned();
+        let is_run = FIELDS.iter().any(|name| value.get(name).is_some());
+        is_run.then(|| {
+            run(text(value, "stdout"), text(value, "stderr"), outcome.unwrap_or_else(|| exit(&code)))
+        })
+    };
+    let listed = only_json(result).and_then(|json| match &json {
+        Value::Array(list) => list.iter().map(of_json).collect(),
+        value => of_json(value).map(|run| vec![run]),
+    });
+    let runs = listed.unwrap_or_else(|| match &result.outcome {
+        Ok(_) => vec![run(&message(result), "", exit(&0.into()))],
+        Err(error) if error.kind() == ErrorKind::TimedOut => {
+            vec![run("", error.message(), json!({"type": "timeout"}))]
+        }
+        Err(error) => vec![run("", error.message(), exit(&1.into()))],
+    });
+    set(item, "output", runs);
+    None
+}
+
+/// Writes the screenshot, which is the last image of the output. All safety checks of the call count as
+/// acknowledged if the tool succeeds, because the tool has received them as arguments.
+pub(super) fn write_screenshot(item: &mut Fields, result: &ToolResult) -> Option<String> {
+    let is_screenshot = |json: &Value| text(json, "type") == "computer_screenshot";
+    let shot = contents(result).iter().rev().find_map(|content| match content {
+        Content::Image(media) => Some(json!({"type": "computer_screenshot", "image_url": address(media)})),
+        Content::Json(json) => serde_json::from_str(json.as_str()).ok().filter(is_screenshot),
+        _ => None,
+    });
+    let output = result.output().filter(|_| shot.is_some());
+    set(item, "output", shot.unwrap_or_else(|| json!({"type": "computer_screenshot"})));
+    let checks = result.extras.get(FACTS.name, "pending_safety_checks");
+    if let Some(checks) = checks.filter(|_| !result.is_error()) {
+        set(item, "acknowledged_safety_checks", checks.clone());
+    }
+    let Some(output) = output else { return Some(message(result)) };
+    let texts = output.content().iter().filter(|content| matches!(content, Content::Text(_)));
+    let texts = texts.map(Content::to_text).chain([output.message().into()]);
+    Some(texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n"))
+}
+
+/// Writes the answer to a request for approval. Only `true`, or an object with `approve: true`, approves the
+/// call. An object may also have a `reason`. An output other than a boolean or an object becomes the reason
+/// for the refusal.
+pub(super) fn write_approval(item: &mut Fields, result: &ToolResult) -> Option<String> {
+    let answer_text = message(result);
+    let answer = result.output().and_then(|_| serde_json::from_str::<Value>(&answer_text).ok());
+    let (approve, reason) = match &answer {
+        Some(Value::Bool(approve)) => (*approve, ""),
+        Some(object @ Value::Object(_)) => (is_true(object, "approve"), text(object, "reason")),
+        _ => (false, answer_text.as_str()),
+    };
+    set(item, "approve", approve);
+    if !reason.is_empty() {
+        set(item, "reason", reason);
+    }
+    None
+}
+
+/// Writes the found tools. The output of `discover_tools` lists the tools with names, descriptions and
+/// parameters. A tool with a `type` is already in the provider's own JSON, and stays unchanged.
+pub(super) fn write_found(item: &mut Fields, result: &ToolResult) -> Option<String> {
+    let as_tool = |found: &Value| match (found.get("type"), found.get("deferred")) {
+        (Some(_), _) => Some(found.clone()),
+        (None, Some(deferred)) if deferred != true => None,
+        _ => Some(json!({
+            "type": "function",
+            "name": text(found, "name"),
+            "description": text(found, "description"),
+            "parameters": found.get("parameters").unwrap_or(&json!({"type": "object", "properties": {}})),
+            "strict": false,
+            "defer_loading": true,
+        })),
+    };
+    let found = only_json(result);
+    let tools = found.as_ref().and_then(Value::as_array);
+    set(item, "execution", "client");
+    set(item, "status", "completed");
+    set(item, "tools", tools.into_iter().flatten().filter_map(as_tool).collect::<Value>());
+    tools.is_none().then(|| message(result))
+}

@@ -1,0 +1,196 @@
+//! Reads the items of a response: calls, text, reasoning, and the calls of tools that the provider runs itself.
+
+use super::client::CallKind;
+use super::{CUSTOM, FACTS, FUNCTION, OpenAiResponses};
+use crate::WireError;
+use crate::call::{self, Message, Reading, WireCall};
+use crate::codec::ResponseCodec;
+use crate::error::{check_role, failed, reported_error};
+use crate::fields::{Fields, copy, kind, list, set, text};
+use crate::hosted::{HostedCall, HostedPart};
+use crate::response::{FinishReason, Response};
+use crate::texts;
+use serde_json::Value;
+use std::borrow::Cow;
+use toolkit_core::call::ProviderExtras;
+
+/// The fields of a call that are sent back with the call in the next request, or in its result.
+///
+/// The `id` of the item is not sent back unless its kind requires it. If a call has an item id known to the service,
+/// the service requires the reasoning item before the call ("was provided without its required 'reasoning' item").
+/// Calls encoded by the program have no reasoning item.
+const RETURNED: [&str; 6] =
+    ["namespace", "caller", "async", "environment", "execution", "pending_safety_checks"];
+
+/// The calls that the provider runs itself, with the fields for the arguments and the output.
+const HOSTED_CALLS: [[&str; 3]; 9] = [
+    ["web_search_call", "action", ""],
+    ["file_search_call", "queries", "results"],
+    ["code_interpreter_call", "code", "outputs"],
+    ["image_generation_call", "revised_prompt", "result"],
+    ["mcp_call", "arguments", "output"],
+    ["mcp_list_tools", "", "tools"],
+    ["tool_search_call", "arguments", ""],
+    ["shell_call", "action", ""],
+    ["program", "code", ""],
+];
+
+/// The outputs of hosted tools that are items of their own, with the field for the output.
+const HOSTED_OUTPUTS: [[&str; 2]; 3] =
+    [["tool_search_output", "tools"], ["shell_call_output", "output"], ["program_output", "result"]];
+
+impl ResponseCodec for OpenAiResponses {
+    /// Finds the items in `payload`. The payload is a response body, a list of items, or a single item.
+    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+        let message = match payload {
+            // If at least one value is an item, unknown items beside it are accepted, too.
+            Value::Array(list) if list.is_empty() || list.iter().any(is_item) => message(list, false),
+            Value::Array(_) => return Err(WireError::new("[0]", "an item such as `function_call`")),
+            Value::Object(fields) if is_item(payload) => {
+                check_role(fields, "assistant", "messages")?;
+                message(std::slice::from_ref(payload), false)
+            }
+            Value::Object(fields) => Message { is_whole: true, ..body(fields)? },
+            _ => return Err(WireError::new("", "a response, an item or a list of items")),
+        };
+        Ok(Reading { payload, messages: vec![message] })
+    }
+
+    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+        for item in reading.other_parts() {
+            let target = match text(item, "type") {
+                "reasoning" => &mut response.reasoning,
+                "message" | "" => &mut response.text,
+                _ => continue,
+            };
+            target.push_str(&texts::of(item, "summary"));
+            target.push_str(&texts::of(item, "content"));
+            for part in list(item, "content") {
+                response.refusal.push_str(&texts::of(part, "refusal"));
+            }
+        }
+        let status = match text(reading.payload, "status") {
+            status @ "incomplete" => {
+                let reason = reading.payload.pointer("/incomplete_details/reason");
+                reason.and_then(Value::as_str).unwrap_or(status)
+            }
+            status => status,
+        };
+        response.finish = FinishReason::parse(status);
+    }
+}
+
+/// Reads a list of items as one message. If generation stopped early (`is_cut`), the last item is read as
+/// incomplete.
+fn message(list: &[Value], is_cut: bool) -> Message<'_> {
+    let last = list.len().checked_sub(1).filter(|_| is_cut);
+    Message { is_whole: false, ..Message::of_parts(list, last, read_call) }
+}
+
+fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
+    let is_cut = fields.get("status").is_some_and(|status| status == "incomplete");
+    match (fields.get("output"), reported_error(fields)) {
+        (Some(Value::Array(list)), error) if error.is_none() || !list.is_empty() => Ok(message(list, is_cut)),
+        (_, error) => Err(failed("output", "a list of items", error)),
+    }
+}
+
+/// Returns whether a value has the form of an item in the output of a response.
+fn is_item(value: &Value) -> bool {
+    let Some(fields) = value.as_object() else { return false };
+    match kind(fields) {
+        // Responses of Anthropic have this type too, but their calls are inside the field `content`.
+        Some("message") => {
+            !fields.contains_key("stop_reason")
+                && !list(value, "content").iter().any(|block| text(block, "type") == "tool_use")
+        }
+        Some("reasoning" | "compaction" | "item_reference" | "program") => true,
+        Some("mcp_list_tools" | "mcp_approval_request") => true,
+        Some(kind) => kind.ends_with("_call") || kind.ends_with("_output"),
+        None => CallKind::of_item(fields).is_some() || is_short_message(value, fields),
+    }
+}
+
+/// Returns whether a value is a message in the short form that requests accept. This form has `role` and
+/// `content`, but no type. Messages of Chat Completions have the same two fields, but their calls are in
+/// further fields.
+fn is_short_message(value: &Value, fields: &Fields) -> bool {
+    let has_text = list(value, "content").iter().any(|part| text(part, "type") == "output_text");
+    let has_content = has_text || value.get("content").is_some_and(Value::is_string);
+    has_content && fields.contains_key("role") && !fields.contains_key("tool_calls")
+}
+
+/// Reads an item as a call. Returns `None` for other items, and for calls that the provider runs itself.
+///
+/// `is_cut` states whether generation stopped early at this item. Only a function call shows by its arguments whether
+/// it is complete, so other calls are complete if their `status` says so.
+pub(super) fn read_call(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
+    let fields = json.as_object()?;
+    let kind = CallKind::of_item(fields)?;
+    let status = text(json, "status");
+    let is_cut = status == "incomplete" || is_cut && (kind.call == FUNCTION || status != "completed");
+    let name = if kind.tool.is_empty() { text(json, "name") } else { kind.tool };
+    let (input, members) = match kind.arguments {
+        [field] => (fields.get(*field), &[][..]),
+        members => (None, members),
+    };
+    let call = WireCall::new(json, None, name, input, extras);
+    Some(WireCall { id: id(fields), members, is_custom: kind.call == CUSTOM, is_cut, ..call })
+}
+
+/// Returns the fields of a received call that are needed to write the call or its result into the next request.
+fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
+    let item = json.as_object();
+    let Some((item, kind)) = item.and_then(|item| Some((item, CallKind::of_item(item)?))) else {
+        return ProviderExtras::default();
+    };
+    let mut extras = Fields::new();
+    if kind.call != FUNCTION {
+        set(&mut extras, "type", kind.call);
+    }
+    copy(item, &mut extras, &RETURNED);
+    if kind.needs_id {
+        copy(item, &mut extras, &["id"]);
+    }
+    if let Some(action) = item.get("action").and_then(Value::as_object) {
+        copy(action, &mut extras, &["max_output_length"]);
+    }
+    ProviderExtras::new(FACTS.name, extras)
+}
+
+/// Returns the id of a call, from the field `call_id`, or from `id` if `call_id` is missing.
+///
+/// Some servers use a single id for the item and the call, and write it as `id`, the id of the item. Item ids
+/// begin with `fc_` and call ids with `call_`, so the prefix is replaced.
+fn id(fields: &Fields) -> Option<Cow<'_, str>> {
+    let of_item = || {
+        let id = call::id(fields.get("id"))?;
+        Some(id.strip_prefix("fc_").map(|rest| Cow::Owned(format!("call_{rest}"))).unwrap_or(id))
+    };
+    call::id(fields.get("call_id")).or_else(of_item)
+}
+
+/// Reads an item of a response as a call or an output of a hosted tool. Returns `None` for messages,
+/// reasoning, and calls that the program runs. Calls of unknown tools are recognised by the end of their
+/// type.
+pub(super) fn read_hosted(item: &Value) -> Option<HostedPart> {
+    let kind = text(item, "type");
+    let call = kind.strip_suffix("_output").unwrap_or(kind);
+    let name = match call.strip_suffix("_call") {
+        Some("mcp") => text(item, "name"),
+        name => name.unwrap_or(call),
+    };
+    if let Some([_, output]) = HOSTED_OUTPUTS.iter().find(|[output, _]| *output == kind) {
+        let call = HostedCall::of(item, kind, name, None);
+        return Some(HostedPart::Output(call.with_output(item.get(*output))));
+    }
+    let known = HOSTED_CALLS.iter().find(|[call, ..]| *call == kind);
+    if known.is_none() && !kind.ends_with("_call") || read_call(item, false).is_some() {
+        return None;
+    }
+    let [_, arguments, output] = known.copied().unwrap_or_default();
+    let mut call = HostedCall::of(item, kind, name, item.get(arguments));
+    call.server = text(item, "server_label").to_owned();
+    let failed = item.get("error").filter(|error| !error.is_null());
+    Some(HostedPart::Call(call.with_output(failed.or_else(|| item.get(output)))))
+}

@@ -1,0 +1,261 @@
+//! Writes the parts of a request: definitions, messages, calls and results.
+
+use super::client::{self, APPROVAL, CallKind, SEARCH};
+use super::outputs::{content_part, text_part};
+use super::{CUSTOM, FACTS, NAMESPACE, OpenAiResponses};
+use crate::DefinitionOptions;
+use crate::apis::openai::Form;
+use crate::call::{Message, Origin, OutgoingCall};
+use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
+use crate::declaration::{Draft, take_named};
+use crate::fields::{Fields, copy, kind, list, set, text};
+use crate::texts;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use toolkit_core::ToolResult;
+use toolkit_core::name::WireNames;
+use toolkit_core::output::Content;
+use toolkit_core::tool::{ToolDefinition, ToolKind};
+
+/// The name of the registry's tool that calls the tools found by the tool search.
+const CALL_DEFERRED: &str = "call_deferred";
+
+/// The values of `allowed_callers` that the service accepts.
+const CALLERS: [&str; 2] = ["direct", "programmatic"];
+
+impl DefinitionCodec for OpenAiResponses {
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+        let (kind, mut tool) = Form::Flat.encode_tool(draft);
+        let metadata = &draft.definition.metadata;
+        if kind == "function" {
+            // `strict` is always written. If it is missing, the service decides by the schema whether to
+            // enforce it.
+            set(&mut tool, "strict", draft.how.strict);
+        }
+        if metadata.defer {
+            set(&mut tool, "defer_loading", true);
+        }
+        if let Some(schema) = draft.output() {
+            match unsaid_output(draft.definition, &schema) {
+                Some(reason) => draft.lose("/output_schema", "output_schema", reason),
+                None => set(&mut tool, "output_schema", schema),
+            }
+        }
+        let callers = metadata.allowed_callers.iter().map(String::as_str);
+        let (known, unknown): (Vec<&str>, Vec<&str>) = callers.partition(|caller| CALLERS.contains(caller));
+        if !known.is_empty() {
+            set(&mut tool, "allowed_callers", known);
+        }
+        for caller in unknown {
+            let reason = format!("the API knows no caller `{caller}`");
+            draft.lose("/allowed_callers", "allowed_callers", reason);
+        }
+        Form::Flat.write(kind, tool)
+    }
+
+    fn answered_by<'a>(&self, tool: &'a Value) -> Option<&'a str> {
+        client::answered_by(tool)
+    }
+
+    /// Removes the definition of the program's tool that `tool` replaces. If `tool` is a tool search that the program
+    /// runs, the description and the parameters of the removed definition are copied into `tool`. If `tool` is a
+    /// namespace, its tools are added to the existing entry of the same name.
+    fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Box<RawValue>>) -> Option<Value> {
+        if text(tool, "type") == NAMESPACE && join_namespace(tool, entries) {
+            return None;
+        }
+        let name = client::answered_by(tool);
+        let own = name.and_then(|name| take_named(entries, name));
+        let mut tool = tool.clone();
+        if name == Some(SEARCH)
+            && let Some(fields) = tool.as_object_mut()
+        {
+            take_named(entries, CALL_DEFERRED);
+            for name in ["description", "parameters"] {
+                if let Some(value) = own.as_ref().and_then(|own| own.get(name)) {
+                    fields.entry(name).or_insert_with(|| value.clone());
+                }
+            }
+        }
+        Some(tool)
+    }
+
+    /// Returns the namespace from which the definition was parsed. If there is none, returns the namespace in the
+    /// tool's name, provided that the options describe this namespace.
+    fn namespace<'a>(&self, definition: &'a ToolDefinition, options: &DefinitionOptions) -> Option<&'a str> {
+        let read = definition.metadata.meta.get(NAMESPACE).and_then(Value::as_str);
+        let own = || definition.name.namespace().filter(|name| options.namespaces.contains_key(*name));
+        read.or_else(own)
+    }
+
+    fn write_namespace(&self, first: &ToolDefinition, options: &DefinitionOptions, tools: &str) -> String {
+        let name = self.namespace(first, options).unwrap_or_default();
+        let about = options.namespaces.get(name).cloned();
+        // The service requires a description.
+        let about = about.unwrap_or_else(|| format!("The tools of `{name}`."));
+        let mut namespace = json!({"type": NAMESPACE, "name": name, "description": about});
+        let kept = first.metadata.meta.get(FACTS.name).and_then(|own| own.get(NAMESPACE));
+        if let (Some(Value::Object(kept)), Some(fields)) = (kept, namespace.as_object_mut()) {
+            fields.extend(kept.clone());
+        }
+        let json = namespace.to_string();
+        let open = json.strip_suffix('}').unwrap_or(&json);
+        format!("{open},\"tools\":[{tools}]}}")
+    }
+}
+
+/// Returns the reason to leave out an output schema, or `None` if the schema can be sent.
+fn unsaid_output(definition: &ToolDefinition, schema: &Value) -> Option<&'static str> {
+    let is_annotation = |name: &String| ["type", "title", "description", "$schema"].contains(&name.as_str());
+    let is_text = text(schema, "type") == "string"
+        && schema.as_object().is_some_and(|fields| fields.keys().all(is_annotation));
+    match definition.kind {
+        ToolKind::Custom(_) => Some("the API describes the output of functions only"),
+        _ if *schema == json!({}) => Some("the schema allows any value"),
+        // The schema describes JSON in the text of a result, so it is useless for a tool that returns a plain
+        // string.
+        _ if is_text => Some("the API describes JSON, and text goes back as it is"),
+        _ => None,
+    }
+}
+
+/// Adds the tools of a namespace to the existing entry with the same name. Returns `false` if there is no
+/// such entry.
+fn join_namespace(namespace: &Value, entries: &mut [Box<RawValue>]) -> bool {
+    for entry in entries {
+        let Ok(mut known) = serde_json::from_str::<Value>(entry.get()) else { continue };
+        if ["type", "name"].into_iter().all(|field| text(&known, field) == text(namespace, field))
+            && let Some(Value::Array(tools)) = known.get_mut("tools")
+        {
+            tools.extend(list(namespace, "tools").iter().cloned());
+            if let Ok(joined) = RawValue::from_string(known.to_string()) {
+                *entry = joined;
+                return true;
+            }
+        }
+    }
+    false
+}
+
+impl HistoryCodec for OpenAiResponses {
+    /// Writes a call for the next request.
+    ///
+    /// The service does not require the field `status`, but some compatible servers require it (Volcengine)
+    /// or do not recognise calls without it (older vLLM). Calls of custom tools have no `status`.
+    fn write_call(&self, call: OutgoingCall<'_>) -> Value {
+        let mut item = call.fields(FACTS.name);
+        let (kind, is_made) = match call.origin {
+            Origin::Received { .. } => (CallKind::of_item(&item).unwrap_or(&client::FUNCTION_CALL), false),
+            Origin::Made(extras) => (CallKind::of_extras(extras), true),
+        };
+        set(&mut item, "type", kind.call);
+        set(&mut item, kind.ids[0], call.id);
+        match kind.arguments {
+            _ if kind.tool.is_empty() => {
+                let (_, field, text) = call.origin.text(&call.arguments, FACTS.name, CUSTOM);
+                set(&mut item, "name", call.name);
+                set(&mut item, field, text);
+            }
+            [field] if is_made => set(&mut item, field, call.arguments.into_object()),
+            // The field may be missing if generation stopped early.
+            [field] => drop(item.entry(*field).or_insert_with(|| json!({}))),
+            fields if is_made => {
+                let arguments = call.arguments.into_object();
+                copy(arguments.as_object().unwrap_or(&Fields::new()), &mut item, fields);
+            }
+            _ => {}
+        }
+        if is_made {
+            set(&mut item, "status", "completed");
+            // Only the result contains it.
+            item.shift_remove("max_output_length");
+        }
+        match kind.call {
+            CUSTOM | APPROVAL => drop(item.shift_remove("status")),
+            "apply_patch_call" if item.get("status").is_none_or(|status| status != "in_progress") => {
+                set(&mut item, "status", "completed");
+            }
+            _ => {}
+        }
+        strip_refused(&mut item);
+        item.into()
+    }
+
+    /// Copies a received item into the next request. An item with neither a type nor a role is dropped,
+    /// because no server accepts it.
+    fn write_part(&self, item: &Value) -> Option<Value> {
+        let item = item.as_object().filter(|item| kind(item).is_some() || item.contains_key("role"));
+        let mut item = item?.clone();
+        strip_refused(&mut item);
+        Some(item.into())
+    }
+
+    fn write_message(&self, message: &Message<'_>, mut items: Vec<Value>) -> Vec<Value> {
+        // The turn was cut off during reasoning if it ends with a reasoning item. The service refuses such a
+        // turn ("without its required following item").
+        while message.is_whole && items.last().is_some_and(|item| text(item, "type") == "reasoning") {
+            items.pop();
+        }
+        items
+    }
+
+    /// Encodes the text as a message item, followed by the calls. The message item has the short form with
+    /// `role` and `content`, because the long form requires an id.
+    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
+        let text = Some(text).filter(|text| !text.is_empty());
+        let message = text.map(|text| json!({"type": "message", "role": "assistant", "content": text}));
+        message.into_iter().chain(calls).collect()
+    }
+
+    fn encode_user(&self, contents: &[Content]) -> Value {
+        let parts: Vec<Value> = contents.iter().map(content_part).collect();
+        json!({"type": "message", "role": "user", "content": parts})
+    }
+}
+
+/// Removes fields that responses may contain but requests must not contain ("Unknown parameter", "Invalid
+/// type"). The service or an SDK adds such fields.
+fn strip_refused(item: &mut Fields) {
+    let is_reasoning = kind(item) == Some("reasoning");
+    item.retain(|name, value| match name.as_str() {
+        "created_by" | "parsed_arguments" => false,
+        // vLLM writes unknown fields as `null`.
+        "id" | "status" | "namespace" | "async" if value.is_null() => false,
+        "status" => !is_reasoning,
+        "content" => !(is_reasoning && value.is_null()),
+        _ => true,
+    });
+    if is_reasoning && item.get("summary").is_none_or(Value::is_null) {
+        set(item, "summary", Value::Array(Vec::new()));
+    }
+    let blocks = item.get_mut("content").and_then(Value::as_array_mut);
+    for block in blocks.into_iter().flatten().filter_map(Value::as_object_mut) {
+        texts::settle(block, &["text"]);
+        block.retain(|name, value| name != "parsed" && !(name == "logprobs" && value.is_null()));
+    }
+}
+
+impl ResultCodec for OpenAiResponses {
+    fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
+        let kind = |result: &ToolResult| CallKind::of_extras(&result.extras);
+        results.iter().zip(ids).flat_map(|(result, id)| kind(result).write_result(result, id)).collect()
+    }
+}
+
+impl CallKind {
+    /// Writes a result, followed by a message with the text that the item cannot express.
+    pub(super) fn write_result(&self, result: &ToolResult, id: &str) -> Vec<Value> {
+        let mut item = Fields::new();
+        set(&mut item, "type", self.output);
+        set(&mut item, self.ids[1], id);
+        let rest = (self.write)(&mut item, result).filter(|text| !text.is_empty());
+        if let Some(extras) = result.extras.of(FACTS.name) {
+            copy(extras, &mut item, self.repeated);
+        }
+        let rest = rest.map(|text| json!({"type": "message", "role": "user", "content": [text_part(&text)]}));
+        std::iter::once(item.into()).chain(rest).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
