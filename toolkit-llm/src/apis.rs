@@ -2,6 +2,7 @@
 
 pub(crate) mod anthropic;
 pub(crate) mod bedrock;
+pub(crate) mod chat_messages;
 pub(crate) mod cohere;
 pub(crate) mod gemini;
 pub(crate) mod gemini_interactions;

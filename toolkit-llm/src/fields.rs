@@ -89,6 +89,15 @@ pub(crate) fn set_in(fields: &mut Fields, path: &[&str], new: impl Into<Value>) 
     }
 }
 
+/// Appends `values` to the list in the field `name` of an object, creating the list if necessary.
+pub(crate) fn append(value: &mut Value, name: &str, values: &[Value]) {
+    let Some(fields) = value.as_object_mut() else { return };
+    match fields.entry(name).or_insert(Value::Null) {
+        Value::Array(list) => list.extend(values.iter().cloned()),
+        field => *field = values.to_vec().into(),
+    }
+}
+
 /// Returns a copy of the fields accepted by `is_kept`.
 pub(crate) fn only(fields: &Fields, is_kept: impl Fn(&str, &Value) -> bool) -> Fields {
     let kept = fields.iter().filter(|(name, value)| is_kept(name, value));

@@ -3,16 +3,13 @@
 //! The JSON follows the service model of the AWS SDKs. Each content block, tool and event is an object with
 //! its kind as the only field, as in `{toolUse: {toolUseId, name, input}}`. Bytes are Base64 strings.
 
-mod call;
-mod choice;
-mod definitions;
 mod history;
 mod media;
-mod response;
-mod results;
+mod read;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use crate::facts::{Facts, IdRule, Strictness};
 use toolkit_core::name::NameRule;

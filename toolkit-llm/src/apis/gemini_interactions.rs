@@ -3,16 +3,13 @@
 //! The JSON follows the types of Google's SDK. A history is a list of steps: the user's input, thoughts, the
 //! model's output, calls and results.
 
-mod call;
-mod choice;
-mod definitions;
 mod history;
 mod media;
-mod response;
-mod results;
+mod read;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use crate::facts::{Facts, IdRule, Strictness};
 use toolkit_core::name::NameRule;

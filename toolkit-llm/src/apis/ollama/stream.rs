@@ -1,7 +1,8 @@
 //! Streamed responses. Each line is a response with the next piece of the message.
 
-use super::{Ollama, call};
+use super::Ollama;
 use crate::WireError;
+use crate::apis::chat_messages::read_call;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::error::{failed, reported_error};
@@ -32,7 +33,7 @@ impl StreamCodec for Ollama {
         parts.say(false, &texts::of(piece, "content"));
         // Each call is complete, unless its arguments come without its name.
         for json in list(piece, "tool_calls") {
-            let call = call::read(json);
+            let call = read_call::<Ollama>(json, false);
             let known = if call.name.is_empty() && !call.has_no_arguments() { parts.adopt() } else { None };
             let number = known.unwrap_or_else(|| parts.begin(parts.next, json.clone()));
             parts.announce(number);
@@ -75,6 +76,6 @@ impl StreamCodec for Ollama {
 
 impl PartCodec for Ollama {
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
-        Some(call::read(part))
+        Some(read_call::<Ollama>(part, false))
     }
 }
