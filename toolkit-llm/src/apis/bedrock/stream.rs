@@ -6,8 +6,8 @@ use super::read::{is_call, read_call};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::{Report, failed, reported_error};
-use crate::fields::{append, object, set, set_at};
+use crate::error::{Report, event_fields};
+use crate::fields::{append, set, set_at};
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{Part, PartCodec};
@@ -28,10 +28,7 @@ impl StreamCodec for Bedrock {
     /// Processes an event. As in the service model, an event is an object with the event type as its only
     /// field.
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
-        let fields = object(event, "", "an event of a stream")?;
-        if let Some(error) = reported_error(fields) {
-            return Err(failed("error", "an event of the response", Some(error)));
-        }
+        let fields = event_fields(event, "error", "an event of the response")?;
         let mut members = fields.iter();
         let (Some((kind, data)), None) = (members.next(), members.next()) else {
             return Err(WireError::new("", "an event, an object with its type as the only field"));

@@ -7,7 +7,7 @@ use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
 use crate::declaration::Draft;
 use crate::fields::{Fields, set, set_in};
 use crate::repair::user_message;
-use crate::results::{error_message, is_blank};
+use crate::results::{error_message, is_blank, output_parts};
 use crate::texts;
 use crate::tool_config::{ChoiceCodec, EncodedToolConfig, without_set};
 use serde_json::{Value, json};
@@ -146,8 +146,7 @@ fn encode_result(result: &ToolResult, id: &str) -> Value {
 
 /// Encodes an output as content blocks. Blank texts are dropped, because the service refuses them.
 fn result_contents(output: &ToolOutput) -> Vec<Value> {
-    let message = (!output.message().is_empty()).then(|| json!({"text": output.message()}));
-    let mut blocks: Vec<Value> = output.content().iter().map(result_block).chain(message).collect();
+    let mut blocks = output_parts(output, result_block, |text| json!({"text": text}));
     blocks.retain(|block| !is_blank_text(block));
     number_documents(&mut blocks);
     blocks

@@ -5,8 +5,8 @@ use crate::WireError;
 use crate::apis::chat_messages::{is_call, read_call};
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::{Report, failed, reported_error};
-use crate::fields::{Fields, object, set, set_at, text};
+use crate::error::{Report, event_fields};
+use crate::fields::{Fields, set, set_at, text};
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{Key, Part, PartCodec};
@@ -19,10 +19,7 @@ const GROWING: [&str; 4] = ["content", "tool_calls", "tool_plan", "citations"];
 
 impl StreamCodec for Cohere {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
-        let fields = object(event, "", "an event of a stream")?;
-        if let Some(error) = reported_error(fields) {
-            return Err(failed("message", "more of the answer", Some(error)));
-        }
+        let fields = event_fields(event, "message", "more of the answer")?;
         // The event types of other APIs contain other separators.
         let kind = text(event, "type");
         if kind.is_empty() || kind.contains(['.', '_']) {
@@ -66,7 +63,7 @@ impl StreamCodec for Cohere {
                     overlay(&mut stream.body, delta, |_, value| !value.is_null());
                 }
                 if let Some(error) = delta.get("error").filter(|error| !error.is_null()) {
-                    return Err(failed("message", "more of the answer", Some(Report::of(error))));
+                    return Err(Report::of(error).into_error("message", "more of the answer"));
                 }
             }
             // Debug information and unknown future events are ignored.

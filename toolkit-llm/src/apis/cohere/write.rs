@@ -3,11 +3,12 @@
 use super::{Cohere, FACTS};
 use crate::apis::chat_messages::ToolMessages;
 use crate::apis::openai::function_call;
+use crate::apis::openai_chat::Contents;
 use crate::call::{Message, OutgoingCall};
 use crate::codec::HistoryCodec;
 use crate::fields::{Fields, set};
-use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address};
-use crate::results::{output_text, result_text, unsendable};
+use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls};
+use crate::results::{output_parts, output_text, result_text};
 use crate::texts;
 use crate::tool_config::{ChoiceCodec, EncodedToolConfig, without_set};
 use serde_json::{Value, json};
@@ -74,26 +75,12 @@ impl HistoryCodec for Cohere {
     /// Encodes a user message. The service accepts images as URLs with `https:` or `data:`, and no other
     /// media items.
     fn encode_user(&self, contents: &[Content]) -> Value {
-        let content = match contents {
-            [only] if image(only).is_none() => unsendable(only).into(),
-            _ => {
-                let part = |content| image(content).unwrap_or_else(|| text_part(&unsendable(content)));
-                contents.iter().map(part).collect::<Value>()
-            }
-        };
-        json!({"role": "user", "content": content})
+        Contents::of(&MEDIA).encode_user(contents)
     }
 }
 
 fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
-}
-
-/// Encodes an image as a content part. Returns `None` for other contents and for images that the service does
-/// not accept.
-fn image(content: &Content) -> Option<Value> {
-    let (_, media) = accepted(MEDIA.messages, content)?;
-    Some(json!({"type": "image_url", "image_url": {"url": address(media)}}))
 }
 
 impl ToolMessages for Cohere {
@@ -112,9 +99,9 @@ fn result_content(output: &ToolOutput) -> Value {
     if !output.content().iter().any(|content| document(content).is_some()) {
         return output_text(output, |content| result_text(&MEDIA, content)).into();
     }
-    let message = (!output.message().is_empty()).then(|| text_part(output.message()));
-    let part = |content| document(content).unwrap_or_else(|| text_part(&result_text(&MEDIA, content)));
-    output.content().iter().map(part).chain(message).collect()
+    let part =
+        |content: &Content| document(content).unwrap_or_else(|| text_part(&result_text(&MEDIA, content)));
+    output_parts(output, part, text_part).into()
 }
 
 fn document(content: &Content) -> Option<Value> {

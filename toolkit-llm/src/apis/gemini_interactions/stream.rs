@@ -5,8 +5,8 @@ use super::read::{is_call, read_call};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::{failed, reported_error};
-use crate::fields::{append, list, object, set, text};
+use crate::error::event_fields;
+use crate::fields::{append, list, set, text};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
@@ -17,10 +17,7 @@ use serde_json::{Value, json};
 
 impl StreamCodec for GeminiInteractions {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
-        let fields = object(event, "", "an event of a stream")?;
-        if let Some(error) = reported_error(fields) {
-            return Err(failed("error", "an event of the interaction", Some(error)));
-        }
+        let fields = event_fields(event, "error", "an event of the interaction")?;
         let index = event.get("index").and_then(Value::as_u64);
         match fields.get("event_type").and_then(Value::as_str) {
             Some("interaction.created" | "interaction.completed") => {

@@ -7,7 +7,7 @@ use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
 use crate::declaration::Draft;
 use crate::fields::{Fields, set, set_in, text};
 use crate::history;
-use crate::results::{output_text, unsendable};
+use crate::results::{output_parts, output_text, unsendable};
 use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
@@ -112,6 +112,5 @@ fn output_value(output: &ToolOutput) -> Value {
     if !output.content().iter().any(|content| media_block(content).is_some()) {
         return output_text(output, unsendable).into();
     }
-    let message = (!output.message().is_empty()).then(|| text_block(output.message()));
-    output.content().iter().map(media::block).chain(message).collect()
+    output_parts(output, media::block, text_block).into()
 }

@@ -5,7 +5,7 @@ use crate::WireError;
 use crate::apis::chat_messages::read_call;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::{failed, reported_error};
+use crate::error::event_fields;
 use crate::fields::{list, object, set, set_at};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
@@ -16,10 +16,7 @@ use serde_json::Value;
 
 impl StreamCodec for Ollama {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
-        let fields = object(event, "", "a chunk of a stream")?;
-        if let Some(error) = reported_error(fields) {
-            return Err(failed("message", "more of the answer", Some(error)));
-        }
+        let fields = event_fields(event, "message", "more of the answer")?;
         overlay(&mut stream.body, fields, |name, value| name != "message" && !value.is_null());
         let Some(piece) = fields.get("message") else {
             let is_end = fields.contains_key("done");

@@ -38,6 +38,11 @@ pub(crate) struct Contents {
 pub(super) const OPENAI: Contents = Contents { table: &MEDIA, write };
 
 impl Contents {
+    /// The media items in `table`, with the encoding that most servers accept.
+    pub(crate) const fn of(table: &'static MediaTable) -> Self {
+        Self { table, write }
+    }
+
     /// Encodes a media item as a content part of a user message. Returns `None` if `content` is not an
     /// accepted media item.
     fn part(&self, content: &Content) -> Option<Value> {
