@@ -17,6 +17,12 @@ pub(crate) fn element(parent: &str, index: usize) -> String {
     format!("{parent}[{index}]")
 }
 
+/// Returns the elements of a list, each with its path.
+#[cfg(feature = "translate")]
+pub(crate) fn elements<'a>(list: &'a [Value], parent: &str) -> impl Iterator<Item = (String, &'a Value)> {
+    list.iter().enumerate().map(move |(index, value)| (element(parent, index), value))
+}
+
 /// Returns the string in the field `name`, or an empty string if the field is missing or not a string.
 pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()

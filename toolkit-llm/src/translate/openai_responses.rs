@@ -11,7 +11,7 @@ use crate::apis::openai_responses::client::{self, Client};
 use crate::apis::openai_responses::definitions::NAMESPACE;
 use crate::apis::openai_responses::results::{CUSTOM_OUTPUT, REPEATED, is_result};
 use crate::apis::openai_responses::{FACTS, OpenAiResponses};
-use crate::fields::{Fields, copy, element, field, kind, object, only, optional, set, text};
+use crate::fields::{Fields, copy, elements, field, kind, object, only, optional, set, text};
 use crate::results::json_content;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -42,8 +42,7 @@ impl RequestCodec for OpenAiResponses {
         };
         let kept = only(fields, |name, value| !matches!(name, "type" | "name" | "tools") && *value != "");
         let mut hosted = Vec::new();
-        for (index, tool) in tools.iter().enumerate() {
-            let path = element(&path, index);
+        for (path, tool) in elements(tools, &path) {
             object(tool, &path, "a tool")?;
             if is_hosted(tool) {
                 hosted.push(tool.clone());
