@@ -84,7 +84,7 @@ pub(crate) trait DefinitionCodec: Api {
         {
             kept::restore(json, kept);
         }
-        draft.report_unsaid(self.facts().unsaid);
+        draft.report_unsaid(self.facts().unsaid, None);
         EncodedDefinition { json, losses: draft.losses }
     }
 }

@@ -28,12 +28,7 @@ pub(crate) const FACTS: Facts = Facts {
     // JSON Schema. Some keywords are ignored but not refused, such as `maxLength`.
     dialects: [SchemaDialect::OpenAi; 3],
     messages: "input",
-    unsaid: &[
-        ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
-        ("output_schema", "output_schema", "the API has no field for the schema of an output"),
-        ("input_examples", "input_examples", "the API has no field for examples of calls"),
-        ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
-    ],
+    unsaid: &["kind", "output_schema", "input_examples", "allowed_callers"],
     media: &[(0, media::MEDIA)],
     call_fields: [&["id"], &["arguments"]],
     usage: [
