@@ -41,7 +41,7 @@ impl ChoiceCodec for Bedrock {
         match &choice {
             ToolChoice::Required => set_in(&mut fields, &path, json!({"any": {}})),
             ToolChoice::Tool(name) => {
-                set_in(&mut fields, &path, json!({"tool": {"name": names.spell(name)}}))
+                set_in(&mut fields, &path, json!({"tool": {"name": names.spell(name)}}));
             }
             _ => {}
         }

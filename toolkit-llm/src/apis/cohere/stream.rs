@@ -99,7 +99,7 @@ impl StreamCodec for Cohere {
 
 impl PartCodec for Cohere {
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
-        is_call(part).then(|| read_call::<Cohere>(part, false))
+        is_call(part).then(|| read_call::<Self>(part, false))
     }
 
     fn seal(&self, part: &mut Part, _is_complete: bool) {
@@ -116,7 +116,7 @@ impl PartCodec for Cohere {
 
     /// Sets blank arguments of a complete call to `{}`. Otherwise, the last call before a text would look cut off.
     fn settle(&self, call: &mut Value) {
-        if read_call::<Cohere>(call, false).is_blank() {
+        if read_call::<Self>(call, false).is_blank() {
             set_at(call, &["function", "arguments"], "{}");
         }
     }

@@ -16,7 +16,8 @@ impl ChatResponse for Ollama {
     fn check_content(message: &Fields, path: &str) -> Result<(), WireError> {
         let expected = "the text of a message";
         optional(message, path, "content", expected, |content| texts::is_text(content, path).then_some(()))?;
-        if !message.contains_key("content") && message.get("tool_calls").is_none_or(|calls| calls.is_null()) {
+        let has_calls = message.get("tool_calls").is_some_and(|calls| !calls.is_null());
+        if !has_calls && !message.contains_key("content") {
             return Err(WireError::new(field(path, "content"), expected));
         }
         Ok(())

@@ -30,7 +30,7 @@ impl StreamCodec for Ollama {
         parts.say(false, &texts::of(piece, "content"));
         // Each call is complete, unless its arguments come without its name.
         for json in list(piece, "tool_calls") {
-            let call = read_call::<Ollama>(json, false);
+            let call = read_call::<Self>(json, false);
             let known = if call.name.is_empty() && !call.has_no_arguments() { parts.adopt() } else { None };
             let number = known.unwrap_or_else(|| parts.begin(parts.next, json.clone()));
             parts.announce(number);
@@ -73,6 +73,6 @@ impl StreamCodec for Ollama {
 
 impl PartCodec for Ollama {
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
-        Some(read_call::<Ollama>(part, false))
+        Some(read_call::<Self>(part, false))
     }
 }
