@@ -4,6 +4,8 @@
 pub(crate) mod anthropic;
 #[cfg(feature = "bedrock")]
 pub(crate) mod bedrock;
+#[cfg(any(feature = "cohere", feature = "ollama"))]
+pub(crate) mod chat_messages;
 #[cfg(feature = "cohere")]
 pub(crate) mod cohere;
 #[cfg(feature = "gemini")]

@@ -57,6 +57,16 @@ impl<'a> Message<'a> {
         Self { fields: None, parts: parts.collect(), is_whole: true }
     }
 
+    /// Creates a message from a list of content parts. If generation stopped early (`is_cut`), the last part is
+    /// incomplete.
+    pub(crate) fn of_list(
+        list: &'a [Value],
+        is_cut: bool,
+        read: impl Fn(&'a Value, bool) -> Option<WireCall<'a>>,
+    ) -> Self {
+        Self::of_parts(list, list.len().checked_sub(1).filter(|_| is_cut), read)
+    }
+
     /// Removes the calls that must not be run. A call without a name is not a call, and a repeated call is one call.
     ///
     /// A call without arguments is read as incomplete if a call without a name has arguments, which may be its own. The

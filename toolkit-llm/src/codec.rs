@@ -84,7 +84,7 @@ pub(crate) trait DefinitionCodec: Api {
         {
             kept::restore(json, kept);
         }
-        draft.report_unsaid(self.facts().unsaid);
+        draft.report_unsaid(self.facts().unsaid, None);
         EncodedDefinition { json, losses: draft.losses }
     }
 }
@@ -128,15 +128,22 @@ pub(crate) trait HistoryCodec: Api {
     fn write_call(&self, call: OutgoingCall<'_>) -> Value;
 
     /// Writes a received content part for the next request, or returns `None` to drop the part. For calls,
-    /// [`write_call`](Self::write_call) is used instead.
-    fn write_part(&self, part: &Value) -> Option<Value>;
+    /// [`write_call`](Self::write_call) is used instead. In some APIs, all parts are calls.
+    fn write_part(&self, _part: &Value) -> Option<Value> {
+        None
+    }
 
     /// Writes a message with the encoded `parts`. The returned list is empty if the message is dropped. It
     /// has several messages if the API needs several.
     fn write_message(&self, message: &Message<'_>, parts: Vec<Value>) -> Vec<Value>;
 
-    /// Creates assistant messages from `text` and the encoded `calls`. Either of them, or both, may be empty.
-    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value>;
+    /// Creates assistant messages from `text` and the encoded `calls`. Either of them, or both, may be empty. By
+    /// default, the text is the `content` of one message.
+    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
+        let names = ["role", "content"].map(ToOwned::to_owned);
+        let fields = names.into_iter().zip(["assistant".into(), text.into()]).collect();
+        self.write_message(&Message { fields: Some(&fields), parts: Vec::new(), is_whole: true }, calls)
+    }
 
     /// Adds to the encoded `calls` of a message what models of a generation require in calls that they did not
     /// make themselves.

@@ -70,19 +70,31 @@ impl<'a> Draft<'a> {
         self.losses.push(SchemaLoss::new(path.into(), keyword, reason.into()));
     }
 
-    /// Reports each setting in `unsaid` that the definition uses, because the API has no field for it.
-    pub(super) fn report_unsaid(&mut self, unsaid: &[(&str, &str, &str)]) {
+    /// Reports each of the `settings` that the definition uses, because the API has no field for it. If `reason` is
+    /// `None`, each setting has a reason of its own.
+    pub(super) fn report_unsaid(&mut self, settings: &[&str], reason: Option<&str>) {
         let metadata = &self.definition.metadata;
-        for (setting, keyword, reason) in unsaid {
-            let is_set = match *setting {
-                "output_schema" => self.output().is_some(),
-                "input_examples" => !metadata.input_examples.is_empty(),
-                "allowed_callers" => !metadata.allowed_callers.is_empty(),
-                "defer" => metadata.defer,
-                _ => self.definition.kind != ToolKind::Function,
+        for setting in settings {
+            let (is_set, own_reason) = match *setting {
+                "output_schema" => {
+                    (self.output().is_some(), "the API has no field for the schema of an output")
+                }
+                "input_examples" => {
+                    (!metadata.input_examples.is_empty(), "the API has no field for examples of calls")
+                }
+                "allowed_callers" => {
+                    (!metadata.allowed_callers.is_empty(), "only the model itself calls functions")
+                }
+                "defer" => {
+                    (metadata.defer, "the API has no search for tools: the model sees it from the start")
+                }
+                _ => {
+                    let is_custom = self.definition.kind != ToolKind::Function;
+                    (is_custom, "it is offered as a function with the text `input`, and no grammar holds")
+                }
             };
             if is_set {
-                self.lose(format!("/{setting}"), keyword, *reason);
+                self.lose(format!("/{setting}"), setting, reason.unwrap_or(own_reason));
             }
         }
     }

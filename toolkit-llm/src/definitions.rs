@@ -244,7 +244,7 @@ impl<'a> Renderer<'a> {
         let mut encoded = if self.options.standard_fields {
             let encoded = self.codec.encode_definition(&standard::definition(definition), &how);
             let mut draft = Draft { definition, how: &how, losses: encoded.losses };
-            draft.report_unsaid(&standard::UNSAID);
+            draft.report_unsaid(Facts::FUNCTIONS_ONLY, Some(standard::REASON));
             EncodedDefinition { json: encoded.json, losses: draft.losses }
         } else {
             self.codec.encode_definition(definition, &how)

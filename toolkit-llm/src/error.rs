@@ -183,6 +183,20 @@ pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<Report> {
     error.map(Report::of).or_else(|| is_bare.then(|| Report::of(&Value::Object(fields.clone()))))
 }
 
+/// Returns the fields of an event of a stream. Returns an error if the event is not an object, or if it reports an error
+/// in place of `expected`.
+pub(crate) fn event_fields<'a>(
+    event: &'a Value,
+    path: &str,
+    expected: &str,
+) -> Result<&'a Map<String, Value>, WireError> {
+    let fields = event.as_object().ok_or_else(|| WireError::new("", "an event of a stream"))?;
+    match reported_error(fields) {
+        Some(report) => Err(report.into_error(path, expected)),
+        None => Ok(fields),
+    }
+}
+
 /// Creates the error for a payload that is not a response. If the provider sent a `report` instead of an
 /// answer, the message includes this report.
 pub(crate) fn failed(path: &str, expected: &str, report: Option<Report>) -> WireError {

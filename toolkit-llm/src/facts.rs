@@ -37,9 +37,8 @@ pub(crate) struct Facts {
     /// The request fields that refer to a conversation stored by the service. A request with such a field may contain
     /// results whose calls only the service has.
     pub(crate) server_state: &'static [&'static str],
-    /// The settings of a tool for which the API has no field. Each entry contains the setting, and the keyword and the
-    /// reason with which its loss is reported.
-    pub(crate) unsaid: &'static [(&'static str, &'static str, &'static str)],
+    /// The settings of a tool for which the API has no field.
+    pub(crate) unsaid: &'static [&'static str],
     /// The paths to the id and to the arguments of a call.
     pub(crate) call_fields: [&'static [&'static str]; 2],
     /// JSON pointers to the token counts of a response: input, output, cached input and reasoning tokens.
@@ -142,13 +141,8 @@ impl Facts {
 
     /// The settings that an API cannot express if it has only functions with a name, a description and
     /// parameters.
-    pub(crate) const FUNCTIONS_ONLY: &'static [(&'static str, &'static str, &'static str)] = &[
-        ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
-        ("output_schema", "output_schema", "the API has no field for the schema of an output"),
-        ("input_examples", "input_examples", "the API has no field for examples of calls"),
-        ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
-        ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
-    ];
+    pub(crate) const FUNCTIONS_ONLY: &'static [&'static str] =
+        &["kind", "output_schema", "input_examples", "allowed_callers", "defer"];
 
     /// Returns whether a request refers to messages stored by the service.
     pub(crate) fn is_continued(&self, request: &Fields) -> bool {

@@ -17,6 +17,12 @@ pub(crate) fn element(parent: &str, index: usize) -> String {
     format!("{parent}[{index}]")
 }
 
+/// Returns the elements of a list, each with its path.
+#[cfg(feature = "translate")]
+pub(crate) fn elements<'a>(list: &'a [Value], parent: &str) -> impl Iterator<Item = (String, &'a Value)> {
+    list.iter().enumerate().map(move |(index, value)| (element(parent, index), value))
+}
+
 /// Returns the string in the field `name`, or an empty string if the field is missing or not a string.
 pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
@@ -86,6 +92,15 @@ pub(crate) fn set_in(fields: &mut Fields, path: &[&str], new: impl Into<Value>) 
     }
     if let Some(fields) = field.as_object_mut() {
         set_in(fields, rest, new.into());
+    }
+}
+
+/// Appends `values` to the list in the field `name` of an object, creating the list if necessary.
+pub(crate) fn append(value: &mut Value, name: &str, values: &[Value]) {
+    let Some(fields) = value.as_object_mut() else { return };
+    match fields.entry(name).or_insert(Value::Null) {
+        Value::Array(list) => list.extend(values.iter().cloned()),
+        field => *field = values.to_vec().into(),
     }
 }
 

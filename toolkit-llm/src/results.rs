@@ -22,6 +22,16 @@ pub(crate) fn output_text<'a>(
     }
 }
 
+/// Returns the contents of an output as parts, followed by the output's message as a text part.
+pub(crate) fn output_parts(
+    output: &ToolOutput,
+    part: impl Fn(&Content) -> Value,
+    text_part: impl Fn(&str) -> Value,
+) -> Vec<Value> {
+    let message = Some(output.message()).filter(|message| !message.is_empty());
+    output.content().iter().map(part).chain(message.map(text_part)).collect()
+}
+
 /// Returns whether a text is empty or only white space. Some providers refuse such texts.
 pub(crate) fn is_blank(text: &str) -> bool {
     text.trim().is_empty()

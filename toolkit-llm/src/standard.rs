@@ -10,15 +10,6 @@ use toolkit_schema::SchemaLoss;
 /// The reason reported for a setting that is not a standard field of the API.
 pub(super) const REASON: &str = "only the standard fields of the API are sent";
 
-/// The settings of a definition that the standard fields cannot express, in the form of [`Facts::unsaid`].
-pub(super) const UNSAID: [(&str, &str, &str); 5] = [
-    ("kind", "kind", "only functions are standard: it is offered as one with the text `input`"),
-    ("output_schema", "output_schema", REASON),
-    ("input_examples", "input_examples", REASON),
-    ("allowed_callers", "allowed_callers", REASON),
-    ("defer", "defer", "only the standard fields of the API are sent: the model sees it from the start"),
-];
-
 /// Returns a copy of an API's facts in which no tool can be strict.
 pub(super) const fn facts(facts: &Facts) -> Facts {
     let strictness = match facts.strictness {

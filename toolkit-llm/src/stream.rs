@@ -4,6 +4,7 @@
 mod argument_tests;
 pub(super) mod assembly;
 mod event;
+mod indexed;
 pub(super) mod merge;
 pub(super) mod part;
 pub(super) mod parts;

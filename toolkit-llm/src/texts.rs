@@ -1,9 +1,9 @@
-//! Reads the texts of an answer, also if a server sends another JSON value or a list of parts in place of a string.
+//! Reads the text fields of a response: a string, a list of parts with texts, or another JSON value.
 //!
 //! A server that parses each piece of a text as JSON sends the piece `1` as a number, and the answer `{"a":1}` as an
 //! object (Cloudflare). The text is then the JSON of the value.
 
-use crate::fields::Fields;
+use crate::fields::{Fields, text};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -29,10 +29,22 @@ pub(crate) fn whole(value: &Value) -> Cow<'_, str> {
 /// Returns the texts of a value in order, each with `true` for reasoning. `is_reasoning` states whether the value itself
 /// is reasoning.
 pub(crate) fn pieces(value: &Value, is_reasoning: bool) -> Vec<(bool, Cow<'_, str>)> {
-    let mut pieces = Vec::new();
-    add(value, is_reasoning, &mut pieces);
-    pieces.retain(|(_, text)| !text.is_empty());
-    pieces
+    match value {
+        Value::Null => Vec::new(),
+        Value::String(text) if text.is_empty() => Vec::new(),
+        Value::String(text) => vec![(is_reasoning, text.into())],
+        Value::Array(list) if has_parts(list) => {
+            let texts = list.iter().map(|element| match element {
+                Value::String(_) => pieces(element, is_reasoning),
+                element => TextPart::of(element).map(|part| part.pieces(is_reasoning)).unwrap_or_default(),
+            });
+            texts.flatten().collect()
+        }
+        value => match TextPart::alone(value) {
+            Some(part) => part.pieces(is_reasoning),
+            None => vec![(is_reasoning, value.to_string().into())],
+        },
+    }
 }
 
 /// Writes the fields in `names` in the form that requests accept: a string, `null`, or a list of parts.
@@ -46,7 +58,7 @@ pub(crate) fn settle(fields: &mut Fields, names: &[&str]) {
                     *text = json!({"type": "text", "text": text.take()});
                 }
             }
-            Some(value) if part(value).is_some() => *value = Value::Array(vec![value.take()]),
+            Some(value) if TextPart::alone(value).is_some() => *value = Value::Array(vec![value.take()]),
             Some(value) => *value = value.to_string().into(),
         }
     }
@@ -65,58 +77,50 @@ pub(crate) fn settled<'a>(value: &'a Value, names: &[&str]) -> Cow<'a, Value> {
 }
 
 fn is_settled(value: &Value) -> bool {
-    let is_list = || parts(value).is_some_and(|parts| !parts.iter().any(Value::is_string));
-    matches!(value, Value::Null | Value::String(_)) || is_list()
-}
-
-fn add<'a>(value: &'a Value, is_reasoning: bool, pieces: &mut Vec<(bool, Cow<'a, str>)>) {
     match value {
-        Value::Null => {}
-        Value::String(text) => pieces.push((is_reasoning, text.into())),
-        value => match (parts(value), part(value)) {
-            (Some(parts), _) => parts.iter().for_each(|element| match element {
-                Value::String(text) => pieces.push((is_reasoning, text.into())),
-                element => {
-                    if let Some((is_thought, text)) = part_of_list(element) {
-                        add(text, is_reasoning || is_thought, pieces);
-                    }
-                }
-            }),
-            (None, Some((is_thought, text))) => add(text, is_reasoning || is_thought, pieces),
-            (None, None) => pieces.push((is_reasoning, value.to_string().into())),
-        },
+        Value::Null | Value::String(_) => true,
+        Value::Array(list) => has_parts(list) && !list.iter().any(Value::is_string),
+        _ => false,
     }
 }
 
-/// Returns the elements of a list of parts. Returns `None` for other values, such as a list that is an answer in JSON.
-fn parts(value: &Value) -> Option<&Vec<Value>> {
+/// Returns whether a list consists of parts. Any other list is an answer in JSON.
+fn has_parts(list: &[Value]) -> bool {
     let is_part =
-        |element: &Value| element.is_string() || kind(element).is_some() || part_of_list(element).is_some();
-    value.as_array().filter(|list| list.is_empty() || list.iter().any(is_part))
+        |part: &Value| part.is_string() || !text(part, "type").is_empty() || TextPart::of(part).is_some();
+    list.is_empty() || list.iter().any(is_part)
 }
 
-/// Returns the text of a part outside of a list. Without a type, an object is an answer in JSON.
-fn part(value: &Value) -> Option<(bool, &Value)> {
-    part_of_list(value).filter(|_| kind(value).is_some())
+/// A part of a content, with its text.
+struct TextPart<'a> {
+    is_reasoning: bool,
+    text: &'a Value,
 }
 
-/// Returns the text of a part, with `true` for reasoning. Returns `None` if the part has no text.
-fn part_of_list(part: &Value) -> Option<(bool, &Value)> {
-    let is_reasoning =
-        matches!(kind(part), Some("reasoning" | "thinking" | "reasoning_text" | "summary_text"));
-    let names: &[_] = if is_reasoning {
-        &["thinking", "reasoning", "summary", "text", "content"]
-    } else {
-        &["text", "thinking"]
-    };
-    let is_blank = |text: &Value| {
-        matches!(text.as_array(), Some(list) if list.is_empty()) || text.is_null() || text == ""
-    };
-    let named = names.iter().filter_map(|name| Some((*name, part.get(name)?)));
-    let (name, text) = named.into_iter().find(|(_, text)| !is_blank(text))?;
-    Some((is_reasoning || name == "thinking", text))
-}
+impl<'a> TextPart<'a> {
+    /// Reads a part outside of a list. Without a type, an object is an answer in JSON.
+    fn alone(part: &'a Value) -> Option<Self> {
+        Self::of(part).filter(|_| !text(part, "type").is_empty())
+    }
 
-fn kind(part: &Value) -> Option<&str> {
-    part.get("type").and_then(Value::as_str)
+    /// Reads a part of a list. Returns `None` if it has no text.
+    fn of(part: &'a Value) -> Option<Self> {
+        let is_reasoning =
+            matches!(text(part, "type"), "reasoning" | "thinking" | "reasoning_text" | "summary_text");
+        let names: &[&str] = if is_reasoning {
+            &["thinking", "reasoning", "summary", "text", "content"]
+        } else {
+            &["text", "thinking"]
+        };
+        let is_blank = |text: &Value| {
+            matches!(text.as_array(), Some(list) if list.is_empty()) || text.is_null() || text == ""
+        };
+        let named = names.iter().filter_map(|name| Some((*name, part.get(name)?)));
+        let (name, text) = named.into_iter().find(|(_, text)| !is_blank(text))?;
+        Some(Self { is_reasoning: is_reasoning || name == "thinking", text })
+    }
+
+    fn pieces(self, is_reasoning: bool) -> Vec<(bool, Cow<'a, str>)> {
+        pieces(self.text, is_reasoning || self.is_reasoning)
+    }
 }

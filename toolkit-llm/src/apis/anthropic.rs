@@ -33,14 +33,7 @@ pub(crate) const FACTS: Facts = Facts {
     ids: Some(IdRule::new(64, true)),
     strictness: Strictness::PerRequest,
     dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
-    unsaid: &[
-        ("output_schema", "output", "the API has no schema of what a tool gives back"),
-        (
-            "kind",
-            "custom",
-            "the API has no tools of free text: the text is the argument `input`, and no grammar holds",
-        ),
-    ],
+    unsaid: &["output_schema", "kind"],
     call_fields: [&["id"], &["input"]],
     usage: [
         "/usage/input_tokens",

@@ -3,18 +3,15 @@
 //! The JSON follows the service model of the AWS SDKs. Each content block, tool and event is an object with
 //! its kind as the only field, as in `{toolUse: {toolUseId, name, input}}`. Bytes are Base64 strings.
 
-mod call;
-mod choice;
-mod definitions;
 mod history;
 mod media;
+mod read;
 #[cfg(feature = "model")]
 pub(crate) mod request;
-mod response;
-mod results;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use crate::facts::{Facts, IdRule, Strictness};
 use toolkit_core::name::NameRule;
@@ -32,13 +29,7 @@ pub(crate) const FACTS: Facts = Facts {
     strictness: Strictness::PerRequest,
     dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
     tools: &["toolConfig", "tools"],
-    unsaid: &[
-        ("kind", "custom", "the API has no tools with free text: the text is the argument `input`"),
-        ("output_schema", "output_schema", "the API has no field for the schema of an output"),
-        ("input_examples", "input_examples", "the API has no field for examples of calls"),
-        ("allowed_callers", "allowed_callers", "only the model itself calls tools"),
-        ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
-    ],
+    unsaid: Facts::FUNCTIONS_ONLY,
     media: &[(0, media::MEDIA)],
     call_fields: [&["toolUse", "toolUseId"], &["toolUse", "input"]],
     usage: ["/usage/inputTokens", "/usage/outputTokens", "/usage/cacheReadInputTokens", "/none"],

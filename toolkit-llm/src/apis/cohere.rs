@@ -4,16 +4,14 @@
 //! Three things differ: the model also writes a plan (`tool_plan`), results may be documents to cite, and
 //! streams have events of another form.
 
-mod call;
-mod choice;
 mod history;
+mod read;
 #[cfg(feature = "model")]
 pub(crate) mod request;
-mod response;
-mod results;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use crate::apis::openai::PlainFunctions;
 use crate::facts::{Facts, IdRule, Strictness};
@@ -29,7 +27,7 @@ pub(crate) const FACTS: Facts = Facts {
     ),
     dialects: [SchemaDialect::OpenAi; 3],
     unsaid: Facts::FUNCTIONS_ONLY,
-    media: &[(0, history::MEDIA)],
+    media: &[(0, write::MEDIA)],
     usage: ["/usage/tokens/input_tokens", "/usage/tokens/output_tokens", "/usage/cached_tokens", "/none"],
     ..Facts::PLAIN
 };

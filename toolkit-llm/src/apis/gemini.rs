@@ -40,12 +40,7 @@ pub(crate) const FACTS: Facts = Facts {
     frame: (r#"[{"function_declarations":["#, "]}]"),
     messages: "contents",
     server_state: &["cachedContent", "cached_content"],
-    unsaid: &[
-        ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
-        ("input_examples", "input_examples", "the API has no field for examples of calls"),
-        ("defer", "defer", "the API has no search for tools: the model sees it from the start"),
-        ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
-    ],
+    unsaid: &["kind", "input_examples", "defer", "allowed_callers"],
     call_fields: [&["functionCall", "id"], &["functionCall", "args"]],
     usage: [
         "/usageMetadata/promptTokenCount",

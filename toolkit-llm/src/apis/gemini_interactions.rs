@@ -3,18 +3,15 @@
 //! The JSON follows the types of Google's SDK. A history is a list of steps: the user's input, thoughts, the
 //! model's output, calls and results.
 
-mod call;
-mod choice;
-mod definitions;
 mod history;
 mod media;
+mod read;
 #[cfg(feature = "model")]
 pub(crate) mod request;
-mod response;
-mod results;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use crate::facts::{Facts, IdRule, Strictness};
 use toolkit_core::name::NameRule;
@@ -33,12 +30,7 @@ pub(crate) const FACTS: Facts = Facts {
     // JSON Schema. Some keywords are ignored but not refused, such as `maxLength`.
     dialects: [SchemaDialect::OpenAi; 3],
     messages: "input",
-    unsaid: &[
-        ("kind", "kind", "there are only functions: it is offered as one with the text `input`"),
-        ("output_schema", "output_schema", "the API has no field for the schema of an output"),
-        ("input_examples", "input_examples", "the API has no field for examples of calls"),
-        ("allowed_callers", "allowed_callers", "only the model itself calls functions"),
-    ],
+    unsaid: &["kind", "output_schema", "input_examples", "allowed_callers"],
     media: &[(0, media::MEDIA)],
     call_fields: [&["id"], &["arguments"]],
     usage: [

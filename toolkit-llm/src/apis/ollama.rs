@@ -3,22 +3,17 @@
 //! The JSON follows the API reference and the types of the server. Arguments are objects, ids are optional,
 //! and a result names its tool. A stream has one JSON object per line, and calls arrive complete.
 
-mod call;
 mod history;
+mod read;
 #[cfg(feature = "model")]
 pub(crate) mod request;
-mod response;
-mod results;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use crate::apis::openai::PlainFunctions;
 use crate::facts::{Facts, IdRule};
-use crate::fields::Fields;
-use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
-use toolkit_core::call::{ToolChoice, ToolConfig};
-use toolkit_core::name::WireNames;
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
@@ -29,7 +24,7 @@ pub(crate) const FACTS: Facts = Facts {
     // reference.
     dialects: [SchemaDialect::Inlined; 3],
     unsaid: Facts::FUNCTIONS_ONLY,
-    media: &[(0, history::MEDIA)],
+    media: &[(0, write::MEDIA)],
     usage: ["/prompt_eval_count", "/eval_count", "/prompt_eval_cached_count", "/none"],
     ..Facts::PLAIN
 };
@@ -38,21 +33,3 @@ pub(crate) const FACTS: Facts = Facts {
 pub(crate) struct Ollama;
 
 impl PlainFunctions for Ollama {}
-
-/// The API has no field for tool choice: the model decides.
-impl ChoiceCodec for Ollama {
-    fn encode_tool_config(&self, wanted: &ToolConfig, _names: &WireNames) -> EncodedToolConfig {
-        let mut encoded = EncodedToolConfig::new(Fields::new());
-        let unsaid = match &wanted.choice {
-            ToolChoice::Auto => None,
-            ToolChoice::None => Some("none"),
-            ToolChoice::Required => Some("required"),
-            ToolChoice::Tool(_) => Some("tool"),
-            ToolChoice::Allowed { .. } => Some("allowed"),
-        };
-        if let Some(choice) = unsaid {
-            encoded = encoded.lose("/choice", choice, "the API has no tool choice: the model decides");
-        }
-        encoded.without_limit(wanted)
-    }
-}

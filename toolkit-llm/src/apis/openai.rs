@@ -2,8 +2,11 @@
 //! The two APIs nest the fields differently. Some APIs of other providers write functions in the nested form
 //! too.
 
+mod contents;
 #[cfg(feature = "model")]
 pub(crate) mod request;
+
+pub(crate) use contents::Contents;
 
 use crate::codec::DefinitionCodec;
 use crate::declaration::{Draft, grammar};

@@ -25,12 +25,7 @@ pub(crate) const FACTS: Facts = Facts {
     ids: Some(IdRule::new(40, false)),
     most_tools: Some(128),
     strictness: Strictness::PerFunction,
-    unsaid: &[
-        ("output_schema", "output_schema", "this API takes no schema of a tool's output"),
-        ("input_examples", "input_examples", "this API takes no examples of arguments"),
-        ("allowed_callers", "allowed_callers", "in this API only the model calls tools"),
-        ("defer", "defer", "this API has no search for tools, so the model sees this one at once"),
-    ],
+    unsaid: &["output_schema", "input_examples", "allowed_callers", "defer"],
     usage: [
         "/usage/prompt_tokens",
         "/usage/completion_tokens",

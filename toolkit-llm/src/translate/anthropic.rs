@@ -7,7 +7,7 @@ use crate::WireError;
 use crate::apis::anthropic::Anthropic;
 use crate::apis::anthropic::choice::CHOICE;
 use crate::apis::anthropic::response::is_block;
-use crate::fields::{Fields, element, field, list, object, optional, text};
+use crate::fields::{Fields, elements, field, list, object, optional, text};
 use crate::results::json_content;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -29,9 +29,9 @@ impl RequestCodec for Anthropic {
         metadata.strict = flag(fields, path, "strict")?;
         metadata.defer = flag(fields, path, "defer_loading")?.unwrap_or(false);
         metadata.input_examples = list("input_examples")?.cloned().unwrap_or_default();
-        for (index, caller) in list("allowed_callers")?.into_iter().flatten().enumerate() {
-            let path = || element(&field(path, "allowed_callers"), index);
-            let caller = caller.as_str().ok_or_else(|| WireError::new(path(), "the name of a caller"))?;
+        let callers = list("allowed_callers")?.map_or(&[][..], Vec::as_slice);
+        for (path, caller) in elements(callers, &field(path, "allowed_callers")) {
+            let caller = caller.as_str().ok_or_else(|| WireError::new(path, "the name of a caller"))?;
             metadata.allowed_callers.push(caller.to_owned());
         }
         unknown_fields::keep(self, &mut definition, fields);
@@ -119,9 +119,7 @@ fn listed_blocks(item: &Value, path: String) -> Result<Vec<(String, &Value)>, Wi
         // A message with another role may contain results in the format of another API. They would be lost.
         _ => return Err(WireError::new(field(&path, "role"), "`user`, which marks messages with results")),
     }
-    let path = field(&path, "content");
-    let blocks = list(item, "content").iter().enumerate();
-    Ok(blocks.map(|(index, block)| (element(&path, index), block)).collect())
+    Ok(elements(list(item, "content"), &field(&path, "content")).collect())
 }
 
 fn parse_outcome(block: &Value, path: &str) -> Result<Result<ToolOutput, ToolError>, WireError> {

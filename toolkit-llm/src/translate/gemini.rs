@@ -7,7 +7,7 @@ use crate::WireError;
 use crate::apis::gemini::Gemini;
 use crate::apis::gemini::repair::WireResult;
 use crate::apis::gemini::spelling::{get, key};
-use crate::fields::{Fields, camel, element, field, object, set};
+use crate::fields::{Fields, camel, elements, field, object, set};
 use serde_json::Value;
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};
@@ -36,8 +36,7 @@ impl RequestCodec for Gemini {
                 _ if camel(name) != "functionDeclarations" => set(&mut rest, name, value.clone()),
                 Value::Null => {}
                 Value::Array(declarations) => {
-                    for (index, declaration) in declarations.iter().enumerate() {
-                        let path = element(&path, index);
+                    for (path, declaration) in elements(declarations, &path) {
                         let expected = "the name, description and parameters of a function";
                         found.own.push(parse_declaration(object(declaration, &path, expected)?, &path)?);
                     }
@@ -108,13 +107,10 @@ fn parse_choice(config: &Fields, path: &str, names: &WireNames) -> Result<ToolCh
             Ok(ToolChoice::Allowed { names, required: false })
         }
         ("ANY", None) => Ok(ToolChoice::Required),
-        ("ANY", Some(mut names)) => match (names.pop(), names.is_empty()) {
-            (Some(only), true) => Ok(ToolChoice::Tool(only)),
-            (last, _) => {
-                names.extend(last);
-                Ok(ToolChoice::Allowed { names, required: true })
-            }
-        },
+        ("ANY", Some(names)) => Ok(match names.as_slice() {
+            [only] => ToolChoice::Tool(only.clone()),
+            _ => ToolChoice::Allowed { names, required: true },
+        }),
         _ => Err(unknown_mode(path)),
     }
 }
@@ -129,10 +125,10 @@ fn parse_names(config: &Fields, path: &str, names: &WireNames) -> Result<Option<
     let path = field(path, "allowedFunctionNames");
     let Some(allowed) = get(config, "allowedFunctionNames") else { return Ok(None) };
     let Some(allowed) = allowed.as_array() else { return Err(WireError::new(path, "a list of names")) };
-    let allowed = allowed.iter().enumerate().map(|(index, name)| match name.as_str() {
+    let allowed = elements(allowed, &path).map(|(path, name)| match name.as_str() {
         Some(name) => Ok(names.unspell(name).to_owned()),
-        None => Err(WireError::new(element(&path, index), "the name of a function")),
+        None => Err(WireError::new(path, "the name of a function")),
     });
-    let allowed: Vec<String> = allowed.collect::<Result<_, _>>()?;
+    let allowed = allowed.collect::<Result<Vec<_>, _>>()?;
     Ok(Some(allowed).filter(|names| !names.is_empty()))
 }

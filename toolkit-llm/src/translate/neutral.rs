@@ -3,7 +3,7 @@
 use super::tools::{parse_format, parse_name};
 use crate::WireError;
 use crate::declaration::grammar;
-use crate::fields::{Fields, element, optional, set};
+use crate::fields::{Fields, elements, optional, set};
 use serde_json::{Value, json};
 use toolkit_core::ToolDefinition;
 use toolkit_core::tool::{ToolKind, ToolSource};
@@ -115,9 +115,9 @@ fn merge_required(schema: &mut Fields, fields: &Fields) -> Result<(), WireError>
     let names = |fields, path, name| optional(fields, path, name, "a list of names", Value::as_array);
     let Some(added) = names(fields, "", "required_parameters")? else { return Ok(()) };
     let mut required = names(schema, "parameters", "required")?.cloned().unwrap_or_default();
-    for (index, name) in added.iter().enumerate() {
+    for (path, name) in elements(added, "required_parameters") {
         if !name.is_string() {
-            return Err(WireError::new(element("required_parameters", index), "the name of a parameter"));
+            return Err(WireError::new(path, "the name of a parameter"));
         }
         if !required.contains(name) {
             required.push(name.clone());

@@ -3,7 +3,7 @@
 use super::tools::{flag, parse_format, parse_named, required};
 use crate::WireError;
 use crate::apis::openai::{CHOICE, Form, PARALLEL};
-use crate::fields::{Fields, element, field, list, object, optional, text};
+use crate::fields::{Fields, elements, field, list, object, optional, text};
 use serde_json::Value;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
@@ -113,8 +113,8 @@ impl Form {
         let Some(tools) = allowed.get("tools").and_then(Value::as_array) else {
             return Err(WireError::new(path, "a list of tools"));
         };
-        let tools = tools.iter().enumerate().filter(|(_, tool)| !self.is_hosted_choice(text(tool, "type")));
-        let allowed = tools.map(|(index, tool)| self.parse_name(tool, &element(&path, index), names));
+        let tools = elements(tools, &path).filter(|(_, tool)| !self.is_hosted_choice(text(tool, "type")));
+        let allowed = tools.map(|(path, tool)| self.parse_name(tool, &path, names));
         Ok(ToolChoice::Allowed { names: allowed.collect::<Result<_, _>>()?, required })
     }
 

@@ -8,7 +8,7 @@ use crate::WireError;
 use crate::apis::openai::Form;
 use crate::apis::openai_responses::client::{self, CallKind, REPEATED, is_result};
 use crate::apis::openai_responses::{CUSTOM, CUSTOM_OUTPUT, FACTS, NAMESPACE, OpenAiResponses};
-use crate::fields::{Fields, copy, element, field, kind, object, only, optional, set, text};
+use crate::fields::{Fields, copy, elements, field, kind, object, only, optional, set, text};
 use crate::results::json_content;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -39,8 +39,7 @@ impl RequestCodec for OpenAiResponses {
         };
         let kept = only(fields, |name, value| !matches!(name, "type" | "name" | "tools") && *value != "");
         let mut hosted = Vec::new();
-        for (index, tool) in tools.iter().enumerate() {
-            let path = element(&path, index);
+        for (path, tool) in elements(tools, &path) {
             object(tool, &path, "a tool")?;
             if is_hosted(tool) {
                 hosted.push(tool.clone());

@@ -2,7 +2,7 @@
 
 use super::{RequestCodec, RequestFormat, ResultForm};
 use crate::codec::Codec;
-use crate::fields::element;
+use crate::fields::elements;
 use crate::writer::losses::{FIELDS, is_empty};
 use crate::{ApiFormat, WireError};
 use serde_json::Value;
@@ -22,9 +22,7 @@ const RECEIVED: &str = "tool_result";
 /// message.
 pub(super) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(String, &'a Value)>, WireError> {
     match payload {
-        Value::Array(items) => {
-            Ok(items.iter().enumerate().map(|(index, item)| (element("", index), item)).collect())
-        }
+        Value::Array(items) => Ok(elements(items, "").collect()),
         Value::Object(_) => Ok(vec![(String::new(), payload)]),
         _ => Err(WireError::new("", expected)),
     }

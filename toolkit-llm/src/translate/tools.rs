@@ -2,7 +2,7 @@
 
 use super::RequestCodec;
 use crate::WireError;
-use crate::fields::{Fields, element, field, optional, text};
+use crate::fields::{Fields, elements, field, optional, text};
 use serde_json::{Value, json};
 use toolkit_core::name::ToolName;
 use toolkit_core::tool::{TextFormat, ToolDefinition};
@@ -24,7 +24,7 @@ pub(super) fn listed<'a>(
         (_, None) if payload.get(messages).is_some() => (&[][..], "tools"),
         (_, None) => return Err(WireError::new("", "a list of tools, or a request with `tools`")),
     };
-    Ok(tools.iter().enumerate().map(|(index, tool)| (element(path, index), tool)).collect())
+    Ok(elements(tools, path).collect())
 }
 
 /// Parses a definition from its `name`, its `description`, and the parameter schema in the field `key`. If

@@ -1,76 +1,13 @@
-//! Writes messages for the next request, and repairs histories.
+//! Repairs histories.
 
-use super::media::{self, number_documents};
-use super::{Bedrock, FACTS, call};
-use crate::call::{Message, Origin, OutgoingCall};
-use crate::codec::{HistoryCodec, RepairCodec};
-use crate::fields::{list, set, text};
+use super::media::number_documents;
+use super::read::is_call;
+use super::{Bedrock, FACTS};
+use crate::codec::RepairCodec;
+use crate::fields::{list, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
 use crate::repair::{Replies, distinct_ids, repair};
-use crate::results::is_blank;
-use crate::texts;
 use serde_json::{Value, json};
-use toolkit_core::output::Content;
-
-impl HistoryCodec for Bedrock {
-    fn write_call(&self, call: OutgoingCall<'_>) -> Value {
-        let fields = match call.origin {
-            Origin::Received { json, .. } => json.get("toolUse").and_then(Value::as_object),
-            Origin::Made(extras) => extras.of(FACTS.name),
-        };
-        let mut fields = fields.cloned().unwrap_or_default();
-        fields.retain(|_, value| !value.is_null());
-        set(&mut fields, "toolUseId", call.id);
-        set(&mut fields, "name", call.name);
-        set(&mut fields, "input", call.arguments.into_object());
-        json!({"toolUse": fields})
-    }
-
-    /// Copies a received content block into the next request. Reasoning stays unchanged, because it is
-    /// signed. Blank texts are dropped, because the service refuses them.
-    fn write_part(&self, block: &Value) -> Option<Value> {
-        let block = texts::settled(block, &["text"]);
-        let is_blank = block.get("text").and_then(Value::as_str).is_some_and(is_blank);
-        let has_content = block.as_object().is_some_and(|fields| !fields.is_empty());
-        (has_content && !is_blank).then(|| block.into_owned())
-    }
-
-    /// Writes a message with the fields `role` and `content`. Reasoning at the end is dropped, because models
-    /// refuse it there. An answer that was cut off during reasoning ends like this.
-    fn write_message(&self, _message: &Message<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
-        while blocks.last().is_some_and(|block| block.get("reasoningContent").is_some()) {
-            blocks.pop();
-        }
-        assistant(blocks)
-    }
-
-    /// Encodes an assistant message. White space at the end of the text is removed, because models refuse it
-    /// there.
-    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
-        let text = Some(text.trim_end()).filter(|text| !text.is_empty()).map(|text| json!({"text": text}));
-        assistant(text.into_iter().chain(calls).collect())
-    }
-
-    /// Encodes a user message. The service requires a text in a message with documents, and refuses blank texts and
-    /// empty messages.
-    fn encode_user(&self, contents: &[Content]) -> Value {
-        let mut blocks: Vec<Value> = contents.iter().map(media::block).collect();
-        blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));
-        number_documents(&mut blocks);
-        let has = |kind| blocks.iter().any(|block| block.get(kind).is_some());
-        if blocks.is_empty() {
-            blocks.push(json!({"text": "(empty message)"}));
-        } else if has("document") && !has("text") {
-            let names = contents.iter().map(Content::to_text).collect::<Vec<_>>().join("\n");
-            blocks.push(json!({"text": names}));
-        }
-        json!({"role": "user", "content": blocks})
-    }
-}
-
-fn assistant(blocks: Vec<Value>) -> Vec<Value> {
-    if blocks.is_empty() { Vec::new() } else { vec![json!({"role": "assistant", "content": blocks})] }
-}
 
 impl RepairCodec for Bedrock {
     /// Moves results to the message after their calls, adds missing results, removes results without a call,
@@ -79,7 +16,7 @@ impl RepairCodec for Bedrock {
     fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
         let mut history = repair::<Self>(history);
         distinct_ids::<Self>(&mut history, FACTS.ids, |block| {
-            if call::is_call(block) {
+            if is_call(block) {
                 block.pointer_mut("/toolUse/toolUseId")
             } else {
                 block.pointer_mut("/toolResult/toolUseId")
@@ -110,7 +47,7 @@ impl Replies for Bedrock {
     fn entries(message: &Value) -> Vec<Entry<'_>> {
         let role = text(message, "role");
         let entries = list(message, "content").iter().filter_map(|block| match role {
-            "assistant" if call::is_call(block) => {
+            "assistant" if is_call(block) => {
                 Some(Entry::Call(by_id(block.pointer("/toolUse/toolUseId")?.as_str()?), block))
             }
             "user" if Self::is_result(block) => Some(Entry::Result(by_id(result_id(block)), block)),

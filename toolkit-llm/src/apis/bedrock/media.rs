@@ -92,8 +92,8 @@ pub(super) fn number_documents<'a>(blocks: impl IntoIterator<Item = &'a mut Valu
         }
         let Some(document) = block.get_mut("document") else { return };
         let name = text(document, "name").to_owned();
-        let kept: String = name.chars().take(LONGEST_NAME - 20).collect();
-        let mut names = std::iter::once(name.clone()).chain((2..).map(|count| format!("{kept} ({count})")));
+        let start: String = name.chars().take(LONGEST_NAME - 20).collect();
+        let mut names = std::iter::once(name.clone()).chain((2..).map(|count| format!("{start} ({count})")));
         let new = names.find(|name| taken.insert(name.to_ascii_lowercase()));
         if let Some(new) = new.filter(|new| *new != name) {
             document["name"] = new.into();

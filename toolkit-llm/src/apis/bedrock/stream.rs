@@ -1,16 +1,16 @@
 //! Streamed messages. Content blocks are found by their index. Only some kinds of blocks have an event for
 //! their start.
 
-use super::{Bedrock, call};
+use super::Bedrock;
+use super::read::{is_call, read_call};
 use crate::WireError;
-use crate::call::{WireCall, is_blank};
+use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::{Report, failed, reported_error};
-use crate::fields::{Fields, object, set, set_at};
-use crate::response::FinishReason;
+use crate::error::{Report, event_fields};
+use crate::fields::{append, set, set_at};
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
-use crate::stream::part::{Key, Part, PartCodec};
+use crate::stream::part::{Part, PartCodec};
 use crate::stream::parts::Parts;
 use crate::texts;
 use serde_json::{Value, json};
@@ -22,15 +22,13 @@ const TEXT: &[&str] = &["text"];
 const INPUT: &[&str] = &["toolUse", "input"];
 const REASONING: &[&str] = &["reasoningContent", "reasoningText", "text"];
 const REDACTED: &[&str] = &["reasoningContent", "redactedContent"];
+const SIGNATURE: &[&str] = &["reasoningContent", "reasoningText", "signature"];
 
 impl StreamCodec for Bedrock {
     /// Processes an event. As in the service model, an event is an object with the event type as its only
     /// field.
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
-        let fields = object(event, "", "an event of a stream")?;
-        if let Some(error) = reported_error(fields) {
-            return Err(failed("error", "an event of the response", Some(error)));
-        }
+        let fields = event_fields(event, "error", "an event of the response")?;
         let mut members = fields.iter();
         let (Some((kind, data)), None) = (members.next(), members.next()) else {
             return Err(WireError::new("", "an event, an object with its type as the only field"));
@@ -40,8 +38,9 @@ impl StreamCodec for Bedrock {
             // A later message has a stop reason of its own.
             "messageStart" if data.is_object() => drop(stream.body.shift_remove("stopReason")),
             "contentBlockStart" => {
-                if let Some(start) = data.get("start").and_then(started_part) {
-                    begin(stream.parts(), index, start);
+                let start = data.get("start").and_then(Value::as_object);
+                if let Some((kind, block)) = start.and_then(|start| start.iter().next()) {
+                    begin(stream.parts(), index, json!({kind: block}));
                 }
             }
             "contentBlockDelta" => {
@@ -51,9 +50,7 @@ impl StreamCodec for Bedrock {
             }
             "contentBlockStop" => {
                 let parts = stream.parts();
-                if let Some(number) = find(parts, index).filter(|number| !parts[*number].is_done) {
-                    parts.end(number);
-                }
+                parts.end_if_open(parts.at_index(index));
             }
             "messageStop" | "metadata" => {
                 if let Value::Object(data) = data {
@@ -72,11 +69,11 @@ impl StreamCodec for Bedrock {
     }
 
     fn is_complete(&self, stream: &Assembly) -> bool {
-        finish_reason(stream).is_some()
+        stream.finish_reason("stopReason").is_some()
     }
 
     fn finish(&self, stream: &mut Assembly) -> Value {
-        let reason = finish_reason(stream);
+        let reason = stream.finish_reason("stopReason");
         let content = stream.end(reason);
         let mut body = std::mem::take(&mut stream.body);
         set(&mut body, "output", json!({"message": {"role": "assistant", "content": content}}));
@@ -90,25 +87,18 @@ impl StreamCodec for Bedrock {
 
 impl PartCodec for Bedrock {
     fn part_call<'a>(&self, block: &'a Value) -> Option<WireCall<'a>> {
-        call::is_call(block).then(|| call::read(block, false))
+        is_call(block).then(|| read_call(block, false))
     }
 
-    /// Writes the received pieces into the block.
-    ///
-    /// Arguments become an object, as in a response that was not streamed. Incomplete arguments stay a
-    /// string, and missing arguments become an empty object. A text with citations becomes a block of the
-    /// kind `citationsContent`.
+    /// Writes the received pieces into the block. A text with citations becomes a block of the kind
+    /// `citationsContent`.
     fn seal(&self, block: &mut Part, _is_complete: bool) {
+        if block.growing == "toolUse" {
+            return block.seal_arguments(INPUT, true);
+        }
         let written = std::mem::take(&mut block.text);
         block.has_pieces = !written.trim().is_empty();
         match block.growing {
-            "toolUse" if block.has_pieces => match serde_json::from_str(&written) {
-                Ok(input @ Value::Object(_)) => set_at(&mut block.json, INPUT, input),
-                _ => set_at(&mut block.json, INPUT, written),
-            },
-            "toolUse" if is_blank(block.json.pointer("/toolUse/input")) => {
-                set_at(&mut block.json, INPUT, json!({}));
-            }
             "text" => match block.json.get_mut("citations").map(Value::take) {
                 Some(citations) => {
                     let content = json!([{"text": written}]);
@@ -123,29 +113,11 @@ impl PartCodec for Bedrock {
     }
 }
 
-/// Returns the content block in a start event, or `None` if the event names no kind of block.
-fn started_part(start: &Value) -> Option<Value> {
-    let (kind, fields) = start.as_object()?.iter().next()?;
-    Some(json!({kind: fields}))
-}
-
-/// Returns the index in `parts` of the block with the provider's index `index`. If `index` is `None`, returns
-/// the index of the latest block.
-fn find(parts: &Parts, index: Option<u64>) -> Option<usize> {
-    index.map_or_else(|| parts.latest(), |index| parts.by_index.get(&index).copied())
-}
-
 /// Begins a block and returns its index in `parts`.
 fn begin(parts: &mut Parts, index: Option<u64>, block: Value) -> usize {
-    let known = index.and_then(|index| parts.by_index.get(&index).copied());
-    if let Some(number) = known.filter(|number| !parts[*number].is_done) {
-        parts.end(number);
-    }
-    let index = index.unwrap_or(parts.next);
-    let number = parts.begin(if known.is_some() { parts.next } else { index }, block);
-    parts.learn(number, &Key { index: Some(index), ..Key::default() });
+    let number = parts.begin_at(index, block);
     let growing = match &parts[number].json {
-        json if call::is_call(json) => "toolUse",
+        json if is_call(json) => "toolUse",
         json if json.get("text").is_some() => "text",
         json if json.pointer("/reasoningContent/redactedContent").is_some() => "redacted",
         json if json.get("reasoningContent").is_some() => "reasoning",
@@ -172,39 +144,29 @@ fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
         },
         _ => ("", "".into()),
     };
-    let known = find(parts, index);
-    let open = match kind {
-        "toolUse" => parts.receiver(known.filter(|number| parts[*number].json.get(kind).is_some())),
-        _ => known.filter(|number| !parts[*number].is_done),
+    let is_tool_use = |block: &Value| block.get("toolUse").is_some();
+    let begin = |parts: &mut Parts, index| {
+        let block = match growing {
+            "text" => json!({"text": ""}),
+            "redacted" => json!({"reasoningContent": {"redactedContent": ""}}),
+            "reasoning" => json!({"reasoningContent": {"reasoningText": {"text": ""}}}),
+            _ => json!({kind: {}}),
+        };
+        begin(parts, index, block)
     };
-    let number = match open {
-        Some(number) => number,
-        // The block has ended. A delta after the end of a block is a mistake of the service.
-        None if known.is_some() && index.is_some() && kind != "toolUse" => return,
-        None => {
-            let index = index.filter(|_| known.is_none());
-            let block = match growing {
-                "text" => json!({"text": ""}),
-                "redacted" => json!({"reasoningContent": {"redactedContent": ""}}),
-                "reasoning" => json!({"reasoningContent": {"reasoningText": {"text": ""}}}),
-                "toolUse" => json!({"toolUse": {}}),
-                _ => json!({kind: {}}),
-            };
-            begin(parts, index, block)
-        }
-    };
+    let Some(number) = parts.open_at(index, kind == "toolUse", is_tool_use, begin) else { return };
     let part = &mut parts[number];
-    match (kind, &mut part.json) {
+    match kind {
         _ if part.growing != growing => {}
-        ("citation", Value::Object(fields)) => push(fields, "citations", delta),
-        ("toolResult", json) => {
-            if let Some(Value::Object(result)) = json.get_mut("toolResult") {
-                push(result, "content", delta);
+        "citation" => append(&mut part.json, "citations", list_of(delta)),
+        "toolResult" => {
+            if let Some(result) = part.json.get_mut("toolResult") {
+                append(result, "content", list_of(delta));
             }
         }
-        ("text" | "toolUse" | "reasoningContent", json) => {
+        "text" | "toolUse" | "reasoningContent" => {
             if let Some(signature) = delta.get("signature") {
-                set_at(json, &["reasoningContent", "reasoningText", "signature"], signature.clone());
+                set_at(&mut part.json, SIGNATURE, signature.clone());
             }
             part.text.push_str(&piece);
             match growing {
@@ -213,25 +175,15 @@ fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
                 _ => {}
             }
         }
-        (_, json) => {
-            if let (Some(Value::Object(old)), Value::Object(new)) = (json.get_mut(kind), delta) {
+        _ => {
+            if let (Some(Value::Object(old)), Value::Object(new)) = (part.json.get_mut(kind), delta) {
                 overlay(old, new, |_, _| true);
             }
         }
     }
 }
 
-/// Appends a value to the list in the field `name`, creating the list if necessary. If `value` is a list, its
-/// elements are appended.
-fn push(fields: &mut Fields, name: &str, value: &Value) {
-    let list = fields.entry(name).or_insert_with(|| json!([]));
-    let more = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-    if let Value::Array(list) = list {
-        list.extend(more.iter().cloned());
-    }
-}
-
-/// Returns the finish reason, if it has arrived.
-fn finish_reason(stream: &Assembly) -> Option<FinishReason> {
-    Some(FinishReason::parse(stream.body.get("stopReason")?.as_str()?))
+/// Returns the elements of a list, or a value that is not a list as the only element.
+fn list_of(value: &Value) -> &[Value] {
+    value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }

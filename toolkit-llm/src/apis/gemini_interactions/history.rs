@@ -1,49 +1,15 @@
-//! Writes steps for the next request, and repairs histories.
+//! Repairs histories.
 
-use super::call::{self, is_call};
-use super::{FACTS, GeminiInteractions, media};
-use crate::call::{Message, OutgoingCall, id};
-use crate::codec::{HistoryCodec, RepairCodec};
-use crate::fields::{set, text};
+use super::GeminiInteractions;
+use super::read::{is_call, read_call};
+use super::write::result;
+use crate::call::id;
+use crate::codec::RepairCodec;
+use crate::fields::text;
 use crate::pairing::{Key, NO_OUTPUT, Pairing};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use toolkit_core::output::Content;
-
-impl HistoryCodec for GeminiInteractions {
-    fn write_call(&self, call: OutgoingCall<'_>) -> Value {
-        let mut step = call.fields(FACTS.name);
-        set(&mut step, "type", "function_call");
-        set(&mut step, "id", call.id);
-        set(&mut step, "name", call.name);
-        set(&mut step, "arguments", call.arguments.into_object());
-        step.into()
-    }
-
-    /// Copies a received step into the next request. Steps with the user's input or the result of a function
-    /// are dropped, because the history already contains them.
-    fn write_part(&self, step: &Value) -> Option<Value> {
-        let is_dropped = matches!(text(step, "type"), "" | "user_input" | "function_result");
-        (!is_dropped).then(|| step.clone())
-    }
-
-    fn write_message(&self, _message: &Message<'_>, steps: Vec<Value>) -> Vec<Value> {
-        steps
-    }
-
-    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
-        let text = Some(text).filter(|text| !text.is_empty());
-        let output =
-            text.map(|text| json!({"type": "model_output", "content": [{"type": "text", "text": text}]}));
-        output.into_iter().chain(calls).collect()
-    }
-
-    fn encode_user(&self, contents: &[Content]) -> Value {
-        let content: Vec<Value> = contents.iter().map(media::block).collect();
-        json!({"type": "user_input", "content": content})
-    }
-}
 
 impl RepairCodec for GeminiInteractions {
     /// Removes results without a call, and adds missing results. A missing result is added after all calls of
@@ -76,7 +42,7 @@ fn pair(history: &[Value]) -> HashMap<usize, Option<usize>> {
     let mut pairs = HashMap::new();
     for (index, step) in history.iter().enumerate() {
         if is_call(step) {
-            pairing.call(by_id(call::read(step, false).id));
+            pairing.call(by_id(read_call(step, false).id));
             calls.push(index);
             pairs.insert(index, None);
             continue;
@@ -100,15 +66,6 @@ fn is_result(step: &Value) -> bool {
 }
 
 fn no_output(call: &Value) -> Value {
-    let id = call::read(call, false).id.unwrap_or_default().into_owned();
+    let id = read_call(call, false).id.unwrap_or_default().into_owned();
     result(&id, text(call, "name"), NO_OUTPUT.into(), false)
-}
-
-/// Creates a step of the type `function_result`.
-pub(super) fn result(id: &str, name: &str, result: Value, is_error: bool) -> Value {
-    let mut step = json!({"type": "function_result", "call_id": id, "name": name, "result": result});
-    if is_error {
-        step["is_error"] = true.into();
-    }
-    step
 }

@@ -69,12 +69,16 @@ const FILES: &[&str] = &[
 /// Encodes one [`Content`] as a content block. An unsupported media item becomes a text block that names the
 /// item.
 pub(super) fn block(content: &Content) -> Value {
-    media(content).unwrap_or_else(|| json!({"type": "text", "text": unsendable(content)}))
+    media_block(content).unwrap_or_else(|| text_block(&unsendable(content)))
+}
+
+pub(super) fn text_block(text: &str) -> Value {
+    json!({"type": "text", "text": text})
 }
 
 /// Encodes a media item as a content block. Returns `None` for other contents and for unsupported media
 /// types.
-pub(super) fn media(content: &Content) -> Option<Value> {
+pub(super) fn media_block(content: &Content) -> Option<Value> {
     let (kind, media) = accepted(ACCEPTED, content)?;
     let essence = canonical(&media.media_type);
     let mut block = Fields::new();

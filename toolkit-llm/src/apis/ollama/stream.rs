@@ -1,10 +1,11 @@
 //! Streamed responses. Each line is a response with the next piece of the message.
 
-use super::{Ollama, call};
+use super::Ollama;
 use crate::WireError;
+use crate::apis::chat_messages::read_call;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::{failed, reported_error};
+use crate::error::event_fields;
 use crate::fields::{list, object, set, set_at};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
@@ -15,10 +16,7 @@ use serde_json::Value;
 
 impl StreamCodec for Ollama {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
-        let fields = object(event, "", "a chunk of a stream")?;
-        if let Some(error) = reported_error(fields) {
-            return Err(failed("message", "more of the answer", Some(error)));
-        }
+        let fields = event_fields(event, "message", "more of the answer")?;
         overlay(&mut stream.body, fields, |name, value| name != "message" && !value.is_null());
         let Some(piece) = fields.get("message") else {
             let is_end = fields.contains_key("done");
@@ -32,7 +30,7 @@ impl StreamCodec for Ollama {
         parts.say(false, &texts::of(piece, "content"));
         // Each call is complete, unless its arguments come without its name.
         for json in list(piece, "tool_calls") {
-            let call = call::read(json);
+            let call = read_call::<Self>(json, false);
             let known = if call.name.is_empty() && !call.has_no_arguments() { parts.adopt() } else { None };
             let number = known.unwrap_or_else(|| parts.begin(parts.next, json.clone()));
             parts.announce(number);
@@ -75,6 +73,6 @@ impl StreamCodec for Ollama {
 
 impl PartCodec for Ollama {
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
-        Some(call::read(part))
+        Some(read_call::<Self>(part, false))
     }
 }

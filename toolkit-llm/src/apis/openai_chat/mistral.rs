@@ -1,6 +1,7 @@
 //! Media items in Mistral's API, which has its own forms for audio and documents.
 
-use super::write::{Contents, messages};
+use super::write::messages;
+use crate::apis::openai::Contents;
 use crate::facts::MistralForm;
 use crate::fields::text;
 use crate::media::{MediaKind, MediaTable, Urls, address, file_name};

@@ -1,15 +1,14 @@
 //! Reads the steps of a response: calls, text and thoughts.
 
-use super::GeminiInteractions;
-use super::call::{self, is_call, is_step};
-use crate::WireError;
-use crate::call::{Message, Reading};
+use super::{FACTS, GeminiInteractions};
+use crate::call::{Message, Reading, WireCall};
 use crate::codec::ResponseCodec;
 use crate::error::{failed, reported_error};
-use crate::fields::{Fields, text};
+use crate::fields::{Fields, text, unknown};
 use crate::response::{FinishReason, Response};
-use crate::texts;
+use crate::{WireError, texts};
 use serde_json::Value;
+use toolkit_core::call::ProviderExtras;
 
 impl ResponseCodec for GeminiInteractions {
     /// Finds the steps in `payload`. The payload is an interaction, a list of steps, or a single step.
@@ -45,9 +44,8 @@ impl ResponseCodec for GeminiInteractions {
 
 /// Reads a list of steps as one message. If generation stopped early (`is_cut`), the last step is incomplete.
 fn message(steps: &[Value], is_cut: bool) -> Message<'_> {
-    let last = steps.len().checked_sub(1).filter(|_| is_cut);
-    let read = |step, is_cut| is_call(step).then(|| call::read(step, is_cut));
-    Message { is_whole: false, ..Message::of_parts(steps, last, read) }
+    let read = |step, is_cut| is_call(step).then(|| read_call(step, is_cut));
+    Message { is_whole: false, ..Message::of_list(steps, is_cut, read) }
 }
 
 fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
@@ -62,4 +60,32 @@ fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
         }
         (_, error) => Err(failed("steps", "the steps of an interaction", error)),
     }
+}
+
+/// Returns whether a step is a call that the program has to run. A call of OpenAI's Responses API has the same type,
+/// but its id is in the field `call_id`.
+pub(super) fn is_call(step: &Value) -> bool {
+    text(step, "type") == "function_call" && step.get("call_id").is_none()
+}
+
+/// Returns whether a value is a step. The calls and results of tools that the service runs itself have types such as
+/// `google_search_call`. Items of OpenAI's Responses API may have similar types, but also have a `status`.
+fn is_step(value: &Value) -> bool {
+    match text(value, "type") {
+        "user_input" | "model_output" | "thought" | "function_result" => true,
+        "function_call" => is_call(value),
+        kind => (kind.ends_with("_call") || kind.ends_with("_result")) && value.get("status").is_none(),
+    }
+}
+
+/// Parses a call from a step `{type: "function_call", id, name, arguments}`. `is_cut` is `true` if the response was cut
+/// off at this step.
+pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
+    let call = WireCall::new(json, json.get("id"), text(json, "name"), json.get("arguments"), extras);
+    WireCall { is_cut, ..call }
+}
+
+/// Returns the fields of a call that `ToolCall` cannot express. They are sent back to the service.
+fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
+    ProviderExtras::new(FACTS.name, unknown(json, &["type", "id", "name", "arguments"]))
 }

@@ -1,14 +1,14 @@
 //! Reads the content of a response: calls, text and reasoning.
 
-use super::{Bedrock, call};
-use crate::WireError;
-use crate::call::{Message, Reading};
+use super::{Bedrock, FACTS};
+use crate::call::{Message, Reading, WireCall};
 use crate::codec::ResponseCodec;
 use crate::error::{Report, check_role, failed, reported_error};
-use crate::fields::{Fields, element, field, list, object, text};
+use crate::fields::{Fields, element, field, list, object, text, unknown};
 use crate::response::{FinishReason, Response};
-use crate::texts;
+use crate::{WireError, texts};
 use serde_json::Value;
+use toolkit_core::call::ProviderExtras;
 
 /// The kinds of content blocks in the service model.
 const BLOCKS: [&str; 15] = [
@@ -40,12 +40,9 @@ impl ResponseCodec for Bedrock {
             }
             (Value::Object(fields), None) => message(fields, "", false)?,
             (Value::Object(_), Some(received)) => {
-                let is_cut = finish(payload).is_cut();
-                message(
-                    object(received, "output.message", "a message of the model")?,
-                    "output.message",
-                    is_cut,
-                )?
+                let path = "output.message";
+                let fields = object(received, path, "a message of the model")?;
+                message(fields, path, finish(payload).is_cut())?
             }
             _ => return Err(WireError::new("", "a response, a message or a content block")),
         };
@@ -93,17 +90,33 @@ fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<Message<'
 /// accepted too.
 fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a>, WireError> {
     if !list.is_empty() && !list.iter().any(is_block) {
-        return Err(WireError::new(
-            element(path, 0),
-            "a content block, such as one with `text` or `toolUse`",
-        ));
+        let expected = "a content block, such as one with `text` or `toolUse`";
+        return Err(WireError::new(element(path, 0), expected));
     }
-    let last = list.len().checked_sub(1).filter(|_| is_cut);
-    let read = |block, is_cut| call::is_call(block).then(|| call::read(block, is_cut));
-    Ok(Message::of_parts(list, last, read))
+    Ok(Message::of_list(list, is_cut, |block, is_cut| is_call(block).then(|| read_call(block, is_cut))))
 }
 
 /// Returns whether a value is a content block of this API. Blocks of other APIs have a field `type`.
-pub(super) fn is_block(value: &Value) -> bool {
+fn is_block(value: &Value) -> bool {
     value.get("type").is_none() && BLOCKS.iter().any(|kind| value.get(kind).is_some())
+}
+
+/// Returns whether a content block is a tool call that the program has to run. Calls of the type `server_tool_use` are
+/// not, because the service runs them itself.
+pub(super) fn is_call(block: &Value) -> bool {
+    block.get("toolUse").is_some_and(|call| text(call, "type") != "server_tool_use")
+}
+
+/// Parses a call from a block `{toolUse: {toolUseId, name, input}}`. `is_cut` is `true` if the response was cut off at
+/// this block.
+pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
+    let call = json.get("toolUse").unwrap_or(&Value::Null);
+    let call = WireCall::new(json, call.get("toolUseId"), text(call, "name"), call.get("input"), extras);
+    WireCall { is_cut, ..call }
+}
+
+/// Returns the fields of a call that `ToolCall` cannot express. They are sent back to the service.
+fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
+    let call = json.get("toolUse").unwrap_or(&Value::Null);
+    ProviderExtras::new(FACTS.name, unknown(call, &["toolUseId", "name", "input"]))
 }

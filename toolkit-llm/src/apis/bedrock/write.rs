@@ -1,0 +1,165 @@
+//! Writes tools, messages and results for the next request.
+
+use super::media::{self, number_documents};
+use super::{Bedrock, FACTS};
+use crate::call::{Message, Origin, OutgoingCall};
+use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
+use crate::declaration::Draft;
+use crate::fields::{Fields, set, set_in};
+use crate::repair::user_message;
+use crate::results::{error_message, is_blank, output_parts};
+use crate::texts;
+use crate::tool_config::{ChoiceCodec, EncodedToolConfig, without_set};
+use serde_json::{Value, json};
+use toolkit_core::ToolResult;
+use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, ToolOutput};
+
+impl DefinitionCodec for Bedrock {
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+        let mut tool = Fields::new();
+        set(&mut tool, "name", draft.name());
+        // The service refuses an empty description.
+        if !draft.definition.description.is_empty() {
+            set(&mut tool, "description", draft.definition.description.as_str());
+        }
+        set(&mut tool, "inputSchema", json!({"json": draft.parameters()}));
+        if draft.how.strict {
+            set(&mut tool, "strict", true);
+        }
+        json!({"toolSpec": tool})
+    }
+}
+
+impl ChoiceCodec for Bedrock {
+    /// Encodes the tool choice. The default `auto` is left out, because only some models accept the field.
+    fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+        let (choice, is_set_lost) = without_set(&wanted.choice);
+        let mut fields = Fields::new();
+        let path = ["toolConfig", "toolChoice"];
+        match &choice {
+            ToolChoice::Required => set_in(&mut fields, &path, json!({"any": {}})),
+            ToolChoice::Tool(name) => {
+                set_in(&mut fields, &path, json!({"tool": {"name": names.spell(name)}}));
+            }
+            _ => {}
+        }
+        let mut encoded = EncodedToolConfig::new(fields);
+        if choice == ToolChoice::None {
+            encoded = encoded.lose("/choice", "none", "the API cannot forbid calls: the model decides");
+        }
+        if is_set_lost {
+            let reason = "the API has no set of allowed tools: the model may call every tool of the request";
+            encoded = encoded.lose("/choice/allowed/names", "allowed", reason);
+        }
+        encoded.without_limit(wanted)
+    }
+}
+
+impl HistoryCodec for Bedrock {
+    fn write_call(&self, call: OutgoingCall<'_>) -> Value {
+        let fields = match call.origin {
+            Origin::Received { json, .. } => json.get("toolUse").and_then(Value::as_object),
+            Origin::Made(extras) => extras.of(FACTS.name),
+        };
+        let mut fields = fields.cloned().unwrap_or_default();
+        fields.retain(|_, value| !value.is_null());
+        set(&mut fields, "toolUseId", call.id);
+        set(&mut fields, "name", call.name);
+        set(&mut fields, "input", call.arguments.into_object());
+        json!({"toolUse": fields})
+    }
+
+    /// Copies a received content block into the next request. Reasoning stays unchanged, because it is
+    /// signed. Blank texts are dropped, because the service refuses them.
+    fn write_part(&self, block: &Value) -> Option<Value> {
+        let block = texts::settled(block, &["text"]);
+        let has_content = block.as_object().is_some_and(|fields| !fields.is_empty());
+        (has_content && !is_blank_text(&block)).then(|| block.into_owned())
+    }
+
+    /// Writes a message with the fields `role` and `content`. Reasoning at the end is dropped, because models
+    /// refuse it there. An answer that was cut off during reasoning ends like this.
+    fn write_message(&self, _message: &Message<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
+        while blocks.last().is_some_and(|block| block.get("reasoningContent").is_some()) {
+            blocks.pop();
+        }
+        assistant(blocks)
+    }
+
+    /// Encodes an assistant message. White space at the end of the text is removed, because models refuse it
+    /// there.
+    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
+        let text = Some(text.trim_end()).filter(|text| !text.is_empty()).map(|text| json!({"text": text}));
+        assistant(text.into_iter().chain(calls).collect())
+    }
+
+    /// Encodes a user message. The service requires a text in a message with documents, and refuses blank texts and
+    /// empty messages.
+    fn encode_user(&self, contents: &[Content]) -> Value {
+        let mut blocks: Vec<Value> = contents.iter().map(media::block).collect();
+        blocks.retain(|block| !is_blank_text(block));
+        number_documents(&mut blocks);
+        let has = |kind| blocks.iter().any(|block| block.get(kind).is_some());
+        if blocks.is_empty() {
+            blocks.push(json!({"text": "(empty message)"}));
+        } else if has("document") && !has("text") {
+            let names = contents.iter().map(Content::to_text).collect::<Vec<_>>().join("\n");
+            blocks.push(json!({"text": names}));
+        }
+        json!({"role": "user", "content": blocks})
+    }
+}
+
+fn assistant(blocks: Vec<Value>) -> Vec<Value> {
+    if blocks.is_empty() { Vec::new() } else { vec![json!({"role": "assistant", "content": blocks})] }
+}
+
+/// Returns whether a block is a text without characters other than white space. The service refuses such texts.
+fn is_blank_text(block: &Value) -> bool {
+    block.get("text").and_then(Value::as_str).is_some_and(is_blank)
+}
+
+impl ResultCodec for Bedrock {
+    /// Encodes all results in one user message, because the service requires all of them in the message after
+    /// the calls.
+    fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
+        let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
+        user_message("content", blocks.collect())
+    }
+}
+
+/// Encodes a result. The field `status` is only written for errors, because some models do not accept it.
+fn encode_result(result: &ToolResult, id: &str) -> Value {
+    let mut fields = Fields::new();
+    set(&mut fields, "toolUseId", id);
+    match &result.outcome {
+        Ok(output) => set(&mut fields, "content", result_contents(output)),
+        Err(error) => {
+            set(&mut fields, "content", vec![json!({"text": error_message(error)})]);
+            set(&mut fields, "status", "error");
+        }
+    }
+    json!({"toolResult": fields})
+}
+
+/// Encodes an output as content blocks. Blank texts are dropped, because the service refuses them.
+fn result_contents(output: &ToolOutput) -> Vec<Value> {
+    let mut blocks = output_parts(output, result_block, |text| json!({"text": text}));
+    blocks.retain(|block| !is_blank_text(block));
+    number_documents(&mut blocks);
+    blocks
+}
+
+/// Encodes one [`Content`] as a content block. Only JSON objects become blocks of the kind `json`, because models
+/// refuse other values in such blocks.
+fn result_block(content: &Content) -> Value {
+    match content {
+        Content::Json(json) => match json.to_value() {
+            object @ Value::Object(_) => json!({"json": object}),
+            _ => json!({"text": json.as_str()}),
+        },
+        _ => media::block(content),
+    }
+}

@@ -1,0 +1,142 @@
+//! APIs with one message per response, calls in its list `tool_calls`, and a message of the role `tool` for each result.
+//!
+//! The calls have the form of Chat Completions, `{id, function: {name, arguments}}`.
+
+use super::openai::unknown_of_function;
+use crate::call::{Message, Reading, WireCall};
+use crate::codec::{HistoryCodec, ResponseCodec, ResultCodec};
+use crate::error::{Report, check_role, failed, reported_error};
+use crate::facts::Api;
+use crate::fields::{Fields, optional, text};
+use crate::media::accepted;
+use crate::response::{FinishReason, Response};
+use crate::{WireError, texts};
+use serde_json::Value;
+use toolkit_core::ToolResult;
+use toolkit_core::call::ProviderExtras;
+use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, ToolOutput};
+
+/// The received message of an API.
+pub(crate) trait ChatResponse {
+    /// The name of the format, under which provider extras are stored.
+    const NAME: &'static str;
+    /// The field of a response with the finish reason.
+    const FINISH: &'static str;
+    /// The fields of a message with texts, each with `true` for reasoning.
+    const TEXTS: [(&'static str, bool); 2];
+    /// Whether the last call may be incomplete if generation stopped early.
+    const CUTS_CALLS: bool;
+
+    /// Refuses the content of another API. If such a message were read as a message without calls, a mistake of the
+    /// caller would stay hidden.
+    fn check_content(message: &Fields, path: &str) -> Result<(), WireError>;
+}
+
+/// The `tool` messages of an API. They contain no images: all images of a turn follow in one user message.
+pub(crate) trait ToolMessages: Api + HistoryCodec {
+    fn tool_message(result: &ToolResult, id: &str, names: &WireNames) -> Value;
+}
+
+impl<C: ChatResponse> ResponseCodec for C {
+    /// Finds the message in a response body. Also accepts a single message, a single call, or a list of calls.
+    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+        let messages = match payload {
+            Value::Array(calls) if calls.is_empty() => Vec::new(),
+            // If at least one value is a call, damaged calls beside it are accepted, too.
+            Value::Array(calls) if calls.iter().any(is_call) => vec![of_calls::<C>(calls, false)],
+            Value::Array(_) => return Err(WireError::new("[0]", "a call with `function`")),
+            Value::Object(_) if is_call(payload) => {
+                vec![of_calls::<C>(std::slice::from_ref(payload), false)]
+            }
+            Value::Object(fields) => vec![body::<C>(fields, finish::<C>(payload).is_cut())?],
+            _ => return Err(WireError::new("", "a response, a message or a call")),
+        };
+        Ok(Reading { payload, messages })
+    }
+
+    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+        if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
+            for (name, is_reasoning) in C::TEXTS {
+                let pieces = fields.get(name).map(|value| texts::pieces(value, is_reasoning));
+                for (is_reasoning, text) in pieces.into_iter().flatten() {
+                    let target = if is_reasoning { &mut response.reasoning } else { &mut response.text };
+                    target.push_str(&text);
+                }
+            }
+        }
+        response.finish = finish::<C>(reading.payload);
+    }
+}
+
+fn finish<C: ChatResponse>(payload: &Value) -> FinishReason {
+    FinishReason::parse(text(payload, C::FINISH))
+}
+
+/// Reads the message in a response body, or a message alone.
+fn body<C: ChatResponse>(fields: &Fields, is_cut: bool) -> Result<Message<'_>, WireError> {
+    let mut names = ["role", "tool_calls"].into_iter().chain(C::TEXTS.map(|(name, _)| name));
+    match fields.get("message") {
+        Some(Value::Object(fields)) => message::<C>(fields, "message", is_cut),
+        None if names.any(|name| fields.contains_key(name)) => message::<C>(fields, "", false),
+        other => {
+            // Cohere reports errors as `{message}`.
+            let report = reported_error(fields).or_else(|| other.and_then(Value::as_str).map(Report::new));
+            Err(failed("message", "a message of the model", report))
+        }
+    }
+}
+
+fn message<'a, C: ChatResponse>(
+    fields: &'a Fields,
+    path: &str,
+    is_cut: bool,
+) -> Result<Message<'a>, WireError> {
+    check_role(fields, "assistant", "messages")?;
+    C::check_content(fields, path)?;
+    let calls = optional(fields, path, "tool_calls", "a list of calls", Value::as_array)?;
+    let calls = of_calls::<C>(calls.map_or(&[], Vec::as_slice), is_cut);
+    Ok(Message { fields: Some(fields), is_whole: true, ..calls })
+}
+
+fn of_calls<C: ChatResponse>(calls: &[Value], is_cut: bool) -> Message<'_> {
+    let read = |json, is_cut| Some(read_call::<C>(json, is_cut));
+    Message { is_whole: false, ..Message::of_list(calls, is_cut && C::CUTS_CALLS, read) }
+}
+
+/// Returns whether a value has the form of a call: its field `function` is an object.
+pub(super) fn is_call(value: &Value) -> bool {
+    value.get("function").is_some_and(Value::is_object)
+}
+
+/// Parses an element of `tool_calls`. `is_cut` is `true` if the response was cut off at this call.
+pub(super) fn read_call<C: ChatResponse>(json: &Value, is_cut: bool) -> WireCall<'_> {
+    let function = json.get("function").unwrap_or(&Value::Null);
+    let index = function.get("index").and_then(Value::as_u64);
+    let index = index.and_then(|index| usize::try_from(index).ok());
+    let arguments = function.get("arguments");
+    let call = WireCall::new(json, json.get("id"), text(function, "name"), arguments, extras::<C>);
+    WireCall { is_cut, index, ..call }
+}
+
+/// Returns the fields of a call and of its object `function` that `ToolCall` cannot express. They are sent back to the
+/// provider.
+fn extras<C: ChatResponse>(json: &Value, _is_custom: bool) -> ProviderExtras {
+    ProviderExtras::new(C::NAME, unknown_of_function(json, &["id", "type", "index", "name", "arguments"]))
+}
+
+impl<C: ToolMessages> ResultCodec for C {
+    fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
+        let messages = results.iter().zip(ids).map(|(result, id)| C::tool_message(result, id, names));
+        let mut messages: Vec<Value> = messages.collect();
+        let media = self.facts().media_table(None).map_or(&[][..], |table| table.messages);
+        let contents = results.iter().filter_map(ToolResult::output).flat_map(ToolOutput::content);
+        let images: Vec<&Content> = contents.filter(|content| accepted(media, content).is_some()).collect();
+        if !images.is_empty() {
+            let label = Content::Text("The images of the tool results.".to_owned());
+            let contents: Vec<Content> = std::iter::once(&label).chain(images).cloned().collect();
+            messages.push(self.encode_user(&contents));
+        }
+        messages
+    }
+}

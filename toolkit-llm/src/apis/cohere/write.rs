@@ -1,0 +1,111 @@
+//! Writes messages, results and the `tool_choice` for the next request.
+
+use super::{Cohere, FACTS};
+use crate::apis::chat_messages::ToolMessages;
+use crate::apis::openai::Contents;
+use crate::apis::openai::function_call;
+use crate::call::{Message, OutgoingCall};
+use crate::codec::HistoryCodec;
+use crate::fields::{Fields, set};
+use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls};
+use crate::results::{output_parts, output_text, result_text};
+use crate::texts;
+use crate::tool_config::{ChoiceCodec, EncodedToolConfig, without_set};
+use serde_json::{Value, json};
+use toolkit_core::ToolResult;
+use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, ToolOutput};
+
+/// The media items that the API accepts, from the provider's guide to images. Images in tool results are sent in a user
+/// message after the results.
+pub(super) const MEDIA: MediaTable = MediaTable {
+    messages: &[MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Web }],
+    results: &[],
+};
+
+impl ChoiceCodec for Cohere {
+    /// Encodes the tool choice. If the field is missing, the model decides.
+    fn encode_tool_config(&self, wanted: &ToolConfig, _names: &WireNames) -> EncodedToolConfig {
+        let (choice, _) = without_set(&wanted.choice);
+        let mut fields = Fields::new();
+        if choice != ToolChoice::Auto {
+            let mode = if choice == ToolChoice::None { "NONE" } else { "REQUIRED" };
+            set(&mut fields, "tool_choice", mode);
+        }
+        let mut encoded = EncodedToolConfig::new(fields);
+        let reason = "the API cannot name tools: the model may call every tool of the request";
+        match &wanted.choice {
+            ToolChoice::Tool(_) => encoded = encoded.lose("/choice", "tool", reason),
+            ToolChoice::Allowed { .. } if choice != ToolChoice::None => {
+                encoded = encoded.lose("/choice/allowed/names", "allowed", reason);
+            }
+            _ => {}
+        }
+        encoded.without_limit(wanted)
+    }
+}
+
+impl HistoryCodec for Cohere {
+    fn write_call(&self, call: OutgoingCall<'_>) -> Value {
+        let mut fields = call.fields(FACTS.name);
+        set(&mut fields, "id", call.id);
+        set(&mut fields, "type", "function");
+        let arguments = call.arguments.into_text();
+        function_call(fields, call.name, crate::history::arguments(&arguments))
+    }
+
+    /// Writes a message with all fields received, except empty ones. A message without text and calls is
+    /// dropped, because the service refuses it.
+    fn write_message(&self, message: &Message<'_>, calls: Vec<Value>) -> Vec<Value> {
+        let mut fields = message.fields.cloned().unwrap_or_default();
+        set(&mut fields, "role", "assistant");
+        set(&mut fields, "tool_calls", calls);
+        texts::settle(&mut fields, &["content", "tool_plan"]);
+        fields.retain(|_, value| match value {
+            Value::Null => false,
+            Value::Array(list) => !list.is_empty(),
+            Value::String(text) => !text.is_empty(),
+            _ => true,
+        });
+        let is_empty = !["content", "tool_calls"].iter().any(|name| fields.contains_key(*name));
+        if is_empty { Vec::new() } else { vec![fields.into()] }
+    }
+
+    /// Encodes a user message. The service accepts images as URLs with `https:` or `data:`, and no other
+    /// media items.
+    fn encode_user(&self, contents: &[Content]) -> Value {
+        Contents::of(&MEDIA).encode_user(contents)
+    }
+}
+
+fn text_part(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+impl ToolMessages for Cohere {
+    fn tool_message(result: &ToolResult, id: &str, _names: &WireNames) -> Value {
+        let content = match &result.outcome {
+            Ok(output) => result_content(output),
+            Err(error) => error.message().into(),
+        };
+        json!({"role": "tool", "tool_call_id": id, "content": content})
+    }
+}
+
+/// Encodes an output. JSON objects become documents, which the model can cite. If the output has no JSON
+/// object, the content is a string.
+fn result_content(output: &ToolOutput) -> Value {
+    if !output.content().iter().any(|content| document(content).is_some()) {
+        return output_text(output, |content| result_text(&MEDIA, content)).into();
+    }
+    let part =
+        |content: &Content| document(content).unwrap_or_else(|| text_part(&result_text(&MEDIA, content)));
+    output_parts(output, part, text_part).into()
+}
+
+fn document(content: &Content) -> Option<Value> {
+    let Content::Json(json) = content else { return None };
+    let data = Some(json.to_value()).filter(Value::is_object)?;
+    Some(json!({"type": "document", "document": {"data": data}}))
+}

@@ -1,0 +1,116 @@
+//! Writes tools, steps and results for the next request.
+
+use super::media::{self, media_block, text_block};
+use super::{FACTS, GeminiInteractions};
+use crate::call::{Message, OutgoingCall};
+use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
+use crate::declaration::Draft;
+use crate::fields::{Fields, set, set_in, text};
+use crate::history;
+use crate::results::{output_parts, output_text, unsendable};
+use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
+use serde_json::{Value, json};
+use toolkit_core::ToolResult;
+use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, ToolOutput};
+
+impl DefinitionCodec for GeminiInteractions {
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+        let mut tool = Fields::new();
+        set(&mut tool, "type", "function");
+        set(&mut tool, "name", draft.name());
+        set(&mut tool, "description", draft.definition.description.as_str());
+        set(&mut tool, "parameters", draft.parameters());
+        if draft.definition.metadata.defer {
+            set(&mut tool, "defer_loading", true);
+        }
+        tool.into()
+    }
+}
+
+impl ChoiceCodec for GeminiInteractions {
+    fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+        let allowed = |mode: &str, tools: &[String]| {
+            let tools: Vec<&str> = tools.iter().map(|name| names.spell(name)).collect();
+            json!({"allowed_tools": {"mode": mode, "tools": tools}})
+        };
+        let choice = match &wanted.choice {
+            ToolChoice::Auto => json!("auto"),
+            ToolChoice::None => json!("none"),
+            ToolChoice::Required => json!("any"),
+            ToolChoice::Tool(name) => allowed("any", std::slice::from_ref(name)),
+            // An empty list in the request could allow every tool, so `none` is written to forbid all tools.
+            ToolChoice::Allowed { names, .. } if names.is_empty() => json!("none"),
+            ToolChoice::Allowed { names, required } => allowed(if *required { "any" } else { "auto" }, names),
+        };
+        let mut fields = Fields::new();
+        set_in(&mut fields, &["generation_config", "tool_choice"], choice);
+        EncodedToolConfig::new(fields).without_limit(wanted)
+    }
+}
+
+impl HistoryCodec for GeminiInteractions {
+    fn write_call(&self, call: OutgoingCall<'_>) -> Value {
+        let mut step = call.fields(FACTS.name);
+        set(&mut step, "type", "function_call");
+        set(&mut step, "id", call.id);
+        set(&mut step, "name", call.name);
+        set(&mut step, "arguments", call.arguments.into_object());
+        step.into()
+    }
+
+    /// Copies a received step into the next request. Steps with the user's input or the result of a function
+    /// are dropped, because the history already contains them.
+    fn write_part(&self, step: &Value) -> Option<Value> {
+        let is_dropped = matches!(text(step, "type"), "" | "user_input" | "function_result");
+        (!is_dropped).then(|| step.clone())
+    }
+
+    fn write_message(&self, _message: &Message<'_>, steps: Vec<Value>) -> Vec<Value> {
+        steps
+    }
+
+    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
+        let text = (!text.is_empty()).then(|| text_block(text));
+        let output = text.map(|text| json!({"type": "model_output", "content": [text]}));
+        output.into_iter().chain(calls).collect()
+    }
+
+    fn encode_user(&self, contents: &[Content]) -> Value {
+        let content: Vec<Value> = contents.iter().map(media::block).collect();
+        json!({"type": "user_input", "content": content})
+    }
+}
+
+/// Creates a step of the type `function_result`.
+pub(super) fn result(id: &str, name: &str, result: Value, is_error: bool) -> Value {
+    let mut step = json!({"type": "function_result", "call_id": id, "name": name, "result": result});
+    if is_error {
+        step["is_error"] = true.into();
+    }
+    step
+}
+
+impl ResultCodec for GeminiInteractions {
+    fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
+        let steps = results.iter().zip(ids).map(|(given, id)| {
+            let name = history::name(FACTS.names, names.spell(&given.name));
+            match &given.outcome {
+                Ok(output) => result(id, &name, output_value(output), false),
+                Err(error) => result(id, &name, error.message().into(), true),
+            }
+        });
+        steps.collect()
+    }
+}
+
+/// Encodes an output as text. An output with media items becomes a list of content blocks.
+///
+/// JSON is sent as text, because the service stores each number in a JSON value as a double.
+fn output_value(output: &ToolOutput) -> Value {
+    if !output.content().iter().any(|content| media_block(content).is_some()) {
+        return output_text(output, unsendable).into();
+    }
+    output_parts(output, media::block, text_block).into()
+}
