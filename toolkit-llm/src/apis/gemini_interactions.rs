@@ -11,8 +11,6 @@ mod media;
 mod response;
 mod results;
 mod stream;
-#[cfg(test)]
-mod tests;
 
 use crate::facts::{Facts, IdRule, Strictness};
 use toolkit_core::name::NameRule;

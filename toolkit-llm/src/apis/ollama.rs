@@ -8,8 +8,6 @@ mod history;
 mod response;
 mod results;
 mod stream;
-#[cfg(test)]
-mod tests;
 
 use crate::apis::openai::PlainFunctions;
 use crate::facts::{Facts, IdRule};

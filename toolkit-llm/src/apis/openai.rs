@@ -132,6 +132,3 @@ impl Form {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,8 +1,4 @@
 //! Tests of calls, results, histories and streams. The modules of definitions and choices have their own tests.
 
-mod calls;
-mod history;
 mod properties;
-mod results;
-mod stream;
 mod unfinished;

@@ -140,6 +140,3 @@ fn join_namespace(namespace: &Value, entries: &mut [Box<RawValue>]) -> bool {
     }
     false
 }
-
-#[cfg(test)]
-mod tests;
