@@ -1,9 +1,11 @@
 //! The kinds of questions, each with the answer of a codec.
 
 use super::Fields;
-use super::values::{self, calls, contents, error, event, losses, read_calls, response, results, wire_names};
+use super::values::{self, calls, error, event, losses, parse, response, wire_names};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use toolkit_core::call::ToolCall;
+use toolkit_core::ToolResult;
+use toolkit_core::call::ToolConfig;
 use toolkit_llm::translate::RequestFormat;
 use toolkit_llm::{ApiFormat, HistoryWriter, HostedTool, StreamEnd, StreamEvent, WireError};
 
@@ -15,7 +17,10 @@ struct Question<'a> {
 }
 
 /// Answers a question. The answer has the fields that the question expects, and those that may not be left out.
-type Answer = fn(Question<'_>, &mut Fields);
+///
+/// # Errors
+/// An input of the question cannot be read.
+type Answer = fn(Question<'_>) -> Result<Fields, String>;
 
 /// The kinds of questions: the field by which a question is recognised, the fields of its input, and its answer.
 const KINDS: [(&str, &[&str], Answer); 10] = [
@@ -23,45 +28,49 @@ const KINDS: [(&str, &[&str], Answer); 10] = [
     ("stream", &["pieces"], stream),
     ("repair", &[], repair),
     ("repair_request", &[], repair_request),
-    ("say", &["calls", "names", "mistral", "model", "references"], say),
+    ("assistant", &["calls", "names", "mistral", "model", "references"], assistant),
     ("user", &["names", "mistral", "model"], user),
     ("request", &["names"], request),
     ("tools", &["hosted", "options", "names", "into", "choice"], tools),
     ("choice", &["names"], choice),
-    ("results", &["names", "mistral", "model", "references"], encode_results),
+    ("results", &["names", "mistral", "model", "references"], results),
 ];
 
-/// Returns the differences between the answer of a codec and the written answer.
-pub(crate) fn differences(format: ApiFormat, fields: &Fields) -> Vec<String> {
+/// Returns the first difference between the answer of a codec and the written answer.
+pub(crate) fn difference(format: ApiFormat, fields: &Fields) -> Option<String> {
     let Some((kind, inputs, answer)) = KINDS.iter().find(|(kind, ..)| fields.contains_key(*kind)) else {
-        return vec!["no such kind of question".to_owned()];
+        return Some("no such kind of question".to_owned());
     };
-    let mut answered = Fields::new();
-    answer(Question { format, fields }, &mut answered);
+    let answer = match answer(Question { format, fields }) {
+        Ok(answer) => answer,
+        Err(error) => return Some(error),
+    };
     // The steps of a stream are both the input and the answer.
     let is_input = |name: &str| (name == *kind && name != "stream") || inputs.contains(&name);
     let mut expected = fields.clone();
     expected.retain(|name, _| !is_input(name));
-    difference(&expected.into(), &answered.into(), "").into_iter().collect()
+    first_difference(&expected.into(), &answer.into(), "")
 }
 
 /// Returns the first difference between two values, with its path.
-fn difference(expected: &Value, answered: &Value, path: &str) -> Option<String> {
-    let null = Value::Null;
-    let unequal = || format!("at `{path}`\n  written:  {expected}\n  answered: {answered}");
-    match (expected, answered) {
+fn first_difference(written: &Value, answer: &Value, path: &str) -> Option<String> {
+    if written == answer {
+        return None;
+    }
+    match (written, answer) {
         (Value::Object(one), Value::Object(other)) => {
-            let names = one.keys().chain(other.keys().filter(|name| !one.contains_key(*name)));
-            let mut found = names.filter(|name| one.get(*name) != other.get(*name));
-            let name = found.next()?;
-            let [one, other] = [one, other].map(|fields| fields.get(name).unwrap_or(&null));
-            difference(one, other, &format!("{path}/{name}")).or_else(|| Some(unequal()))
+            let name = one.keys().chain(other.keys()).find(|name| one.get(*name) != other.get(*name))?;
+            match (one.get(name), other.get(name)) {
+                (Some(one), Some(other)) => first_difference(one, other, &format!("{path}/{name}")),
+                (Some(one), None) => Some(format!("`{path}/{name}` is missing: {one}")),
+                (None, other) => Some(format!("`{path}/{name}` is not written: {}", json!(other))),
+            }
         }
         (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
-            let at = (0..one.len()).find(|at| one[*at] != other[*at])?;
-            difference(&one[at], &other[at], &format!("{path}/{at}"))
+            let mut pairs = one.iter().zip(other).enumerate();
+            pairs.find_map(|(at, (one, other))| first_difference(one, other, &format!("{path}/{at}")))
         }
-        _ => (expected != answered).then(unequal),
+        _ => Some(format!("at `{path}`\n  written: {written}\n  answer:  {answer}")),
     }
 }
 
@@ -70,8 +79,8 @@ impl<'a> Question<'a> {
         self.fields.get(name).unwrap_or(&Value::Null)
     }
 
-    fn list(self, name: &str) -> Vec<Value> {
-        self.field(name).as_array().cloned().unwrap_or_else(|| panic!("`{name}` is no list"))
+    fn parse<T: DeserializeOwned>(self, name: &str) -> Result<T, String> {
+        parse(self.field(name))
     }
 
     fn expects(self, name: &str) -> bool {
@@ -99,6 +108,11 @@ fn set(answer: &mut Fields, name: &str, value: Value) {
     }
 }
 
+/// Makes an answer with one field.
+fn one(name: &str, value: impl Into<Value>) -> Fields {
+    Fields::from_iter([(name.to_owned(), value.into())])
+}
+
 /// Writes a value, or the error in its place.
 fn outcome<T>(outcome: &Result<T, WireError>, write: impl Fn(&T) -> Value) -> Value {
     match outcome {
@@ -108,19 +122,20 @@ fn outcome<T>(outcome: &Result<T, WireError>, write: impl Fn(&T) -> Value) -> Va
 }
 
 /// Reads a payload: its calls, the messages for the history, and the whole response.
-fn read(question: Question<'_>, answer: &mut Fields) {
+fn read(question: Question<'_>) -> Result<Fields, String> {
     let format = question.format;
     let payload = question.field("read");
     let messages = question.write(|writer| writer.assistant_messages(payload));
     let parts = [
-        ("calls", outcome(&format.parse_calls(payload), |read| calls(read))),
+        ("calls", outcome(&format.parse_calls(payload), |list| calls(list))),
         ("messages", outcome(&messages, |messages| json!(messages))),
         ("response", outcome(&format.parse_response(payload), response)),
         ("usage", values::usage(&format.parse_usage(payload))),
     ];
+    let mut answer = Fields::new();
     for (name, value) in parts {
         match value.get("error") {
-            // A refused payload is refused by each method, for the same reason.
+            // Each method refuses a payload for the same reason.
             Some(error) if answer.get("error").is_none_or(|known| known == error) => {
                 answer.insert("error".to_owned(), error.clone());
             }
@@ -128,73 +143,74 @@ fn read(question: Question<'_>, answer: &mut Fields) {
             _ => drop(answer.insert(name.to_owned(), value)),
         }
     }
+    Ok(answer)
 }
 
 /// Passes events to a stream, one after the other.
-fn stream(question: Question<'_>, answer: &mut Fields) {
+fn stream(question: Question<'_>) -> Result<Fields, String> {
     let mut stream = question.format.accumulator();
     if question.field("pieces") == true {
         stream = stream.with_argument_events();
     }
-    let mut steps = Vec::new();
-    let mut yielded = Vec::new();
-    for mut step in question.list("stream") {
+    let mut steps: Vec<Fields> = question.parse("stream")?;
+    let mut all = Vec::new();
+    for step in &mut steps {
+        step.retain(|name, _| ["push", "bytes"].contains(&name.as_str()));
         let pushed = match step.get("bytes").and_then(Value::as_str) {
             Some(text) => stream.push_bytes(text.as_bytes()).into_iter().collect(),
-            None => stream.push(&step["push"]),
+            None => stream.push(step.get("push").ok_or("a step without `push` or `bytes`")?),
         };
-        let fields = step.as_object_mut().expect("a step");
-        fields.retain(|name, _| ["push", "bytes"].contains(&name.as_str()));
         match pushed {
             Ok(events) => {
-                set(fields, "gives", events.iter().map(event).collect());
-                yielded.extend(events);
+                set(step, "events", events.iter().map(event).collect());
+                all.extend(events);
             }
-            Err(failure) => set(fields, "fails", error(&failure)),
+            Err(failure) => set(step, "error", error(&failure)),
         }
-        steps.push(step);
     }
-    answer.insert("stream".to_owned(), steps.into());
     let end = stream.finish();
-    yielded.extend(end.events.clone());
-    answer.insert("end".to_owned(), ended(question, &end).into());
-    if let Some(problem) = inconsistency(question.format, &end, &yielded) {
+    all.extend(end.events.clone());
+    let mut answer = one("stream", json!(steps));
+    answer.insert("end".to_owned(), stream_end(question, &end).into());
+    if let Some(problem) = inconsistency(question.format, &end, &all) {
         answer.insert("inconsistent".to_owned(), problem.into());
     }
+    Ok(answer)
 }
 
-fn ended(question: Question<'_>, end: &StreamEnd) -> Fields {
-    let mut answer = Fields::new();
-    set(&mut answer, "gives", end.events.iter().map(event).collect());
-    answer.insert("complete".to_owned(), end.is_complete.into());
+fn stream_end(question: Question<'_>, end: &StreamEnd) -> Fields {
+    let mut answer = one("complete", end.is_complete);
+    set(&mut answer, "events", end.events.iter().map(event).collect());
     answer.extend(end.failure.iter().map(|failure| ("failure".to_owned(), error(failure))));
-    let mut whole = outcome(&end.response, response);
-    let fields = whole.as_object_mut().expect("a response");
-    let native = fields.shift_remove("native");
-    match fields.shift_remove("error") {
-        Some(error) => drop(answer.insert("error".to_owned(), error)),
-        None => drop(answer.insert("response".to_owned(), whole)),
+    match &end.response {
+        Ok(whole) => {
+            let mut written = response(whole);
+            if let Some(fields) = written.as_object_mut() {
+                fields.shift_remove("native");
+            }
+            answer.insert("response".to_owned(), written);
+        }
+        Err(failure) => drop(answer.insert("error".to_owned(), error(failure))),
     }
-    let more = [
+    let native = end.response.as_ref().map(|whole| whole.native.clone()).unwrap_or_default();
+    for (name, value) in [
         ("body", end.body.clone()),
-        ("messages", native.unwrap_or_else(|| json!([]))),
+        ("messages", native.into()),
         ("usage", values::usage(&question.format.parse_usage(&end.body))),
-    ];
-    let is_expected = |name: &str| question.field("end").get(name).is_some();
-    answer.extend(
-        more.into_iter().filter(|(name, _)| is_expected(name)).map(|(name, value)| (name.to_owned(), value)),
-    );
+    ] {
+        if question.field("end").get(name).is_some() {
+            answer.insert(name.to_owned(), value);
+        }
+    }
     answer
 }
 
-/// Checks what holds for all streams: each call is yielded once, and the body has the same response as the stream.
+/// Checks what holds for all streams: each call is returned once, and the body has the same response as the stream.
 fn inconsistency(format: ApiFormat, end: &StreamEnd, events: &[StreamEvent]) -> Option<&'static str> {
     let response = end.response.as_ref().ok()?;
-    let called = |call: &&ToolCall| {
-        events.iter().filter(|event| matches!(event, StreamEvent::Call(done) if done == *call)).count()
-    };
-    let count = events.iter().filter(|event| matches!(event, StreamEvent::Call(_))).count();
-    if count != response.calls.len() || response.calls.iter().any(|call| called(&call) == 0) {
+    let calls: Vec<_> = events.iter().filter(|event| matches!(event, StreamEvent::Call(_))).collect();
+    let is_returned = |call| calls.contains(&&StreamEvent::Call(call));
+    if calls.len() != response.calls.len() || !response.calls.iter().cloned().all(is_returned) {
         return Some("the response has other calls than the events");
     }
     match format.parse_response(&end.body) {
@@ -207,90 +223,95 @@ fn inconsistency(format: ApiFormat, end: &StreamEnd, events: &[StreamEvent]) -> 
     }
 }
 
-fn repair(question: Question<'_>, answer: &mut Fields) {
-    let history = question.list("repair");
+fn repair(question: Question<'_>) -> Result<Fields, String> {
+    let history: Vec<Value> = question.parse("repair")?;
     let repaired = question.format.repair_history(history.clone());
     if question.format.repair_history(repaired.clone()) != repaired {
-        answer.insert("inconsistent".to_owned(), "repairing twice".into());
+        return Err("repairing twice changes the history again".to_owned());
     }
-    if repaired != history {
-        answer.insert("repaired".to_owned(), repaired.into());
-    }
+    Ok(if repaired == history { Fields::new() } else { one("repaired", repaired) })
 }
 
-fn repair_request(question: Question<'_>, answer: &mut Fields) {
-    let request = question.field("repair_request").as_object().expect("a request");
+fn repair_request(question: Question<'_>) -> Result<Fields, String> {
+    let request: Fields = question.parse("repair_request")?;
     let mut repaired = request.clone();
-    set(answer, "losses", losses(&question.format.repair_request(&mut repaired)));
-    if repaired != *request {
+    let mut answer = Fields::new();
+    set(&mut answer, "losses", losses(&question.format.repair_request(&mut repaired)));
+    if repaired != request {
         answer.insert("repaired".to_owned(), repaired.into());
     }
+    Ok(answer)
 }
 
 /// Writes a message of the model with a text and calls.
-fn say(question: Question<'_>, answer: &mut Fields) {
-    let text = question.field("say").as_str().expect("a text");
-    let calls = read_calls(question.field("calls"));
-    let messages = question.write(|writer| writer.encode_assistant(text, &calls));
-    answer.insert("messages".to_owned(), messages.into());
+fn assistant(question: Question<'_>) -> Result<Fields, String> {
+    let text: String = question.parse("assistant")?;
+    let calls = values::parse_calls(question.field("calls"))?;
+    Ok(one("messages", question.write(|writer| writer.encode_assistant(&text, &calls))))
 }
 
-fn user(question: Question<'_>, answer: &mut Fields) {
-    let message = question.write(|writer| writer.encode_user(&contents(question.field("user"))));
-    answer.insert("message".to_owned(), message);
+fn user(question: Question<'_>) -> Result<Fields, String> {
+    let contents = values::parse_contents(question.field("user"))?;
+    Ok(one("message", question.write(|writer| writer.encode_user(&contents))))
 }
 
-fn encode_results(question: Question<'_>, answer: &mut Fields) {
-    let results = results(question.field("results"));
-    answer.insert("messages".to_owned(), question.write(|writer| writer.encode_results(&results)).into());
+fn results(question: Question<'_>) -> Result<Fields, String> {
+    let results: Vec<ToolResult> = question.parse("results")?;
+    Ok(one("messages", question.write(|writer| writer.encode_results(&results))))
 }
 
-fn choice(question: Question<'_>, answer: &mut Fields) {
-    let wanted = serde_json::from_value(question.field("choice").clone()).expect("a tool choice");
-    let encoded = question.format.encode_tool_config(&wanted, &wire_names(question.format, question.fields));
-    answer.insert("fields".to_owned(), encoded.fields.into());
-    set(answer, "losses", losses(&encoded.losses));
+fn choice(question: Question<'_>) -> Result<Fields, String> {
+    let config: ToolConfig = question.parse("choice")?;
+    let encoded = question.format.encode_tool_config(&config, &wire_names(question.format, question.fields));
+    let mut answer = one("fields", encoded.fields);
+    set(&mut answer, "losses", losses(&encoded.losses));
+    Ok(answer)
 }
 
 /// Writes definitions, and sets them and the tool choice in the request `into`.
-fn tools(question: Question<'_>, answer: &mut Fields) {
-    let definitions: Vec<_> = question.list("tools").iter().map(values::definition).collect();
+fn tools(question: Question<'_>) -> Result<Fields, String> {
+    let format = question.format;
+    let tools: Vec<Value> = question.parse("tools")?;
+    let definitions = tools.iter().map(values::parse_definition).collect::<Result<Vec<_>, _>>()?;
     let options = values::options(question.field("options"));
-    let names = wire_names(question.format, question.fields);
+    let names = wire_names(format, question.fields);
     let hosted = question.field("hosted").as_array().into_iter().flatten();
-    let hosted: Vec<_> = hosted.map(|tool| HostedTool::new(question.format, tool.clone())).collect();
-    let encoded = question.format.encode_definitions(&definitions, &names, &options).with_hosted(&hosted);
+    let hosted: Vec<_> = hosted.map(|tool| HostedTool::new(format, tool.clone())).collect();
+    let encoded = format.encode_definitions(&definitions, &names, &options).with_hosted(&hosted);
     let report = encoded.report();
-    answer.insert("json".to_owned(), encoded.to_value());
-    set(answer, "losses", losses(report.losses.iter().map(|loss| &loss.loss)));
-    set(answer, "not_strict", report.not_strict.iter().map(|tool| json!(tool.to_string())).collect());
-    set(answer, "limits", report.limits.iter().map(|limit| json!(limit.to_string())).collect());
-    if let Some(request) = question.field("into").as_object() {
-        let choice = serde_json::from_value(question.field("choice").clone()).expect("a tool choice");
-        let mut sent = request.clone();
-        question.format.set_tools(&mut sent, &encoded, &question.format.encode_tool_config(&choice, &names));
+    let mut answer = one("json", encoded.to_value());
+    set(&mut answer, "losses", losses(report.losses.iter().map(|loss| &loss.loss)));
+    set(&mut answer, "not_strict", report.not_strict.iter().map(|tool| json!(tool.to_string())).collect());
+    set(&mut answer, "limits", report.limits.iter().map(|limit| json!(limit.to_string())).collect());
+    if question.expects("into") {
+        let config: ToolConfig = question.parse("choice")?;
+        let mut sent: Fields = question.parse("into")?;
+        format.set_tools(&mut sent, &encoded, &format.encode_tool_config(&config, &names));
         answer.insert("sent".to_owned(), sent.into());
     }
+    Ok(answer)
 }
 
 /// Reads a part of a request: definitions, hosted tools, results or the tool choice.
-fn request(question: Question<'_>, answer: &mut Fields) {
-    let reader = RequestFormat::of(question.format).expect("an API whose requests can be read");
+fn request(question: Question<'_>) -> Result<Fields, String> {
+    let reader = RequestFormat::of(question.format).ok_or("requests of this API are not read")?;
     let payload = question.field("request");
     let names = wire_names(question.format, question.fields);
-    let read = |name: &str| match name {
-        "definitions" => outcome(&reader.parse_definitions(payload), |definitions| {
-            definitions.iter().map(values::written_definition).collect()
-        }),
-        "hosted" => outcome(&reader.hosted_tools(payload), |tools| json!(tools)),
-        "results" => outcome(&reader.parse_results(payload), |results| values::written_results(results)),
-        _ => outcome(&reader.parse_tool_config(payload.as_object().expect("a request"), &names), |config| {
-            json!(config)
-        }),
-    };
-    for name in ["definitions", "hosted", "results", "choice"] {
-        if question.expects(name) {
-            answer.insert(name.to_owned(), read(name));
-        }
+    let mut answer = Fields::new();
+    for name in
+        ["definitions", "hosted", "results", "choice"].into_iter().filter(|name| question.expects(name))
+    {
+        let value = match name {
+            "definitions" => outcome(&reader.parse_definitions(payload), |definitions| {
+                definitions.iter().map(values::definition).collect()
+            }),
+            "hosted" => outcome(&reader.hosted_tools(payload), |tools| json!(tools)),
+            "results" => outcome(&reader.parse_results(payload), |results| values::results(results)),
+            _ => outcome(&reader.parse_tool_config(&question.parse("request")?, &names), |config| {
+                json!(config)
+            }),
+        };
+        answer.insert(name.to_owned(), value);
     }
+    Ok(answer)
 }

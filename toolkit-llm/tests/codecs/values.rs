@@ -1,6 +1,7 @@
 //! The framework's values in the JSON of the questions.
 
 use super::Fields;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
@@ -10,10 +11,16 @@ use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolMetadata};
 use toolkit_llm::{ApiFormat, DefinitionOptions, Response, StreamEvent, StrictTools, Usage, WireError};
 use toolkit_schema::SchemaLoss;
 
-/// Removes the fields with empty values, which the files leave out.
+/// Reads an input of a question.
+pub(crate) fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
+    T::deserialize(value).map_err(|error| format!("{error}: {value}"))
+}
+
+/// Leaves out fields with empty values.
 fn without_empty(mut value: Value) -> Value {
-    let fields = value.as_object_mut().expect("an object");
-    fields.retain(|_, value| ![json!(null), json!(""), json!([]), json!({}), json!(0)].contains(value));
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|_, value| ![json!(null), json!(""), json!([]), json!({}), json!(0)].contains(value));
+    }
     value
 }
 
@@ -30,15 +37,13 @@ pub(crate) fn calls(list: &[ToolCall]) -> Value {
     list.iter().map(call).collect()
 }
 
-pub(crate) fn read_calls(list: &Value) -> Vec<ToolCall> {
-    let read = |call: &Value| match call.as_array().map(Vec::as_slice) {
-        Some([id, name, arguments]) => {
-            let [id, name, arguments] = [id, name, arguments].map(|text| text.as_str().expect("a text"));
-            ToolCall::new(id, name, arguments)
-        }
-        _ => serde_json::from_value(call.clone()).expect("a call"),
+/// Reads calls in the form of [`call`].
+pub(crate) fn parse_calls(list: &Value) -> Result<Vec<ToolCall>, String> {
+    let parse_call = |json: &Value| match parse::<[String; 3]>(json) {
+        Ok([id, name, arguments]) => Ok(ToolCall::new(id, name, arguments)),
+        Err(_) => parse(json),
     };
-    list.as_array().into_iter().flatten().map(read).collect()
+    list.as_array().into_iter().flatten().map(parse_call).collect()
 }
 
 pub(crate) fn event(event: &StreamEvent) -> Value {
@@ -50,7 +55,7 @@ pub(crate) fn event(event: &StreamEvent) -> Value {
         StreamEvent::Arguments { id, piece } => json!({"piece": [id, piece]}),
         StreamEvent::Call(done) => json!({"call": call(done)}),
         StreamEvent::Hosted(call) => json!({"hosted": call}),
-        other => panic!("an event without a form: {other:?}"),
+        other => json!(format!("{other:?}")),
     }
 }
 
@@ -84,30 +89,26 @@ pub(crate) fn losses<'a>(losses: impl IntoIterator<Item = &'a SchemaLoss>) -> Va
     losses.into_iter().map(|loss| json!([loss.path, loss.keyword])).collect()
 }
 
-pub(crate) fn results(list: &Value) -> Vec<ToolResult> {
-    serde_json::from_value(list.clone()).expect("results")
-}
-
 /// Writes results without positions and durations of zero.
-pub(crate) fn written_results(results: &[ToolResult]) -> Value {
+pub(crate) fn results(list: &[ToolResult]) -> Value {
     let write = |result: &ToolResult| {
-        let mut fields = json!(result);
-        let object = fields.as_object_mut().expect("an object");
-        object.retain(|name, value| match name.as_str() {
-            "position" => *value != 0,
-            "duration" => *value != json!({"secs": 0, "nanos": 0}),
-            _ => true,
-        });
-        fields
+        let mut written = json!(result);
+        if let Some(fields) = written.as_object_mut() {
+            fields.retain(|name, value| match name.as_str() {
+                "position" => *value != 0,
+                "duration" => *value != json!({"secs": 0, "nanos": 0}),
+                _ => true,
+            });
+        }
+        written
     };
-    results.iter().map(write).collect()
+    list.iter().map(write).collect()
 }
 
 /// Reads the contents of a message, in the JSON of the content of a result.
-pub(crate) fn contents(list: &Value) -> Vec<Content> {
-    let result = json!({"call_id": "", "name": "", "output": {"content": list}});
-    let result: ToolResult = serde_json::from_value(result).expect("contents");
-    result.output().map(ToolOutput::content).unwrap_or_default().to_vec()
+pub(crate) fn parse_contents(list: &Value) -> Result<Vec<Content>, String> {
+    let result: ToolResult = parse(&json!({"call_id": "", "name": "", "output": {"content": list}}))?;
+    Ok(result.output().map(ToolOutput::content).unwrap_or_default().to_vec())
 }
 
 /// Returns the spellings of the tools that the question names.
@@ -116,16 +117,18 @@ pub(crate) fn wire_names(format: ApiFormat, question: &Fields) -> WireNames {
     WireNames::new(format.name_rule(), names.filter_map(Value::as_str))
 }
 
-pub(crate) fn definition(json: &Value) -> ToolDefinition {
+/// Reads a definition in the form of [`definition`].
+pub(crate) fn parse_definition(json: &Value) -> Result<ToolDefinition, String> {
     let text = |name: &str| json[name].as_str().unwrap_or_default();
     let list = |name: &str| json[name].as_array().cloned().unwrap_or_default();
-    let name = ToolName::new(text("name")).expect("a tool name");
-    let callers = list("callers").into_iter().map(|caller| caller.as_str().unwrap_or_default().to_owned());
-    let mut metadata = ToolMetadata::default().with_allowed_callers(callers.collect::<Vec<_>>());
+    let callers = list("callers");
+    let callers: Vec<&str> = callers.iter().filter_map(Value::as_str).collect();
+    let mut metadata =
+        ToolMetadata::default().with_allowed_callers(callers).with_input_examples(list("examples"));
     metadata.strict = json["strict"].as_bool();
     metadata.defer = json["defer"] == true;
-    metadata.input_examples = list("examples");
     metadata.meta = json["meta"].as_object().cloned().unwrap_or_default();
+    let name = ToolName::new(text("name")).map_err(|error| error.to_string())?;
     let mut definition = ToolDefinition::new(name, text("description"), json["parameters"].clone());
     if let Some(format) = json.get("custom") {
         let grammar = |kind: &str| format.get(kind).and_then(Value::as_str).map(str::to_owned);
@@ -134,37 +137,37 @@ pub(crate) fn definition(json: &Value) -> ToolDefinition {
         definition.kind = ToolKind::Custom(format.unwrap_or_default());
     }
     definition = definition.with_metadata(metadata);
-    match json.get("output") {
+    Ok(match json.get("output") {
         Some(schema) => definition.with_output_schema(schema.clone()),
         None => definition,
-    }
+    })
 }
 
-pub(crate) fn written_definition(definition: &ToolDefinition) -> Value {
+/// Writes a definition without empty settings.
+pub(crate) fn definition(definition: &ToolDefinition) -> Value {
     let metadata = &definition.metadata;
-    let mut written = json!({
-        "name": definition.name.as_str(),
-        "description": definition.description,
-        "parameters": definition.parameters,
-    });
-    let fields = written.as_object_mut().expect("an object");
     let custom = match &definition.kind {
         ToolKind::Custom(TextFormat::Text) => json!("text"),
         ToolKind::Custom(TextFormat::Lark(grammar)) => json!({"lark": grammar}),
         ToolKind::Custom(TextFormat::Regex(pattern)) => json!({"regex": pattern}),
-        _ => json!(null),
+        _ => Value::Null,
     };
-    let settings = json!({
+    let settings = without_empty(json!({
         "custom": custom,
         "strict": metadata.strict,
         "defer": metadata.defer.then_some(true),
         "examples": metadata.input_examples,
         "callers": metadata.allowed_callers,
         "meta": metadata.meta,
-    });
-    fields.extend(without_empty(settings).as_object().cloned().unwrap_or_default());
-    fields.extend(definition.output_schema().map(|schema| ("output".to_owned(), schema.clone())));
-    written
+    }));
+    let mut written = Fields::from_iter([
+        ("name".to_owned(), definition.name.as_str().into()),
+        ("description".to_owned(), definition.description.as_str().into()),
+        ("parameters".to_owned(), definition.parameters.clone()),
+    ]);
+    written.extend(settings.as_object().cloned().unwrap_or_default());
+    written.extend(definition.output_schema().map(|schema| ("output".to_owned(), schema.clone())));
+    written.into()
 }
 
 pub(crate) fn options(json: &Value) -> DefinitionOptions {
