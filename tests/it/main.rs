@@ -50,7 +50,6 @@ mod registry_views;
 mod retries;
 #[cfg(feature = "translate")]
 mod round_trip;
-mod said;
 mod scheduling;
 mod schema_diff;
 mod schemas;

@@ -6,15 +6,14 @@ mod cut;
 mod deviations;
 mod histories;
 mod pairs;
+mod properties;
 mod received;
-mod references;
 mod reports;
 mod streamed;
-mod texts;
 mod unknown;
 
-use crate::ApiFormat;
 use crate::translate::RequestFormat;
+use crate::{ApiFormat, StreamEvent};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -58,6 +57,15 @@ pub(crate) fn pieces(text: &str, cuts: &[usize]) -> Vec<String> {
         pieces.last_mut().unwrap().push(c);
     }
     pieces
+}
+
+/// Returns the calls among the events of a stream.
+pub(crate) fn yielded_calls<'a>(events: impl IntoIterator<Item = &'a StreamEvent>) -> Vec<ToolCall> {
+    let call = |event: &StreamEvent| match event {
+        StreamEvent::Call(call) => Some(call.clone()),
+        _ => None,
+    };
+    events.into_iter().filter_map(call).collect()
 }
 
 /// Checks that no parser panics on `payload`. The calls of the payload can be parsed if and only if its messages can be

@@ -8,8 +8,6 @@ mod read;
 #[cfg(feature = "model")]
 pub(crate) mod request;
 mod stream;
-#[cfg(test)]
-mod tests;
 mod write;
 
 use crate::apis::openai::PlainFunctions;

@@ -134,6 +134,3 @@ impl Form {
         (kind, fields)
     }
 }
-
-#[cfg(test)]
-mod tests;

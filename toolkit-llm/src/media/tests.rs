@@ -161,39 +161,3 @@ fn no_type_reaches_a_provider_that_refuses_it() {
         check(format, media_type, in_message, in_result);
     }
 }
-
-#[test]
-fn a_file_without_a_name_gets_one() {
-    for (media_type, name) in [("application/pdf", "file.pdf"), ("application/vnd.ms-excel", "file")] {
-        let message = ApiFormat::OpenAiResponses.encode_user(&[Media::new(media_type, b"hi!").into()]);
-        assert_eq!(message["content"][0]["filename"], name);
-    }
-}
-
-#[test]
-fn media_of_results_follow_for_earlier_gemini_models() {
-    let names = WireNames::default();
-    let call = ToolCall::new("call_1", "look", "{}");
-    let result = ToolResult::of(&call, Ok(Media::new("image/png", b"hi!").into()));
-    let encode = |model: &str| {
-        ApiFormat::Gemini.history(&names).with_model(model).encode_results(std::slice::from_ref(&result))
-    };
-    let later = encode("gemini-3-flash");
-    assert_eq!((later.len(), count(&later[0]["parts"][0]["functionResponse"]["parts"])), (1, 1));
-    assert_eq!(encode("gemini-flash-latest"), later);
-    let earlier = encode("models/gemini-2.5-pro");
-    let response = json!({"output": "[image image/png] follows in the user message after the tool results"});
-    assert_eq!(earlier[0]["parts"][0]["functionResponse"]["response"], response);
-    assert!(earlier[0]["parts"][0]["functionResponse"].get("parts").is_none());
-    assert_eq!(
-        earlier[1],
-        json!({"role": "user", "parts": [
-            {"text": "[image image/png] from tool call call_1 (look):"},
-            {"inlineData": {"mimeType": "image/png", "data": "aGkh"}},
-        ]})
-    );
-    // Repairing the history does not change the two messages.
-    let mut history = ApiFormat::Gemini.encode_calls(&[call], &names);
-    history.extend(earlier);
-    assert_eq!(ApiFormat::Gemini.repair_history(history.clone()), history);
-}

@@ -118,75 +118,6 @@ fn bodies() -> [(ApiFormat, Value); ApiFormat::ALL.len()] {
     ]
 }
 
-#[test]
-fn every_format_has_the_same_response() {
-    for (format, body) in bodies() {
-        let response = parse(format, &body);
-        assert_eq!(response.text, "Let me add.", "{format}");
-        assert_eq!(response.reasoning, "Sum.", "{format}");
-        assert_eq!(response.finish, FinishReason::ToolCalls, "{format}");
-        // These APIs do not count reasoning tokens separately.
-        let reasoning =
-            if matches!(format, ApiFormat::Ollama | ApiFormat::Bedrock | ApiFormat::Cohere) { 0 } else { 2 };
-        // Only these bodies report cache writes here.
-        let written = if matches!(format, ApiFormat::Anthropic | ApiFormat::Bedrock) { 2 } else { 0 };
-        assert_eq!(
-            response.usage,
-            Usage::new(9, 5).with_cached_input(3).with_reasoning(reasoning).with_cache_write(written),
-            "{format}"
-        );
-        assert_eq!(response.calls, format.parse_calls(&body).unwrap(), "{format}");
-        assert_eq!(response.native, format.assistant_messages(&body).unwrap(), "{format}");
-        let [call] = response.calls.as_slice() else { panic!("one call") };
-        assert_eq!(
-            (call.id.as_str(), call.name.as_str(), call.arguments.as_str()),
-            ("a", "add", "{\"x\":1}")
-        );
-    }
-}
-
-#[test]
-fn finish_reasons_of_all_providers_are_known() {
-    let cut = |reason: &str| json!({"choices": [{"message": {"content": "a"}, "finish_reason": reason}]});
-    for (reason, finish) in [
-        ("stop", FinishReason::Stop),
-        ("length", FinishReason::Length),
-        ("model_length", FinishReason::Length),
-        ("content_filter", FinishReason::Refused),
-        ("insufficient_system_resource", FinishReason::Interrupted),
-        ("abort", FinishReason::Interrupted),
-        ("another reason", FinishReason::Other("another reason".to_owned())),
-    ] {
-        assert_eq!(parse(ApiFormat::OpenAiChat, &cut(reason)).finish, finish, "{reason}");
-    }
-    let incomplete =
-        json!({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": []});
-    assert_eq!(parse(ApiFormat::OpenAiResponses, &incomplete).finish, FinishReason::Length);
-}
-
-#[test]
-fn reasoning_may_be_a_part_of_the_content() {
-    let thinking = json!([
-        {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
-        {"type": "text", "text": "Yes."},
-    ]);
-    let response = parse(ApiFormat::OpenAiChat, &json!({"choices": [{"message": {"content": thinking}}]}));
-    assert_eq!((response.reasoning.as_str(), response.text.as_str()), ("hm", "Yes."));
-}
-
-#[test]
-fn a_refusal_is_not_text() {
-    let chat =
-        json!({"choices": [{"message": {"content": null, "refusal": "No."}, "finish_reason": "stop"}]});
-    let responses = json!({"status": "completed", "output": [
-        {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
-    ]});
-    for (format, body) in [(ApiFormat::OpenAiChat, chat), (ApiFormat::OpenAiResponses, responses)] {
-        let response = parse(format, &body);
-        assert_eq!((response.text.as_str(), response.refusal.as_str()), ("", "No."), "{format}");
-    }
-}
-
 /// Returns the events with which the API streams the answer in `body`.
 fn events(format: ApiFormat, body: &Value) -> Vec<Value> {
     match format {
@@ -322,21 +253,6 @@ fn a_stream_ends_with_the_response_of_its_whole_body_wherever_it_is_cut() {
             assert_eq!(format.parse_response(&end.body).as_ref(), Ok(&expected), "{format}");
         }
     }
-}
-
-#[test]
-fn a_stream_that_breaks_off_is_interrupted() {
-    let mut stream = ApiFormat::OpenAiChat.accumulator();
-    stream.push(&json!({"choices": [{"delta": {"content": "Hel"}}]})).unwrap();
-    let response = stream.finish().response.unwrap();
-    assert_eq!((response.text.as_str(), response.finish), ("Hel", FinishReason::Interrupted));
-}
-
-#[test]
-fn a_short_message_of_the_responses_api_has_its_text() {
-    let message = json!({"role": "assistant", "content": "Hello."});
-    let response = ApiFormat::OpenAiResponses.parse_response(&message).unwrap();
-    assert_eq!((response.text.as_str(), response.native), ("Hello.", vec![message]));
 }
 
 #[test]

@@ -157,31 +157,3 @@ proptest! {
         }
     }
 }
-
-#[test]
-fn arguments_after_an_empty_object_replace_it() {
-    let chunks = stream(ApiFormat::OpenAiChat, &["{}".to_owned(), "{\"a\":".to_owned(), " 1}".to_owned()]);
-    assert_eq!(pieces(ApiFormat::OpenAiChat, &chunks).concat(), "{\"a\": 1}");
-}
-
-#[test]
-fn pieces_come_as_they_are_received() {
-    for format in FORMATS {
-        let written = ["{\"a\":", " [1,", " 2]}"].map(str::to_owned);
-        assert_eq!(pieces(format, &stream(format, &written)), written, "{format:?}");
-    }
-}
-
-#[test]
-fn arguments_repeated_in_other_words_are_not_appended() {
-    let mut chunks = stream(ApiFormat::OpenAiResponses, &["{\"a\":".to_owned(), "1}".to_owned()]);
-    for chunk in &mut chunks {
-        for path in ["/arguments", "/item/arguments"] {
-            match chunk.pointer_mut(path) {
-                Some(whole) if whole != "" => *whole = "{\"a\": 1}".into(),
-                _ => {}
-            }
-        }
-    }
-    assert_eq!(pieces(ApiFormat::OpenAiResponses, &chunks).concat(), "{\"a\":1}");
-}

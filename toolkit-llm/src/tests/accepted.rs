@@ -119,36 +119,6 @@ fn documents(value: &Value) -> Vec<&Value> {
     }
 }
 
-/// Models from the third generation on refuse the calls of a turn that begin without a signature. Only these
-/// models sign their calls, so the calls of all other models have none.
-#[test]
-fn the_first_made_call_of_a_message_to_gemini_3_has_a_signature() {
-    let names = WireNames::default();
-    let calls = ["a", "b"].map(|id| ToolCall::new(id, "now", "{}"));
-    let signatures = |model: &str, calls: &[ToolCall]| {
-        let messages = ApiFormat::Gemini.history(&names).with_model(model).encode_calls(calls);
-        let parts = messages[0]["parts"].as_array().unwrap().clone();
-        parts.into_iter().map(|part| part["thoughtSignature"].as_str().map(str::to_owned)).collect::<Vec<_>>()
-    };
-    let placeholder = Some("skip_thought_signature_validator".to_owned());
-    for model in ["gemini-3-pro-preview", "gemini-flash-latest", "models/gemini-3.5-flash"] {
-        assert_eq!(signatures(model, &calls), [placeholder.clone(), None], "{model}");
-    }
-    assert_eq!(signatures("gemini-2.5-pro", &calls), [None, None]);
-    // Signatures of the model itself are kept, and a message without calls stays as it is.
-    let signed = json!({"role": "model", "parts": [
-        {"functionCall": {"name": "now", "args": {}}, "thoughtSignature": "s"},
-        {"functionCall": {"name": "now", "args": {}}},
-    ]});
-    let received = ApiFormat::Gemini.parse_calls(&signed).unwrap();
-    assert_eq!(signatures("gemini-3-pro-preview", &received), [Some("s".to_owned()), None]);
-    let history = ApiFormat::Gemini.history(&names).with_model("gemini-3-pro");
-    assert_eq!(history.encode_assistant("hi", &[]), [json!({"role": "model", "parts": [{"text": "hi"}]})]);
-    let both = history.encode_assistant("hi", &calls[..1]);
-    assert_eq!(both[0]["parts"][1]["thoughtSignature"], "skip_thought_signature_validator");
-    assert_eq!(both[0]["parts"][0], json!({"text": "hi"}));
-}
-
 /// Mistral refuses a message of the user directly after a tool message.
 #[test]
 fn mistral_gets_a_message_of_the_model_between_results_and_their_media() {
@@ -173,71 +143,6 @@ fn mistral_gets_a_message_of_the_model_between_results_and_their_media() {
     assert_eq!(history.with_mistral(false).separate_results(cancelled.clone()), cancelled);
     let plain = [ToolResult::of(&call, Ok("done".into()))];
     assert_eq!(roles(&history.encode_results(&plain)), ["tool"]);
-}
-
-/// No service accepts a message without content.
-#[test]
-fn an_empty_text_is_left_out_of_a_message_to_gemini() {
-    let image = Content::from(Media::new("image/png", b"hi"));
-    let part = json!({"inlineData": {"mimeType": "image/png", "data": "aGk="}});
-    let empty = Content::Text(String::new());
-    for (contents, parts) in [
-        (vec![empty.clone(), image.clone()], json!([part])),
-        (vec![image, Content::Text(" ".to_owned())], json!([part, {"text": " "}])),
-        (vec![empty], json!([{"text": "(empty message)"}])),
-        (vec![], json!([{"text": "(empty message)"}])),
-    ] {
-        assert_eq!(ApiFormat::Gemini.encode_user(&contents), json!({"role": "user", "parts": parts}));
-    }
-}
-
-/// The user may have written before the tools were done.
-#[test]
-fn results_come_before_all_other_blocks_of_the_reply() {
-    let text = |text: &str| json!({"text": text});
-    let used = |id: &str| json!({"toolUse": {"toolUseId": id, "name": "now", "input": {}}});
-    let result = |id: &str| json!({"toolResult": {"toolUseId": id, "content": [text("done")]}});
-    let history = |reply: Value| {
-        vec![
-            json!({"role": "user", "content": [text("hi")]}),
-            json!({"role": "assistant", "content": [used("a"), used("b")]}),
-            json!({"role": "user", "content": reply}),
-        ]
-    };
-    let expected = history(json!([result("a"), result("b"), text("hurry")]));
-    for reply in [
-        json!([text("hurry"), result("a"), result("b")]),
-        json!([result("a"), text("hurry"), result("b")]),
-        json!([result("a"), result("b"), text("hurry")]),
-    ] {
-        assert_eq!(ApiFormat::Bedrock.repair_history(history(reply)), expected);
-    }
-}
-
-/// Providers report the token counts of a stream at different places.
-#[test]
-fn token_counts_outside_the_usual_field_are_read() {
-    let choice = json!({"index": 0, "delta": {"content": "hi"}});
-    let counts = json!({"prompt_tokens": 9, "completion_tokens": 5, "cached_tokens": 3});
-    // Moonshot, and Groq.
-    for last in [
-        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "usage": counts}]}),
-        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "x_groq": {"usage": counts}}),
-    ] {
-        let mut stream = ApiFormat::OpenAiChat.accumulator();
-        stream.push(&json!({"choices": [choice]})).unwrap();
-        stream.push(&last).unwrap();
-        let usage = stream.finish().response.unwrap().usage;
-        assert_eq!((usage.input_tokens, usage.output_tokens, usage.cached_input_tokens), (9, 5, 3), "{last}");
-    }
-    let bedrock = json!({"output": {"message": {"role": "assistant", "content": [{"text": "hi"}]}}, "stopReason": "end_turn",
-        "usage": {"inputTokens": 4, "outputTokens": 5, "cacheReadInputTokens": 3, "cacheWriteInputTokens": 2}});
-    let usage = ApiFormat::Bedrock.parse_response(&bedrock).unwrap().usage;
-    assert_eq!((usage.input_tokens, usage.cache_write_tokens), (9, 2));
-    let interaction = json!({"id": "i", "status": "completed", "steps": [],
-        "usage": {"total_input_tokens": 7, "total_output_tokens": 5, "total_tool_use_tokens": 2}});
-    let usage = ApiFormat::GeminiInteractions.parse_response(&interaction).unwrap().usage;
-    assert_eq!((usage.input_tokens, usage.tool_tokens), (9, 2));
 }
 
 /// Text files that the API cannot take as they are must be shown, or reported.
@@ -290,4 +195,15 @@ fn the_error_in_an_unfinished_last_event_is_reported() {
             assert!(error.as_ref().is_some_and(|error| error.report().is_some()), "{format}: {error:?}");
         }
     }
+}
+
+/// The service limits the depth of values, but not of texts.
+#[test]
+fn deep_values_are_sent_to_gemini_as_text() {
+    let deep = (0..200).fold(json!(1), |value, _| json!([value]));
+    let call = ToolCall::new("call_1", "chart", "{}");
+    let messages =
+        ApiFormat::Gemini.encode_results(&[ToolResult::of(&call, Ok(ToolOutput::json(&deep).unwrap()))]);
+    let response = &messages[0]["parts"][0]["functionResponse"]["response"];
+    assert_eq!(*response, json!({"output": deep.to_string()}));
 }

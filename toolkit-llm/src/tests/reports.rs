@@ -187,25 +187,6 @@ fn reports_of_providers_have_their_code() {
     assert_eq!((error.report(), error.code(), error.is_blocked()), (None, None, false));
 }
 
-#[test]
-fn the_container_of_anthropics_code_execution_is_returned() {
-    let container = json!({"id": "container_1", "expires_at": "2026-11-23T00:00:00Z"});
-    let body = json!({"type": "message", "role": "assistant", "content": [], "container": container});
-    assert_eq!(ApiFormat::Anthropic.parse_response(&body).unwrap().container, "container_1");
-    let mut stream = ApiFormat::Anthropic.accumulator();
-    for event in [
-        json!({"type": "message_start", "message": {"type": "message", "role": "assistant", "content": []}}),
-        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn", "container": container}}),
-    ] {
-        stream.push(&event).unwrap();
-    }
-    let response = stream.finish().response.unwrap();
-    assert_eq!(
-        (response.container.as_str(), response.container_expires_at.as_str()),
-        ("container_1", "2026-11-23T00:00:00Z")
-    );
-}
-
 /// The counts of a server may be wrong. Sums of counts stop at the maximum.
 #[test]
 fn the_largest_token_counts_are_added_without_overflow() {

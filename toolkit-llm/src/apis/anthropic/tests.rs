@@ -1,8 +1,6 @@
-//! Tests of calls, results, histories and streams. The modules of definitions and choices have their own tests.
+//! Properties of random payloads, histories and streams, and what several messages have in common.
+//!
+//! Single payloads, messages and streams are in `tests/data` of this crate.
 
-mod calls;
-mod history;
 mod properties;
-mod results;
-mod stream;
 mod unfinished;

@@ -118,6 +118,3 @@ fn has_no_properties(schema: &Value) -> bool {
 fn is_typed(schema: &Value) -> bool {
     ["type", "anyOf", "ref"].iter().any(|keyword| schema.get(keyword).is_some()) && !has_no_properties(schema)
 }
-
-#[cfg(test)]
-mod tests;

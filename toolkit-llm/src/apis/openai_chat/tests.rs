@@ -1,10 +1,6 @@
-//! Tests of calls, results, histories and streams. Choices are tested with those of Responses.
+//! Properties of random payloads, histories and streams, and what several messages have in common.
+//!
+//! Single payloads, messages and streams are in `tests/data` of this crate.
 
-mod calls;
-mod definitions;
-mod deviations;
-mod history;
 mod mistral;
 mod properties;
-mod results;
-mod stream;

@@ -256,6 +256,3 @@ impl CallKind {
         std::iter::once(item.into()).chain(rest).collect()
     }
 }
-
-#[cfg(test)]
-mod tests;

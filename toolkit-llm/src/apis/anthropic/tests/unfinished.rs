@@ -1,19 +1,11 @@
-//! Tests of the service's own tools whose calls have no results, and of the program's tools called by the service's
-//! code.
-
-mod properties;
+//! Properties of histories with calls of the program's and the service's tools. The rules follow the service's error
+//! texts.
 
 use crate::ApiFormat::Anthropic;
+use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use toolkit_schema::SchemaLoss;
-
-fn said(content: &[&Value]) -> Value {
-    json!({"role": "assistant", "content": content})
-}
-
-fn user(content: &[&Value]) -> Value {
-    json!({"role": "user", "content": content})
-}
 
 fn text(text: &str) -> Value {
     json!({"type": "text", "text": text})
@@ -57,203 +49,183 @@ fn repaired_in(container: &Value, history: &[Value]) -> (Vec<Value>, Vec<SchemaL
     (body["messages"].as_array().cloned().unwrap(), losses)
 }
 
-fn repaired(history: &[Value]) -> (Vec<Value>, Vec<SchemaLoss>) {
-    let (messages, losses) = repaired_in(&json!("container_1"), history);
-    assert_eq!(Anthropic.repair_history(history.to_vec()), messages);
-    (messages, losses)
+/// Joins adjacent user messages, because the service reads them as one message.
+fn joined(history: &[Value]) -> Vec<Value> {
+    let mut messages: Vec<Value> = Vec::new();
+    for message in history {
+        match messages.last_mut().filter(|last| last["role"] == "user" && message["role"] == "user") {
+            Some(last) => {
+                let more = message["content"].as_array().cloned().unwrap();
+                last["content"].as_array_mut().unwrap().extend(more);
+            }
+            None => messages.push(message.clone()),
+        }
+    }
+    messages
 }
 
-#[track_caller]
-fn check_legal(history: &[Value]) {
-    assert_eq!(repaired(history), (history.to_vec(), Vec::new()));
+/// Returns whether all messages from `index` on continue an unfinished turn. Such a message contains results of the
+/// program's tools, calls or results of the service's own tools, or calls made by the service's code.
+fn goes_on(history: &[Value], index: usize) -> bool {
+    let blocks = |message: &Value| message["content"].as_array().cloned().unwrap_or_default();
+    (index..history.len()).all(|at| {
+        let earlier: Vec<Value> = history[..at].iter().flat_map(&blocks).collect();
+        let is_pending = |id: &Value| {
+            id.is_string()
+                && earlier.iter().any(|block| block["type"] == "server_tool_use" && block["id"] == *id)
+                && !earlier.iter().any(|block| block["type"] != "tool_result" && block["tool_use_id"] == *id)
+        };
+        match history[at]["role"].as_str() {
+            Some("assistant") => blocks(&history[at]).iter().any(|block| {
+                block["type"] == "server_tool_use"
+                    || is_pending(&block["tool_use_id"])
+                    || is_pending(&block["caller"]["tool_id"])
+            }),
+            _ => blocks(&history[at]).iter().all(|block| block["type"] == "tool_result"),
+        }
+    })
 }
 
-#[track_caller]
-fn check(history: &[Value], expected: &[Value], losses: &[(&str, &str)]) {
-    let (messages, found) = repaired(history);
-    assert_eq!(messages, expected);
-    let found: Vec<(&str, &str)> =
-        found.iter().map(|loss| (loss.path.as_str(), loss.keyword.as_str())).collect();
-    assert_eq!(found, losses);
+/// Returns the reason why the service would refuse a history, or `None`. The rules follow the service's error texts.
+fn refusal(history: &[Value], has_container: bool) -> Option<String> {
+    let history = joined(history);
+    let role = |message: &Value| message["role"].as_str().unwrap_or_default().to_owned();
+    let blocks = |message: &Value| message["content"].as_array().cloned().unwrap_or_default();
+    let kind = |block: &Value| block["type"].as_str().unwrap_or_default().to_owned();
+    let id = |block: &Value, name: &str| block[name].as_str().unwrap_or_default().to_owned();
+    let callers: HashSet<String> = history
+        .iter()
+        .flat_map(&blocks)
+        .map(|block| block["caller"]["tool_id"].as_str().unwrap_or_default().to_owned())
+        .collect();
+    let mut known = HashSet::new();
+    for (index, message) in history.iter().enumerate() {
+        let next =
+            history.get(index + 1).filter(|next| role(next) == "user").map(&blocks).unwrap_or_default();
+        let goes_on = goes_on(&history, index + 1);
+        let calls: Vec<String> = blocks(message)
+            .iter()
+            .filter(|block| kind(block) == "tool_use")
+            .map(|block| id(block, "id"))
+            .collect();
+        for block in blocks(message) {
+            let caller = block["caller"]["tool_id"].as_str().unwrap_or_default();
+            if !caller.is_empty() && !known.contains(caller) {
+                return Some(format!("unknown caller {caller}"));
+            }
+            match kind(&block).as_str() {
+                "tool_use" => {
+                    let firsts = next.iter().take(calls.len());
+                    if !firsts.into_iter().any(|result| result["tool_use_id"] == block["id"]) {
+                        return Some(format!("no tool_result for {}", block["id"]));
+                    }
+                }
+                "server_tool_use" => {
+                    let is_finished = history[index..]
+                        .iter()
+                        .flat_map(&blocks)
+                        .any(|later| kind(&later) != "tool_result" && later["tool_use_id"] == block["id"]);
+                    let is_code = block["name"] == "code_execution"
+                        || block["caller"]["tool_id"].is_string()
+                        || callers.contains(block["id"].as_str().unwrap_or_default());
+                    if !is_finished && (!goes_on || is_code && !has_container) {
+                        return Some(format!("no result for {}", block["id"]));
+                    }
+                    known.insert(id(&block, "id"));
+                }
+                "tool_result" | "text" => {}
+                _ if !known.contains(&id(&block, "tool_use_id")) => {
+                    return Some(format!("no use for {block}"));
+                }
+                _ => {}
+            }
+        }
+        if blocks(message).is_empty() {
+            return Some("an empty message".to_owned());
+        }
+        if role(message) == "user" {
+            let asked = index.checked_sub(1).map(|before| blocks(&history[before])).unwrap_or_default();
+            let asked: HashSet<String> =
+                asked.iter().filter(|block| kind(block) == "tool_use").map(|block| id(block, "id")).collect();
+            let replies = blocks(message);
+            let count = replies.iter().take_while(|reply| kind(reply) == "tool_result").count();
+            let answered: HashSet<String> = replies
+                .iter()
+                .filter(|reply| kind(reply) == "tool_result")
+                .map(|reply| id(reply, "tool_use_id"))
+                .collect();
+            if answered != asked || count != asked.len() {
+                return Some(format!("the results {answered:?} of {asked:?}"));
+            }
+        }
+    }
+    None
 }
 
-#[test]
-fn a_paused_turn_goes_on_if_nothing_follows() {
-    let go = user(&[&text("Go.")]);
-    check_legal(&[go.clone(), said(&[&search("s1")])]);
-    check_legal(&[go.clone(), said(&[&search("s1")]), said(&[&found("s1"), &search("s2")])]);
-    let mcp = json!({"type": "mcp_tool_use", "id": "m1", "name": "read", "server_name": "docs", "input": {}});
-    check_legal(&[go, said(&[&mcp])]);
-}
-
-#[test]
-fn new_input_after_a_paused_turn_removes_the_unfinished_call() {
-    let go = user(&[&text("Go.")]);
-    let more = user(&[&text("Stop searching.")]);
-    let kept = [text("I look."), search("s1"), found("s1")];
-    let kept: Vec<&Value> = kept.iter().collect();
-    check(
-        &[go.clone(), said(&[kept.as_slice(), &[&search("s2")]].concat()), more.clone()],
-        &[go.clone(), said(&kept), more.clone()],
-        &[("/messages/1", "server_tool_use")],
-    );
-    // A message without other content is removed. The service reads adjacent messages of the user as one.
-    check(
-        &[go.clone(), said(&[&search("s1")]), more.clone()],
-        &[go.clone(), more.clone()],
-        &[("/messages/1", "server_tool_use")],
-    );
-    // A message cannot end with thinking.
-    let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
-    check(
-        &[go.clone(), said(&[&text("I look."), &thinking, &search("s1")]), more.clone()],
-        &[go, said(&[&text("I look.")]), more],
-        &[("/messages/1", "server_tool_use")],
-    );
-}
-
-/// The service runs its own tool when the results of the program's tools arrive.
-#[test]
-fn a_turn_with_calls_of_both_sides_goes_on_with_the_results() {
-    let go = user(&[&text("Go.")]);
-    let asked = said(&[&search("s1"), &call("t1")]);
-    check_legal(&[go.clone(), asked.clone(), user(&[&result("t1")])]);
-    let done = [go.clone(), asked.clone(), user(&[&result("t1")]), said(&[&found("s1"), &text("Done.")])];
-    check_legal(&done);
-    check_legal(&[&done[..], &[user(&[&text("Thanks.")])]].concat());
-    // Anything beside the results is new input.
-    let noted = user(&[&result("t1"), &text("Hurry.")]);
-    check(
-        &[go.clone(), asked, noted.clone()],
-        &[go, said(&[&call("t1")]), noted],
-        &[("/messages/1", "server_tool_use")],
-    );
-}
-
-#[test]
-fn calls_of_code_stay_calls_of_code_while_the_code_can_go_on() {
-    let go = user(&[&text("Go.")]);
-    let asked = said(&[&code("c1"), &call_of("t1", "c1")]);
-    let again = said(&[&call_of("t2", "c1")]);
-    let running = [go.clone(), asked.clone(), user(&[&result("t1")]), again.clone(), user(&[&result("t2")])];
-    check_legal(&running);
-    let done = [&running[..], &[said(&[&ran("c1"), &text("Done.")]), user(&[&text("Thanks.")])]].concat();
-    check_legal(&done);
-    // After new input, the code is gone, and its calls are calls of the model.
-    let more = user(&[&text("Never mind.")]);
-    check(
-        &[&running[..], std::slice::from_ref(&more)].concat(),
-        &[
-            go,
-            said(&[&call("t1")]),
-            user(&[&result("t1")]),
-            said(&[&call("t2")]),
-            user(&[&result("t2")]),
-            more,
-        ],
-        &[("/messages/1", "server_tool_use"), ("/messages/1", "caller"), ("/messages/3", "caller")],
-    );
-}
-
-#[test]
-fn calls_of_code_that_the_history_lacks_are_calls_of_the_model() {
-    let go = user(&[&text("Go.")]);
-    check(
-        &[go.clone(), said(&[&call_of("t1", "c1")]), user(&[&result("t1")])],
-        &[go.clone(), said(&[&call("t1")]), user(&[&result("t1")])],
-        &[("/messages/1", "caller")],
-    );
-    check(
-        &[go.clone(), said(&[&found("s1"), &text("Done.")])],
-        &[go, said(&[&text("Done.")])],
-        &[("/messages/1", "web_search_tool_result")],
-    );
-}
-
-/// The id of a container arrives at the end of a response. If the connection breaks before, the service refuses to
-/// continue the code.
-#[test]
-fn code_without_a_container_is_removed() {
-    let go = user(&[&text("Go.")]);
-    let fetched = json!({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {},
-        "caller": {"type": "code_execution_20260120", "tool_id": "c1"}});
-    let history = [
-        go.clone(),
-        said(&[&text("I look."), &code("c1"), &fetched, &call_of("t1", "c1")]),
-        user(&[&result("t1")]),
+/// Generates histories of short messages with few ids, so that calls often have results and results often have calls.
+fn messages() -> impl Strategy<Value = Vec<Value>> {
+    let id = || prop::sample::select(vec!["1", "2", "3"]);
+    let block = prop_oneof![
+        2 => Just(text("Hello.")),
+        2 => id().prop_map(|id| search(&format!("s{id}"))),
+        2 => id().prop_map(|id| found(&format!("s{id}"))),
+        2 => id().prop_map(|id| code(&format!("c{id}"))),
+        2 => id().prop_map(|id| ran(&format!("c{id}"))),
+        1 => (id(), id()).prop_map(|(id, code)| {
+            let caller = json!({"type": "code_execution_20260120", "tool_id": format!("c{code}")});
+            let mut search = search(&format!("s{id}"));
+            search["caller"] = caller;
+            search
+        }),
+        1 => id().prop_map(|id| call(&format!("t{id}"))),
+        3 => (id(), id()).prop_map(|(id, code)| call_of(&format!("t{id}"), &format!("c{code}"))),
     ];
-    let without = [Value::Null, json!(""), json!({"skills": []}), json!({"id": null, "skills": []})];
-    for container in &without {
-        let (messages, losses) = repaired_in(container, &history);
-        let kept = [go.clone(), said(&[&text("I look."), &call("t1")]), user(&[&result("t1")])];
-        assert_eq!(messages, kept, "{container}");
-        let found: Vec<(&str, &str)> =
-            losses.iter().map(|loss| (loss.path.as_str(), loss.keyword.as_str())).collect();
-        let hosted = ("/messages/1", "server_tool_use");
-        // The search by the code loses its caller before it is removed.
-        assert_eq!(
-            found,
-            [hosted, ("/messages/1", "caller"), hosted, ("/messages/1", "caller")],
-            "{container}"
-        );
-    }
-    for container in [json!("container_1"), json!({"id": "container_1", "skills": []})] {
-        assert_eq!(repaired_in(&container, &history), (history.to_vec(), Vec::new()), "{container}");
-    }
-    // Finished code and calls without code need no container.
-    let done =
-        [go.clone(), said(&[&code("c1"), &ran("c1"), &search("s1"), &call("t1")]), user(&[&result("t1")])];
-    let paused = [go, said(&[&search("s1")])];
-    for history in [&done[..], &paused[..]] {
-        assert_eq!(repaired_in(&Value::Null, history), (history.to_vec(), Vec::new()));
-    }
-}
-
-/// The service stores the earlier messages of a thread, so results in the new messages need no call there.
-#[test]
-fn the_new_messages_of_a_thread_keep_their_results() {
-    let history = [
-        user(&[&result("t1")]),
-        said(&[&ran("c1"), &call_of("t2", "c1")]),
-        user(&[&result("t2"), &text("More.")]),
+    let reply = prop_oneof![
+        1 => Just(text("More.")),
+        2 => id().prop_map(|id| result(&format!("t{id}"))),
     ];
-    let repair = |thread: Value| {
-        let mut body = json!({"messages": history, "thread": thread}).as_object().cloned().unwrap();
-        let losses = Anthropic.repair_request(&mut body);
-        (body["messages"].as_array().cloned().unwrap(), losses)
-    };
-    assert_eq!(
-        repair(json!({"type": "continue", "previous_message_id": "msg_1"})),
-        (history.to_vec(), Vec::new())
-    );
-    for thread in [Value::Null, json!({"type": "create"})] {
-        let expected = [said(&[&call("t2")]), user(&[&result("t2"), &text("More.")])];
-        assert_eq!(repair(thread).0, expected);
-    }
+    let message = prop_oneof![
+        3 => prop::collection::vec(block, 1..5).prop_map(|content| json!({"role": "assistant", "content": content})),
+        2 => prop::collection::vec(reply, 1..4).prop_map(|content| json!({"role": "user", "content": content})),
+    ];
+    prop::collection::vec(message, 1..7).prop_map(unique)
 }
 
-/// A message of another model ends the turn in which the service could finish its own calls.
-#[test]
-fn another_message_of_the_model_ends_the_turn_of_the_service() {
-    let go = user(&[&text("Go.")]);
-    let begun = said(&[&text("I look."), &search("s1"), &call("t1")]);
-    let done = user(&[&result("t1")]);
-    let other = [said(&[&text("Another model."), &call("t2")]), user(&[&result("t2")])];
-    check(
-        &[&[go.clone(), begun, done.clone()][..], &other].concat(),
-        &[&[go.clone(), said(&[&text("I look."), &call("t1")]), done.clone()][..], &other].concat(),
-        &[("/messages/1", "server_tool_use")],
-    );
-    let running = said(&[&code("c1"), &call_of("t1", "c1")]);
-    check(
-        &[&[go.clone(), running, done.clone()][..], &other].concat(),
-        &[&[go.clone(), said(&[&call("t1")]), done][..], &other].concat(),
-        &[("/messages/1", "server_tool_use"), ("/messages/1", "caller")],
-    );
-    let paused = said(&[&search("s1")]);
-    check(
-        &[go.clone(), paused, said(&[&text("Another model.")])],
-        &[go, said(&[&text("Another model.")])],
-        &[("/messages/1", "server_tool_use")],
-    );
+/// Drops every block that repeats the id of an earlier block, because the service never repeats an id.
+fn unique(mut history: Vec<Value>) -> Vec<Value> {
+    let mut seen = HashSet::new();
+    for message in &mut history {
+        let content = message["content"].as_array_mut().unwrap();
+        content.retain(|block| {
+            let key = (block["id"].clone().to_string(), block["tool_use_id"].clone().to_string());
+            block["type"] == "text" || seen.insert(key)
+        });
+    }
+    history.retain(|message| !message["content"].as_array().unwrap().is_empty());
+    history
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// Each repaired history is legal, and a legal history is not changed. Texts and calls of the program's tools are
+    /// never removed.
+    #[test]
+    fn repaired_histories_are_legal(history in messages(), has_container in any::<bool>()) {
+        let container = if has_container { json!("container_1") } else { Value::Null };
+        let repaired = |history: &[Value]| repaired_in(&container, history);
+        let is_kept = |block: &Value| matches!(block["type"].as_str(), Some("text" | "tool_use"));
+        let kept = |history: &[Value]| -> Vec<Value> {
+            let blocks = history.iter().flat_map(|message| message["content"].as_array().unwrap());
+            blocks.filter(|block| is_kept(block)).map(|block| json!([block["id"], block["text"]])).collect()
+        };
+        let (messages, losses) = repaired(&history);
+        prop_assert_eq!(refusal(&messages, has_container), None, "{}", json!(messages));
+        prop_assert_eq!(kept(&messages), kept(&history));
+        prop_assert_eq!(repaired(&messages), (messages.clone(), Vec::new()));
+        if refusal(&history, has_container).is_none() {
+            prop_assert_eq!(&messages, &history);
+            prop_assert_eq!(losses, Vec::new());
+        }
+    }
 }

@@ -3,44 +3,14 @@
 
 use crate::ApiFormat::OpenAiChat;
 use crate::StreamEvent;
-use crate::translate::RequestFormat;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
-use toolkit_core::call::{ToolCall, ToolChoice};
+use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
 
 fn thinking(text: &str) -> Value {
     json!({"type": "thinking", "thinking": [{"type": "text", "text": text}]})
-}
-
-fn body(content: Value) -> Value {
-    let call = json!({"id": "D681PevKs", "function": {"name": "add", "arguments": "{\"x\": 1}"}});
-    let message = json!({"role": "assistant", "content": content, "tool_calls": [call], "prefix": false});
-    json!({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]})
-}
-
-#[test]
-fn the_choice_any_requires_a_call() {
-    let request = json!({"tool_choice": "any"});
-    let parsed = RequestFormat::OpenAiChat
-        .parse_tool_config(request.as_object().unwrap(), &WireNames::default())
-        .unwrap();
-    assert_eq!(parsed.choice, ToolChoice::Required);
-    // The choice is sent back in the server's own word.
-    let encoded = OpenAiChat.encode_tool_config(&parsed, &WireNames::default());
-    assert_eq!(Value::from(encoded.fields), request);
-}
-
-#[test]
-fn thinking_and_prefix_are_sent_back() {
-    let response = OpenAiChat
-        .parse_response(&body(json!([thinking("Sum."), {"type": "text", "text": "I add."}])))
-        .unwrap();
-    assert_eq!((response.reasoning.as_str(), response.text.as_str()), ("Sum.", "I add."));
-    assert_eq!(response.native[0]["content"][0], thinking("Sum."));
-    assert_eq!(response.native[0]["prefix"], false);
-    assert_eq!(response.calls[0].id.as_str(), "D681PevKs");
 }
 
 #[test]

@@ -2,14 +2,14 @@
 
 use crate::ApiFormat::OpenAiChat;
 use crate::apis::openai_chat::FACTS;
-use crate::tests::{any_json, check_payload, check_round_trip};
+use crate::tests::{any_json, check_payload, check_round_trip, yielded_calls};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 
-fn json() -> impl Strategy<Value = Value> {
+fn random_json() -> impl Strategy<Value = Value> {
     any_json(
         r#"choices message role content tool_calls function_call function custom name arguments input id index
         type error object allowed_tools mode tools parameters description auto required assistant call_0 {}
@@ -19,12 +19,13 @@ fn json() -> impl Strategy<Value = Value> {
 
 /// Generates a message with calls of any shape.
 fn message() -> impl Strategy<Value = Value> {
-    vec(json(), 0..6).prop_map(|calls| Value::from(Map::from_iter([("tool_calls".to_owned(), calls.into())])))
+    vec(random_json(), 0..6)
+        .prop_map(|calls| Value::from(Map::from_iter([("tool_calls".to_owned(), calls.into())])))
 }
 
 fn call() -> impl Strategy<Value = ToolCall> {
     let arguments = prop_oneof![
-        btree_map(any::<String>(), json(), 0..4)
+        btree_map(any::<String>(), random_json(), 0..4)
             .prop_map(|members| Value::Object(members.into_iter().collect()).to_string()),
         Just(" { \"a\" : 1 } ".to_owned()),
     ];
@@ -39,7 +40,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_panics(payload in json()) {
+    fn nothing_panics(payload in random_json()) {
         check_payload(OpenAiChat, &payload)?;
     }
 
@@ -65,6 +66,11 @@ proptest! {
         }
         prop_assert_eq!(OpenAiChat.assistant_messages(&history[0]).unwrap(), history);
     }
+}
+
+/// Returns a chunk of a stream.
+fn chunk(delta: Value) -> Value {
+    json!({"choices": [{"index": 0, "delta": delta}]})
 }
 
 /// Splits a text at the given positions.
@@ -102,7 +108,7 @@ proptest! {
             let mut first = call.clone();
             first["index"] = at.into();
             first["function"]["arguments"] = fragments.next().unwrap().into();
-            let more = fragments.map(|text| serde_json::json!({"index": at, "function": {"arguments": text}}));
+            let more = fragments.map(|text| json!({"index": at, "function": {"arguments": text}}));
             pieces.push([first].into_iter().chain(more).collect());
         }
         let mut stream = OpenAiChat.accumulator();
@@ -112,11 +118,12 @@ proptest! {
             let open: Vec<usize> = (0..pieces.len()).filter(|at| !pieces[*at].is_empty()).collect();
             let at = if is_interleaved { *order.next().unwrap().get(&open) } else { open[0] };
             let piece = pieces[at].pop_front();
-            events.extend(stream.push(&super::stream::pieces(serde_json::json!([piece]))).unwrap());
+            events.extend(stream.push(&chunk(json!({"tool_calls": [piece]}))).unwrap());
         }
-        events.extend(stream.push(&super::stream::stop("tool_calls")).unwrap());
+        let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
+        events.extend(stream.push(&end).unwrap());
         let end = stream.finish();
-        let mut yielded = super::stream::calls(events.iter().chain(&end.events));
+        let mut yielded = yielded_calls(events.iter().chain(&end.events));
         yielded.sort_by_key(|call| call.id.as_str().to_owned());
         let expected = OpenAiChat.parse_calls(&whole).unwrap();
         prop_assert_eq!(&yielded, &expected);
@@ -125,15 +132,14 @@ proptest! {
 
     /// A stream of any events yields each call of its response once.
     #[test]
-    fn any_stream_yields_each_call_once(deltas in vec(prop_oneof![json(), message()], 0..8)) {
+    fn any_stream_yields_each_call_once(deltas in vec(prop_oneof![random_json(), message()], 0..8)) {
         let mut stream = OpenAiChat.accumulator();
         let mut events = Vec::new();
         for delta in deltas {
-            let chunk = serde_json::json!({"choices": [{"delta": delta}]});
-            events.extend(stream.push(&chunk).unwrap_or_default());
+            events.extend(stream.push(&chunk(delta)).unwrap_or_default());
         }
         let end = stream.finish();
-        let mut yielded: Vec<_> = super::stream::calls(events.iter().chain(&end.events))
+        let mut yielded: Vec<_> = yielded_calls(events.iter().chain(&end.events))
             .iter().map(|call| (call.id.to_string(), call.name.clone(), call.arguments.to_string())).collect();
         let parsed = OpenAiChat.parse_calls(&end.body).unwrap_or_default();
         let mut parsed: Vec<_> = parsed
@@ -144,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn any_history_is_repaired_once(history in vec(json(), 0..8)) {
+    fn any_history_is_repaired_once(history in vec(random_json(), 0..8)) {
         let repaired = OpenAiChat.repair_history(history);
         prop_assert_eq!(OpenAiChat.repair_history(repaired.clone()), repaired);
     }
