@@ -113,3 +113,8 @@ pub use sigv4::AwsCredentials;
 pub use transport::HttpTransport;
 #[cfg(feature = "vertex")]
 pub use vertex::Vertex;
+
+/// The examples of the README of `toolkit-llm`, compiled as doc tests.
+#[cfg(all(doctest, feature = "openai"))]
+#[doc = include_str!("../../../toolkit-llm/README.md")]
+pub struct Readme;

@@ -36,14 +36,16 @@ pub(super) fn known_or_new(parts: &mut Parts, known: Option<usize>, key: &Key<&s
 }
 
 /// Returns the index in `parts` of the item with this key. An event that begins an item (`is_begin`) never belongs to an
-/// item that is done, or that has another item id or index.
+/// item that is done or has another index. It belongs to an item with another id only at the same index, if that item has
+/// begun.
 pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usize> {
     let known = |number: &usize| &parts[*number].key;
     let is_elsewhere = |number: &usize| known(number).is_elsewhere(key);
     let is_apart = |number: &usize| is_elsewhere(number) && !known(number).is_same_call(key);
     let is_other = |number: &usize| known(number).is_other_item(key);
     let fits = |number: &usize| {
-        let is_another = parts[*number].is_done || is_other(number) || is_apart(number);
+        let part = &parts[*number];
+        let is_another = part.is_done || part.json.is_null() && is_other(number) || is_apart(number);
         !(known(number).contradicts(key) || is_begin && is_another)
     };
     let by_item = parts.by_item.get(key.item).copied();
@@ -54,7 +56,7 @@ pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usi
     let places = [
         by_item.filter(|number| !is_apart(number)),
         by_index.filter(|number| by_item.is_none() || !is_other(number)),
-        by_call.filter(|number| !is_elsewhere(number)),
+        by_call.filter(|number| !is_elsewhere(number) && !(is_begin && is_other(number))),
         by_item,
         latest,
     ];
