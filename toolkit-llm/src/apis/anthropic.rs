@@ -29,6 +29,7 @@ pub(crate) const FACTS: Facts = Facts {
     // `^[a-zA-Z0-9_-]+$`, from the service's error text. Compatible servers accept no more than 64
     // characters.
     ids: Some(IdRule::new(64, true)),
+    results: repair::RESULTS,
     strictness: Strictness::PerRequest,
     dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
     unsaid: &[

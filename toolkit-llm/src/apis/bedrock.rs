@@ -23,6 +23,7 @@ pub(crate) const FACTS: Facts = Facts {
     // The service model accepts `[a-zA-Z0-9_.:-]{1,64}`, but Anthropic's models accept only the characters of
     // this rule.
     ids: Some(IdRule::new(64, true)),
+    results: history::RESULTS,
     // Anthropic's models refuse other names, with the same error text as their own API.
     parameters: Some(NameRule::SHORT_DOTS),
     // The model behind the API enforces schemas. The guide to structured outputs describes the same subset as

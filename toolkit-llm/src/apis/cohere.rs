@@ -22,6 +22,7 @@ pub(crate) const FACTS: Facts = Facts {
     // Any id is accepted. The service's own ids end with letters and digits, as in
     // `get_weather_8hvy1w4rz2w4`.
     ids: Some(IdRule::new(64, false)),
+    results: history::RESULTS,
     strictness: Strictness::AllOrNone(
         "in this API, the field `strict_tools` of the request enforces the schemas of all tools",
     ),

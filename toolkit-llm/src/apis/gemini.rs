@@ -31,6 +31,7 @@ pub(crate) const FACTS: Facts = Facts {
     // `[a-zA-Z_][a-zA-Z0-9_]*`, at most 64, from the API reference.
     parameters: Some(NameRule::IDENTIFIERS),
     most_tools: Some(512),
+    results: repair::RESULTS,
     strictness: Strictness::AllOrNone(
         "Gemini holds to their schemas either all functions of a request (mode `VALIDATED`) or none",
     ),

@@ -24,6 +24,7 @@ pub(crate) const FACTS: Facts = Facts {
     // The same rule as for `generateContent`.
     names: NameRule::DOTS,
     ids: Some(IdRule::new(64, false)),
+    results: history::RESULTS,
     most_tools: Some(512),
     strictness: Strictness::AllOrNone(
         "Gemini holds to their schemas either all functions of a request (mode `validated`) or none",

@@ -23,6 +23,7 @@ pub(crate) const FACTS: Facts = Facts {
     name: "ollama",
     // Ids are optional. A program may use ids of its own.
     ids: Some(IdRule::new(64, false)),
+    results: history::RESULTS,
     // The server's schema types have no field for `$ref`, so the model would not see the target of a
     // reference.
     dialects: [SchemaDialect::Inlined; 3],

@@ -4,13 +4,14 @@ use super::media::{self, number_documents};
 use super::{Bedrock, FACTS, call};
 use crate::call::{Message, Origin, OutgoingCall};
 use crate::codec::{HistoryCodec, RepairCodec};
-use crate::fields::{list, set, text};
-use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
-use crate::repair::{Replies, distinct_ids, repair};
+use crate::fields::{Fields, set, set_at, text};
+use crate::pairing::{Entry, Key, NO_OUTPUT};
+use crate::repair::{CallIds, Replies, ResultPlace, ResultRule, part_entries};
 use crate::results::is_blank;
 use crate::texts;
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
+use toolkit_schema::SchemaLoss;
 
 impl HistoryCodec for Bedrock {
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
@@ -72,19 +73,45 @@ fn assistant(blocks: Vec<Value>) -> Vec<Value> {
     if blocks.is_empty() { Vec::new() } else { vec![json!({"role": "assistant", "content": blocks})] }
 }
 
+/// The message after a message with calls must begin with the results of all these calls. Anthropic's models refuse a
+/// request in which an id occurs twice.
+pub(super) const RESULTS: ResultRule = ResultRule {
+    place: ResultPlace::NextMessage(Replies { parts: "content", roles: &["user"], results_first: true }),
+    in_call_order: false,
+    ids: CallIds::Unique,
+};
+
 impl RepairCodec for Bedrock {
-    /// Moves results to the message after their calls, adds missing results, removes results without a call,
-    /// and joins adjacent messages of the same role. The service requires alternating roles. Also makes the ids
-    /// of calls and the names of documents distinct.
-    fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
-        let mut history = repair::<Self>(history);
-        distinct_ids::<Self>(&mut history, FACTS.ids, |block| {
-            if call::is_call(block) {
-                block.pointer_mut("/toolUse/toolUseId")
-            } else {
-                block.pointer_mut("/toolResult/toolUseId")
+    fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
+        let key = |id: &'a str| Key::of_id(Some(id.into()));
+        let role = text(message, "role");
+        part_entries(message, "content", |block| match role {
+            "assistant" if call::is_call(block) => {
+                Some(Entry::Call(key(block.pointer("/toolUse/toolUseId")?.as_str()?), block))
             }
-        });
+            "user" => Some(Entry::Result(key(text(block.get("toolResult")?, "toolUseId")), block)),
+            _ => None,
+        })
+    }
+
+    fn placeholder(&self, call: &Value, _key: &Key<'_>) -> Value {
+        let id = call.pointer("/toolUse/toolUseId");
+        json!({"toolResult": {"toolUseId": id, "content": [{"text": NO_OUTPUT}]}})
+    }
+
+    fn set_id(&self, block: &mut Value, id: &str) {
+        let kind = if call::is_call(block) { "toolUse" } else { "toolResult" };
+        set_at(block, &[kind, "toolUseId"], id);
+    }
+
+    /// Joins adjacent messages of the same role, because the service requires alternating roles. Also makes the names
+    /// of documents distinct.
+    fn complete_repair(
+        &self,
+        history: Vec<Value>,
+        _request: Option<&Fields>,
+        _losses: &mut Vec<SchemaLoss>,
+    ) -> Vec<Value> {
         let mut joined: Vec<Value> = Vec::with_capacity(history.len());
         for mut message in history {
             let role = text(&message, "role");
@@ -98,65 +125,4 @@ impl RepairCodec for Bedrock {
         number_documents(contents.flatten());
         joined
     }
-}
-
-impl Replies for Bedrock {
-    const PARTS: &'static str = "content";
-
-    fn is_reply(message: &Value) -> bool {
-        text(message, "role") == "user"
-    }
-
-    fn entries(message: &Value) -> Vec<Entry<'_>> {
-        let role = text(message, "role");
-        let entries = list(message, "content").iter().filter_map(|block| match role {
-            "assistant" if call::is_call(block) => {
-                Some(Entry::Call(by_id(block.pointer("/toolUse/toolUseId")?.as_str()?), block))
-            }
-            "user" if Self::is_result(block) => Some(Entry::Result(by_id(result_id(block)), block)),
-            _ => None,
-        });
-        entries.collect()
-    }
-
-    fn is_result(block: &Value) -> bool {
-        block.get("toolResult").is_some()
-    }
-
-    fn no_output(call: &Pair<'_>) -> Value {
-        let id = call.call.pointer("/toolUse/toolUseId");
-        json!({"toolResult": {"toolUseId": id, "content": [{"text": NO_OUTPUT}]}})
-    }
-
-    /// Returns whether the first reply begins with exactly one result for each call in `wanted`, and there are
-    /// no other results.
-    fn is_answered(wanted: &[Value], replies: &[Value]) -> bool {
-        let mut waiting: Vec<&str> = wanted.iter().map(result_id).collect();
-        for (index, reply) in replies.iter().enumerate() {
-            for block in list(reply, "content") {
-                let at = waiting.iter().position(|id| *id == result_id(block));
-                match (Self::is_result(block), at) {
-                    (true, Some(at)) if index == 0 => drop(waiting.remove(at)),
-                    (false, _) if waiting.is_empty() => {}
-                    _ => return false,
-                }
-            }
-        }
-        waiting.is_empty()
-    }
-
-    fn parts_beside(reply: &mut Value, _held_results: bool) -> Option<Vec<Value>> {
-        match reply.get_mut("content").map(Value::take) {
-            Some(Value::Array(rest)) => Some(rest),
-            _ => Some(Vec::new()),
-        }
-    }
-}
-
-fn result_id(block: &Value) -> &str {
-    block.get("toolResult").map_or("", |result| text(result, "toolUseId"))
-}
-
-fn by_id(id: &str) -> Key<'_> {
-    Key { id: Some(id.into()), name: None }
 }

@@ -6,8 +6,8 @@ use crate::call::{Message, OutgoingCall, id};
 use crate::codec::{HistoryCodec, RepairCodec};
 use crate::fields::{Fields, list, set, text};
 use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address};
-use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
-use crate::repair::directly_after;
+use crate::pairing::{Entry, Key, NO_OUTPUT};
+use crate::repair::ResultRule;
 use crate::results::unsendable;
 use crate::texts;
 use serde_json::{Value, json};
@@ -80,32 +80,23 @@ pub(super) fn image(content: &Content) -> Option<Value> {
     Some(json!({"type": "image_url", "image_url": {"url": address(media)}}))
 }
 
+/// Each result directly follows its call.
+pub(super) const RESULTS: ResultRule = ResultRule { in_call_order: true, ..ResultRule::PLAIN };
+
 impl RepairCodec for Cohere {
-    /// Moves results directly after their calls, adds missing results, and removes results without a call.
-    fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
-        let results = |pairs: Vec<Pair<'_>>| pairs.iter().map(result).collect();
-        directly_after(history, entries, |message| text(message, "role") == "tool", results)
-    }
-}
-
-fn result(pair: &Pair<'_>) -> Value {
-    match pair.result {
-        Some((_, result)) => result.clone(),
-        None => {
-            let id = pair.key.id.as_deref().unwrap_or_default();
-            json!({"role": "tool", "tool_call_id": id, "content": NO_OUTPUT})
+    fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
+        let by_id = |value| Key::of_id(id(value));
+        match text(message, "role") {
+            "tool" => vec![(0, Entry::Result(by_id(message.get("tool_call_id")), message))],
+            "assistant" => {
+                let calls = list(message, "tool_calls").iter().filter(|json| call::is_call(json));
+                calls.map(|json| (0, Entry::Call(by_id(json.get("id")), json))).collect()
+            }
+            _ => Vec::new(),
         }
     }
-}
 
-fn entries(message: &Value) -> Vec<Entry<'_>> {
-    let by_id = |value| Key { id: Some(id(value).unwrap_or_default()), name: None };
-    match text(message, "role") {
-        "tool" => vec![Entry::Result(by_id(message.get("tool_call_id")), message)],
-        "assistant" => {
-            let calls = list(message, "tool_calls").iter().filter(|json| call::is_call(json));
-            calls.map(|json| Entry::Call(by_id(json.get("id")), json)).collect()
-        }
-        _ => Vec::new(),
+    fn placeholder(&self, _call: &Value, key: &Key<'_>) -> Value {
+        json!({"role": "tool", "tool_call_id": key.id, "content": NO_OUTPUT})
     }
 }

@@ -2,12 +2,12 @@
 
 use super::{FACTS, Ollama, call};
 use crate::apis::openai::function_call;
-use crate::call::{Message, OutgoingCall, id};
+use crate::call::{Message, OutgoingCall, WireCall, id};
 use crate::codec::{HistoryCodec, RepairCodec};
 use crate::fields::{Fields, list, set, text};
 use crate::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, base64};
-use crate::pairing::{Entry, Key, NO_OUTPUT, Pair};
-use crate::repair::directly_after;
+use crate::pairing::{Entry, Key, NO_OUTPUT};
+use crate::repair::ResultRule;
 use crate::results::unsendable;
 use crate::texts;
 use serde_json::{Value, json};
@@ -77,20 +77,30 @@ pub(super) fn image(content: &Content) -> Option<&str> {
     accepted(MEDIA.messages, content).and_then(|(_, media)| base64(media))
 }
 
-impl RepairCodec for Ollama {
-    /// Moves results directly after their calls, adds missing results, and removes results without a call.
-    /// The results are put into the order of the calls, because only their order distinguishes results
-    /// without an id.
-    fn repair_history(&self, history: Vec<Value>) -> Vec<Value> {
-        let results = |pairs: Vec<Pair<'_>>| pairs.iter().map(result).collect();
-        directly_after(history, entries, |message| text(message, "role") == "tool", results)
-    }
-}
+/// The results are in the order of the calls, because only their order distinguishes results without an id.
+pub(super) const RESULTS: ResultRule = ResultRule { in_call_order: true, ..ResultRule::PLAIN };
 
-fn result(pair: &Pair<'_>) -> Value {
-    match pair.result {
-        Some((_, result)) => result.clone(),
-        None => message(pair.key.name.unwrap_or_default(), pair.key.id.as_deref(), NO_OUTPUT),
+impl RepairCodec for Ollama {
+    fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
+        match text(message, "role") {
+            "tool" => {
+                // If a result has no name, the server finds its call by position.
+                let name = Some(text(message, "tool_name")).filter(|name| !name.is_empty());
+                vec![(0, Entry::Result(Key { id: id(message.get("tool_call_id")), name }, message))]
+            }
+            "assistant" => {
+                let calls = list(message, "tool_calls").iter().map(|json| (json, call::read(json)));
+                let entry = |(json, call): (_, WireCall<'a>)| {
+                    (0, Entry::Call(Key { id: call.id, name: Some(call.name) }, json))
+                };
+                calls.map(entry).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn placeholder(&self, _call: &Value, key: &Key<'_>) -> Value {
+        message(key.name.unwrap_or_default(), key.id.as_deref(), NO_OUTPUT)
     }
 }
 
@@ -105,23 +115,4 @@ pub(super) fn message(name: &str, id: Option<&str>, content: &str) -> Value {
     }
     set(&mut message, "content", content);
     message.into()
-}
-
-pub(super) fn entries(message: &Value) -> Vec<Entry<'_>> {
-    match text(message, "role") {
-        "tool" => {
-            // If a result has no name, the server finds its call by position.
-            let name = Some(text(message, "tool_name")).filter(|name| !name.is_empty());
-            let key = Key { id: id(message.get("tool_call_id")), name };
-            vec![Entry::Result(key, message)]
-        }
-        "assistant" => {
-            let calls = list(message, "tool_calls").iter().map(|json| {
-                let call = call::read(json);
-                Entry::Call(Key { id: call.id, name: Some(call.name) }, json)
-            });
-            calls.collect()
-        }
-        _ => Vec::new(),
-    }
 }
