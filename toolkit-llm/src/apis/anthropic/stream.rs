@@ -1,8 +1,8 @@
 //! Streamed messages. Content blocks are found by their index. Several blocks may be open at a time, because
 //! llama.cpp begins all blocks before it ends the first block.
 
-use super::response::hosted;
-use super::{Anthropic, call};
+use super::Anthropic;
+use super::read::{hosted, read_call};
 use crate::WireError;
 use crate::call::{WireCall, is_blank};
 use crate::codec::StreamCodec;
@@ -26,25 +26,21 @@ impl StreamCodec for Anthropic {
         let index = event.get("index").and_then(Value::as_u64);
         match fields.get("type").and_then(Value::as_str) {
             Some("message_start") => {
-                if let Some(Value::Object(message)) = fields.get("message") {
-                    start(stream, message);
-                }
+                event
+                    .get("message")
+                    .and_then(Value::as_object)
+                    .into_iter()
+                    .for_each(|message| start(stream, message));
             }
             // A server without streaming sends the complete message.
             Some("message") => start(stream, fields),
-            Some("content_block_start") => {
-                begin(stream.parts(), index, event.get("content_block"));
-            }
+            Some("content_block_start") => drop(begin(stream.parts(), index, event.get("content_block"))),
             Some("content_block_delta") => {
-                if let Some(delta) = event.get("delta") {
-                    extend(stream.parts(), index, delta);
-                }
+                event.get("delta").into_iter().for_each(|delta| extend(stream.parts(), index, delta));
             }
             Some("content_block_stop") => {
                 let parts = stream.parts();
-                if let Some(number) = find(parts, index) {
-                    end(parts, number);
-                }
+                find(parts, index).into_iter().for_each(|number| end(parts, number));
             }
             Some("message_delta") => {
                 overlay(&mut stream.body, fields, |name, _| !matches!(name, "type" | "delta"));
@@ -74,13 +70,10 @@ impl StreamCodec for Anthropic {
     fn finish(&self, stream: &mut Assembly) -> Value {
         let reason = finish_reason(stream);
         let content = stream.end(reason);
-        let mut message = Fields::from_iter([
-            ("type".to_owned(), json!("message")),
-            ("role".to_owned(), json!("assistant")),
-        ]);
-        message.extend(std::mem::take(&mut stream.body));
-        set(&mut message, "content", content);
-        message.into()
+        let mut message = json!({"type": "message", "role": "assistant"});
+        message.as_object_mut().into_iter().for_each(|fields| fields.append(&mut stream.body));
+        message["content"] = content.into();
+        message
     }
 }
 
@@ -114,7 +107,7 @@ impl PartCodec for Anthropic {
 }
 
 fn call_of(block: &Value) -> Option<WireCall<'_>> {
-    (text(block, "type") == "tool_use").then(|| call::read(block, false))
+    (text(block, "type") == "tool_use").then(|| read_call(block, false))
 }
 
 fn start(stream: &mut Assembly, message: &Fields) {
@@ -123,9 +116,7 @@ fn start(stream: &mut Assembly, message: &Fields) {
     overlay(&mut stream.body, message, |name, _| name != "content");
     let parts = stream.parts();
     for block in message.get("content").and_then(Value::as_array).into_iter().flatten() {
-        if let Some(number) = begin(parts, None, Some(block)) {
-            end(parts, number);
-        }
+        begin(parts, None, Some(block)).into_iter().for_each(|number| end(parts, number));
     }
 }
 
