@@ -3,8 +3,7 @@
 use super::received_results::{keep, listed};
 use crate::WireError;
 use crate::apis::gemini::Gemini;
-use crate::apis::gemini::call::read as read_call;
-use crate::apis::gemini::repair::WireResult;
+use crate::apis::gemini::read::{WireResult, read_call};
 use crate::apis::gemini::spelling::{get, list};
 use crate::fields::{Fields, field};
 use crate::ids;

@@ -1,7 +1,8 @@
-//! Tests of calls, results, histories and streams. The modules of definitions, choices, schemas and paths have their
-//! own tests.
+//! Tests of requests, responses and streams.
 
 mod calls;
+mod choice;
+mod definitions;
 mod history;
 mod properties;
 mod repair;

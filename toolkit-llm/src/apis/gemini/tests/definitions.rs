@@ -1,9 +1,8 @@
 //! Tests of encoding and parsing definitions.
 
-use super::*;
 use crate::translate::RequestFormat;
 use crate::{ApiFormat, DefinitionOptions};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::slice::from_ref;
 use toolkit_core::name::{ToolName, WireNames};
 use toolkit_core::tool::{TextFormat, ToolDefinition, ToolMetadata};
