@@ -65,6 +65,14 @@ impl Replies {
 /// The position of a call or a result: the index of its message, and the index among the parts of this message.
 type Position = (usize, usize);
 
+/// A call as it was found in a history.
+struct FoundCall<'a> {
+    position: Position,
+    key: Key<'a>,
+    json: &'a Value,
+    result: Option<Position>,
+}
+
 /// A call and its result.
 struct Answered {
     call: Position,
@@ -112,8 +120,7 @@ fn pair(codec: &dyn Codec, history: &mut [Value], is_continued: bool) -> (Vec<An
     let rule = codec.facts().results;
     let is_continued = is_continued || history.iter().any(|message| codec.is_reference(message));
     let mut pairing = Pairing::default();
-    let mut calls: Vec<(Position, Key<'_>, &Value)> = Vec::new();
-    let mut found: HashMap<usize, Position> = HashMap::new();
+    let mut calls: Vec<FoundCall<'_>> = Vec::new();
     let mut orphans = Vec::new();
     for (index, message) in history.iter().enumerate() {
         let entries = codec.entries(message);
@@ -122,15 +129,16 @@ fn pair(codec: &dyn Codec, history: &mut [Value], is_continued: bool) -> (Vec<An
             pairing.begin_turn();
         }
         for (at, entry) in entries {
+            let position = (index, at);
             match entry {
-                Entry::Call(key, call) => {
+                Entry::Call(key, json) => {
                     pairing.call(key.clone());
-                    calls.push(((index, at), key, call));
+                    calls.push(FoundCall { position, key, json, result: None });
                 }
                 Entry::Result(key, result) => match pairing.result(&key) {
-                    Some(number) => drop(found.insert(number, (index, at))),
+                    Some(number) => calls[number].result = Some(position),
                     None if codec.may_be_alone(result) => {}
-                    None => orphans.push(((index, at), key)),
+                    None => orphans.push((position, key)),
                 },
             }
         }
@@ -138,7 +146,7 @@ fn pair(codec: &dyn Codec, history: &mut [Value], is_continued: bool) -> (Vec<An
     if is_continued {
         match rule.place {
             ResultPlace::AfterCall => {
-                let known: HashSet<_> = calls.iter().filter_map(|(_, key, _)| key.id.as_deref()).collect();
+                let known: HashSet<_> = calls.iter().filter_map(|call| call.key.id.as_deref()).collect();
                 orphans.retain(|(_, key)| key.id.as_deref().is_some_and(|id| known.contains(id)));
             }
             ResultPlace::DirectlyAfter => {}
@@ -150,35 +158,36 @@ fn pair(codec: &dyn Codec, history: &mut [Value], is_continued: bool) -> (Vec<An
     }
     let removed = orphans.into_iter().map(|(position, _)| position).collect();
     let ids = new_ids(rule.ids, codec.facts().ids, &calls);
-    let answered = calls.iter().enumerate().map(|(number, (call, key, json))| {
-        let result = found.get(&number).copied();
-        let placeholder = if result.is_none() { codec.placeholder(json, key) } else { Value::Null };
-        Answered { call: *call, result, placeholder }
+    let answered = calls.into_iter().map(|FoundCall { position, key, json, result }| {
+        let placeholder = if result.is_none() { codec.placeholder(json, &key) } else { Value::Null };
+        Answered { call: position, result, placeholder }
     });
     let mut answered: Vec<Answered> = answered.collect();
+    set_ids(codec, history, &mut answered, ids);
+    (answered, removed)
+}
+
+/// Sets the ids of calls and of their results. The id `None` stays.
+fn set_ids(codec: &dyn Codec, history: &mut [Value], answered: &mut [Answered], ids: Vec<Option<String>>) {
+    let place = codec.facts().results.place;
     for (Answered { call, result, placeholder }, id) in answered.iter_mut().zip(ids) {
         let Some(id) = id else { continue };
-        if let Some(call) = part_mut(history, rule.place, *call) {
+        if let Some(call) = part_mut(history, place, *call) {
             codec.set_id(call, &id);
         }
         let result = match result {
-            Some(result) => part_mut(history, rule.place, *result),
+            Some(result) => part_mut(history, place, *result),
             None => Some(placeholder),
         };
         if let Some(result) = result {
             codec.set_id(result, &id);
         }
     }
-    (answered, removed)
 }
 
 /// Returns the id of each call in the repaired history, or `None` if the id stays.
-fn new_ids(
-    required: CallIds,
-    form: Option<IdRule>,
-    calls: &[(Position, Key<'_>, &Value)],
-) -> Vec<Option<String>> {
-    let given = calls.iter().map(|(_, key, call)| (*call, key.id.as_deref()));
+fn new_ids(required: CallIds, form: Option<IdRule>, calls: &[FoundCall<'_>]) -> Vec<Option<String>> {
+    let given = calls.iter().map(|call| (call.json, call.key.id.as_deref()));
     match (required, form) {
         (CallIds::Required, _) => {
             ids::complete(given).into_iter().map(|id| Some(id.as_str().to_owned())).collect()

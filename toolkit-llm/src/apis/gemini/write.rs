@@ -258,14 +258,20 @@ impl RepairCodec for Gemini {
     }
 
     fn placeholder(&self, _call: &Value, key: &Key<'_>) -> Value {
-        let mut result = Fields::new();
-        if let Some(id) = &key.id {
-            set(&mut result, "id", id.as_ref());
-        }
-        set(&mut result, "name", key.name);
-        set(&mut result, "response", json!({"output": NO_OUTPUT}));
-        json!({"functionResponse": result})
+        let name = key.name.unwrap_or_default();
+        json!({"functionResponse": result(key.id.as_deref(), name, json!({"output": NO_OUTPUT}))})
     }
+}
+
+/// Returns the fields of a result. If it has no id, the service finds its call by position.
+fn result(id: Option<&str>, name: &str, response: Value) -> Fields {
+    let mut result = Fields::new();
+    if let Some(id) = id {
+        set(&mut result, "id", id);
+    }
+    set(&mut result, "name", name);
+    set(&mut result, "response", response);
+    result
 }
 
 impl ResultCodec for Gemini {
@@ -274,7 +280,7 @@ impl ResultCodec for Gemini {
     }
 
     /// Encodes all results in one message. The service requires one result for each call, in the order of the
-    /// calls. If a result has no id, the service finds its call by position.
+    /// calls.
     ///
     /// Media items that are not accepted in results follow in a second message.
     fn encode_results_for(
@@ -304,12 +310,8 @@ fn encode_result(table: &MediaTable, result: &ToolResult, names: &WireNames) -> 
         Ok(output) => json!({"output": output_value(table, output)}),
         Err(error) => json!({"error": error.message()}),
     };
-    let mut answer = Fields::new();
-    if let Some(id) = sendable_id(result.call_id.as_str()) {
-        set(&mut answer, "id", id);
-    }
-    set(&mut answer, "name", history::name(FACTS.names, names.spell(&result.name)));
-    set(&mut answer, "response", response);
+    let name = history::name(FACTS.names, names.spell(&result.name));
+    let mut answer = self::result(sendable_id(result.call_id.as_str()), &name, response);
     let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
     let media = contents.iter().filter_map(|content| accepted(table.results, content));
     let media: Vec<Value> = media.map(|(_, media)| media_part(media)).collect();
