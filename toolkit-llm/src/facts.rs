@@ -4,7 +4,7 @@
 use crate::DefinitionOptions;
 use crate::fields::Fields;
 use crate::media::{MediaKind, MediaTable};
-use crate::repair::ResultRule;
+use crate::result_rule::ResultRule;
 use serde_json::Value;
 use toolkit_core::name::NameRule;
 use toolkit_core::output::Media;

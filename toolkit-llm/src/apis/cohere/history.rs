@@ -7,7 +7,7 @@ use crate::codec::{HistoryCodec, RepairCodec};
 use crate::fields::{Fields, list, set, text};
 use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address};
 use crate::pairing::{Entry, Key, NO_OUTPUT};
-use crate::repair::ResultRule;
+use crate::result_rule::ResultRule;
 use crate::results::unsendable;
 use crate::texts;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use crate::call::{Message, OutgoingCall, id};
 use crate::codec::{HistoryCodec, RepairCodec};
 use crate::fields::{set, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT};
-use crate::repair::{ResultPlace, ResultRule};
+use crate::result_rule::{ResultPlace, ResultRule};
 use serde_json::{Value, json};
 use toolkit_core::output::Content;
 

@@ -8,7 +8,7 @@ use crate::call::WireCall;
 use crate::codec::RepairCodec;
 use crate::fields::{Fields, copy, kind, set, set_at, text};
 use crate::pairing::{Entry, Key, NO_OUTPUT};
-use crate::repair::{CallIds, ResultPlace, ResultRule};
+use crate::result_rule::{CallIds, ResultPlace, ResultRule};
 use serde_json::Value;
 use std::collections::HashSet;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
