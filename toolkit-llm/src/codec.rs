@@ -6,6 +6,7 @@ use crate::call::{Message, OutgoingCall, Reading};
 use crate::declaration::{Draft, EncodedDefinition, Spelling, take_named};
 use crate::facts::Api;
 use crate::fields::Fields;
+use crate::pairing::{Entry, Key};
 use crate::stream::assembly::Assembly;
 use crate::stream::part::PartCodec;
 use crate::tool_config::ChoiceCodec;
@@ -170,22 +171,36 @@ pub(crate) trait ResultCodec {
     }
 }
 
-/// Repairs histories, so that every call has a result.
-pub(crate) trait RepairCodec {
-    fn repair_history(&self, history: Vec<Value>) -> Vec<Value>;
+/// Reads and writes the calls and results of a history for the repair. [`ResultRule`](crate::result_rule::ResultRule) states
+/// where the results belong.
+pub(crate) trait RepairCodec: Api {
+    /// Lists the calls and results of a message, each with its index among the parts of the message. The index is 0 if
+    /// the message itself is the result.
+    fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)>;
 
-    /// Repairs the new messages of a conversation that the service stores. Results whose calls are not in `history`
-    /// stay, because the service may have the calls.
-    fn repair_continuation(&self, history: Vec<Value>) -> Vec<Value> {
-        self.repair_history(history)
+    /// Creates a result for a call that has none.
+    fn placeholder(&self, call: &Value, key: &Key<'_>) -> Value;
+
+    /// Sets the id in a call or in a result. Only used for APIs that have a rule for the ids in a history.
+    fn set_id(&self, _part: &mut Value, _id: &str) {}
+
+    /// Returns whether a message refers to messages stored by the service.
+    fn is_reference(&self, _message: &Value) -> bool {
+        false
     }
 
-    /// Removes the calls of the provider's own tools that the provider can no longer finish. Also removes the field
-    /// `caller` of a call if the history lacks the code that made the call. Each removal is appended to `losses`, with
-    /// a path that begins with the index of the message.
+    /// Returns whether the service may have the call of `result` although the history lacks it.
+    fn may_be_alone(&self, _result: &Value) -> bool {
+        false
+    }
+
+    /// Applies the other rules of the API to a history in which every call has a result. This removes calls of the
+    /// provider's own tools that the provider can no longer finish. It also removes the field `caller` of a call if the
+    /// history lacks the code that made the call. Each of these removals is appended to `losses`, with a path that
+    /// begins with the index of the message.
     ///
     /// `request` contains all fields of the request except the messages, or is `None` if they are unknown.
-    fn without_unfinished(
+    fn complete_repair(
         &self,
         history: Vec<Value>,
         _request: Option<&Fields>,

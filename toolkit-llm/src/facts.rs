@@ -4,6 +4,7 @@
 use crate::DefinitionOptions;
 use crate::fields::Fields;
 use crate::media::{MediaKind, MediaTable};
+use crate::result_rule::ResultRule;
 use serde_json::Value;
 use toolkit_core::ToolResult;
 use toolkit_core::name::{NameRule, WireNames};
@@ -22,6 +23,8 @@ pub(crate) struct Facts {
     pub(crate) parameters: Option<NameRule>,
     /// The rule for call ids in requests. `None` if the API does not require ids.
     pub(crate) ids: Option<IdRule>,
+    /// The rule for the results in a history.
+    pub(crate) results: ResultRule,
     /// The maximum number of tools in a request. `None` if the reference does not state a maximum.
     pub(crate) most_tools: Option<usize>,
     pub(crate) strictness: Strictness,
@@ -118,6 +121,7 @@ impl Facts {
         names: NameRule::DASHES,
         parameters: None,
         ids: None,
+        results: ResultRule::PLAIN,
         most_tools: None,
         strictness: Strictness::None,
         dialects: [SchemaDialect::OpenAi, SchemaDialect::OpenAiStrict, SchemaDialect::OpenAi],

@@ -66,6 +66,7 @@ mod reading;
 pub mod record;
 mod repair;
 mod response;
+mod result_rule;
 mod results;
 #[cfg(feature = "model")]
 mod scripted;

@@ -7,7 +7,6 @@
 
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
 
 /// The content of a placeholder result. Such a result is added for a call that has none.
 pub(crate) const NO_OUTPUT: &str = "[No output available yet]";
@@ -20,6 +19,14 @@ pub(crate) struct Key<'a> {
     pub(crate) name: Option<&'a str>,
 }
 
+impl<'a> Key<'a> {
+    /// Creates the key of an API in which results refer to calls by id. A missing id counts as an empty id, because
+    /// some servers give ids neither to calls nor to results.
+    pub(crate) fn of_id(id: Option<Cow<'a, str>>) -> Self {
+        Self { id: Some(id.unwrap_or_default()), name: None }
+    }
+}
+
 /// A call or a result in a message of a history.
 #[derive(Debug)]
 pub(crate) enum Entry<'a> {
@@ -27,32 +34,19 @@ pub(crate) enum Entry<'a> {
     Result(Key<'a>, &'a Value),
 }
 
-/// A call with its result, if there is one.
-#[derive(Debug)]
-pub(crate) struct Pair<'a> {
-    pub(crate) key: Key<'a>,
-    pub(crate) call: &'a Value,
-    /// The result and the index of the message with the result.
-    pub(crate) result: Option<(usize, &'a Value)>,
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-enum Handle<'a> {
-    Id(Cow<'a, str>),
-    Name(&'a str),
-    /// The name of a call without an id.
-    NameOnly(&'a str),
-    /// Any call, in an API in which results refer to calls by name.
-    Any,
-}
-
-/// The calls that have no result so far. They are found by key, and each call is stored with the index of its
-/// turn.
+/// The calls that have no result so far.
 #[derive(Debug, Default)]
 pub(crate) struct Pairing<'a> {
-    is_answered: Vec<bool>,
+    count: usize,
     turn: usize,
-    waiting: HashMap<Handle<'a>, Vec<(usize, VecDeque<usize>)>>,
+    waiting: Vec<WaitingCall<'a>>,
+}
+
+#[derive(Debug)]
+struct WaitingCall<'a> {
+    number: usize,
+    turn: usize,
+    key: Key<'a>,
 }
 
 impl<'a> Pairing<'a> {
@@ -63,74 +57,26 @@ impl<'a> Pairing<'a> {
 
     /// Adds a call and returns its index among all calls added so far.
     pub(crate) fn call(&mut self, key: Key<'a>) -> usize {
-        let number = self.is_answered.len();
-        self.is_answered.push(false);
-        let unnamed = key.name.filter(|_| key.id.is_none()).map(Handle::NameOnly);
-        let any = key.name.map(|_| Handle::Any);
-        let handles = [key.id.map(Handle::Id), key.name.map(Handle::Name), unnamed, any];
-        for handle in handles.into_iter().flatten() {
-            let turns = self.waiting.entry(handle).or_default();
-            match turns.last_mut() {
-                Some((turn, calls)) if *turn == self.turn => calls.push_back(number),
-                _ => turns.push((self.turn, VecDeque::from([number]))),
-            }
-        }
+        let number = self.count;
+        self.count += 1;
+        self.waiting.push(WaitingCall { number, turn: self.turn, key });
         number
     }
 
     /// Returns the index of the call answered by a result with this key. Returns `None` if no call matches.
-    pub(crate) fn result(&mut self, key: Key<'a>) -> Option<usize> {
-        match key.id {
-            Some(id) => self
-                .take(&Handle::Id(id))
-                .or_else(|| key.name.and_then(|name| self.take(&Handle::NameOnly(name)))),
-            None => self.take(&key.name.map_or(Handle::Any, Handle::Name)),
+    pub(crate) fn result(&mut self, key: &Key<'_>) -> Option<usize> {
+        let has_name =
+            |call: &Key<'_>| call.name.is_some() && key.name.is_none_or(|name| call.name == Some(name));
+        if key.id.is_none() {
+            return self.take(has_name);
         }
+        self.take(|call| call.id == key.id)
+            .or_else(|| self.take(|call| key.name.is_some() && call.id.is_none() && has_name(call)))
     }
 
-    fn take(&mut self, handle: &Handle<'a>) -> Option<usize> {
-        let turns = self.waiting.get_mut(handle)?;
-        while let Some((_, calls)) = turns.last_mut() {
-            while let Some(number) = calls.pop_front() {
-                if let Some(is_answered) =
-                    self.is_answered.get_mut(number).filter(|is_answered| !**is_answered)
-                {
-                    *is_answered = true;
-                    return Some(number);
-                }
-            }
-            turns.pop();
-        }
-        None
+    fn take(&mut self, is_match: impl Fn(&Key<'_>) -> bool) -> Option<usize> {
+        let turn = self.waiting.iter().rfind(|call| is_match(&call.key))?.turn;
+        let first = self.waiting.iter().position(|call| call.turn == turn && is_match(&call.key))?;
+        Some(self.waiting.remove(first).number)
     }
-}
-
-/// Pairs the calls in a history with their results. The function `entries` lists the calls and results of one
-/// message. Returns the pairs of each message, in the order of the history.
-pub(crate) fn pair<'a>(
-    history: &'a [Value],
-    entries: impl Fn(&'a Value) -> Vec<Entry<'a>>,
-) -> Vec<Vec<Pair<'a>>> {
-    let mut pairing = Pairing::default();
-    let mut pairs: Vec<Vec<Pair<'a>>> = Vec::with_capacity(history.len());
-    let mut places = Vec::new();
-    for (index, message) in history.iter().enumerate() {
-        pairs.push(Vec::new());
-        pairing.begin_turn();
-        for entry in entries(message) {
-            match entry {
-                Entry::Call(key, call) => {
-                    pairing.call(key.clone());
-                    places.push((index, pairs[index].len()));
-                    pairs[index].push(Pair { key, call, result: None });
-                }
-                Entry::Result(key, result) => {
-                    if let Some((message, call)) = pairing.result(key).map(|number| places[number]) {
-                        pairs[message][call].result = Some((index, result));
-                    }
-                }
-            }
-        }
-    }
-    pairs
 }

@@ -1,166 +1,273 @@
-//! Repairs histories in which results follow their calls. The results are separate messages, or part of the
-//! message after the calls.
+//! Repairs histories, so that every call has one result, at a position that the API accepts. The rule of an API
+//! is a [`ResultRule`](crate::result_rule::ResultRule).
 
+use crate::codec::Codec;
 use crate::facts::IdRule;
 use crate::fields::list;
-use crate::pairing::{Entry, Pair, pair};
+use crate::ids;
+use crate::pairing::{Entry, Key, Pairing};
+use crate::result_rule::{CallIds, Replies, ResultPlace};
+use crate::results::is_blank;
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 
-/// Describes the replies in one API. A reply is a message that is not from the model, such as a message with results.
-pub(crate) trait Replies {
-    /// The field for the parts of a message.
-    const PARTS: &'static str;
+/// The position of a call or a result: the index of its message, and the index among the parts of this message.
+type Position = (usize, usize);
 
-    /// Returns whether a message is a reply. Every message that is not from the model is a reply.
-    fn is_reply(message: &Value) -> bool;
-
-    /// Lists the calls and results of a message.
-    fn entries(message: &Value) -> Vec<Entry<'_>>;
-
-    fn is_result(part: &Value) -> bool;
-
-    /// Creates the result for an unanswered call.
-    fn no_output(call: &Pair<'_>) -> Value;
-
-    /// Returns whether these replies need no repair. This is the case if `replies` contain exactly the
-    /// results of the calls before them, at the positions that the service expects. `results` are the results
-    /// after the repair.
-    fn is_answered(results: &[Value], replies: &[Value]) -> bool;
-
-    /// Takes the parts other than results out of a reply. The repair writes these parts into the same message, after
-    /// the results. Returns `None` if the results must be in a separate message.
-    ///
-    /// `held_results` is `true` if the reply is the first one and contained results before the repair.
-    fn parts_beside(reply: &mut Value, held_results: bool) -> Option<Vec<Value>>;
+/// A call as it was found in a history.
+struct FoundCall<'a> {
+    position: Position,
+    key: Key<'a>,
+    json: &'a Value,
+    result: Option<Position>,
 }
 
-/// Moves results into the replies after their calls, adds missing results, and removes results without a
-/// call.
-pub(crate) fn repair<R: Replies>(history: Vec<Value>) -> Vec<Value> {
-    let result =
-        |pair: &Pair<'_>| pair.result.map_or_else(|| R::no_output(pair), |(_, result)| result.clone());
-    let turns = pair(&history, R::entries).into_iter();
-    let turns: Vec<Vec<Value>> = turns.map(|pairs| pairs.iter().map(result).collect()).collect();
-    let mut repaired = Vec::with_capacity(history.len());
-    let mut messages = history.into_iter().zip(turns).peekable();
-    while let Some((message, results)) = messages.next() {
-        let mut replies = Vec::new();
-        if R::is_reply(&message) {
-            replies.push(message);
-        } else {
-            repaired.push(message);
-        }
-        while let Some((reply, _)) = messages.next_if(|(next, _)| R::is_reply(next)) {
-            replies.push(reply);
-        }
-        if R::is_answered(&results, &replies) {
-            repaired.append(&mut replies);
-        } else {
-            repaired.extend(answer::<R>(results, replies));
-        }
-    }
-    repaired
+/// A call and its result.
+struct Answered {
+    call: Position,
+    result: Option<Position>,
+    /// The result to add if the history has none.
+    placeholder: Value,
 }
 
-/// Gives every call of a repaired history an id that no earlier call has, and its result the same id. Anthropic's
-/// models refuse a request in which an id occurs twice, but other servers count the calls of each turn from zero.
+/// Moves results to the positions that the API accepts, adds missing results, and removes results without a call.
 ///
-/// `id` returns the id in a part that is a call or a result, and `ids` is the rule for new ids.
-pub(crate) fn distinct_ids<R: Replies>(
-    history: &mut [Value],
-    ids: Option<IdRule>,
-    id: impl Fn(&mut Value) -> Option<&mut Value>,
-) {
-    let Some(IdRule { rule, .. }) = ids else { return };
-    let mut taken: HashSet<String> = HashSet::new();
-    let mut turn: HashMap<String, VecDeque<String>> = HashMap::new();
-    for message in history {
-        let is_reply = R::is_reply(message);
-        if !is_reply {
-            turn.clear();
-        }
-        let Some(Value::Array(parts)) = message.get_mut(R::PARTS) else { continue };
-        let parts = parts.iter_mut().filter(|part| R::is_result(part) == is_reply);
-        for found in parts.filter_map(&id) {
-            let Some(given) = found.as_str().map(ToOwned::to_owned) else { continue };
-            let new = if is_reply {
-                turn.get_mut(&given).and_then(VecDeque::pop_front)
-            } else {
-                let hashed = (1..).map(|salt| rule.hashed(&given, salt));
-                let new = std::iter::once(given.clone()).chain(hashed).find(|id| !taken.contains(id));
-                taken.extend(new.clone());
-                turn.entry(given.clone()).or_default().extend(new.clone());
-                new
-            };
-            if let Some(new) = new.filter(|new| *new != given) {
-                *found = new.into();
-            }
-        }
-    }
-}
-
-/// Writes `results` into the replies after a message with calls, and returns the replies. All other results
-/// are removed from the replies.
-fn answer<R: Replies>(mut results: Vec<Value>, replies: Vec<Value>) -> Vec<Value> {
-    let mut answered = Vec::with_capacity(replies.len() + 1);
-    for (index, reply) in replies.into_iter().enumerate() {
-        let (Some(mut reply), held_results) = without_results::<R>(reply) else { continue };
-        if !results.is_empty() {
-            match R::parts_beside(&mut reply, held_results && index == 0) {
-                Some(parts) => {
-                    results.extend(parts);
-                    reply[R::PARTS] = std::mem::take(&mut results).into();
+/// If the request continues a conversation that the service stores (`is_continued`), results of calls that only the
+/// service can have stay.
+pub(crate) fn repair(codec: &dyn Codec, mut history: Vec<Value>, is_continued: bool) -> Vec<Value> {
+    let rule = codec.facts().results;
+    let (mut answered, mut removed) = pair(codec, &mut history, is_continued);
+    let mut due: HashMap<usize, Vec<Value>> = HashMap::new();
+    for turn in answered.chunk_by_mut(|one, next| one.call.0 == next.call.0) {
+        let Some((message, _)) = turn.first().map(|first| first.call) else { continue };
+        let stay = match rule.place {
+            ResultPlace::AfterCall => true,
+            ResultPlace::DirectlyAfter => {
+                if !rule.in_call_order {
+                    turn.sort_by_key(|answered| answered.result);
                 }
-                None => answered.extend(user_message(R::PARTS, std::mem::take(&mut results))),
+                false
+            }
+            ResultPlace::NextMessage(replies) => are_in_place(&history, rule.in_call_order, &replies, turn),
+        };
+        let results = turn.iter_mut().filter_map(|answered| match answered.result {
+            None => Some(answered.placeholder.take()),
+            Some(_) if stay => None,
+            Some(result) => {
+                removed.insert(result);
+                part_mut(&mut history, rule.place, result).map(Value::take)
+            }
+        });
+        due.insert(message, results.collect());
+    }
+    write(history, rule.place, due, &removed)
+}
+
+/// Pairs calls with results, and gives calls the ids that the API requires. Returns the calls, and the positions of the
+/// results to remove because they have no call.
+fn pair(codec: &dyn Codec, history: &mut [Value], is_continued: bool) -> (Vec<Answered>, HashSet<Position>) {
+    let rule = codec.facts().results;
+    let is_continued = is_continued || history.iter().any(|message| codec.is_reference(message));
+    let mut pairing = Pairing::default();
+    let mut calls: Vec<FoundCall<'_>> = Vec::new();
+    let mut orphans = Vec::new();
+    for (index, message) in history.iter().enumerate() {
+        let entries = codec.entries(message);
+        let is_call = entries.iter().any(|(_, entry)| matches!(entry, Entry::Call(..)));
+        if !(is_call && matches!(rule.place, ResultPlace::AfterCall)) {
+            pairing.begin_turn();
+        }
+        for (at, entry) in entries {
+            let position = (index, at);
+            match entry {
+                Entry::Call(key, json) => {
+                    pairing.call(key.clone());
+                    calls.push(FoundCall { position, key, json, result: None });
+                }
+                Entry::Result(key, result) => match pairing.result(&key) {
+                    Some(number) => calls[number].result = Some(position),
+                    None if codec.may_be_alone(result) => {}
+                    None => orphans.push((position, key)),
+                },
             }
         }
-        answered.push(reply);
     }
-    answered.extend(user_message(R::PARTS, results));
-    answered
-}
-
-/// Removes the results from a message. Returns the message, or `None` if it contained only results, and
-/// whether it contained any results.
-pub(crate) fn without_results<R: Replies>(mut message: Value) -> (Option<Value>, bool) {
-    let Some(Value::Array(parts)) = message.get_mut(R::PARTS) else { return (Some(message), false) };
-    let before = parts.len();
-    parts.retain(|part| !R::is_result(part));
-    let held_results = parts.len() < before;
-    let is_empty = parts.is_empty();
-    ((!held_results || !is_empty).then_some(message), held_results)
-}
-
-/// Returns the results among the parts of a message.
-pub(crate) fn results<R: Replies>(message: &Value) -> impl Iterator<Item = &Value> {
-    list(message, R::PARTS).iter().filter(|part| R::is_result(part))
-}
-
-/// Rewrites a history of a format that has a separate message for each result. The function `results` creates the
-/// results for the calls of a message. They are inserted directly after this message, and all other results are
-/// removed.
-pub(crate) fn directly_after(
-    history: Vec<Value>,
-    entries: impl Fn(&Value) -> Vec<Entry<'_>>,
-    is_result: impl Fn(&Value) -> bool,
-    results: impl Fn(Vec<Pair<'_>>) -> Vec<Value>,
-) -> Vec<Value> {
-    let results: Vec<Vec<Value>> = pair(&history, entries).into_iter().map(results).collect();
-    let mut repaired = Vec::with_capacity(history.len());
-    for (message, results) in history.into_iter().zip(results) {
-        if !is_result(&message) {
-            repaired.push(message);
+    if is_continued {
+        match rule.place {
+            ResultPlace::AfterCall => {
+                let known: HashSet<_> = calls.iter().filter_map(|call| call.key.id.as_deref()).collect();
+                orphans.retain(|(_, key)| key.id.as_deref().is_some_and(|id| known.contains(id)));
+            }
+            ResultPlace::DirectlyAfter => {}
+            ResultPlace::NextMessage(replies) => {
+                let first = history.iter().position(|message| !replies.contain(message));
+                orphans.retain(|((index, _), _)| first.is_some_and(|first| *index > first));
+            }
         }
-        repaired.extend(results);
     }
+    let removed = orphans.into_iter().map(|(position, _)| position).collect();
+    let ids = new_ids(rule.ids, codec.facts().ids, &calls);
+    let answered = calls.into_iter().map(|FoundCall { position, key, json, result }| {
+        let placeholder = if result.is_none() { codec.placeholder(json, &key) } else { Value::Null };
+        Answered { call: position, result, placeholder }
+    });
+    let mut answered: Vec<Answered> = answered.collect();
+    set_ids(codec, history, &mut answered, ids);
+    (answered, removed)
+}
+
+/// Sets the ids of calls and of their results. The id `None` stays.
+fn set_ids(codec: &dyn Codec, history: &mut [Value], answered: &mut [Answered], ids: Vec<Option<String>>) {
+    let place = codec.facts().results.place;
+    for (Answered { call, result, placeholder }, id) in answered.iter_mut().zip(ids) {
+        let Some(id) = id else { continue };
+        if let Some(call) = part_mut(history, place, *call) {
+            codec.set_id(call, &id);
+        }
+        let result = match result {
+            Some(result) => part_mut(history, place, *result),
+            None => Some(placeholder),
+        };
+        if let Some(result) = result {
+            codec.set_id(result, &id);
+        }
+    }
+}
+
+/// Returns the id of each call in the repaired history, or `None` if the id stays.
+fn new_ids(required: CallIds, form: Option<IdRule>, calls: &[FoundCall<'_>]) -> Vec<Option<String>> {
+    let given = calls.iter().map(|call| (call.json, call.key.id.as_deref()));
+    match (required, form) {
+        (CallIds::Required, _) => {
+            ids::complete(given).into_iter().map(|id| Some(id.as_str().to_owned())).collect()
+        }
+        (CallIds::Unique, Some(IdRule { rule, .. })) => {
+            let mut taken: HashSet<String> = HashSet::new();
+            let new = |(_, given): (&Value, Option<&str>)| {
+                let given = given?;
+                let hashed = (1..).map(|salt| rule.hashed(given, salt));
+                let id = std::iter::once(given.to_owned()).chain(hashed).find(|id| !taken.contains(id))?;
+                taken.insert(id.clone());
+                (id != given).then_some(id)
+            };
+            given.map(new).collect()
+        }
+        _ => vec![None; calls.len()],
+    }
+}
+
+/// Returns whether the results of a turn are in the messages after its calls, as the service expects.
+fn are_in_place(history: &[Value], in_call_order: bool, replies: &Replies, turn: &[Answered]) -> bool {
+    let positions: Option<Vec<Position>> = turn.iter().map(|answered| answered.result).collect();
+    let (Some(mut positions), Some(last)) = (positions, turn.last()) else { return false };
+    if !in_call_order {
+        positions.sort_unstable();
+    }
+    let start = last.call.0 + 1;
+    let messages = history.iter().enumerate().skip(start).take_while(|(_, message)| replies.contain(message));
+    if !replies.results_first {
+        let is_first = |position: &Position| position.0 == start;
+        return positions.is_sorted() && positions.iter().all(is_first) && messages.count() > 0;
+    }
+    let parts = messages.flat_map(|(index, message)| {
+        let count = match message.get(replies.parts) {
+            Some(Value::Array(parts)) => parts.len(),
+            // A text stands before the results, too.
+            content => usize::from(content.is_some()),
+        };
+        (0..count).map(move |at| (index, at))
+    });
+    parts.take(positions.len()).eq(positions)
+}
+
+fn part_mut(history: &mut [Value], place: ResultPlace, (index, at): Position) -> Option<&mut Value> {
+    let message = history.get_mut(index)?;
+    match place {
+        ResultPlace::NextMessage(replies) => message.get_mut(replies.parts)?.get_mut(at),
+        _ => Some(message),
+    }
+}
+
+/// Writes the repaired history: without the `removed` results, and with the results in `due` after the message with
+/// this index.
+fn write(
+    history: Vec<Value>,
+    place: ResultPlace,
+    mut due: HashMap<usize, Vec<Value>>,
+    removed: &HashSet<Position>,
+) -> Vec<Value> {
+    let mut repaired = Vec::with_capacity(history.len());
+    let mut results = Vec::new();
+    for (index, mut message) in history.into_iter().enumerate() {
+        let held_results = match place {
+            ResultPlace::NextMessage(replies) => match message.get_mut(replies.parts) {
+                Some(Value::Array(parts)) => {
+                    let before = parts.len();
+                    let mut positions = (0..).map(|at| (index, at));
+                    parts.retain(|_| positions.next().is_none_or(|position| !removed.contains(&position)));
+                    if parts.is_empty() && before > 0 {
+                        continue;
+                    }
+                    parts.len() < before
+                }
+                _ => false,
+            },
+            _ if removed.contains(&(index, 0)) => continue,
+            _ => false,
+        };
+        let calls = due.remove(&index);
+        match place {
+            // Parallel calls stay together.
+            ResultPlace::AfterCall if calls.is_some() => {}
+            ResultPlace::NextMessage(replies)
+                if replies.contain(&message) && (replies.results_first || held_results) =>
+            {
+                put_first(&mut message, replies.parts, &mut results);
+            }
+            _ => repaired.extend(messages(place, std::mem::take(&mut results))),
+        }
+        repaired.push(message);
+        results.extend(calls.into_iter().flatten());
+    }
+    repaired.extend(messages(place, results));
     repaired
+}
+
+/// Moves `results` before the other parts of a message.
+fn put_first(message: &mut Value, field: &str, results: &mut Vec<Value>) {
+    if results.is_empty() {
+        return;
+    }
+    match message.get_mut(field).map(Value::take) {
+        Some(Value::Array(mut parts)) => results.append(&mut parts),
+        // In Anthropic's API, the content may be a text.
+        Some(Value::String(text)) if !is_blank(&text) => results.push(json!({"type": "text", "text": text})),
+        _ => {}
+    }
+    message[field] = std::mem::take(results).into();
+}
+
+fn messages(place: ResultPlace, results: Vec<Value>) -> Vec<Value> {
+    match place {
+        ResultPlace::NextMessage(replies) => user_message(replies.parts, results),
+        _ => results,
+    }
 }
 
 /// Creates a user message from `parts`, as a list with one message. If there are no parts, the list is empty,
 /// because services refuse empty messages.
 pub(crate) fn user_message(field: &str, parts: Vec<Value>) -> Vec<Value> {
     if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
+}
+
+/// Lists the calls and results among the parts of a message, each with its index.
+pub(crate) fn part_entries<'a>(
+    message: &'a Value,
+    field: &str,
+    entry: impl Fn(&'a Value) -> Option<Entry<'a>>,
+) -> Vec<(usize, Entry<'a>)> {
+    let parts = list(message, field).iter().enumerate();
+    parts.filter_map(|(at, part)| Some((at, entry(part)?))).collect()
 }
 
 #[cfg(test)]

@@ -3,20 +3,15 @@
 //! The JSON follows the API reference and the types of Anthropic's SDK. Reading accepts the JSON of all these servers.
 //! Writing produces JSON that the strictest server accepts.
 
-mod call;
-pub(crate) mod choice;
-mod definitions;
-mod history;
 mod media;
-mod repair;
+pub(crate) mod read;
 #[cfg(feature = "model")]
 pub(crate) mod request;
-pub(crate) mod response;
-mod results;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod unfinished;
+pub(crate) mod write;
 
 use crate::facts::{Facts, IdRule, Strictness};
 use toolkit_core::name::NameRule;
@@ -31,6 +26,7 @@ pub(crate) const FACTS: Facts = Facts {
     // `^[a-zA-Z0-9_-]+$`, from the service's error text. Compatible servers accept no more than 64
     // characters.
     ids: Some(IdRule::new(64, true)),
+    results: write::RESULTS,
     strictness: Strictness::PerRequest,
     dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
     unsaid: &["output_schema", "kind"],

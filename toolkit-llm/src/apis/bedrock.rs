@@ -3,9 +3,9 @@
 //! The JSON follows the service model of the AWS SDKs. Each content block, tool and event is an object with
 //! its kind as the only field, as in `{toolUse: {toolUseId, name, input}}`. Bytes are Base64 strings.
 
-mod history;
 mod media;
 mod read;
+mod repair;
 #[cfg(feature = "model")]
 pub(crate) mod request;
 mod stream;
@@ -20,6 +20,7 @@ pub(crate) const FACTS: Facts = Facts {
     // The service model accepts `[a-zA-Z0-9_.:-]{1,64}`, but Anthropic's models accept only the characters of
     // this rule.
     ids: Some(IdRule::new(64, true)),
+    results: repair::RESULTS,
     // Anthropic's models refuse other names, with the same error text as their own API.
     parameters: Some(NameRule::SHORT_DOTS),
     // The model behind the API enforces schemas. The guide to structured outputs describes the same subset as

@@ -4,8 +4,8 @@
 //! Three things differ: the model also writes a plan (`tool_plan`), results may be documents to cite, and
 //! streams have events of another form.
 
-mod history;
 mod read;
+mod repair;
 #[cfg(feature = "model")]
 pub(crate) mod request;
 mod stream;
@@ -20,6 +20,7 @@ pub(crate) const FACTS: Facts = Facts {
     // Any id is accepted. The service's own ids end with letters and digits, as in
     // `get_weather_8hvy1w4rz2w4`.
     ids: Some(IdRule::new(64, false)),
+    results: repair::RESULTS,
     strictness: Strictness::AllOrNone(
         "in this API, the field `strict_tools` of the request enforces the schemas of all tools",
     ),

@@ -6,19 +6,15 @@
 //! Writing uses the spelling of the reference, except for `function_declarations`. The spelling `function_declarations`
 //! distinguishes tools of this format from tools of other formats.
 
-pub(crate) mod call;
-mod choice;
-pub(crate) mod definitions;
-mod history;
-pub(crate) mod repair;
+mod media;
+pub(crate) mod read;
 #[cfg(feature = "model")]
 pub(crate) mod request;
-mod response;
-mod results;
 pub(crate) mod spelling;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use crate::facts::{Facts, Strictness};
 use toolkit_core::name::NameRule;
@@ -33,6 +29,7 @@ pub(crate) const FACTS: Facts = Facts {
     // `[a-zA-Z_][a-zA-Z0-9_]*`, at most 64, from the API reference.
     parameters: Some(NameRule::IDENTIFIERS),
     most_tools: Some(512),
+    results: write::RESULTS,
     strictness: Strictness::AllOrNone(
         "Gemini holds to their schemas either all functions of a request (mode `VALIDATED`) or none",
     ),
@@ -49,11 +46,18 @@ pub(crate) const FACTS: Facts = Facts {
         "/usageMetadata/thoughtsTokenCount",
     ],
     tool_tokens: "/usageMetadata/toolUsePromptTokenCount",
-    generation: results::generation,
-    media: &[(3, results::MEDIA), (0, results::EARLIER_MEDIA)],
+    generation,
+    media: &[(3, media::MEDIA), (0, media::EARLIER_MEDIA)],
     response_id: "/responseId",
     ..Facts::PLAIN
 };
 
 #[derive(Debug)]
 pub(crate) struct Gemini;
+
+/// Returns the generation in the name of a model, for example 3 for `gemini-3-flash`. Returns `None` if the
+/// name contains no generation, as in `gemini-flash-latest`.
+fn generation(model: &str) -> Option<u32> {
+    let (_, version) = model.rsplit_once("gemini-")?;
+    version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}

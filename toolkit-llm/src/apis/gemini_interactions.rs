@@ -3,9 +3,9 @@
 //! The JSON follows the types of Google's SDK. A history is a list of steps: the user's input, thoughts, the
 //! model's output, calls and results.
 
-mod history;
 mod media;
 mod read;
+mod repair;
 #[cfg(feature = "model")]
 pub(crate) mod request;
 mod stream;
@@ -21,6 +21,7 @@ pub(crate) const FACTS: Facts = Facts {
     // The same rule as for `generateContent`.
     names: NameRule::DOTS,
     ids: Some(IdRule::new(64, false)),
+    results: repair::RESULTS,
     most_tools: Some(512),
     strictness: Strictness::AllOrNone(
         "Gemini holds to their schemas either all functions of a request (mode `validated`) or none",

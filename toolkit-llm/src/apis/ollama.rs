@@ -3,8 +3,8 @@
 //! The JSON follows the API reference and the types of the server. Arguments are objects, ids are optional,
 //! and a result names its tool. A stream has one JSON object per line, and calls arrive complete.
 
-mod history;
 mod read;
+mod repair;
 #[cfg(feature = "model")]
 pub(crate) mod request;
 mod stream;
@@ -18,6 +18,7 @@ pub(crate) const FACTS: Facts = Facts {
     name: "ollama",
     // Ids are optional. A program may use ids of its own.
     ids: Some(IdRule::new(64, false)),
+    results: repair::RESULTS,
     // The server's schema types have no field for `$ref`, so the model would not see the target of a
     // reference.
     dialects: [SchemaDialect::Inlined; 3],

@@ -32,6 +32,7 @@ pub(crate) const FACTS: Facts = Facts {
     // The service accepts a `call_id` of at most 64 characters. In ids, it accepts only letters, digits, `_`
     // and `-`.
     ids: Some(IdRule::new(64, true)),
+    results: repair::RESULTS,
     most_tools: Some(128),
     strictness: Strictness::PerFunction,
     messages: "input",

@@ -2,6 +2,7 @@
 
 use super::ApiFormat;
 use crate::HistoryWriter;
+use crate::repair::repair;
 use serde_json::{Map, Value};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
@@ -91,7 +92,7 @@ impl ApiFormat {
     #[must_use]
     pub fn repair_history(self, history: Vec<Value>) -> Vec<Value> {
         let codec = self.codec();
-        codec.without_unfinished(codec.repair_history(history), None, &mut Vec::new())
+        codec.complete_repair(repair(codec, history, false), None, &mut Vec::new())
     }
 
     /// Repairs the messages of a request body. Works like [`repair_history`](Self::repair_history), but keeps
@@ -117,17 +118,13 @@ impl ApiFormat {
     /// assert_eq!(repaired["input"], json!([result]));
     /// ```
     pub fn repair_request(self, body: &mut Map<String, Value>) -> Vec<SchemaLoss> {
-        let facts = self.codec().facts();
+        let codec = self.codec();
+        let facts = codec.facts();
         let is_continued = facts.is_continued(body);
         let mut losses = Vec::new();
         let Some(Value::Array(history)) = body.get_mut(facts.messages) else { return losses };
-        let messages = std::mem::take(history);
-        let repaired = if is_continued {
-            self.codec().repair_continuation(messages)
-        } else {
-            self.codec().repair_history(messages)
-        };
-        let repaired = self.codec().without_unfinished(repaired, Some(body), &mut losses);
+        let repaired = repair(codec, std::mem::take(history), is_continued);
+        let repaired = codec.complete_repair(repaired, Some(body), &mut losses);
         body.insert(facts.messages.to_owned(), repaired.into());
         losses.iter_mut().for_each(|loss| loss.path.insert_str(0, &format!("/{}", facts.messages)));
         losses

@@ -5,7 +5,7 @@ use super::tools::parse_named;
 use super::{RequestCodec, RequestTools, ResultForm, gemini_results, unknown_fields};
 use crate::WireError;
 use crate::apis::gemini::Gemini;
-use crate::apis::gemini::repair::WireResult;
+use crate::apis::gemini::read::WireResult;
 use crate::apis::gemini::spelling::{get, key};
 use crate::fields::{Fields, camel, elements, field, object, set};
 use serde_json::Value;

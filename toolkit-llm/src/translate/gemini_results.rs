@@ -3,8 +3,7 @@
 use super::received_results::{keep, listed};
 use crate::WireError;
 use crate::apis::gemini::Gemini;
-use crate::apis::gemini::call::read as read_call;
-use crate::apis::gemini::repair::WireResult;
+use crate::apis::gemini::read::{WireResult, read_call};
 use crate::apis::gemini::spelling::{get, list};
 use crate::fields::{Fields, field};
 use crate::ids;
@@ -111,7 +110,7 @@ fn identified<'a>(messages: impl IntoIterator<Item = Vec<Entry<'a>>>) -> Vec<(&'
                 }
                 Entry::Result(key, json) => {
                     let given = key.id.as_deref().map(CallId::from);
-                    let call = pairing.result(key).and_then(|number| call_ids.get(number));
+                    let call = pairing.result(&key).and_then(|number| call_ids.get(number));
                     found.push((json, given.or_else(|| call.cloned())));
                 }
             }

@@ -1,7 +1,7 @@
 //! Converts the contents of messages and results to content blocks.
 
-use crate::fields::{Fields, set, text};
-use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, base64, canonical, essence};
+use crate::fields::text;
+use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical, media_of};
 use crate::results::{is_blank, unsendable};
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, JsonText, Media, MediaData};
@@ -38,19 +38,15 @@ pub(super) fn text_block(text: &str) -> Value {
 /// Encodes one [`Content`] as content blocks. An image block has no field for a name, so a text block with
 /// the name comes first.
 pub(super) fn blocks(content: &Content) -> Vec<Value> {
-    if let Content::Json(json) = content {
-        return vec![native(json).unwrap_or_else(|| text_block(&unsendable(content)))];
-    }
-    let block = match accepted(ACCEPTED, content) {
-        Some((MediaKind::Image, media)) => picture(media).map(|block| (block, media.name.is_some())),
-        Some((_, media)) => document(media).map(|block| (block, false)),
-        None => None,
+    let block = match content {
+        Content::Json(json) => native(json),
+        _ => accepted(ACCEPTED, content).and_then(|(kind, media)| block(kind, media)),
     };
-    match block {
-        Some((picture, true)) => vec![text_block(&content.to_text()), picture],
-        Some((block, false)) => vec![block],
-        None => vec![text_block(&unsendable(content))],
-    }
+    let Some(block) = block else { return vec![text_block(&unsendable(content))] };
+    let image = media_of(content).filter(|(kind, _)| *kind == MediaKind::Image);
+    let has_name = image.is_some_and(|(_, media)| media.name.is_some());
+    let name = has_name.then(|| text_block(&content.to_text()));
+    name.into_iter().chain([block]).collect()
 }
 
 /// Parses `json` as a block that exists only in this API: a reference to a deferred tool, or a search result. Returns
@@ -69,37 +65,28 @@ fn native(json: &JsonText) -> Option<Value> {
     is_native.then_some(block)
 }
 
-fn picture(media: &Media) -> Option<Value> {
-    let source = match web_address(media) {
-        Some(url) => json!({"type": "url", "url": url}),
-        None => {
-            json!({"type": "base64", "media_type": canonical(&media.media_type), "data": base64(media)?})
+/// Encodes an accepted media item: an image, or a PDF or a text file as a document. Returns `None` if the item has no
+/// content that can be sent.
+fn block(kind: MediaKind, media: &Media) -> Option<Value> {
+    let is_image = kind == MediaKind::Image;
+    let media_type = canonical(&media.media_type);
+    let source = match &media.data {
+        MediaData::Url(url) => json!({"type": "url", "url": url}),
+        MediaData::Base64(data) if is_image || media_type == "application/pdf" => {
+            json!({"type": "base64", "media_type": media_type, "data": data})
         }
+        MediaData::Base64(data) => json!({"type": "text", "media_type": "text/plain", "data": plain(data)?}),
     };
-    Some(json!({"type": "image", "source": source}))
+    let mut block = json!({"type": if is_image { "image" } else { "document" }, "source": source});
+    if let Some(name) = media.name.as_deref().filter(|name| !is_image && !is_blank(name)) {
+        block["title"] = name.chars().take(LONGEST_TITLE).collect::<String>().into();
+    }
+    Some(block)
 }
 
-/// Encodes a PDF or a text file as a document. The service accepts no other files.
-fn document(media: &Media) -> Option<Value> {
-    let essence = essence(&media.media_type);
-    let source = match (web_address(media), base64(media)) {
-        (Some(url), _) => json!({"type": "url", "url": url}),
-        (None, Some(data)) if essence == "application/pdf" => {
-            json!({"type": "base64", "media_type": essence, "data": data})
-        }
-        (None, Some(data)) => {
-            json!({"type": "text", "media_type": "text/plain", "data": plain(data)?})
-        }
-        _ => return None,
-    };
-    let mut block = Fields::new();
-    set(&mut block, "type", "document");
-    set(&mut block, "source", source);
-    if let Some(name) = media.name.as_deref().filter(|name| !is_blank(name)) {
-        let title: String = name.chars().take(LONGEST_TITLE).collect();
-        set(&mut block, "title", title);
-    }
-    Some(block.into())
+/// Returns whether an accepted media item has content that can be sent.
+pub(super) fn is_readable(kind: MediaKind, media: &Media) -> bool {
+    block(kind, media).is_some()
 }
 
 /// Returns the text in the bytes of a file. Bytes that are not UTF-8 become `U+FFFD`. Returns `None` if the file
@@ -109,48 +96,31 @@ fn plain(data: &str) -> Option<String> {
         .filter(|text| !is_blank(&text.replace(char::REPLACEMENT_CHARACTER, "")))
 }
 
-/// Returns whether an accepted media item has content that can be sent.
-pub(super) fn is_readable(kind: MediaKind, media: &Media) -> bool {
-    kind == MediaKind::Image || document(media).is_some()
-}
-
-/// Returns the URL of the media item if the service can download from it.
-fn web_address(media: &Media) -> Option<&str> {
-    match &media.data {
-        MediaData::Url(url) if url.starts_with("https://") || url.starts_with("http://") => Some(url),
-        _ => None,
-    }
-}
-
 /// Decodes standard Base64, which may have line breaks. Returns `None` if the input is invalid.
 fn decode(data: &str) -> Option<Vec<u8>> {
-    let data: Vec<u8> = data.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    let length = data.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
-    let data = data.get(..length)?;
+    let data = data.trim_end_matches(|c: char| c == '=' || c.is_ascii_whitespace());
     let mut bytes = Vec::with_capacity(data.len() / 4 * 3 + 2);
-    for group in data.chunks(4) {
-        let mut bits = 0u32;
-        for byte in group {
-            bits = bits << 6 | u32::from(sextet(*byte)?);
+    let mut bits = 0_u32;
+    let mut count = 0;
+    for byte in data.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
+        let sextet = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(sextet);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            let [.., whole] = (bits >> count).to_be_bytes();
+            bytes.push(whole);
         }
-        bits <<= 6 * (4 - group.len());
-        let [_, whole @ ..] = bits.to_be_bytes();
-        // Four characters encode three bytes, three characters encode two bytes, and two characters encode
-        // one byte. A single character is an error.
-        bytes.extend_from_slice(whole.get(..group.len().checked_sub(1).filter(|held| *held > 0)?)?);
     }
-    Some(bytes)
-}
-
-fn sextet(byte: u8) -> Option<u8> {
-    match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    }
+    // The last characters may leave unused bits, but a single character is an error.
+    (count < 6).then_some(bytes)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Streamed messages. Content blocks are found by their index. Several blocks may be open at a time, because
 //! llama.cpp begins all blocks before it ends the first block.
 
-use super::response::hosted;
-use super::{Anthropic, call};
+use super::Anthropic;
+use super::read::{hosted, read_call};
 use crate::WireError;
 use crate::call::{WireCall, is_blank};
 use crate::codec::StreamCodec;
@@ -25,26 +25,14 @@ impl StreamCodec for Anthropic {
         }
         let index = event.get("index").and_then(Value::as_u64);
         match fields.get("type").and_then(Value::as_str) {
-            Some("message_start") => {
-                if let Some(Value::Object(message)) = fields.get("message") {
-                    start(stream, message);
-                }
-            }
+            Some("message_start") => start(stream, event.get("message")),
             // A server without streaming sends the complete message.
-            Some("message") => start(stream, fields),
-            Some("content_block_start") => {
-                begin(stream.parts(), index, event.get("content_block"));
-            }
-            Some("content_block_delta") => {
-                if let Some(delta) = event.get("delta") {
-                    extend(stream.parts(), index, delta);
-                }
-            }
+            Some("message") => start(stream, Some(event)),
+            Some("content_block_start") => drop(begin(stream.parts(), index, event.get("content_block"))),
+            Some("content_block_delta") => extend(stream.parts(), index, event.get("delta")),
             Some("content_block_stop") => {
-                let parts = stream.parts();
-                if let Some(number) = find(parts, index) {
-                    end(parts, number);
-                }
+                let number = find(stream.parts(), index);
+                end(stream.parts(), number);
             }
             Some("message_delta") => {
                 overlay(&mut stream.body, fields, |name, _| !matches!(name, "type" | "delta"));
@@ -74,11 +62,9 @@ impl StreamCodec for Anthropic {
     fn finish(&self, stream: &mut Assembly) -> Value {
         let reason = finish_reason(stream);
         let content = stream.end(reason);
-        let mut message = Fields::from_iter([
-            ("type".to_owned(), json!("message")),
-            ("role".to_owned(), json!("assistant")),
-        ]);
-        message.extend(std::mem::take(&mut stream.body));
+        let first = [("type", "message"), ("role", "assistant")];
+        let mut message = Fields::from_iter(first.map(|(name, value)| (name.to_owned(), value.into())));
+        message.append(&mut stream.body);
         set(&mut message, "content", content);
         message.into()
     }
@@ -114,18 +100,18 @@ impl PartCodec for Anthropic {
 }
 
 fn call_of(block: &Value) -> Option<WireCall<'_>> {
-    (text(block, "type") == "tool_use").then(|| call::read(block, false))
+    (text(block, "type") == "tool_use").then(|| read_call(block, false))
 }
 
-fn start(stream: &mut Assembly, message: &Fields) {
+fn start(stream: &mut Assembly, message: Option<&Value>) {
+    let Some(Value::Object(fields)) = message else { return };
     // A later message has a stop reason of its own.
     stream.body.shift_remove("stop_reason");
-    overlay(&mut stream.body, message, |name, _| name != "content");
+    overlay(&mut stream.body, fields, |name, _| name != "content");
     let parts = stream.parts();
-    for block in message.get("content").and_then(Value::as_array).into_iter().flatten() {
-        if let Some(number) = begin(parts, None, Some(block)) {
-            end(parts, number);
-        }
+    for block in fields.get("content").and_then(Value::as_array).into_iter().flatten() {
+        let number = begin(parts, None, Some(block));
+        end(parts, number);
     }
 }
 
@@ -144,7 +130,7 @@ fn begin(parts: &mut Parts, index: Option<u64>, block: Option<&Value>) -> Option
         if !parts[number].is_done && !id.is_empty() && parts[number].key.call == id {
             return Some(number);
         }
-        end(parts, number);
+        end(parts, known);
     }
     let index = index.unwrap_or(parts.next);
     let number = parts.begin(if known.is_some() { parts.next } else { index }, block);
@@ -188,7 +174,8 @@ fn growing(kind: &str) -> &'static str {
 
 /// Appends a delta to the block with the provider's index `index`. The delta is ignored if the block has ended, or if
 /// the delta belongs to another type of block.
-fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
+fn extend(parts: &mut Parts, index: Option<u64>, delta: Option<&Value>) {
+    let Some(delta) = delta else { return };
     let (block, field, piece) = match text(delta, "type") {
         "text_delta" => ("text", "text", texts::of(delta, "text")),
         "thinking_delta" => ("thinking", "thinking", texts::of(delta, "thinking")),
@@ -207,7 +194,7 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     let number = number.or_else(|| begin(parts, index, lost_start().as_ref()));
     let Some(part) = number.map(|number| &mut parts[number]).filter(|part| !part.is_done) else { return };
     match (part.growing, field) {
-        ("", _) => {
+        ("", _) | ("thinking", "signature") => {
             let fields = delta.as_object().into_iter().flatten().filter(|(name, _)| *name != "type");
             fields.for_each(|(name, value)| part.set(name, value.clone()));
         }
@@ -225,17 +212,12 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
                 _ => part.set(field, json!([citation])),
             }
         }
-        ("thinking", "signature") => {
-            if let Some(signature) = delta.get(field) {
-                part.set(field, signature.clone());
-            }
-        }
         _ => {}
     }
 }
 
-fn end(parts: &mut Parts, number: usize) {
-    if !parts[number].is_done {
+fn end(parts: &mut Parts, number: Option<usize>) {
+    if let Some(number) = number.filter(|number| !parts[*number].is_done) {
         parts.end(number);
     }
 }

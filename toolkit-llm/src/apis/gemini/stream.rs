@@ -4,9 +4,10 @@
 //! empty part at the end.
 
 use super::Gemini;
-use super::call::{beside, function, read, says_something};
-use super::response::{block, failure, finish, hosted, no_content, reported_error};
-use super::spelling::{get, key, list};
+use super::read::{
+    beside, block, failure, finish, function, hosted, no_content, read_call, reported_error, says_something,
+};
+use super::spelling::{get, list};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
@@ -65,14 +66,14 @@ impl StreamCodec for Gemini {
 
 impl PartCodec for Gemini {
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
-        read(part, false)
+        read_call(part, false)
     }
 
     /// Writes the arguments that were received in pieces into the JSON of a call.
     fn seal(&self, part: &mut Part, is_complete: bool) {
         let Some(paths) = part.paths.take() else { return };
         part.has_pieces = true;
-        let id = read(&part.json, false).and_then(|call| call.id.map(Cow::into_owned));
+        let id = read_call(&part.json, false).and_then(|call| call.id.map(Cow::into_owned));
         let mut fields = beside(&part.json);
         let call = json!({"id": id, "name": part.name, "args": paths.finish(is_complete)});
         set(&mut fields, "functionCall", call);
@@ -110,7 +111,7 @@ fn push_candidate(
 }
 
 fn push_part(parts: &mut Parts, part: &Value) {
-    if let Some(call) = read(part, false) {
+    if let Some(call) = read_call(part, false) {
         return push_call(parts, &call);
     }
     let part = &*texts::settled(part, &["text"]);
@@ -149,7 +150,9 @@ fn push_call(parts: &mut Parts, call: &WireCall<'_>) {
     let number = match open_call(parts, call, is_whole).or_else(|| owner(parts, call, !pieces.is_empty())) {
         Some(number) => number,
         None => {
-            let number = parts.begin(parts.next, spelled(call.json));
+            let mut part = beside(call.json);
+            set(&mut part, "functionCall", function(call.json).cloned());
+            let number = parts.begin(parts.next, part.into());
             let id = call.id.as_deref().unwrap_or_default();
             parts.learn(number, &Key { call: id, ..Key::default() });
             parts.announce(number);
@@ -195,17 +198,6 @@ fn owner(parts: &mut Parts, call: &WireCall<'_>, has_pieces: bool) -> Option<usi
     }
 }
 
-/// Returns a copy of a part in which the field with the call is spelled `functionCall`, not `function_call`.
-fn spelled(part: &Value) -> Value {
-    let mut fields = part.as_object().cloned().unwrap_or_default();
-    if let Some(name) = key(&fields, "functionCall").filter(|name| *name != "functionCall") {
-        let name = name.to_owned();
-        let call = fields.shift_remove(&name).unwrap_or_default();
-        set(&mut fields, "functionCall", call);
-    }
-    fields.into()
-}
-
 /// Returns the index of the unfinished call that `call` continues. The unfinished call has the same id or, if `call`
 /// has no id, the same name.
 ///
@@ -215,7 +207,7 @@ fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize
     let open = |fits: &dyn Fn(&Part) -> bool| {
         parts.open.iter().rev().copied().find(|number| parts.get(*number).is_some_and(fits))
     };
-    let has_id = |part: &Part| read(&part.json, false).is_some_and(|known| known.id == call.id);
+    let has_id = |part: &Part| read_call(&part.json, false).is_some_and(|known| known.id == call.id);
     match (&call.id, call.name) {
         (None, "") => open(&|_| true),
         (Some(_), name) => open(&has_id).or_else(|| open(&|_| name.is_empty())),

@@ -56,7 +56,7 @@ pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usi
     let places = [
         by_item.filter(|number| !is_apart(number)),
         by_index.filter(|number| by_item.is_none() || !is_other(number)),
-        by_call.filter(|number| !is_elsewhere(number) && !(is_begin && is_other(number))),
+        by_call.filter(|number| !(is_elsewhere(number) || is_begin && is_other(number))),
         by_item,
         latest,
     ];

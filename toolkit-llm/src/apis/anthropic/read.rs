@@ -1,15 +1,16 @@
-//! Reads the content of a response: calls, text and reasoning.
+//! Reads what a response contains: calls, text and reasoning.
 
-use super::{Anthropic, call};
+use super::{Anthropic, FACTS};
 use crate::WireError;
-use crate::call::{Message, Reading};
+use crate::call::{Message, Reading, WireCall};
 use crate::codec::ResponseCodec;
 use crate::error::{check_role, failed, reported_error};
-use crate::fields::{Fields, element, field, text};
+use crate::fields::{Fields, element, field, text, unknown};
 use crate::hosted::{HostedCall, HostedPart};
 use crate::response::{FinishReason, Response};
 use crate::texts;
 use serde_json::Value;
+use toolkit_core::call::ProviderExtras;
 
 impl ResponseCodec for Anthropic {
     /// Finds the content blocks in `payload`. The payload is a response body, a message, a list of content
@@ -103,7 +104,7 @@ fn content<'a>(
         return Err(WireError::new(field(&element(path, 0), "type"), "the type of a content block"));
     }
     let last = list.len().checked_sub(1).filter(|_| is_cut);
-    let read = |block, is_cut| call::is_call(block).then(|| call::read(block, is_cut));
+    let read = |block, is_cut| is_call(block).then(|| read_call(block, is_cut));
     Ok(Message::of_parts(list, last, read))
 }
 
@@ -115,4 +116,30 @@ pub(crate) fn is_block(value: &Value) -> bool {
         Some(kind) => kind.ends_with("tool_use") || kind.ends_with("tool_result"),
         None => value.get("name").is_some_and(Value::is_string) && value.get("input").is_some(),
     }
+}
+
+/// The fields with a counterpart in [`ToolCall`](toolkit_core::call::ToolCall). All other fields, such as
+/// `caller` and `toolset_name`, become provider extras.
+const KNOWN: [&str; 4] = ["type", "id", "name", "input"];
+
+/// Returns whether a content block is a tool call that the program has to run. Calls of tools that the service runs
+/// itself (`server_tool_use`) are not.
+///
+/// A block without a type counts as a damaged call, so that no call is lost.
+fn is_call(block: &Value) -> bool {
+    match block.get("type") {
+        Some(Value::String(kind)) => kind == "tool_use",
+        _ => true,
+    }
+}
+
+/// Parses a call from a block `{type: "tool_use", id, name, input}`. `is_cut` is `true` if the response was cut off at
+/// this block. Some servers send a string as `input`, and the string is kept unchanged.
+pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
+    let call = WireCall::new(json, json.get("id"), text(json, "name"), json.get("input"), extras);
+    WireCall { is_cut, ..call }
+}
+
+fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
+    ProviderExtras::new(FACTS.name, unknown(json, &KNOWN))
 }

@@ -1,18 +1,19 @@
 //! Reads the messages of a response, or the reason for their absence. In this API, a message is called a
-//! `Content`.
+//! `Content`, and a call is one of its parts.
 
-use super::Gemini;
-use super::call::{read as read_call, says_something};
 use super::spelling::{get, list};
+use super::{FACTS, Gemini};
 use crate::WireError;
-use crate::call::{Message, Reading};
+use crate::call::{Message, Reading, WireCall};
 use crate::codec::ResponseCodec;
 use crate::error::{Report, check_role, failed};
-use crate::fields::{Fields, element, field, is_true, optional, text};
+use crate::fields::{Fields, camel, element, field, is_true, optional, text};
 use crate::hosted::{HostedCall, HostedPart};
+use crate::pairing::Key;
 use crate::response::{FinishReason, Response};
 use crate::texts;
 use serde_json::Value;
+use toolkit_core::call::ProviderExtras;
 
 impl ResponseCodec for Gemini {
     /// Finds the messages in `payload`. The payload is a response body with candidates, one candidate, one
@@ -61,27 +62,26 @@ impl ResponseCodec for Gemini {
     }
 }
 
+/// The parts of hosted tools: the field of the part, whether it is a call, and the field with the arguments or the
+/// output. If the last field is empty, the whole object is the arguments or the output of `code_execution`.
+const HOSTED: [(&str, bool, &str); 4] = [
+    ("executableCode", true, ""),
+    ("codeExecutionResult", false, ""),
+    ("toolCall", true, "args"),
+    ("toolResponse", false, "response"),
+];
+
 /// Reads a part of a hosted tool: a call or an output. Returns `None` for other parts.
 pub(super) fn hosted(part: &Value) -> Option<HostedPart> {
     let fields = part.as_object()?;
-    let output = |result: &Value, field| result.as_object().and_then(|result| get(result, field)).cloned();
-    if let Some(code) = get(fields, "executableCode") {
-        let call = HostedCall::of(code, "executableCode", "code_execution", Some(code));
-        return Some(HostedPart::Call(call));
-    }
-    if let Some(result) = get(fields, "codeExecutionResult") {
-        let call = HostedCall::of(result, "codeExecutionResult", "code_execution", None);
-        return Some(HostedPart::Output(call.with_output(Some(result))));
-    }
-    let tool = |json: &Value| output(json, "toolType").and_then(|kind| Some(kind.as_str()?.to_lowercase()));
-    if let Some(json) = get(fields, "toolCall") {
-        let name = tool(json).unwrap_or_default();
-        let args = output(json, "args");
-        return Some(HostedPart::Call(HostedCall::of(json, "toolCall", &name, args.as_ref())));
-    }
-    let json = get(fields, "toolResponse")?;
-    let call = HostedCall::of(json, "toolResponse", &tool(json).unwrap_or_default(), None);
-    Some(HostedPart::Output(call.with_output(output(json, "response").as_ref())))
+    let found = HOSTED.into_iter().find_map(|row| Some((row, get(fields, row.0)?)));
+    let ((kind, is_call, field), json) = found?;
+    let inner = |field| json.as_object().and_then(|fields| get(fields, field));
+    let tool = || inner("toolType").and_then(Value::as_str).unwrap_or_default().to_lowercase();
+    let (name, value) =
+        if field.is_empty() { ("code_execution".to_owned(), Some(json)) } else { (tool(), inner(field)) };
+    let call = HostedCall::of(json, kind, &name, value.filter(|_| is_call));
+    Some(if is_call { HostedPart::Call(call) } else { HostedPart::Output(call.with_output(value)) })
 }
 
 /// Reads the parts of a message. If generation stopped early (`is_cut`), the last part with content is read
@@ -137,7 +137,7 @@ fn candidate<'a>(candidate: &'a Fields, path: &str) -> Result<Message<'a>, WireE
     let path = field(path, "content");
     let fields = get(candidate, "content").and_then(Value::as_object);
     let parts = fields.map_or(Ok(&[][..]), |content| parts(content, &path))?;
-    let message = message(fields, parts, is_cut(candidate));
+    let message = message(fields, parts, finish(candidate).is_cut());
     let has_calls = message.calls().next().is_some();
     match failure(candidate, !parts.is_empty(), has_calls) {
         Some(reason) => Err(no_content(&path, Some(reason))),
@@ -153,10 +153,6 @@ fn parts<'a>(content: &'a Fields, path: &str) -> Result<&'a [Value], WireError> 
 /// Returns the reason why generation of `candidate` ended.
 pub(super) fn finish(candidate: &Fields) -> FinishReason {
     FinishReason::parse(get(candidate, "finishReason").and_then(Value::as_str).unwrap_or_default())
-}
-
-fn is_cut(candidate: &Fields) -> bool {
-    finish(candidate).is_cut()
 }
 
 /// Returns the error of a candidate that is not an answer.
@@ -198,4 +194,63 @@ fn report(what: &str, code: &str, message: Option<&str>, is_blocked: bool) -> Re
 
 pub(super) fn no_content(path: &str, reason: Option<Report>) -> WireError {
     failed(path, "a content of the model", reason)
+}
+
+/// Returns the `functionCall` object of a part, if the part is a call.
+pub(super) fn function(part: &Value) -> Option<&Value> {
+    get(part.as_object()?, "functionCall")
+}
+
+/// Parses a part that contains a call: `{functionCall: {id?, name, args?}, thoughtSignature?}`. Returns `None` for
+/// other parts. `is_cut` is `true` if the response was cut off at this part.
+///
+/// Since Gemini 3, the service refuses a history in which a signature is missing from its original part, so
+/// the signature becomes an extra of the call.
+pub(crate) fn read_call(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
+    let function = function(part)?;
+    let field = |name| function.as_object().and_then(|function| get(function, name));
+    // Only the stream decoder assembles partial arguments. Here, they show that the call is incomplete.
+    let is_piece = field("partialArgs").is_some() || field("willContinue").is_some_and(|value| value == true);
+    let args = field("args");
+    let name = field("name").and_then(Value::as_str).unwrap_or_default();
+    let extras = |part: &Value, _| ProviderExtras::new(FACTS.name, beside(part));
+    Some(WireCall {
+        is_cut: is_cut || args.is_none() && is_piece,
+        ..WireCall::new(part, field("id"), name, args, extras)
+    })
+}
+
+/// Returns the fields of a part other than `functionCall`, with their names in camel case.
+pub(super) fn beside(part: &Value) -> Fields {
+    let others = part.as_object().into_iter().flatten().map(|(name, value)| (camel(name), value));
+    let others = others.filter(|(name, value)| name != "functionCall" && !value.is_null());
+    others.map(|(name, value)| (name.into_owned(), value.clone())).collect()
+}
+
+/// Returns whether a part has content. The service refuses a part with empty text, unless the part has a
+/// signature, which must be sent back.
+pub(super) fn says_something(part: &Fields) -> bool {
+    let mut fields = part.iter().filter(|(name, value)| *name != "thought" && !value.is_null());
+    fields.any(|(name, value)| name != "text" || value != "") || get(part, "thoughtSignature").is_some()
+}
+
+/// A result in a part: `{functionResponse: {id?, name, response, parts?}}`.
+#[derive(Clone, Copy)]
+pub(crate) struct WireResult<'a>(pub(crate) &'a Fields);
+
+impl<'a> WireResult<'a> {
+    /// Returns the result in `part`, or `None` for other parts.
+    pub(crate) fn of(part: &'a Value) -> Option<Self> {
+        get(part.as_object()?, "functionResponse")?.as_object().map(Self)
+    }
+
+    /// Returns the key that identifies the call of this result.
+    pub(crate) fn key(self) -> Key<'a> {
+        let id = get(self.0, "id").and_then(Value::as_str).filter(|id| !id.is_empty());
+        Key { id: id.map(Into::into), name: Some(self.name()) }
+    }
+
+    pub(crate) fn name(self) -> &'a str {
+        get(self.0, "name").and_then(Value::as_str).unwrap_or_default()
+    }
 }

@@ -1,0 +1,279 @@
+//! Writes what a request contains: definitions, the tool choice, messages and results.
+
+use super::media::{blocks, text_block};
+use super::{Anthropic, FACTS, unfinished};
+use crate::call::{Arguments, Message, OutgoingCall};
+use crate::codec::{DefinitionCodec, HistoryCodec, RepairCodec, ResultCodec};
+use crate::declaration::{Draft, respell_members};
+use crate::fields::{Fields, set, set_at, text};
+use crate::pairing::{Entry, Key, NO_OUTPUT};
+use crate::repair::{part_entries, user_message};
+use crate::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
+use crate::results::{error_message, is_blank};
+use crate::texts;
+use crate::tool_config::{ChoiceCodec, EncodedToolConfig, without_set};
+use serde_json::{Value, json};
+use toolkit_core::ToolResult;
+use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, ToolOutput};
+use toolkit_core::tool::ToolDefinition;
+use toolkit_schema::SchemaLoss;
+
+/// The request field for the tool choice.
+pub(crate) const CHOICE: &str = "tool_choice";
+
+/// The user message after a message with calls must begin with the results of all these calls, and may contain no other
+/// results. Anthropic's models refuse a request in which an id occurs twice.
+pub(super) const RESULTS: ResultRule = ResultRule {
+    place: ResultPlace::NextMessage(Replies { parts: "content", roles: &["user"], results_first: true }),
+    in_call_order: false,
+    ids: CallIds::Unique,
+};
+
+impl DefinitionCodec for Anthropic {
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+        let ToolDefinition { description, metadata, .. } = draft.definition;
+        let mut tool = Fields::new();
+        set(&mut tool, "name", draft.name());
+        set(&mut tool, "description", description.as_str());
+        set(&mut tool, "input_schema", draft.parameters());
+        if draft.how.strict {
+            set(&mut tool, "strict", true);
+        }
+        if metadata.defer {
+            set(&mut tool, "defer_loading", true);
+        }
+        let mut examples = metadata.input_examples.clone();
+        if let Some(names) = draft.parameter_names() {
+            examples.iter_mut().filter_map(Value::as_object_mut).for_each(|it| respell_members(it, &names));
+        }
+        let callers = metadata.allowed_callers.iter().map(|caller| caller.as_str().into()).collect();
+        // The service refuses examples that are not objects. It also refuses unknown callers, such as the
+        // callers of other APIs. It knows the model itself (`direct`) and the versions of its code execution.
+        put_accepted(&mut tool, "input_examples", examples, draft, |example| {
+            let reason = || "the API takes objects only, so the example is left out".to_owned();
+            (!example.is_object()).then(reason)
+        });
+        put_accepted(&mut tool, "allowed_callers", callers, draft, |caller| {
+            let caller = caller.as_str().unwrap_or_default();
+            let is_known = caller == "direct" || caller.starts_with("code_execution_");
+            (!is_known).then(|| format!("the API knows no caller `{caller}`, so it is left out"))
+        });
+        tool.into()
+    }
+
+    /// Returns the name of a tool that the provider defines and the program runs, such as `bash`. The calls of such a
+    /// tool are ordinary calls.
+    fn answered_by<'a>(&self, tool: &'a Value) -> Option<&'a str> {
+        const CLIENT: [&str; 4] = ["bash_", "text_editor_", "memory_", "computer_2"];
+        let kind = text(tool, "type");
+        CLIENT.iter().any(|start| kind.starts_with(start)).then(|| text(tool, "name"))
+    }
+}
+
+/// Sets the field called `name` to the values for which `refusal` returns no reason. The other values are reported as
+/// losses. If no value is left, the field is left out.
+fn put_accepted(
+    tool: &mut Fields,
+    name: &str,
+    mut values: Vec<Value>,
+    draft: &mut Draft<'_>,
+    refusal: impl Fn(&Value) -> Option<String>,
+) {
+    let mut index = 0..;
+    values.retain(|value| {
+        let path = format!("/{name}/{}", index.next().unwrap_or(0));
+        let refusal = refusal(value);
+        refusal.is_none_or(|reason| {
+            draft.lose(path, name, reason);
+            false
+        })
+    });
+    if !values.is_empty() {
+        set(tool, name, values);
+    }
+}
+
+impl ChoiceCodec for Anthropic {
+    /// Encodes the tool choice, which includes the limit on parallel calls.
+    fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+        let (choice, is_set_lost) = without_set(&wanted.choice);
+        let mut choice = match &choice {
+            ToolChoice::None => json!({"type": "none"}),
+            ToolChoice::Required => json!({"type": "any"}),
+            ToolChoice::Tool(name) => json!({"type": "tool", "name": names.spell(name)}),
+            _ => json!({"type": "auto"}),
+        };
+        // The service refuses `disable_parallel_tool_use` together with the choice `none`.
+        if let Some(parallel) = wanted.parallel.filter(|_| choice["type"] != "none") {
+            choice["disable_parallel_tool_use"] = (!parallel).into();
+        }
+        let encoded = EncodedToolConfig::new(Fields::from_iter([(CHOICE.to_owned(), choice)]));
+        let reason = "the API takes no set of tools, so the model may call every tool of the request";
+        if is_set_lost { encoded.lose("/choice/allowed/names", "allowed", reason) } else { encoded }
+    }
+}
+
+impl HistoryCodec for Anthropic {
+    /// Writes a call for the next request. Fields with `null` are left out, because the service refuses them.
+    fn write_call(&self, call: OutgoingCall<'_>) -> Value {
+        let mut block = call.fields(FACTS.name);
+        block.retain(|_, value| !value.is_null());
+        set(&mut block, "type", "tool_use");
+        set(&mut block, "id", call.id);
+        set(&mut block, "name", call.name);
+        set(&mut block, "input", call.arguments.into_object());
+        block.into()
+    }
+
+    /// Copies a received content block into the next request. Thinking blocks stay unchanged, because they
+    /// are signed. Blank text blocks are dropped, because the service refuses them.
+    fn write_part(&self, block: &Value) -> Option<Value> {
+        let block = &*texts::settled(block, &["text"]);
+        let mut fields = block.as_object()?.clone();
+        match text(block, "type") {
+            "text" if is_blank(text(block, "text")) => return None,
+            // Compatible servers may send thinking without a signature, but requests require the field.
+            "thinking" => {
+                for name in ["thinking", "signature"] {
+                    fields.entry(name).or_insert_with(|| "".into());
+                }
+            }
+            kind if kind.ends_with("tool_use") => {
+                let input = Arguments::of(fields.get("input"), false).into_object();
+                fields.insert("input".to_owned(), input);
+            }
+            _ => {}
+        }
+        Some(fields.into())
+    }
+
+    /// Writes a message with only the fields `role` and `content`. The service refuses any other field, even
+    /// those that appear in its own responses.
+    fn write_message(&self, message: &Message<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
+        match message.fields.and_then(|fields| fields.get("content")) {
+            Some(Value::String(text)) if is_blank(text) => return Vec::new(),
+            Some(Value::String(text)) => return vec![json!({"role": "assistant", "content": text})],
+            _ => {}
+        }
+        // The service refuses a message that ends with a thinking block. A response that was cut off during
+        // thinking ends like this.
+        while ends_with_thinking(&blocks) {
+            blocks.pop();
+        }
+        assistant(blocks)
+    }
+
+    /// Encodes an assistant message. White space at the end of the text is removed, because the service
+    /// refuses it.
+    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
+        let text = Some(text.trim_end()).filter(|text| !text.is_empty()).map(text_block);
+        assistant(text.into_iter().chain(calls).collect())
+    }
+
+    /// Encodes a user message. The service refuses blank texts and empty messages, so blank texts are dropped
+    /// and an empty message gets a placeholder text.
+    fn encode_user(&self, contents: &[Content]) -> Value {
+        let mut blocks: Vec<Value> = contents.iter().flat_map(blocks).collect();
+        blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));
+        if blocks.is_empty() {
+            blocks.push(text_block("(empty message)"));
+        }
+        json!({"role": "user", "content": blocks})
+    }
+}
+
+pub(super) fn ends_with_thinking(blocks: &[Value]) -> bool {
+    blocks.last().is_some_and(|block| matches!(text(block, "type"), "thinking" | "redacted_thinking"))
+}
+
+fn assistant(blocks: Vec<Value>) -> Vec<Value> {
+    if blocks.is_empty() { Vec::new() } else { vec![json!({"role": "assistant", "content": blocks})] }
+}
+
+impl ResultCodec for Anthropic {
+    /// Encodes all results in one user message, because the service requires all of them in the message after
+    /// the calls. The message contains nothing else, because the service requires this for calls made by its
+    /// code execution.
+    fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
+        let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
+        user_message("content", blocks.collect())
+    }
+}
+
+fn encode_result(result: &ToolResult, id: &str) -> Value {
+    let mut block = Fields::new();
+    set(&mut block, "type", "tool_result");
+    set(&mut block, "tool_use_id", id);
+    match &result.outcome {
+        Ok(output) => set(&mut block, "content", content(output)),
+        Err(error) => {
+            set(&mut block, "content", error_message(error));
+            set(&mut block, "is_error", true);
+        }
+    }
+    // If a call has the field `toolset_name`, the service expects the field in the result as well.
+    if let Some(toolset) = result.extras.get(FACTS.name, "toolset_name") {
+        set(&mut block, "toolset_name", toolset.clone());
+    }
+    block.into()
+}
+
+/// Encodes a single text as a string, and any other output as a list of blocks.
+///
+/// Blank texts are dropped, because the service refuses them.
+fn content(output: &ToolOutput) -> Value {
+    let message = (!output.message().is_empty()).then(|| text_block(output.message()));
+    let mut blocks: Vec<Value> = output.content().iter().flat_map(blocks).chain(message).collect();
+    blocks.retain(|block| !text_of(block).is_some_and(is_blank));
+    match blocks.as_slice() {
+        [] => "".into(),
+        [only] if text_of(only).is_some() => text_of(only).into(),
+        _ => blocks.into(),
+    }
+}
+
+fn text_of(block: &Value) -> Option<&str> {
+    block.get("text")?.as_str()
+}
+
+impl RepairCodec for Anthropic {
+    /// Lists the calls and results of a message. Calls without an id are left out.
+    fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
+        let key = |id: &'a str| Key::of_id(Some(id.into()));
+        let role = text(message, "role");
+        part_entries(message, "content", |block| match (text(block, "type"), role) {
+            ("tool_use", "assistant") => Some(Entry::Call(key(block.get("id")?.as_str()?), block)),
+            ("tool_result", "user") => Some(Entry::Result(key(text(block, "tool_use_id")), block)),
+            _ => None,
+        })
+    }
+
+    fn placeholder(&self, call: &Value, _key: &Key<'_>) -> Value {
+        json!({"type": "tool_result", "tool_use_id": call.get("id"), "content": NO_OUTPUT})
+    }
+
+    fn set_id(&self, block: &mut Value, id: &str) {
+        let field = if text(block, "type") == "tool_use" { "id" } else { "tool_use_id" };
+        set_at(block, &[field], id);
+    }
+
+    fn complete_repair(
+        &self,
+        history: Vec<Value>,
+        request: Option<&Fields>,
+        losses: &mut Vec<SchemaLoss>,
+    ) -> Vec<Value> {
+        if request.is_some_and(|request| FACTS.is_continued(request)) {
+            return history;
+        }
+        unfinished::remove(history, request.is_none_or(has_container), losses)
+    }
+}
+
+/// Returns whether a request names a container. The field is the id, or an object with the id beside skills.
+fn has_container(request: &Fields) -> bool {
+    let id = request.get("container").map(|container| container.get("id").unwrap_or(container));
+    id.and_then(Value::as_str).is_some_and(|id| !id.is_empty())
+}

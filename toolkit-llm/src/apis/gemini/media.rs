@@ -1,0 +1,74 @@
+//! The media items that models accept, and their parts.
+
+use crate::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, essence};
+use crate::results::unsendable;
+use serde_json::{Value, json};
+use toolkit_core::output::{Content, Media, MediaData};
+
+/// The media items that models of the third and later generations accept, both in messages and in tool results.
+pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED_IN_RESULTS };
+/// The media items that models before the third generation accept. Tool results for these models have no field for
+/// media items.
+pub(super) const EARLIER_MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: &[] };
+
+/// The media items accepted in messages, from the guides to images, audio, video and documents.
+const ACCEPTED: &[MediaRule] = &[
+    rule(MediaKind::Image, &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"], Urls::Any),
+    rule(
+        MediaKind::Audio,
+        &[
+            "audio/wav",
+            "audio/mpeg",
+            "audio/mpga",
+            "audio/mp4",
+            "audio/m4a",
+            "audio/aiff",
+            "audio/aac",
+            "audio/ogg",
+            "audio/opus",
+            "audio/flac",
+            "audio/pcm",
+            "audio/webm",
+        ],
+        Urls::Any,
+    ),
+    rule(
+        MediaKind::File,
+        &["application/pdf", "text/*", "video/*", "application/x-javascript", "application/x-python"],
+        Urls::Any,
+    ),
+];
+
+/// The media items accepted in results, from the guide to function calling. The Gemini API accepts no URLs in
+/// results.
+const ACCEPTED_IN_RESULTS: &[MediaRule] = &[
+    rule(MediaKind::Image, &["image/png", "image/jpeg", "image/webp"], Urls::None),
+    rule(MediaKind::File, &["application/pdf", "text/plain"], Urls::None),
+];
+
+const fn rule(kind: MediaKind, types: &'static [&'static str], urls: Urls) -> MediaRule {
+    MediaRule { kind, types, embedded: true, urls }
+}
+
+/// Encodes one [`Content`] of a user message as a part.
+pub(super) fn content_part(content: &Content) -> Value {
+    match accepted(ACCEPTED, content) {
+        Some((_, media)) => media_part(media),
+        None => json!({"text": unsendable(content)}),
+    }
+}
+
+/// Encodes a media item as a part. Only some versions of the API have a field for the file name, so the name
+/// is part of the text instead.
+pub(super) fn media_part(media: &Media) -> Value {
+    let media_type = match &*essence(&media.media_type) {
+        "image/jpg" => "image/jpeg",
+        _ => media.media_type.as_str(),
+    };
+    match &media.data {
+        MediaData::Base64(data) => json!({"inlineData": {"mimeType": media_type, "data": data}}),
+        // If the media type is unknown, the service finds it itself.
+        MediaData::Url(url) if media_type.ends_with('*') => json!({"fileData": {"fileUri": url}}),
+        MediaData::Url(url) => json!({"fileData": {"mimeType": media_type, "fileUri": url}}),
+    }
+}

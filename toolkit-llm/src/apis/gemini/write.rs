@@ -1,0 +1,355 @@
+//! Writes what a request contains: definitions, the tool choice, messages and results. In this API, a message is called
+//! a `Content`.
+
+use super::media::{MEDIA, content_part, media_part};
+use super::read::{WireResult, read_call, says_something};
+use super::spelling::{get, key, list};
+use super::{FACTS, Gemini};
+use crate::call::{Message, OutgoingCall};
+use crate::codec::{DefinitionCodec, HistoryCodec, RepairCodec, ResultCodec};
+use crate::declaration::{Draft, take_named};
+use crate::fields::{Fields, camel, set, text};
+use crate::media::{MediaTable, accepted, media_of};
+use crate::pairing::{Entry, Key, NO_OUTPUT};
+use crate::repair::{part_entries, user_message};
+use crate::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
+use crate::results::{attachments, output_text, result_text};
+use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
+use crate::{history, ids, texts};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use toolkit_core::ToolResult;
+use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::name::WireNames;
+use toolkit_core::output::{Content, JsonText, ToolOutput};
+use toolkit_schema::{SchemaDialect, SchemaLoss};
+
+/// The functions of the tool `computerUse`, from the guide. The service defines a function unless the tool excludes it.
+const COMPUTER: [&str; 13] = [
+    "click_at",
+    "drag_and_drop",
+    "go_back",
+    "go_forward",
+    "hover_at",
+    "key_combination",
+    "navigate",
+    "open_web_browser",
+    "scroll_at",
+    "scroll_document",
+    "search",
+    "type_text_at",
+    "wait_5_seconds",
+];
+
+/// The path to report for losses in the output schema.
+const OUTPUT: &str = "/output_schema";
+
+/// The message after a message with calls must answer all these calls, in their order.
+pub(super) const RESULTS: ResultRule = ResultRule {
+    place: ResultPlace::NextMessage(Replies {
+        parts: "parts",
+        roles: &["user", "function", ""],
+        results_first: false,
+    }),
+    in_call_order: true,
+    ids: CallIds::Optional,
+};
+
+impl DefinitionCodec for Gemini {
+    /// Writes one element of the list `function_declarations`. The JSON before and after the list is in
+    /// [`Facts::frame`](crate::facts::Facts::frame).
+    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+        let json_schema = draft.how.dialect == SchemaDialect::JsonSchema;
+        let (parameters_key, output_key) = if json_schema {
+            ("parametersJsonSchema", "responseJsonSchema")
+        } else {
+            ("parameters", "response")
+        };
+        let mut declaration = Fields::new();
+        set(&mut declaration, "name", draft.name());
+        set(&mut declaration, "description", draft.definition.description.as_str());
+        let parameters = draft.parameters();
+        if !has_no_properties(&parameters) {
+            set(&mut declaration, parameters_key, parameters);
+        }
+        if let Some(output) = draft.output() {
+            let (schema, lost) = output_schema(draft.how.dialect, &output);
+            draft.losses.extend(lost);
+            if json_schema || is_typed(&schema) {
+                set(&mut declaration, output_key, schema);
+            } else {
+                let reason =
+                    "the API takes a type, and of an object its properties; the output is not described";
+                draft.lose(OUTPUT, output_key, reason);
+            }
+        }
+        declaration.into()
+    }
+
+    /// Removes the definitions of the tools that answer the calls of `computerUse`, except for excluded functions.
+    fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Box<RawValue>>) -> Option<Value> {
+        if let Some(computer) = tool.as_object().and_then(|tool| get(tool, "computerUse")?.as_object()) {
+            let excluded = list(computer, "excludedPredefinedFunctions");
+            let functions = || COMPUTER.iter().filter(|name| !excluded.iter().any(|other| other == **name));
+            // The program's tools are in one entry: `{function_declarations: […]}`.
+            entries.retain_mut(|entry| {
+                let Ok(mut own) = serde_json::from_str::<BTreeMap<&str, Vec<Box<RawValue>>>>(entry.get())
+                else {
+                    return true;
+                };
+                own.values_mut().for_each(|own| functions().for_each(|name| drop(take_named(own, name))));
+                let left = serde_json::value::to_raw_value(&own);
+                let has_any = own.values().any(|own| !own.is_empty());
+                left.into_iter().for_each(|left| *entry = left);
+                has_any
+            });
+        }
+        Some(tool.clone())
+    }
+}
+
+/// Converts an output schema. An output can be any value, but a dialect converts the root of a schema into an
+/// object schema. The output schema is therefore converted as the schema of a property.
+fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLoss>) {
+    const PROPERTY: &str = "/properties/output";
+    if dialect == SchemaDialect::JsonSchema {
+        return (output.clone(), Vec::new());
+    }
+    let definitions = output.get("$defs").cloned().unwrap_or_else(|| json!({}));
+    let mut converted =
+        dialect.convert(&json!({"type": "object", "properties": {"output": output}, "$defs": definitions}));
+    let schema = converted.schema["properties"]["output"].take();
+    let lost = converted.losses.into_iter().map(|loss| {
+        let path = loss.path.strip_prefix(PROPERTY).unwrap_or(&loss.path);
+        SchemaLoss::new(format!("{OUTPUT}{path}"), loss.keyword, loss.reason)
+    });
+    (schema, lost.collect())
+}
+
+/// Returns whether a function has no parameters. The service refuses an object schema without properties, so
+/// such a function is sent without a schema.
+fn has_no_properties(schema: &Value) -> bool {
+    let Some(fields) = schema.as_object() else { return schema.is_null() };
+    fields.iter().all(|(keyword, value)| match keyword.as_str() {
+        "type" => value.as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("object")),
+        "properties" => value.as_object().is_some_and(Fields::is_empty),
+        "required" | "propertyOrdering" => value.as_array().is_some_and(Vec::is_empty),
+        "additionalProperties" => *value == Value::Bool(false),
+        "$schema" | "title" | "description" => true,
+        _ => false,
+    })
+}
+
+fn is_typed(schema: &Value) -> bool {
+    ["type", "anyOf", "ref"].iter().any(|keyword| schema.get(keyword).is_some()) && !has_no_properties(schema)
+}
+
+impl ChoiceCodec for Gemini {
+    fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
+        let (mode, allowed): (_, &[String]) = match &wanted.choice {
+            ToolChoice::Auto => ("AUTO", &[]),
+            ToolChoice::None => ("NONE", &[]),
+            ToolChoice::Required => ("ANY", &[]),
+            ToolChoice::Tool(name) => ("ANY", std::slice::from_ref(name)),
+            // An empty list in the request would allow every tool, so `NONE` is written to forbid all tools.
+            ToolChoice::Allowed { names, .. } if names.is_empty() => ("NONE", &[]),
+            ToolChoice::Allowed { names, required: true } => ("ANY", names),
+            // `AUTO` cannot limit the names. `VALIDATED` can. It also lets the model choose between text and a
+            // call, and in addition enforces the schemas.
+            ToolChoice::Allowed { names, required: false } => ("VALIDATED", names),
+        };
+        let mut config = json!({"mode": mode});
+        if !allowed.is_empty() {
+            config["allowedFunctionNames"] = allowed.iter().map(|name| names.spell(name)).collect();
+        }
+        let config = json!({"functionCallingConfig": config});
+        let encoded = EncodedToolConfig::new(Fields::from_iter([("toolConfig".to_owned(), config)]));
+        if mode == "NONE" { encoded } else { encoded.without_limit(wanted) }
+    }
+}
+
+impl HistoryCodec for Gemini {
+    fn write_call(&self, call: OutgoingCall<'_>) -> Value {
+        let mut part = without_result(call.fields(FACTS.name));
+        let key = key(&part, "functionCall").unwrap_or("functionCall").to_owned();
+        let mut function = match part.get_mut(&key).map(Value::take) {
+            Some(Value::Object(function)) => function,
+            _ => Fields::new(),
+        };
+        // The Gemini API refuses `partialArgs` and `willContinue`, which occur only in streams.
+        function.retain(|name, _| !matches!(&*camel(name), "partialArgs" | "willContinue" | "id"));
+        set(&mut function, "name", call.name.as_str());
+        set(&mut function, "args", call.arguments.into_object());
+        if let Some(id) = sendable_id(&call.id) {
+            set(&mut function, "id", id);
+        }
+        set(&mut part, &key, function);
+        part.into()
+    }
+
+    fn write_part(&self, part: &Value) -> Option<Value> {
+        let mut part = without_result(part.as_object().cloned().unwrap_or_default());
+        texts::settle(&mut part, &["text"]);
+        says_something(&part).then(|| part.into())
+    }
+
+    /// Writes a message for the next request. A message without parts is dropped, because the service refuses
+    /// it.
+    fn write_message(&self, message: &Message<'_>, parts: Vec<Value>) -> Vec<Value> {
+        if parts.is_empty() {
+            return Vec::new();
+        }
+        let mut fields = message.fields.cloned().unwrap_or_default();
+        set(&mut fields, "role", "model");
+        set(&mut fields, "parts", parts);
+        vec![fields.into()]
+    }
+
+    fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
+        let text = Some(text).filter(|text| !text.is_empty()).map(|text| json!({"text": text}));
+        let message = Message { fields: None, parts: Vec::new(), is_whole: true };
+        self.write_message(&message, text.into_iter().chain(calls).collect())
+    }
+
+    /// Gives the first call of a message a placeholder if it has no signature. From the third generation on,
+    /// models refuse such a call, but only they sign calls. The reference defines the placeholder for calls of
+    /// other models. The other calls of a message never have signatures.
+    fn complete_calls(&self, generation: Option<u32>, calls: &mut [Value]) {
+        let is_signed = generation.is_none_or(|number| number >= 3);
+        let first = calls.first_mut().and_then(Value::as_object_mut).filter(|_| is_signed);
+        if let Some(first) = first.filter(|first| get(first, "thoughtSignature").is_none()) {
+            set(first, "thoughtSignature", "skip_thought_signature_validator");
+        }
+    }
+
+    /// Encodes a user message. The service refuses empty texts and empty messages.
+    fn encode_user(&self, contents: &[Content]) -> Value {
+        let mut parts: Vec<Value> = contents.iter().map(content_part).collect();
+        parts.retain(|part| part.get("text").is_none_or(|text| text != ""));
+        if parts.is_empty() {
+            parts.push(json!({"text": "(empty message)"}));
+        }
+        json!({"role": "user", "parts": parts})
+    }
+}
+
+/// Removes the field `functionResponse` from a part, because messages of the model must not contain results.
+fn without_result(mut part: Fields) -> Fields {
+    part.retain(|name, _| camel(name) != "functionResponse");
+    part
+}
+
+/// Returns the id if a provider assigned it, and `None` if this library generated it.
+///
+/// If there are no ids, the service finds the call of a result by position. Sending a generated id with only
+/// the call or only the result would be an error. The reference has no rule for ids.
+fn sendable_id(id: &str) -> Option<&str> {
+    (!id.is_empty() && !ids::is_generated(id)).then_some(id)
+}
+
+impl RepairCodec for Gemini {
+    /// Lists the calls in a message of the model, and the results in any message.
+    fn entries<'a>(&self, content: &'a Value) -> Vec<(usize, Entry<'a>)> {
+        let is_of_model = text(content, "role") == "model";
+        part_entries(content, "parts", |part| match read_call(part, false).filter(|_| is_of_model) {
+            Some(call) => Some(Entry::Call(Key { id: call.id, name: Some(call.name) }, part)),
+            None => Some(Entry::Result(WireResult::of(part)?.key(), part)),
+        })
+    }
+
+    fn placeholder(&self, _call: &Value, key: &Key<'_>) -> Value {
+        let name = key.name.unwrap_or_default();
+        json!({"functionResponse": result(key.id.as_deref(), name, json!({"output": NO_OUTPUT}))})
+    }
+}
+
+/// Returns the fields of a result. If it has no id, the service finds its call by position.
+fn result(id: Option<&str>, name: &str, response: Value) -> Fields {
+    let mut result = Fields::new();
+    if let Some(id) = id {
+        set(&mut result, "id", id);
+    }
+    set(&mut result, "name", name);
+    set(&mut result, "response", response);
+    result
+}
+
+impl ResultCodec for Gemini {
+    fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
+        self.encode_results_for(None, results, ids, names)
+    }
+
+    /// Encodes all results in one message. The service requires one result for each call, in the order of the
+    /// calls.
+    ///
+    /// Media items that are not accepted in results follow in a second message.
+    fn encode_results_for(
+        &self,
+        generation: Option<u32>,
+        results: &[ToolResult],
+        ids: &[String],
+        names: &WireNames,
+    ) -> Vec<Value> {
+        let table = FACTS.media_table(generation).unwrap_or(&MEDIA);
+        let parts = results.iter().map(|result| encode_result(table, result, names));
+        let mut messages = user_message("parts", parts.collect());
+        let attached = results.iter().zip(ids).flat_map(|(result, id)| {
+            let name = history::name(FACTS.names, names.spell(&result.name)).into_owned();
+            attachments(table, result, id, name)
+        });
+        let attached = attached.flat_map(|(label, content)| {
+            [Some(json!({"text": label})), media_of(content).map(|(_, media)| media_part(media))]
+        });
+        messages.extend(user_message("parts", attached.flatten().collect()));
+        messages
+    }
+}
+
+fn encode_result(table: &MediaTable, result: &ToolResult, names: &WireNames) -> Value {
+    let response = match &result.outcome {
+        Ok(output) => json!({"output": output_value(table, output)}),
+        Err(error) => json!({"error": error.message()}),
+    };
+    let name = history::name(FACTS.names, names.spell(&result.name));
+    let mut answer = self::result(sendable_id(result.call_id.as_str()), &name, response);
+    let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
+    let media = contents.iter().filter_map(|content| accepted(table.results, content));
+    let media: Vec<Value> = media.map(|(_, media)| media_part(media)).collect();
+    if !media.is_empty() {
+        set(&mut answer, "parts", media);
+    }
+    json!({"functionResponse": answer})
+}
+
+/// Returns the JSON for an output. An output that consists of a single JSON value stays unchanged. Any other
+/// output becomes text, in which media items are only named.
+fn output_value(table: &MediaTable, output: &ToolOutput) -> Value {
+    match (output.content(), output.message()) {
+        ([Content::Json(json)], "") => json_value(json),
+        _ => output_text(output, |content| result_text(table, content)).into(),
+    }
+}
+
+/// Returns the value to send for the JSON of an output. The service stores every number as a double, so a value with a
+/// number that would be rounded is sent as text.
+fn json_value(json: &JsonText) -> Value {
+    match serde_json::from_str(json.as_str()) {
+        Ok(value) if is_exact(&value) => value,
+        _ => json.as_str().into(),
+    }
+}
+
+/// Returns whether all numbers in the value are below 2^53, up to which doubles represent every integer exactly.
+///
+/// Recursion is safe, because the parser limits the depth of the value.
+fn is_exact(value: &Value) -> bool {
+    /// 2^53. Doubles represent all integers up to this number exactly.
+    const LARGEST: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) => number.as_f64().is_some_and(|number| number.abs() < LARGEST),
+        Value::Array(values) => values.iter().all(is_exact),
+        Value::Object(members) => members.values().all(is_exact),
+        Value::Null | Value::Bool(_) | Value::String(_) => true,
+    }
+}

@@ -1,0 +1,39 @@
+//! Repairs histories.
+
+use super::Ollama;
+use super::write::message;
+use crate::apis::chat_messages::read_call;
+use crate::call::{WireCall, id};
+use crate::codec::RepairCodec;
+use crate::fields::{list, text};
+use crate::pairing::{Entry, Key, NO_OUTPUT};
+use crate::result_rule::ResultRule;
+use serde_json::Value;
+
+/// The results are in the order of the calls, because only their order distinguishes results without an id.
+pub(super) const RESULTS: ResultRule = ResultRule { in_call_order: true, ..ResultRule::PLAIN };
+
+impl RepairCodec for Ollama {
+    fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
+        match text(message, "role") {
+            "tool" => {
+                // If a result has no name, the server finds its call by position.
+                let name = Some(text(message, "tool_name")).filter(|name| !name.is_empty());
+                vec![(0, Entry::Result(Key { id: id(message.get("tool_call_id")), name }, message))]
+            }
+            "assistant" => {
+                let calls =
+                    list(message, "tool_calls").iter().map(|json| (json, read_call::<Self>(json, false)));
+                let entry = |(json, call): (_, WireCall<'a>)| {
+                    (0, Entry::Call(Key { id: call.id, name: Some(call.name) }, json))
+                };
+                calls.map(entry).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn placeholder(&self, _call: &Value, key: &Key<'_>) -> Value {
+        message(key.name.unwrap_or_default(), key.id.as_deref(), NO_OUTPUT)
+    }
+}
