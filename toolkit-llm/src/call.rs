@@ -11,7 +11,7 @@ use toolkit_core::name::{NameRule, WireNames};
 
 /// The model's messages found in one payload.
 #[derive(Debug)]
-pub(crate) struct Reading<'a> {
+pub(crate) struct DecodedPayload<'a> {
     pub(crate) payload: &'a Value,
     pub(crate) messages: Vec<Message<'a>>,
 }
@@ -21,23 +21,23 @@ pub(crate) struct Reading<'a> {
 pub(crate) struct Message<'a> {
     /// The fields of the message. `None` if the payload consists of parts without a message.
     pub(crate) fields: Option<&'a Fields>,
-    pub(crate) parts: Vec<Part<'a>>,
+    pub(crate) parts: Vec<MessagePart<'a>>,
     /// Whether the payload contains the complete message rather than only some of its parts.
     pub(crate) is_whole: bool,
 }
 
 #[derive(Debug)]
-pub(crate) enum Part<'a> {
+pub(crate) enum MessagePart<'a> {
     Call(WireCall<'a>),
     Other(&'a Value),
 }
 
-impl<'a> Reading<'a> {
+impl<'a> DecodedPayload<'a> {
     /// Returns the parts of the first message, except its calls.
     pub(crate) fn other_parts(&self) -> impl Iterator<Item = &'a Value> {
         self.messages.first().into_iter().flat_map(|message| &message.parts).filter_map(|part| match part {
-            Part::Call(_) => None,
-            Part::Other(part) => Some(*part),
+            MessagePart::Call(_) => None,
+            MessagePart::Other(part) => Some(*part),
         })
     }
 }
@@ -51,8 +51,8 @@ impl<'a> Message<'a> {
         read: impl Fn(&'a Value, bool) -> Option<WireCall<'a>>,
     ) -> Self {
         let parts = list.iter().enumerate().map(|(at, part)| match read(part, Some(at) == cut) {
-            Some(call) => Part::Call(call),
-            None => Part::Other(part),
+            Some(call) => MessagePart::Call(call),
+            None => MessagePart::Other(part),
         });
         Self { fields: None, parts: parts.collect(), is_whole: true }
     }
@@ -75,18 +75,18 @@ impl<'a> Message<'a> {
         let has_orphans = self.calls().any(|call| call.name.is_empty() && !call.has_no_arguments());
         let last = self.parts.len().checked_sub(1).filter(|_| is_unclear);
         for (at, part) in self.parts.iter_mut().enumerate() {
-            if let Part::Call(call) = part
+            if let MessagePart::Call(call) = part
                 && (has_orphans && call.has_no_arguments() || Some(at) == last && call.is_blank())
             {
                 call.is_cut = true;
                 call.input = None;
             }
         }
-        let mut told = Told::default();
+        let mut known_calls = KnownCalls::default();
         for is_blank in [false, true] {
             self.parts.retain(|part| match part {
-                Part::Call(call) if call.has_no_arguments() == is_blank => {
-                    !call.name.is_empty() && told.add(call)
+                MessagePart::Call(call) if call.has_no_arguments() == is_blank => {
+                    !call.name.is_empty() && known_calls.add(call)
                 }
                 _ => true,
             });
@@ -95,8 +95,8 @@ impl<'a> Message<'a> {
 
     pub(crate) fn calls(&self) -> impl Iterator<Item = &WireCall<'a>> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Call(call) => Some(call),
-            Part::Other(_) => None,
+            MessagePart::Call(call) => Some(call),
+            MessagePart::Other(_) => None,
         })
     }
 }
@@ -177,9 +177,9 @@ impl<'a> WireCall<'a> {
 
 /// The calls of one message, to find repeated calls.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Told(HashMap<(String, String), Vec<String>>);
+pub(crate) struct KnownCalls(HashMap<(String, String), Vec<String>>);
 
-impl Told {
+impl KnownCalls {
     /// Adds a call, and returns whether it is new. It is not new if an earlier call has the same id, the same name and
     /// the same arguments, or if it has no arguments. A call without an id is always new.
     pub(crate) fn add(&mut self, call: &WireCall<'_>) -> bool {

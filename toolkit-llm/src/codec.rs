@@ -2,15 +2,15 @@
 //!
 //! The traits for the tool config and for the parts of a stream are in the modules of the types that they use.
 
-use crate::call::{Message, OutgoingCall, Reading};
-use crate::declaration::{Draft, EncodedDefinition, Spelling, take_named};
+use crate::call::{DecodedPayload, Message, OutgoingCall};
+use crate::declaration::{DefinitionEncoder, EncodedDefinition, Spelling, take_named};
 use crate::facts::Api;
 use crate::fields::Fields;
-use crate::pairing::{Entry, Key};
+use crate::pairing::{CallKey, Entry};
 use crate::stream::assembly::Assembly;
 use crate::stream::part::PartCodec;
 use crate::tool_config::ChoiceCodec;
-use crate::{DefinitionOptions, Response, WireError, kept};
+use crate::{DefinitionOptions, Response, WireError, unknown_fields};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt;
@@ -43,7 +43,7 @@ pub(crate) trait Codec:
 pub(crate) trait DefinitionCodec: Api {
     /// Writes one definition. [`encode_definition`](Self::encode_definition) reports the settings that the
     /// API cannot express.
-    fn write_definition(&self, draft: &mut Draft<'_>) -> Value;
+    fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value;
 
     /// Returns the name of the program's tool that runs the calls of the hosted tool `tool`. Returns `None` if the
     /// provider runs `tool` itself.
@@ -78,26 +78,26 @@ pub(crate) trait DefinitionCodec: Api {
     }
 
     fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-        let mut draft = Draft { definition, how, losses: Vec::new() };
-        let mut json = self.write_definition(&mut draft);
-        if let (Some(Value::Object(kept)), Value::Object(json)) =
+        let mut encoder = DefinitionEncoder { definition, how, losses: Vec::new() };
+        let mut json = self.write_definition(&mut encoder);
+        if let (Some(Value::Object(stored)), Value::Object(json)) =
             (definition.metadata.meta.get(self.facts().name), &mut json)
         {
-            kept::restore(json, kept);
+            unknown_fields::restore(json, stored);
         }
-        draft.report_unsaid(self.facts().unsaid, None);
-        EncodedDefinition { json, losses: draft.losses }
+        encoder.report_unsupported(self.facts().unsupported, None);
+        EncodedDefinition { json, losses: encoder.losses }
     }
 }
 
 /// Reads complete responses.
 pub(crate) trait ResponseCodec {
     /// Finds the messages of the model in a payload.
-    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError>;
+    fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError>;
 
     /// Sets the text, the reasoning, the refusal and the finish reason of `response`, and corrects the token
     /// usage.
-    fn describe(&self, reading: &Reading<'_>, response: &mut Response);
+    fn describe(&self, reading: &DecodedPayload<'_>, response: &mut Response);
 }
 
 /// Reads streamed responses.
@@ -179,7 +179,7 @@ pub(crate) trait RepairCodec: Api {
     fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)>;
 
     /// Creates a result for a call that has none.
-    fn placeholder(&self, call: &Value, key: &Key<'_>) -> Value;
+    fn placeholder(&self, call: &Value, key: &CallKey<'_>) -> Value;
 
     /// Sets the id in a call or in a result. Only used for APIs that have a rule for the ids in a history.
     fn set_id(&self, _part: &mut Value, _id: &str) {}

@@ -2,7 +2,7 @@
 
 use crate::facts::Facts;
 use crate::fields::{Fields, text};
-use crate::{ApiFormat, kept, standard};
+use crate::{ApiFormat, standard, unknown_fields};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use toolkit_core::name::{NameRule, WireNames};
@@ -27,14 +27,14 @@ pub(crate) struct Spelling<'a> {
 
 /// A definition that is being written, together with the losses found so far.
 #[derive(Debug)]
-pub(crate) struct Draft<'a> {
+pub(crate) struct DefinitionEncoder<'a> {
     pub(crate) definition: &'a ToolDefinition,
     pub(crate) how: &'a Spelling<'a>,
     /// Keywords and settings lost because the API cannot express them.
     pub(crate) losses: Vec<SchemaLoss>,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> DefinitionEncoder<'a> {
     /// Returns the provider's spelling of the tool name.
     pub(super) fn name(&self) -> &'a str {
         self.how.names.spell(self.definition.name.as_str())
@@ -72,7 +72,7 @@ impl<'a> Draft<'a> {
 
     /// Reports each of the `settings` that the definition uses, because the API has no field for it. If `reason` is
     /// `None`, each setting has a reason of its own.
-    pub(super) fn report_unsaid(&mut self, settings: &[&str], reason: Option<&str>) {
+    pub(super) fn report_unsupported(&mut self, settings: &[&str], reason: Option<&str>) {
         let metadata = &self.definition.metadata;
         for setting in settings {
             let (is_set, own_reason) = match *setting {
@@ -137,7 +137,7 @@ pub(super) fn respell_members(members: &mut Fields, names: &WireNames) {
 
 /// Returns the losses for metadata that is not sent: the MCP source of the tool, fields received from another API, and
 /// the program's own `meta`. Keys for which `is_sent` returns `true` are skipped.
-pub(super) fn unsaid_metadata(
+pub(super) fn unsupported_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
     is_sent: impl Fn(&str) -> bool,
@@ -154,7 +154,9 @@ pub(super) fn unsaid_metadata(
             (Some(_), _) if key == facts.name => {
                 return vec![SchemaLoss::new(path, "metadata", standard::REASON)];
             }
-            (Some(format), Value::Object(kept)) => return kept::losses(kept, format.name(), &path),
+            (Some(format), Value::Object(stored)) => {
+                return unknown_fields::losses(stored, format.name(), &path);
+            }
             _ => {}
         }
         vec![SchemaLoss::new(path, "metadata", "the API has no field for it: only the program knows it")]

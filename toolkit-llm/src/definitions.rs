@@ -1,7 +1,7 @@
 //! The `tools` of a request. They are rendered once and shared.
 
 use crate::codec::Codec;
-use crate::declaration::{Draft, EncodedDefinition, Spelling, unsaid_metadata};
+use crate::declaration::{DefinitionEncoder, EncodedDefinition, Spelling, unsupported_metadata};
 use crate::facts::Facts;
 use crate::hosted::{HostedTool, without_secrets};
 use crate::limits::{self, LimitExceeded};
@@ -243,13 +243,13 @@ impl<'a> Renderer<'a> {
         let is_sent = |key: &str| Some(key) == own || is_grouped && key == "namespace";
         let mut encoded = if self.options.standard_fields {
             let encoded = self.codec.encode_definition(&standard::definition(definition), &how);
-            let mut draft = Draft { definition, how: &how, losses: encoded.losses };
-            draft.report_unsaid(Facts::FUNCTIONS_ONLY, Some(standard::REASON));
-            EncodedDefinition { json: encoded.json, losses: draft.losses }
+            let mut encoder = DefinitionEncoder { definition, how: &how, losses: encoded.losses };
+            encoder.report_unsupported(Facts::FUNCTIONS_ONLY, Some(standard::REASON));
+            EncodedDefinition { json: encoded.json, losses: encoder.losses }
         } else {
             self.codec.encode_definition(definition, &how)
         };
-        encoded.losses.extend(unsaid_metadata(definition, &self.facts, is_sent));
+        encoded.losses.extend(unsupported_metadata(definition, &self.facts, is_sent));
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
             strict,

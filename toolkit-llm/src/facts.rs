@@ -41,7 +41,7 @@ pub(crate) struct Facts {
     /// results whose calls only the service has.
     pub(crate) server_state: &'static [&'static str],
     /// The settings of a tool for which the API has no field.
-    pub(crate) unsaid: &'static [&'static str],
+    pub(crate) unsupported: &'static [&'static str],
     /// The paths to the id and to the arguments of a call.
     pub(crate) call_fields: [&'static [&'static str]; 2],
     /// JSON pointers to the token counts of a response: input, output, cached input and reasoning tokens.
@@ -129,7 +129,7 @@ impl Facts {
         tools: &["tools"],
         messages: "messages",
         server_state: &[],
-        unsaid: &[],
+        unsupported: &[],
         call_fields: [&["id"], &["function", "arguments"]],
         usage: [""; 4],
         total: "",

@@ -14,7 +14,7 @@ use crate::stream::merge::overlay;
 use crate::transport::{RequestFacts, Server};
 use crate::{
     DefinitionOptions, Definitions, EncodedToolConfig, Response, StreamAccumulator, Usage, WireError, fields,
-    kept, reading,
+    reading, unknown_fields,
 };
 pub use render::ConfiguredFormat;
 use serde_json::{Map, Value};
@@ -188,8 +188,8 @@ impl ApiFormat {
         }
         let mut encoded = codec.encode_tool_config(wanted, names);
         match wanted.extras.origin() {
-            Some((api, extras)) if api == self.name() => kept::restore(&mut encoded.fields, extras),
-            Some((api, extras)) => encoded.losses.extend(kept::losses(extras, api, "/extras")),
+            Some((api, extras)) if api == self.name() => unknown_fields::restore(&mut encoded.fields, extras),
+            Some((api, extras)) => encoded.losses.extend(unknown_fields::losses(extras, api, "/extras")),
             None => {}
         }
         encoded

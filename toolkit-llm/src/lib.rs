@@ -53,7 +53,6 @@ mod format;
 mod history;
 pub mod hosted;
 mod ids;
-mod kept;
 mod limits;
 mod media;
 #[cfg(feature = "model")]
@@ -82,6 +81,7 @@ mod tool_config;
 pub mod translate;
 #[cfg(feature = "model")]
 pub mod transport;
+mod unknown_fields;
 mod writer;
 
 pub use definitions::{DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions};

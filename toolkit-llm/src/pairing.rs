@@ -13,13 +13,13 @@ pub(crate) const NO_OUTPUT: &str = "[No output available yet]";
 
 /// The id and the name in a call or in a result. They are used to find the call that a result answers.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Key<'a> {
+pub(crate) struct CallKey<'a> {
     pub(crate) id: Option<Cow<'a, str>>,
     /// The tool name. Only set for APIs in which results refer to calls by name.
     pub(crate) name: Option<&'a str>,
 }
 
-impl<'a> Key<'a> {
+impl<'a> CallKey<'a> {
     /// Creates the key of an API in which results refer to calls by id. A missing id counts as an empty id, because
     /// some servers give ids neither to calls nor to results.
     pub(crate) fn of_id(id: Option<Cow<'a, str>>) -> Self {
@@ -30,8 +30,8 @@ impl<'a> Key<'a> {
 /// A call or a result in a message of a history.
 #[derive(Debug)]
 pub(crate) enum Entry<'a> {
-    Call(Key<'a>, &'a Value),
-    Result(Key<'a>, &'a Value),
+    Call(CallKey<'a>, &'a Value),
+    Result(CallKey<'a>, &'a Value),
 }
 
 /// The calls that have no result so far.
@@ -46,7 +46,7 @@ pub(crate) struct Pairing<'a> {
 struct WaitingCall<'a> {
     number: usize,
     turn: usize,
-    key: Key<'a>,
+    key: CallKey<'a>,
 }
 
 impl<'a> Pairing<'a> {
@@ -56,7 +56,7 @@ impl<'a> Pairing<'a> {
     }
 
     /// Adds a call and returns its index among all calls added so far.
-    pub(crate) fn call(&mut self, key: Key<'a>) -> usize {
+    pub(crate) fn call(&mut self, key: CallKey<'a>) -> usize {
         let number = self.count;
         self.count += 1;
         self.waiting.push(WaitingCall { number, turn: self.turn, key });
@@ -64,9 +64,9 @@ impl<'a> Pairing<'a> {
     }
 
     /// Returns the index of the call answered by a result with this key. Returns `None` if no call matches.
-    pub(crate) fn result(&mut self, key: &Key<'_>) -> Option<usize> {
+    pub(crate) fn result(&mut self, key: &CallKey<'_>) -> Option<usize> {
         let has_name =
-            |call: &Key<'_>| call.name.is_some() && key.name.is_none_or(|name| call.name == Some(name));
+            |call: &CallKey<'_>| call.name.is_some() && key.name.is_none_or(|name| call.name == Some(name));
         if key.id.is_none() {
             return self.take(has_name);
         }
@@ -74,7 +74,7 @@ impl<'a> Pairing<'a> {
             .or_else(|| self.take(|call| key.name.is_some() && call.id.is_none() && has_name(call)))
     }
 
-    fn take(&mut self, is_match: impl Fn(&Key<'_>) -> bool) -> Option<usize> {
+    fn take(&mut self, is_match: impl Fn(&CallKey<'_>) -> bool) -> Option<usize> {
         let turn = self.waiting.iter().rfind(|call| is_match(&call.key))?.turn;
         let first = self.waiting.iter().position(|call| call.turn == turn && is_match(&call.key))?;
         Some(self.waiting.remove(first).number)

@@ -1,6 +1,6 @@
 //! Converts a payload into calls, responses, and messages for the history.
 
-use crate::call::{Message, Part, Reading};
+use crate::call::{DecodedPayload, Message, MessagePart};
 use crate::codec::Codec;
 use crate::facts::IdRule;
 use crate::history::IdForm;
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use toolkit_core::call::{CallId, ToolCall};
 use toolkit_core::name::WireNames;
 
-impl Reading<'_> {
+impl DecodedPayload<'_> {
     /// Returns the ids of all calls. If the provider sent no id for a call, an id is generated.
     fn ids(&self) -> Vec<CallId> {
         let calls = self.messages.iter().flat_map(Message::calls);
@@ -22,8 +22,8 @@ impl Reading<'_> {
     fn into_calls(self, ids: Vec<CallId>) -> Vec<ToolCall> {
         let parts = self.messages.into_iter().flat_map(|message| message.parts);
         let calls = parts.filter_map(|part| match part {
-            Part::Call(call) => Some(call),
-            Part::Other(_) => None,
+            MessagePart::Call(call) => Some(call),
+            MessagePart::Other(_) => None,
         });
         calls.zip(ids).map(|(call, id)| call.into_call(id)).collect()
     }
@@ -38,8 +38,8 @@ impl Reading<'_> {
         let mut written = Vec::with_capacity(self.messages.len());
         for message in &self.messages {
             let parts = message.parts.iter().filter_map(|part| match part {
-                Part::Call(call) => Some(codec.write_call(call.outgoing(ids.next()?, rule, names))),
-                Part::Other(part) => codec.write_part(part),
+                MessagePart::Call(call) => Some(codec.write_call(call.outgoing(ids.next()?, rule, names))),
+                MessagePart::Other(part) => codec.write_part(part),
             });
             let parts = parts.collect();
             written.extend(codec.write_message(message, parts));
@@ -62,16 +62,16 @@ pub(crate) fn request_ids<'a>(
 }
 
 /// Finds the messages of the model in a payload, with the calls that may be run.
-fn read<'a>(codec: &dyn Codec, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+fn read<'a>(codec: &dyn Codec, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
     let mut reading = codec.read(payload)?;
-    let is_blank = |part: &Part<'_>| matches!(part, Part::Call(call) if call.is_blank());
+    let is_blank = |part: &MessagePart<'_>| matches!(part, MessagePart::Call(call) if call.is_blank());
     let may_be_cut = reading.messages.iter().any(|message| message.parts.last().is_some_and(is_blank));
     let is_unclear = may_be_cut && finish(codec, &reading).is_unknown();
     reading.messages.iter_mut().for_each(|message| message.settle(is_unclear));
     Ok(reading)
 }
 
-fn finish(codec: &dyn Codec, reading: &Reading<'_>) -> FinishReason {
+fn finish(codec: &dyn Codec, reading: &DecodedPayload<'_>) -> FinishReason {
     let mut response = Response::default();
     codec.describe(reading, &mut response);
     response.finish
@@ -135,7 +135,7 @@ pub(crate) fn response(
 pub(crate) fn usage(codec: &dyn Codec, payload: &Value) -> Usage {
     let mut response = Response { usage: Usage::read(payload, codec.facts()), ..Response::default() };
     // The codec corrects the counts when it describes a response.
-    codec.describe(&Reading { payload, messages: Vec::new() }, &mut response);
+    codec.describe(&DecodedPayload { payload, messages: Vec::new() }, &mut response);
     response.usage
 }
 

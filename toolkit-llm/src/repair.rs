@@ -5,7 +5,7 @@ use crate::codec::Codec;
 use crate::facts::IdRule;
 use crate::fields::list;
 use crate::ids;
-use crate::pairing::{Entry, Key, Pairing};
+use crate::pairing::{CallKey, Entry, Pairing};
 use crate::result_rule::{CallIds, Replies, ResultPlace};
 use crate::results::is_blank;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ type Position = (usize, usize);
 /// A call as it was found in a history.
 struct FoundCall<'a> {
     position: Position,
-    key: Key<'a>,
+    key: CallKey<'a>,
     json: &'a Value,
     result: Option<Position>,
 }

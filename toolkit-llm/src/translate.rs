@@ -14,9 +14,9 @@ mod openai;
 mod openai_chat;
 mod openai_responses;
 pub mod openjiuwen;
+mod received_definitions;
 mod received_results;
 mod tools;
-mod unknown_fields;
 
 use crate::codec::Codec;
 use crate::fields::Fields;

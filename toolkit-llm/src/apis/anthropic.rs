@@ -29,7 +29,7 @@ pub(crate) const FACTS: Facts = Facts {
     results: write::RESULTS,
     strictness: Strictness::PerRequest,
     dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
-    unsaid: &["output_schema", "kind"],
+    unsupported: &["output_schema", "kind"],
     call_fields: [&["id"], &["input"]],
     usage: [
         "/usage/input_tokens",

@@ -28,7 +28,7 @@ pub(crate) const FACTS: Facts = Facts {
     strictness: Strictness::PerRequest,
     dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
     tools: &["toolConfig", "tools"],
-    unsaid: Facts::FUNCTIONS_ONLY,
+    unsupported: Facts::FUNCTIONS_ONLY,
     media: &[(0, media::MEDIA)],
     call_fields: [&["toolUse", "toolUseId"], &["toolUse", "input"]],
     usage: ["/usage/inputTokens", "/usage/outputTokens", "/usage/cacheReadInputTokens", "/none"],

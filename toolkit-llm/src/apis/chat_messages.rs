@@ -3,7 +3,7 @@
 //! The calls have the form of Chat Completions, `{id, function: {name, arguments}}`.
 
 use super::openai::unknown_of_function;
-use crate::call::{Message, Reading, WireCall};
+use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::{HistoryCodec, ResponseCodec, ResultCodec};
 use crate::error::{Report, check_role, failed, reported_error};
 use crate::facts::Api;
@@ -40,7 +40,7 @@ pub(crate) trait ToolMessages: Api + HistoryCodec {
 
 impl<C: ChatResponse> ResponseCodec for C {
     /// Finds the message in a response body. Also accepts a single message, a single call, or a list of calls.
-    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+    fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let messages = match payload {
             Value::Array(calls) if calls.is_empty() => Vec::new(),
             // If at least one value is a call, damaged calls beside it are accepted, too.
@@ -52,10 +52,10 @@ impl<C: ChatResponse> ResponseCodec for C {
             Value::Object(fields) => vec![body::<C>(fields, finish::<C>(payload).is_cut())?],
             _ => return Err(WireError::new("", "a response, a message or a call")),
         };
-        Ok(Reading { payload, messages })
+        Ok(DecodedPayload { payload, messages })
     }
 
-    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+    fn describe(&self, reading: &DecodedPayload<'_>, response: &mut Response) {
         if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
             for (name, is_reasoning) in C::TEXTS {
                 let pieces = fields.get(name).map(|value| texts::pieces(value, is_reasoning));

@@ -25,7 +25,7 @@ pub(crate) const FACTS: Facts = Facts {
         "in this API, the field `strict_tools` of the request enforces the schemas of all tools",
     ),
     dialects: [SchemaDialect::OpenAi; 3],
-    unsaid: Facts::FUNCTIONS_ONLY,
+    unsupported: Facts::FUNCTIONS_ONLY,
     media: &[(0, write::MEDIA)],
     usage: ["/usage/tokens/input_tokens", "/usage/tokens/output_tokens", "/usage/cached_tokens", "/none"],
     ..Facts::PLAIN

@@ -37,7 +37,7 @@ pub(crate) const FACTS: Facts = Facts {
     frame: (r#"[{"function_declarations":["#, "]}]"),
     messages: "contents",
     server_state: &["cachedContent", "cached_content"],
-    unsaid: &["kind", "input_examples", "defer", "allowed_callers"],
+    unsupported: &["kind", "input_examples", "defer", "allowed_callers"],
     call_fields: [&["functionCall", "id"], &["functionCall", "args"]],
     usage: [
         "/usageMetadata/promptTokenCount",

@@ -29,7 +29,7 @@ pub(crate) const FACTS: Facts = Facts {
     // JSON Schema. Some keywords are ignored but not refused, such as `maxLength`.
     dialects: [SchemaDialect::OpenAi; 3],
     messages: "input",
-    unsaid: &["kind", "output_schema", "input_examples", "allowed_callers"],
+    unsupported: &["kind", "output_schema", "input_examples", "allowed_callers"],
     media: &[(0, media::MEDIA)],
     call_fields: [&["id"], &["arguments"]],
     usage: [

@@ -22,7 +22,7 @@ pub(crate) const FACTS: Facts = Facts {
     // The server's schema types have no field for `$ref`, so the model would not see the target of a
     // reference.
     dialects: [SchemaDialect::Inlined; 3],
-    unsaid: Facts::FUNCTIONS_ONLY,
+    unsupported: Facts::FUNCTIONS_ONLY,
     media: &[(0, write::MEDIA)],
     usage: ["/prompt_eval_count", "/eval_count", "/prompt_eval_cached_count", "/none"],
     ..Facts::PLAIN

@@ -9,7 +9,7 @@ pub(crate) mod request;
 pub(crate) use contents::Contents;
 
 use crate::codec::DefinitionCodec;
-use crate::declaration::{Draft, grammar};
+use crate::declaration::{DefinitionEncoder, grammar};
 use crate::facts::Api;
 use crate::fields::{Fields, set, unknown};
 use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
@@ -67,12 +67,12 @@ impl<C: Api + OpenAi> ChoiceCodec for C {
 pub(crate) trait PlainFunctions {}
 
 impl<C: Api + PlainFunctions> DefinitionCodec for C {
-    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
-        let parameters = draft.parameters();
-        let description = draft.definition.description.as_str();
+    fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value {
+        let parameters = encoder.parameters();
+        let description = encoder.definition.description.as_str();
         json!({
             "type": "function",
-            "function": {"name": draft.name(), "description": description, "parameters": parameters},
+            "function": {"name": encoder.name(), "description": description, "parameters": parameters},
         })
     }
 }
@@ -117,11 +117,11 @@ impl Form {
     }
 
     /// Encodes a definition. Returns the type of the tool and its fields.
-    pub(crate) fn encode_tool(self, draft: &mut Draft<'_>) -> (&'static str, Fields) {
-        let definition = draft.definition;
+    pub(crate) fn encode_tool(self, encoder: &mut DefinitionEncoder<'_>) -> (&'static str, Fields) {
+        let definition = encoder.definition;
         let kind = if definition.kind == ToolKind::Function { "function" } else { "custom" };
         let mut fields = Fields::new();
-        set(&mut fields, "name", draft.name());
+        set(&mut fields, "name", encoder.name());
         set(&mut fields, "description", definition.description.as_str());
         match &definition.kind {
             ToolKind::Custom(format) => {
@@ -129,7 +129,7 @@ impl Form {
                     set(&mut fields, "format", self.write("grammar", grammar));
                 }
             }
-            _ => set(&mut fields, "parameters", draft.parameters()),
+            _ => set(&mut fields, "parameters", encoder.parameters()),
         }
         (kind, fields)
     }

@@ -25,7 +25,7 @@ pub(crate) const FACTS: Facts = Facts {
     ids: Some(IdRule::new(40, false)),
     most_tools: Some(128),
     strictness: Strictness::PerFunction,
-    unsaid: &["output_schema", "input_examples", "allowed_callers", "defer"],
+    unsupported: &["output_schema", "input_examples", "allowed_callers", "defer"],
     usage: [
         "/usage/prompt_tokens",
         "/usage/completion_tokens",

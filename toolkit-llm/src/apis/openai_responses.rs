@@ -37,7 +37,7 @@ pub(crate) const FACTS: Facts = Facts {
     strictness: Strictness::PerFunction,
     messages: "input",
     server_state: &["previous_response_id", "conversation"],
-    unsaid: &["input_examples"],
+    unsupported: &["input_examples"],
     call_fields: [&["call_id"], &["arguments"]],
     usage: [
         "/usage/input_tokens",

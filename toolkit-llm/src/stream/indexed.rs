@@ -1,7 +1,7 @@
 //! The parts of a streamed message in APIs that give each part an index.
 
 use super::assembly::Assembly;
-use super::part::{Key, Part};
+use super::part::{PartKey, StreamedPart};
 use super::parts::Parts;
 use crate::call::is_blank;
 use crate::fields::set_at;
@@ -28,7 +28,7 @@ impl Parts {
         self.end_if_open(known);
         let index = index.unwrap_or(self.next);
         let number = self.begin(if known.is_some() { self.next } else { index }, json);
-        self.learn(number, &Key { index: Some(index), ..Key::default() });
+        self.learn(number, &PartKey { index: Some(index), ..PartKey::default() });
         number
     }
 
@@ -62,7 +62,7 @@ impl Parts {
     }
 }
 
-impl Part {
+impl StreamedPart {
     /// Writes the received pieces of the arguments into the field at `path`. Arguments become an object, as in a
     /// response that was not streamed. Incomplete arguments stay a string, and missing arguments of a call become an
     /// empty object.

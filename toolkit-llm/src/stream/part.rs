@@ -16,7 +16,7 @@ pub(crate) trait PartCodec: Api + fmt::Debug + Sync {
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>>;
 
     /// Writes the pieces of a part into its JSON. If `is_complete` is `false`, the part was cut off.
-    fn seal(&self, _part: &mut Part, _is_complete: bool) {}
+    fn seal(&self, _part: &mut StreamedPart, _is_complete: bool) {}
 
     /// Changes the JSON of a complete call just before the call is returned.
     fn settle(&self, _call: &mut Value) {}
@@ -31,7 +31,7 @@ pub(crate) trait PartCodec: Api + fmt::Debug + Sync {
 /// The fields that identify a part. An empty string stands for a missing field: some servers omit some of the
 /// fields, and some repeat the same value for several parts.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Key<S> {
+pub(crate) struct PartKey<S> {
     /// The id of the item.
     pub(crate) item: S,
     pub(crate) index: Option<u64>,
@@ -56,8 +56,8 @@ pub(crate) struct Place {
 
 /// A part of a message while it is received.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Part {
-    pub(crate) key: Key<String>,
+pub(crate) struct StreamedPart {
+    pub(crate) key: PartKey<String>,
     /// The position among the parts of the message. The parts are sorted by it at the end.
     pub(crate) position: u64,
     /// The part in the provider's JSON. It is complete once the part is done. `null` if only fragments of the
@@ -98,35 +98,35 @@ pub(crate) struct Part {
     pub(super) call: Option<ToolCall>,
 }
 
-impl Key<&str> {
+impl PartKey<&str> {
     pub(crate) fn is_empty(&self) -> bool {
         self.item.is_empty() && self.index.is_none() && self.call.is_empty()
     }
 }
 
-impl Key<String> {
+impl PartKey<String> {
     /// Returns whether both keys have the same call id, and this id is not empty.
-    pub(crate) fn is_same_call(&self, other: &Key<&str>) -> bool {
+    pub(crate) fn is_same_call(&self, other: &PartKey<&str>) -> bool {
         !self.call.is_empty() && self.call == other.call
     }
 
     /// Returns whether the keys certainly belong to different parts.
-    pub(crate) fn contradicts(&self, other: &Key<&str>) -> bool {
+    pub(crate) fn contradicts(&self, other: &PartKey<&str>) -> bool {
         differ(&self.call, other.call) || differ(&self.kind, other.kind)
     }
 
     /// Returns whether both keys have an index, and the indices differ.
-    pub(crate) fn is_elsewhere(&self, other: &Key<&str>) -> bool {
+    pub(crate) fn is_elsewhere(&self, other: &PartKey<&str>) -> bool {
         matches!((self.index, other.index), (Some(index), Some(other)) if index != other)
     }
 
     /// Returns whether both keys have an item id, and the ids differ.
-    pub(crate) fn is_other_item(&self, other: &Key<&str>) -> bool {
+    pub(crate) fn is_other_item(&self, other: &PartKey<&str>) -> bool {
         differ(&self.item, other.item)
     }
 }
 
-impl Part {
+impl StreamedPart {
     /// Appends a piece to the arguments or the text.
     pub(crate) fn append(&mut self, piece: &str) {
         self.text.push_str(piece);

@@ -7,8 +7,8 @@
 mod complete;
 
 use super::event::StreamEvent;
-use super::part::{Key, Part, PartCodec};
-use crate::call::{Told, WireCall};
+use super::part::{PartCodec, PartKey, StreamedPart};
+use crate::call::{KnownCalls, WireCall};
 use crate::fields::set_at;
 use crate::hosted::HostedCalls;
 use crate::ids::CallIds;
@@ -22,7 +22,7 @@ pub(crate) struct Parts {
     /// A value that differs between responses. It is used to generate ids.
     seed: Value,
     ids: CallIds,
-    parts: Vec<Part>,
+    parts: Vec<StreamedPart>,
     /// The position for the next part, after the position of the last part.
     pub(crate) next: u64,
     /// Maps each item id to the number of the latest part with this id. `by_index` and `by_call` do the same for
@@ -41,7 +41,7 @@ pub(crate) struct Parts {
     /// The call that received the last arguments without an owner.
     adopter: Option<usize>,
     /// The calls that were returned.
-    told: Told,
+    known_calls: KnownCalls,
     /// The calls of hosted tools, each with the output that has arrived.
     hosted: HostedCalls,
     /// The complete parts that [`take_complete`](Self::take_complete) has not returned.
@@ -66,7 +66,7 @@ impl Parts {
             open: Vec::new(),
             held: Vec::new(),
             adopter: None,
-            told: Told::default(),
+            known_calls: KnownCalls::default(),
             hosted: HostedCalls::default(),
             complete: Vec::new(),
             events: Vec::new(),
@@ -82,11 +82,11 @@ impl Parts {
         self.parts.is_empty()
     }
 
-    pub(crate) fn get(&self, number: usize) -> Option<&Part> {
+    pub(crate) fn get(&self, number: usize) -> Option<&StreamedPart> {
         self.parts.get(number)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Part> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &StreamedPart> {
         self.parts.iter()
     }
 
@@ -104,7 +104,7 @@ impl Parts {
 
     /// Adds a part and returns its number.
     pub(crate) fn begin(&mut self, position: u64, json: Value) -> usize {
-        self.parts.push(Part { position, json, ..Part::default() });
+        self.parts.push(StreamedPart { position, json, ..StreamedPart::default() });
         self.next = self.next.max(position.saturating_add(1));
         let number = self.parts.len() - 1;
         let call = self.codec.part_call(&self[number].json);
@@ -114,7 +114,7 @@ impl Parts {
     }
 
     /// Adds the fields of `key` to the key of a part. Fields that the part already has take precedence.
-    pub(crate) fn learn(&mut self, number: usize, key: &Key<&str>) {
+    pub(crate) fn learn(&mut self, number: usize, key: &PartKey<&str>) {
         let Self { parts, by_item, by_index, by_call, .. } = self;
         let known = &mut parts[number].key;
         for (by_id, id) in [(by_item, key.item), (by_call, key.call)] {
@@ -210,9 +210,9 @@ impl Parts {
 
     /// Returns whether a part is not a repeated call or a call without a name. These are dropped.
     fn is_new(&mut self, number: usize) -> bool {
-        let Self { codec, parts, told, .. } = self;
+        let Self { codec, parts, known_calls, .. } = self;
         let part = &mut parts[number];
-        let mut is_new = |call: WireCall<'_>| !call.name.is_empty() && told.add(&call);
+        let mut is_new = |call: WireCall<'_>| !call.name.is_empty() && known_calls.add(&call);
         part.is_dropped = !part.is_yielded() && codec.part_call(&part.json).is_some_and(|call| !is_new(call));
         !part.is_dropped
     }
@@ -354,17 +354,17 @@ impl Parts {
     }
 
     /// Returns whether a part is a call without a name.
-    fn is_nameless(&self, part: &Part) -> bool {
+    fn is_nameless(&self, part: &StreamedPart) -> bool {
         part.name.is_empty() && self.codec.part_call(&part.json).is_some_and(|call| call.name.is_empty())
     }
 
     /// Returns whether a part consists of arguments for which no call was found. Arguments that a call in the final
     /// response repeats are no such part.
-    fn is_orphan(&self, part: &Part) -> bool {
+    fn is_orphan(&self, part: &StreamedPart) -> bool {
         let call = self.codec.part_call(&part.json).filter(|_| self.is_nameless(part));
         let written = call.filter(|call| !call.has_no_arguments()).map(|call| call.arguments().into_text());
         let text = written.as_deref().unwrap_or_default();
-        let is_repeated = |known: &Part| {
+        let is_repeated = |known: &StreamedPart| {
             let call =
                 self.codec.part_call(&known.json).filter(|call| known.is_listed && !call.name.is_empty());
             call.is_some_and(|call| call.arguments().into_text().starts_with(text))
@@ -378,15 +378,15 @@ impl Parts {
 }
 
 impl Index<usize> for Parts {
-    type Output = Part;
+    type Output = StreamedPart;
 
-    fn index(&self, number: usize) -> &Part {
+    fn index(&self, number: usize) -> &StreamedPart {
         &self.parts[number]
     }
 }
 
 impl IndexMut<usize> for Parts {
-    fn index_mut(&mut self, number: usize) -> &mut Part {
+    fn index_mut(&mut self, number: usize) -> &mut StreamedPart {
         &mut self.parts[number]
     }
 }

@@ -1,8 +1,8 @@
 //! Reads requests of Anthropic's API.
 
-use super::received_results::{keep, listed};
+use super::received_results::{listed, store_received};
 use super::tools::{flag, parse_named, required};
-use super::{RequestCodec, RequestTools, ResultForm, unknown_fields};
+use super::{RequestCodec, RequestTools, ResultForm, received_definitions};
 use crate::WireError;
 use crate::apis::anthropic::Anthropic;
 use crate::apis::anthropic::read::is_block;
@@ -34,7 +34,7 @@ impl RequestCodec for Anthropic {
             let caller = caller.as_str().ok_or_else(|| WireError::new(path, "the name of a caller"))?;
             metadata.allowed_callers.push(caller.to_owned());
         }
-        unknown_fields::keep(self, &mut definition, fields);
+        received_definitions::store_unknown_fields(self, &mut definition, fields);
         found.own.push(definition);
         Ok(())
     }
@@ -75,7 +75,7 @@ impl RequestCodec for Anthropic {
                         let id = required(block, &path, "tool_use_id", "the id of a call")?;
                         let name = names.get(id).copied().unwrap_or_default();
                         let result = ToolResult::new(id.into(), name, parse_outcome(block, &path)?);
-                        results.push(keep(self, result, block));
+                        results.push(store_received(self, result, block));
                     }
                     _ => {}
                 }

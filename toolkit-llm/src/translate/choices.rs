@@ -1,9 +1,9 @@
 //! Reads the tool choice of requests, and writes it again.
 
-use super::{RequestCodec, RequestFormat, unknown_fields};
+use super::{RequestCodec, RequestFormat, received_definitions};
 use crate::codec::Codec;
 use crate::fields::{camel, only};
-use crate::{EncodedToolConfig, WireError, kept};
+use crate::{EncodedToolConfig, WireError, unknown_fields};
 use serde_json::{Map, Value};
 use toolkit_core::call::{ProviderExtras, ToolConfig};
 use toolkit_core::name::WireNames;
@@ -19,7 +19,7 @@ pub(super) fn parse_tool_config(
     let written = codec.encode_tool_config(&config, names).fields;
     let is_config = |name: &str| written.contains_key(name) || written.contains_key(&*camel(name));
     let received = only(request, |name, value| is_config(name) && !value.is_null());
-    if !unsaid(codec, &received, &config, names).is_empty() {
+    if !unsupported(codec, &received, &config, names).is_empty() {
         config.extras = ProviderExtras::new(codec.facts().name, received);
     }
     Ok(config)
@@ -43,18 +43,18 @@ pub(crate) fn encode_received_config(
         return Some(EncodedToolConfig::new(received.clone()));
     }
     let mut encoded = codec.encode_tool_config(wanted, names);
-    let unsaid = unsaid(origin, received, &meaning, names);
+    let unsupported = unsupported(origin, received, &meaning, names);
     if is_same_api {
-        kept::restore(&mut encoded.fields, &unsaid);
+        unknown_fields::restore(&mut encoded.fields, &unsupported);
     } else {
-        encoded.losses.extend(kept::losses(&unsaid, api, "/extras"));
+        encoded.losses.extend(unknown_fields::losses(&unsupported, api, "/extras"));
     }
     Some(encoded)
 }
 
 /// Returns the fields of `received` that are not expressed by the config `meaning`. These are fields missing
 /// when `meaning` is encoded, and modes that are encoded with another value.
-fn unsaid(
+fn unsupported(
     codec: &dyn RequestCodec,
     received: &Map<String, Value>,
     meaning: &ToolConfig,
@@ -64,7 +64,7 @@ fn unsaid(
     // OpenAI's Responses API also accepts the nested names of Chat Completions.
     let is_named = written.get("tool_choice").is_some_and(|choice| choice.get("name").is_some());
     let opaque: &[&str] = if is_named { &["function", "custom"] } else { &[] };
-    unknown_fields::difference(received, &written, opaque, is_other)
+    received_definitions::difference(received, &written, opaque, is_other)
 }
 
 /// Returns whether a received value differs in meaning from the written value. Differences in the spelling of a mode do

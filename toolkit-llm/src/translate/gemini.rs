@@ -2,7 +2,7 @@
 
 use super::gemini_schema::to_json_schema;
 use super::tools::parse_named;
-use super::{RequestCodec, RequestTools, ResultForm, gemini_results, unknown_fields};
+use super::{RequestCodec, RequestTools, ResultForm, gemini_results, received_definitions};
 use crate::WireError;
 use crate::apis::gemini::Gemini;
 use crate::apis::gemini::read::WireResult;
@@ -89,7 +89,7 @@ fn parse_declaration(declaration: &Fields, path: &str) -> Result<ToolDefinition,
         Some(output) => definition.with_output_schema(output),
         None => definition,
     };
-    unknown_fields::keep(&Gemini, &mut definition, declaration);
+    received_definitions::store_unknown_fields(&Gemini, &mut definition, declaration);
     Ok(definition)
 }
 

@@ -1,13 +1,13 @@
 //! Reads results from a history of Gemini's API.
 
-use super::received_results::{keep, listed};
+use super::received_results::{listed, store_received};
 use crate::WireError;
 use crate::apis::gemini::Gemini;
 use crate::apis::gemini::read::{WireResult, read_call};
 use crate::apis::gemini::spelling::{get, list};
 use crate::fields::{Fields, field};
 use crate::ids;
-use crate::pairing::{Entry, Key, Pairing};
+use crate::pairing::{CallKey, Entry, Pairing};
 use crate::results::json_content;
 use serde_json::Value;
 use toolkit_core::call::CallId;
@@ -60,7 +60,7 @@ pub(super) fn parse(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
     let listed = listed(payload, "a content, or a part with `functionResponse`")?;
     let entries = listed.iter().map(|(path, item)| {
         let calls =
-            |part| read_call(part, false).map(|call| (Key { id: call.id, name: Some(call.name) }, part));
+            |part| read_call(part, false).map(|call| (CallKey { id: call.id, name: Some(call.name) }, part));
         let parts = parts(item, path)?;
         let calls = parts.iter().filter_map(calls).map(|(key, part)| Entry::Call(key, part));
         let results = parts.iter().filter_map(|part| Some(Entry::Result(WireResult::of(part)?.key(), part)));
@@ -70,7 +70,7 @@ pub(super) fn parse(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
     let results = found.filter_map(|(part, id)| {
         let result = WireResult::of(part)?;
         let result = ToolResult::new(id, result.name(), result.outcome());
-        Some(keep(&Gemini, result, part))
+        Some(store_received(&Gemini, result, part))
     });
     Ok(results.collect())
 }

@@ -1,9 +1,9 @@
 //! Reads requests of OpenAI's Chat Completions API.
 
 use super::openai::{is_hosted, media};
-use super::received_results::{keep, listed};
+use super::received_results::{listed, store_received};
 use super::tools::required;
-use super::{RequestCodec, RequestTools, ResultForm, openai, unknown_fields};
+use super::{RequestCodec, RequestTools, ResultForm, openai, received_definitions};
 use crate::WireError;
 use crate::apis::openai::Form;
 use crate::apis::openai_chat::OpenAiChat;
@@ -22,7 +22,7 @@ impl RequestCodec for OpenAiChat {
             return Ok(());
         }
         let (mut definition, ..) = Form::Nested.parse_tool(tool, path)?;
-        unknown_fields::keep(self, &mut definition, object(tool, path, "a tool")?);
+        received_definitions::store_unknown_fields(self, &mut definition, object(tool, path, "a tool")?);
         found.own.push(definition);
         Ok(())
     }
@@ -58,7 +58,7 @@ fn parse_result(message: &Value, path: &str) -> Result<ToolResult, WireError> {
         Some(value) => json_content(value).into(),
     };
     let result = ToolResult::new(id.into(), text(message, "name"), Ok(output));
-    Ok(keep(&OpenAiChat, result, message))
+    Ok(store_received(&OpenAiChat, result, message))
 }
 
 /// Parses a content part. OpenAI's service accepts only text; other servers also accept images. Other parts

@@ -1,9 +1,9 @@
 //! Reads requests of OpenAI's Responses API.
 
 use super::openai::{is_hosted, media};
-use super::received_results::{keep, listed};
+use super::received_results::{listed, store_received};
 use super::tools::{flag, required};
-use super::{RequestCodec, RequestTools, ResultForm, openai, unknown_fields};
+use super::{RequestCodec, RequestTools, ResultForm, openai, received_definitions};
 use crate::WireError;
 use crate::apis::openai::Form;
 use crate::apis::openai_responses::client::{self, CallKind, REPEATED, is_result};
@@ -37,7 +37,7 @@ impl RequestCodec for OpenAiResponses {
         let Some(tools) = fields.get("tools").and_then(Value::as_array) else {
             return Err(WireError::new(path, "a list of tools"));
         };
-        let kept = only(fields, |name, value| !matches!(name, "type" | "name" | "tools") && *value != "");
+        let stored = only(fields, |name, value| !matches!(name, "type" | "name" | "tools") && *value != "");
         let mut hosted = Vec::new();
         for (path, tool) in elements(tools, &path) {
             object(tool, &path, "a tool")?;
@@ -49,9 +49,9 @@ impl RequestCodec for OpenAiResponses {
             if let Some(name) = fields.get("name").filter(|name| name.is_string()) {
                 let meta = &mut definition.metadata.meta;
                 set(meta, NAMESPACE, name.clone());
-                if !kept.is_empty() {
+                if !stored.is_empty() {
                     let own = meta.entry(FACTS.name).or_insert_with(|| Fields::new().into());
-                    own[NAMESPACE] = kept.clone().into();
+                    own[NAMESPACE] = stored.clone().into();
                 }
             }
             found.own.push(definition);
@@ -96,7 +96,7 @@ fn parse_tool(tool: &Value, path: &str) -> Result<ToolDefinition, WireError> {
     let texts = |list: &Value| list.as_array()?.iter().map(|text| Some(text.as_str()?.to_owned())).collect();
     let callers = optional(fields, &path, "allowed_callers", "a list of texts", texts)?;
     definition.metadata.allowed_callers = callers.unwrap_or_default();
-    unknown_fields::keep(&OpenAiResponses, &mut definition, fields);
+    received_definitions::store_unknown_fields(&OpenAiResponses, &mut definition, fields);
     Ok(definition)
 }
 
@@ -122,10 +122,10 @@ fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result
     copy(item.as_object().unwrap_or(&Fields::new()), &mut extras, &REPEATED);
     let result = ToolResult::new(id.into(), name.unwrap_or_default(), Ok(output))
         .with_extras(ProviderExtras::new(FACTS.name, extras));
-    Ok(keep(&OpenAiResponses, result, item))
+    Ok(store_received(&OpenAiResponses, result, item))
 }
 
-/// Parses one element of a list of contents. Unknown elements and references to uploaded files are kept as
+/// Parses one element of a list of contents. Unknown elements and references to uploaded files are stored as
 /// JSON.
 fn parse_part(part: &Value) -> Content {
     let text = |name| part.get(name).and_then(Value::as_str);

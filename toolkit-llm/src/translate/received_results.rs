@@ -29,7 +29,7 @@ pub(super) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(Stri
 }
 
 /// Stores the JSON of a received result, unless the codec writes the result in the same form.
-pub(super) fn keep(codec: &dyn RequestCodec, result: ToolResult, received: &Value) -> ToolResult {
+pub(super) fn store_received(codec: &dyn RequestCodec, result: ToolResult, received: &Value) -> ToolResult {
     let ids = [result.call_id.as_str().to_owned()];
     let mut written = codec.encode_results(slice::from_ref(&result), &ids, &WireNames::default());
     let written = results(codec.result_form(), &mut written);

@@ -2,7 +2,7 @@
 
 use super::{Anthropic, FACTS};
 use crate::WireError;
-use crate::call::{Message, Reading, WireCall};
+use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
 use crate::error::{check_role, failed, reported_error};
 use crate::fields::{Fields, element, field, text, unknown};
@@ -15,7 +15,7 @@ use toolkit_core::call::ProviderExtras;
 impl ResponseCodec for Anthropic {
     /// Finds the content blocks in `payload`. The payload is a response body, a message, a list of content
     /// blocks, or a single block.
-    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+    fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let message = match payload {
             Value::Array(blocks) => content(blocks, "", false, false)?,
             Value::Object(_) if is_block(payload) => {
@@ -24,10 +24,10 @@ impl ResponseCodec for Anthropic {
             Value::Object(fields) => message(fields, payload)?,
             _ => return Err(WireError::new("", "a response, a message or a content block")),
         };
-        Ok(Reading { payload, messages: vec![message] })
+        Ok(DecodedPayload { payload, messages: vec![message] })
     }
 
-    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+    fn describe(&self, reading: &DecodedPayload<'_>, response: &mut Response) {
         response.text = text(reading.payload, "content").to_owned();
         for block in reading.other_parts() {
             match text(block, "type") {

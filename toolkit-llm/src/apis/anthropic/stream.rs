@@ -12,7 +12,7 @@ use crate::hosted::HostedPart;
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
-use crate::stream::part::{Key, Part, PartCodec};
+use crate::stream::part::{PartCodec, PartKey, StreamedPart};
 use crate::stream::parts::Parts;
 use crate::texts;
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ impl PartCodec for Anthropic {
     ///
     /// Arguments become an object, as in a response that was not streamed. Incomplete arguments stay a
     /// string. Blank pieces become an empty object, unless the start of the block contained the arguments.
-    fn seal(&self, block: &mut Part, _is_complete: bool) {
+    fn seal(&self, block: &mut StreamedPart, _is_complete: bool) {
         let field = block.growing;
         let written = std::mem::take(&mut block.text);
         block.has_pieces = !written.trim().is_empty();
@@ -134,7 +134,7 @@ fn begin(parts: &mut Parts, index: Option<u64>, block: Option<&Value>) -> Option
     }
     let index = index.unwrap_or(parts.next);
     let number = parts.begin(if known.is_some() { parts.next } else { index }, block);
-    parts.learn(number, &Key { index: Some(index), call: &id, ..Key::default() });
+    parts.learn(number, &PartKey { index: Some(index), call: &id, ..PartKey::default() });
     let part = &mut parts[number];
     part.growing = growing(text(&part.json, "type"));
     match part.growing {

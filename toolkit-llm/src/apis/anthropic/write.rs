@@ -4,9 +4,9 @@ use super::media::{blocks, text_block};
 use super::{Anthropic, FACTS, unfinished};
 use crate::call::{Arguments, Message, OutgoingCall};
 use crate::codec::{DefinitionCodec, HistoryCodec, RepairCodec, ResultCodec};
-use crate::declaration::{Draft, respell_members};
+use crate::declaration::{DefinitionEncoder, respell_members};
 use crate::fields::{Fields, set, set_at, text};
-use crate::pairing::{Entry, Key, NO_OUTPUT};
+use crate::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::repair::{part_entries, user_message};
 use crate::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
 use crate::results::{error_message, is_blank};
@@ -32,30 +32,30 @@ pub(super) const RESULTS: ResultRule = ResultRule {
 };
 
 impl DefinitionCodec for Anthropic {
-    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
-        let ToolDefinition { description, metadata, .. } = draft.definition;
+    fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value {
+        let ToolDefinition { description, metadata, .. } = encoder.definition;
         let mut tool = Fields::new();
-        set(&mut tool, "name", draft.name());
+        set(&mut tool, "name", encoder.name());
         set(&mut tool, "description", description.as_str());
-        set(&mut tool, "input_schema", draft.parameters());
-        if draft.how.strict {
+        set(&mut tool, "input_schema", encoder.parameters());
+        if encoder.how.strict {
             set(&mut tool, "strict", true);
         }
         if metadata.defer {
             set(&mut tool, "defer_loading", true);
         }
         let mut examples = metadata.input_examples.clone();
-        if let Some(names) = draft.parameter_names() {
+        if let Some(names) = encoder.parameter_names() {
             examples.iter_mut().filter_map(Value::as_object_mut).for_each(|it| respell_members(it, &names));
         }
         let callers = metadata.allowed_callers.iter().map(|caller| caller.as_str().into()).collect();
         // The service refuses examples that are not objects. It also refuses unknown callers, such as the
         // callers of other APIs. It knows the model itself (`direct`) and the versions of its code execution.
-        put_accepted(&mut tool, "input_examples", examples, draft, |example| {
+        put_accepted(&mut tool, "input_examples", examples, encoder, |example| {
             let reason = || "the API takes objects only, so the example is left out".to_owned();
             (!example.is_object()).then(reason)
         });
-        put_accepted(&mut tool, "allowed_callers", callers, draft, |caller| {
+        put_accepted(&mut tool, "allowed_callers", callers, encoder, |caller| {
             let caller = caller.as_str().unwrap_or_default();
             let is_known = caller == "direct" || caller.starts_with("code_execution_");
             (!is_known).then(|| format!("the API knows no caller `{caller}`, so it is left out"))
@@ -78,7 +78,7 @@ fn put_accepted(
     tool: &mut Fields,
     name: &str,
     mut values: Vec<Value>,
-    draft: &mut Draft<'_>,
+    encoder: &mut DefinitionEncoder<'_>,
     refusal: impl Fn(&Value) -> Option<String>,
 ) {
     let mut index = 0..;
@@ -86,7 +86,7 @@ fn put_accepted(
         let path = format!("/{name}/{}", index.next().unwrap_or(0));
         let refusal = refusal(value);
         refusal.is_none_or(|reason| {
-            draft.lose(path, name, reason);
+            encoder.lose(path, name, reason);
             false
         })
     });
@@ -241,7 +241,7 @@ fn text_of(block: &Value) -> Option<&str> {
 impl RepairCodec for Anthropic {
     /// Lists the calls and results of a message. Calls without an id are left out.
     fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
-        let key = |id: &'a str| Key::of_id(Some(id.into()));
+        let key = |id: &'a str| CallKey::of_id(Some(id.into()));
         let role = text(message, "role");
         part_entries(message, "content", |block| match (text(block, "type"), role) {
             ("tool_use", "assistant") => Some(Entry::Call(key(block.get("id")?.as_str()?), block)),
@@ -250,7 +250,7 @@ impl RepairCodec for Anthropic {
         })
     }
 
-    fn placeholder(&self, call: &Value, _key: &Key<'_>) -> Value {
+    fn placeholder(&self, call: &Value, _key: &CallKey<'_>) -> Value {
         json!({"type": "tool_result", "tool_use_id": call.get("id"), "content": NO_OUTPUT})
     }
 

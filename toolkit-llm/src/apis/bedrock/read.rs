@@ -1,7 +1,7 @@
 //! Reads the content of a response: calls, text and reasoning.
 
 use super::{Bedrock, FACTS};
-use crate::call::{Message, Reading, WireCall};
+use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
 use crate::error::{Report, check_role, failed, reported_error};
 use crate::fields::{Fields, element, field, list, object, text, unknown};
@@ -32,7 +32,7 @@ const BLOCKS: [&str; 15] = [
 impl ResponseCodec for Bedrock {
     /// Finds the content blocks in `payload`. The payload is a response body, a message, a list of content
     /// blocks, or a single block.
-    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+    fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let message = match (payload, payload.pointer("/output/message")) {
             (Value::Array(blocks), _) => content(blocks, "", false)?,
             (Value::Object(_), None) if is_block(payload) => {
@@ -46,10 +46,10 @@ impl ResponseCodec for Bedrock {
             }
             _ => return Err(WireError::new("", "a response, a message or a content block")),
         };
-        Ok(Reading { payload, messages: vec![message] })
+        Ok(DecodedPayload { payload, messages: vec![message] })
     }
 
-    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+    fn describe(&self, reading: &DecodedPayload<'_>, response: &mut Response) {
         for block in reading.other_parts() {
             response.text.push_str(&texts::of(block, "text"));
             let cited = block.get("citationsContent").map_or(&[][..], |cited| list(cited, "content"));

@@ -5,7 +5,7 @@ use super::media::number_documents;
 use super::read::is_call;
 use crate::codec::RepairCodec;
 use crate::fields::{Fields, set_at, text};
-use crate::pairing::{Entry, Key, NO_OUTPUT};
+use crate::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::repair::part_entries;
 use crate::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub(super) const RESULTS: ResultRule = ResultRule {
 
 impl RepairCodec for Bedrock {
     fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
-        let key = |id: &'a str| Key::of_id(Some(id.into()));
+        let key = |id: &'a str| CallKey::of_id(Some(id.into()));
         let role = text(message, "role");
         part_entries(message, "content", |block| match role {
             "assistant" if is_call(block) => {
@@ -32,7 +32,7 @@ impl RepairCodec for Bedrock {
         })
     }
 
-    fn placeholder(&self, call: &Value, _key: &Key<'_>) -> Value {
+    fn placeholder(&self, call: &Value, _key: &CallKey<'_>) -> Value {
         let id = call.pointer("/toolUse/toolUseId");
         json!({"toolResult": {"toolUseId": id, "content": [{"text": NO_OUTPUT}]}})
     }

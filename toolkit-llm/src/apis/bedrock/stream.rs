@@ -10,7 +10,7 @@ use crate::error::{Report, event_fields};
 use crate::fields::{append, set, set_at};
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
-use crate::stream::part::{Part, PartCodec};
+use crate::stream::part::{PartCodec, StreamedPart};
 use crate::stream::parts::Parts;
 use crate::texts;
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ impl PartCodec for Bedrock {
 
     /// Writes the received pieces into the block. A text with citations becomes a block of the kind
     /// `citationsContent`.
-    fn seal(&self, block: &mut Part, _is_complete: bool) {
+    fn seal(&self, block: &mut StreamedPart, _is_complete: bool) {
         if block.growing == "toolUse" {
             return block.seal_arguments(INPUT, true);
         }

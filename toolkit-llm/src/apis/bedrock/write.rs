@@ -4,7 +4,7 @@ use super::media::{self, number_documents};
 use super::{Bedrock, FACTS};
 use crate::call::{Message, Origin, OutgoingCall};
 use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
-use crate::declaration::Draft;
+use crate::declaration::DefinitionEncoder;
 use crate::fields::{Fields, set, set_in};
 use crate::repair::user_message;
 use crate::results::{error_message, is_blank, output_parts};
@@ -17,15 +17,15 @@ use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
 
 impl DefinitionCodec for Bedrock {
-    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+    fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value {
         let mut tool = Fields::new();
-        set(&mut tool, "name", draft.name());
+        set(&mut tool, "name", encoder.name());
         // The service refuses an empty description.
-        if !draft.definition.description.is_empty() {
-            set(&mut tool, "description", draft.definition.description.as_str());
+        if !encoder.definition.description.is_empty() {
+            set(&mut tool, "description", encoder.definition.description.as_str());
         }
-        set(&mut tool, "inputSchema", json!({"json": draft.parameters()}));
-        if draft.how.strict {
+        set(&mut tool, "inputSchema", json!({"json": encoder.parameters()}));
+        if encoder.how.strict {
             set(&mut tool, "strict", true);
         }
         json!({"toolSpec": tool})

@@ -5,7 +5,7 @@ use crate::apis::chat_messages::is_call;
 use crate::call::id;
 use crate::codec::RepairCodec;
 use crate::fields::{list, text};
-use crate::pairing::{Entry, Key, NO_OUTPUT};
+use crate::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::result_rule::ResultRule;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub(super) const RESULTS: ResultRule = ResultRule { in_call_order: true, ..Resul
 
 impl RepairCodec for Cohere {
     fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
-        let by_id = |value| Key::of_id(id(value));
+        let by_id = |value| CallKey::of_id(id(value));
         match text(message, "role") {
             "tool" => vec![(0, Entry::Result(by_id(message.get("tool_call_id")), message))],
             "assistant" => {
@@ -25,7 +25,7 @@ impl RepairCodec for Cohere {
         }
     }
 
-    fn placeholder(&self, _call: &Value, key: &Key<'_>) -> Value {
+    fn placeholder(&self, _call: &Value, key: &CallKey<'_>) -> Value {
         json!({"role": "tool", "tool_call_id": key.id, "content": NO_OUTPUT})
     }
 }

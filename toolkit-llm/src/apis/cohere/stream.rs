@@ -9,7 +9,7 @@ use crate::error::{Report, event_fields};
 use crate::fields::{Fields, set, set_at, text};
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
-use crate::stream::part::{Key, Part, PartCodec};
+use crate::stream::part::{PartCodec, PartKey, StreamedPart};
 use crate::stream::parts::Parts;
 use crate::texts;
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ impl PartCodec for Cohere {
         is_call(part).then(|| read_call::<Self>(part, false))
     }
 
-    fn seal(&self, part: &mut Part, _is_complete: bool) {
+    fn seal(&self, part: &mut StreamedPart, _is_complete: bool) {
         let written = std::mem::take(&mut part.text);
         match part.growing {
             "arguments" => {
@@ -181,7 +181,7 @@ fn begin(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) -> usize {
         }
     }
     let number = parts.begin(parts.next, json);
-    parts.learn(number, &Key { item: key, ..Key::default() });
+    parts.learn(number, &PartKey { item: key, ..PartKey::default() });
     parts[number].growing = growing;
     number
 }

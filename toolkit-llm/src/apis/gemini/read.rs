@@ -4,12 +4,12 @@
 use super::spelling::{get, list};
 use super::{FACTS, Gemini};
 use crate::WireError;
-use crate::call::{Message, Reading, WireCall};
+use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
 use crate::error::{Report, check_role, failed};
 use crate::fields::{Fields, camel, element, field, is_true, optional, text};
 use crate::hosted::{HostedCall, HostedPart};
-use crate::pairing::Key;
+use crate::pairing::CallKey;
 use crate::response::{FinishReason, Response};
 use crate::texts;
 use serde_json::Value;
@@ -18,7 +18,7 @@ use toolkit_core::call::ProviderExtras;
 impl ResponseCodec for Gemini {
     /// Finds the messages in `payload`. The payload is a response body with candidates, one candidate, one
     /// message, or a list of parts.
-    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+    fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let messages = match payload {
             Value::Array(parts) => bare_parts(parts)?,
             Value::Object(body) if body.contains_key("candidates") => candidates(body)?,
@@ -31,10 +31,10 @@ impl ResponseCodec for Gemini {
             Value::Object(body) => return Err(no_content("candidates[0].content", reported_error(body))),
             _ => return Err(WireError::new("", "a response, a content or a part")),
         };
-        Ok(Reading { payload, messages })
+        Ok(DecodedPayload { payload, messages })
     }
 
-    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+    fn describe(&self, reading: &DecodedPayload<'_>, response: &mut Response) {
         for part in reading.other_parts() {
             let target = if is_true(part, "thought") { &mut response.reasoning } else { &mut response.text };
             target.push_str(&texts::of(part, "text"));
@@ -245,9 +245,9 @@ impl<'a> WireResult<'a> {
     }
 
     /// Returns the key that identifies the call of this result.
-    pub(crate) fn key(self) -> Key<'a> {
+    pub(crate) fn key(self) -> CallKey<'a> {
         let id = get(self.0, "id").and_then(Value::as_str).filter(|id| !id.is_empty());
-        Key { id: id.map(Into::into), name: Some(self.name()) }
+        CallKey { id: id.map(Into::into), name: Some(self.name()) }
     }
 
     pub(crate) fn name(self) -> &'a str {

@@ -16,7 +16,7 @@ use crate::hosted::HostedPart;
 use crate::response::FinishReason;
 use crate::stream::assembly::{Assembly, StreamedMessage};
 use crate::stream::merge::overlay;
-use crate::stream::part::{Key, Part, PartCodec};
+use crate::stream::part::{PartCodec, PartKey, StreamedPart};
 use crate::stream::parts::Parts;
 use crate::texts;
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ impl PartCodec for Gemini {
     }
 
     /// Writes the arguments that were received in pieces into the JSON of a call.
-    fn seal(&self, part: &mut Part, is_complete: bool) {
+    fn seal(&self, part: &mut StreamedPart, is_complete: bool) {
         let Some(paths) = part.paths.take() else { return };
         part.has_pieces = true;
         let id = read_call(&part.json, false).and_then(|call| call.id.map(Cow::into_owned));
@@ -154,7 +154,7 @@ fn push_call(parts: &mut Parts, call: &WireCall<'_>) {
             set(&mut part, "functionCall", function(call.json).cloned());
             let number = parts.begin(parts.next, part.into());
             let id = call.id.as_deref().unwrap_or_default();
-            parts.learn(number, &Key { call: id, ..Key::default() });
+            parts.learn(number, &PartKey { call: id, ..PartKey::default() });
             parts.announce(number);
             if pieces.is_empty() && !goes_on {
                 return parts.end(number);
@@ -204,10 +204,10 @@ fn owner(parts: &mut Parts, call: &WireCall<'_>, has_pieces: bool) -> Option<usi
 /// A `call` without a name may also continue the last unfinished call. A complete call with a name but no id does not
 /// continue another call.
 fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
-    let open = |fits: &dyn Fn(&Part) -> bool| {
+    let open = |fits: &dyn Fn(&StreamedPart) -> bool| {
         parts.open.iter().rev().copied().find(|number| parts.get(*number).is_some_and(fits))
     };
-    let has_id = |part: &Part| read_call(&part.json, false).is_some_and(|known| known.id == call.id);
+    let has_id = |part: &StreamedPart| read_call(&part.json, false).is_some_and(|known| known.id == call.id);
     match (&call.id, call.name) {
         (None, "") => open(&|_| true),
         (Some(_), name) => open(&has_id).or_else(|| open(&|_| name.is_empty())),

@@ -7,10 +7,10 @@ use super::spelling::{get, key, list};
 use super::{FACTS, Gemini};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::{DefinitionCodec, HistoryCodec, RepairCodec, ResultCodec};
-use crate::declaration::{Draft, take_named};
+use crate::declaration::{DefinitionEncoder, take_named};
 use crate::fields::{Fields, camel, set, text};
 use crate::media::{MediaTable, accepted, media_of};
-use crate::pairing::{Entry, Key, NO_OUTPUT};
+use crate::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::repair::{part_entries, user_message};
 use crate::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
 use crate::results::{attachments, output_text, result_text};
@@ -59,29 +59,29 @@ pub(super) const RESULTS: ResultRule = ResultRule {
 impl DefinitionCodec for Gemini {
     /// Writes one element of the list `function_declarations`. The JSON before and after the list is in
     /// [`Facts::frame`](crate::facts::Facts::frame).
-    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
-        let json_schema = draft.how.dialect == SchemaDialect::JsonSchema;
+    fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value {
+        let json_schema = encoder.how.dialect == SchemaDialect::JsonSchema;
         let (parameters_key, output_key) = if json_schema {
             ("parametersJsonSchema", "responseJsonSchema")
         } else {
             ("parameters", "response")
         };
         let mut declaration = Fields::new();
-        set(&mut declaration, "name", draft.name());
-        set(&mut declaration, "description", draft.definition.description.as_str());
-        let parameters = draft.parameters();
+        set(&mut declaration, "name", encoder.name());
+        set(&mut declaration, "description", encoder.definition.description.as_str());
+        let parameters = encoder.parameters();
         if !has_no_properties(&parameters) {
             set(&mut declaration, parameters_key, parameters);
         }
-        if let Some(output) = draft.output() {
-            let (schema, lost) = output_schema(draft.how.dialect, &output);
-            draft.losses.extend(lost);
+        if let Some(output) = encoder.output() {
+            let (schema, lost) = output_schema(encoder.how.dialect, &output);
+            encoder.losses.extend(lost);
             if json_schema || is_typed(&schema) {
                 set(&mut declaration, output_key, schema);
             } else {
                 let reason =
                     "the API takes a type, and of an object its properties; the output is not described";
-                draft.lose(OUTPUT, output_key, reason);
+                encoder.lose(OUTPUT, output_key, reason);
             }
         }
         declaration.into()
@@ -253,12 +253,12 @@ impl RepairCodec for Gemini {
     fn entries<'a>(&self, content: &'a Value) -> Vec<(usize, Entry<'a>)> {
         let is_of_model = text(content, "role") == "model";
         part_entries(content, "parts", |part| match read_call(part, false).filter(|_| is_of_model) {
-            Some(call) => Some(Entry::Call(Key { id: call.id, name: Some(call.name) }, part)),
+            Some(call) => Some(Entry::Call(CallKey { id: call.id, name: Some(call.name) }, part)),
             None => Some(Entry::Result(WireResult::of(part)?.key(), part)),
         })
     }
 
-    fn placeholder(&self, _call: &Value, key: &Key<'_>) -> Value {
+    fn placeholder(&self, _call: &Value, key: &CallKey<'_>) -> Value {
         let name = key.name.unwrap_or_default();
         json!({"functionResponse": result(key.id.as_deref(), name, json!({"output": NO_OUTPUT}))})
     }

@@ -1,7 +1,7 @@
 //! Reads the steps of a response: calls, text and thoughts.
 
 use super::{FACTS, GeminiInteractions};
-use crate::call::{Message, Reading, WireCall};
+use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
 use crate::error::{failed, reported_error};
 use crate::fields::{Fields, text, unknown};
@@ -12,7 +12,7 @@ use toolkit_core::call::ProviderExtras;
 
 impl ResponseCodec for GeminiInteractions {
     /// Finds the steps in `payload`. The payload is an interaction, a list of steps, or a single step.
-    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+    fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let message = match payload {
             // If at least one value is a step, unknown steps beside it are accepted, too.
             Value::Array(steps) if steps.is_empty() || steps.iter().any(is_step) => message(steps, false),
@@ -21,10 +21,10 @@ impl ResponseCodec for GeminiInteractions {
             Value::Object(fields) => Message { is_whole: true, ..body(fields)? },
             _ => return Err(WireError::new("", "an interaction, a step or a list of steps")),
         };
-        Ok(Reading { payload, messages: vec![message] })
+        Ok(DecodedPayload { payload, messages: vec![message] })
     }
 
-    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+    fn describe(&self, reading: &DecodedPayload<'_>, response: &mut Response) {
         for step in reading.other_parts() {
             let (target, name) = match text(step, "type") {
                 "model_output" => (&mut response.text, "content"),

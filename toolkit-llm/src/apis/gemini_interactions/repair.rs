@@ -6,7 +6,7 @@ use super::write::result;
 use crate::call::id;
 use crate::codec::RepairCodec;
 use crate::fields::text;
-use crate::pairing::{Entry, Key, NO_OUTPUT};
+use crate::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::result_rule::{ResultPlace, ResultRule};
 use serde_json::Value;
 
@@ -15,13 +15,13 @@ pub(super) const RESULTS: ResultRule = ResultRule { place: ResultPlace::AfterCal
 impl RepairCodec for GeminiInteractions {
     fn entries<'a>(&self, step: &'a Value) -> Vec<(usize, Entry<'a>)> {
         let entry = match text(step, "type") {
-            "function_result" => Some(Entry::Result(Key::of_id(id(step.get("call_id"))), step)),
-            _ => is_call(step).then(|| Entry::Call(Key::of_id(read_call(step, false).id), step)),
+            "function_result" => Some(Entry::Result(CallKey::of_id(id(step.get("call_id"))), step)),
+            _ => is_call(step).then(|| Entry::Call(CallKey::of_id(read_call(step, false).id), step)),
         };
         entry.into_iter().map(|entry| (0, entry)).collect()
     }
 
-    fn placeholder(&self, call: &Value, key: &Key<'_>) -> Value {
+    fn placeholder(&self, call: &Value, key: &CallKey<'_>) -> Value {
         result(key.id.as_deref().unwrap_or_default(), text(call, "name"), NO_OUTPUT.into(), false)
     }
 }

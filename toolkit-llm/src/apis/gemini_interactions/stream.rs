@@ -10,7 +10,7 @@ use crate::fields::{append, list, set, text};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
-use crate::stream::part::{Part, PartCodec};
+use crate::stream::part::{PartCodec, StreamedPart};
 use crate::stream::parts::Parts;
 use crate::texts;
 use serde_json::{Value, json};
@@ -93,7 +93,7 @@ impl PartCodec for GeminiInteractions {
         is_call(step).then(|| read_call(step, false))
     }
 
-    fn seal(&self, step: &mut Part, _is_complete: bool) {
+    fn seal(&self, step: &mut StreamedPart, _is_complete: bool) {
         if is_any_call(&step.json) {
             step.seal_arguments(&["arguments"], is_call(&step.json));
         }

@@ -4,7 +4,7 @@ use super::media::{self, media_block, text_block};
 use super::{FACTS, GeminiInteractions};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
-use crate::declaration::Draft;
+use crate::declaration::DefinitionEncoder;
 use crate::fields::{Fields, set, set_in, text};
 use crate::history;
 use crate::results::{output_parts, output_text, unsendable};
@@ -16,13 +16,13 @@ use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
 
 impl DefinitionCodec for GeminiInteractions {
-    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
+    fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value {
         let mut tool = Fields::new();
         set(&mut tool, "type", "function");
-        set(&mut tool, "name", draft.name());
-        set(&mut tool, "description", draft.definition.description.as_str());
-        set(&mut tool, "parameters", draft.parameters());
-        if draft.definition.metadata.defer {
+        set(&mut tool, "name", encoder.name());
+        set(&mut tool, "description", encoder.definition.description.as_str());
+        set(&mut tool, "parameters", encoder.parameters());
+        if encoder.definition.metadata.defer {
             set(&mut tool, "defer_loading", true);
         }
         tool.into()

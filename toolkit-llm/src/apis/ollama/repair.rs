@@ -6,7 +6,7 @@ use crate::apis::chat_messages::read_call;
 use crate::call::{WireCall, id};
 use crate::codec::RepairCodec;
 use crate::fields::{list, text};
-use crate::pairing::{Entry, Key, NO_OUTPUT};
+use crate::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::result_rule::ResultRule;
 use serde_json::Value;
 
@@ -19,13 +19,13 @@ impl RepairCodec for Ollama {
             "tool" => {
                 // If a result has no name, the server finds its call by position.
                 let name = Some(text(message, "tool_name")).filter(|name| !name.is_empty());
-                vec![(0, Entry::Result(Key { id: id(message.get("tool_call_id")), name }, message))]
+                vec![(0, Entry::Result(CallKey { id: id(message.get("tool_call_id")), name }, message))]
             }
             "assistant" => {
                 let calls =
                     list(message, "tool_calls").iter().map(|json| (json, read_call::<Self>(json, false)));
                 let entry = |(json, call): (_, WireCall<'a>)| {
-                    (0, Entry::Call(Key { id: call.id, name: Some(call.name) }, json))
+                    (0, Entry::Call(CallKey { id: call.id, name: Some(call.name) }, json))
                 };
                 calls.map(entry).collect()
             }
@@ -33,7 +33,7 @@ impl RepairCodec for Ollama {
         }
     }
 
-    fn placeholder(&self, _call: &Value, key: &Key<'_>) -> Value {
+    fn placeholder(&self, _call: &Value, key: &CallKey<'_>) -> Value {
         message(key.name.unwrap_or_default(), key.id.as_deref(), NO_OUTPUT)
     }
 }

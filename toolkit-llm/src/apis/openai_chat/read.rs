@@ -2,7 +2,7 @@
 
 use super::{FACTS, OpenAiChat};
 use crate::WireError;
-use crate::call::{Arguments, Message, Part, Reading, WireCall};
+use crate::call::{Arguments, DecodedPayload, Message, MessagePart, WireCall};
 use crate::codec::ResponseCodec;
 use crate::error::{Report, check_role, failed};
 use crate::fields::{Fields, element, field, only, optional, set, text};
@@ -18,7 +18,7 @@ pub(super) const TEXTS: [&str; 4] = ["content", "refusal", "reasoning_content", 
 impl ResponseCodec for OpenAiChat {
     /// Finds the messages in `payload`. The payload is a response body with choices, one choice, one message,
     /// or a list of calls.
-    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+    fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let messages = match payload {
             Value::Array(calls) if calls.is_empty() => Vec::new(),
             // If at least one value is a call, damaged calls beside it are accepted, too.
@@ -33,10 +33,10 @@ impl ResponseCodec for OpenAiChat {
             },
             _ => return Err(WireError::new("", "a response, a message or a call")),
         };
-        Ok(Reading { payload, messages })
+        Ok(DecodedPayload { payload, messages })
     }
 
-    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+    fn describe(&self, reading: &DecodedPayload<'_>, response: &mut Response) {
         if let Some(fields) = reading.messages.first().and_then(|message| message.fields) {
             for (is_reasoning, text) in text_pieces(fields) {
                 let target = if is_reasoning { &mut response.reasoning } else { &mut response.text };
@@ -118,7 +118,8 @@ fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<Message<'
     });
     let count = calls.len() + usize::from(legacy.is_some());
     let calls = calls.iter().chain(legacy).enumerate();
-    let parts = calls.map(|(at, json)| Part::Call(read_call(json, is_cut && at + 1 == count))).collect();
+    let parts =
+        calls.map(|(at, json)| MessagePart::Call(read_call(json, is_cut && at + 1 == count))).collect();
     Ok(Message { fields: Some(fields), parts, is_whole: true })
 }
 

@@ -5,12 +5,12 @@ use super::read::legacy;
 use crate::call;
 use crate::codec::RepairCodec;
 use crate::fields::{list, text};
-use crate::pairing::{Entry, Key, NO_OUTPUT};
+use crate::pairing::{CallKey, Entry, NO_OUTPUT};
 use serde_json::{Value, json};
 
 impl RepairCodec for OpenAiChat {
     fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
-        let by_id = |id| Key::of_id(call::id(id));
+        let by_id = |id| CallKey::of_id(call::id(id));
         let entries = match text(message, "role") {
             "tool" => vec![Entry::Result(by_id(message.get("tool_call_id")), message)],
             "function" => vec![Entry::Result(by_name(message), message)],
@@ -26,7 +26,7 @@ impl RepairCodec for OpenAiChat {
         entries.into_iter().map(|entry| (0, entry)).collect()
     }
 
-    fn placeholder(&self, _call: &Value, key: &Key<'_>) -> Value {
+    fn placeholder(&self, _call: &Value, key: &CallKey<'_>) -> Value {
         match &key.id {
             Some(id) => json!({"role": "tool", "tool_call_id": id, "content": NO_OUTPUT}),
             None => json!({"role": "function", "name": key.name, "content": NO_OUTPUT}),
@@ -36,6 +36,6 @@ impl RepairCodec for OpenAiChat {
 
 /// Returns the key to pair a call and its result by name, for the older field `function_call`. A message in
 /// this form has a single call, without an id.
-fn by_name(named: &Value) -> Key<'_> {
-    Key { id: None, name: Some(text(named, "name")) }
+fn by_name(named: &Value) -> CallKey<'_> {
+    CallKey { id: None, name: Some(text(named, "name")) }
 }

@@ -14,7 +14,7 @@ use crate::response::FinishReason;
 use crate::stream::StreamEvent;
 use crate::stream::assembly::{Assembly, StreamedMessage};
 use crate::stream::merge::{join, overlay};
-use crate::stream::part::{Part, PartCodec};
+use crate::stream::part::{PartCodec, StreamedPart};
 use crate::texts;
 use serde_json::Value;
 
@@ -76,7 +76,7 @@ impl PartCodec for OpenAiChat {
         Some(read_call(part, false))
     }
 
-    fn seal(&self, call: &mut Part, _is_complete: bool) {
+    fn seal(&self, call: &mut StreamedPart, _is_complete: bool) {
         let (kind, text) = if call.is_custom { ("custom", "input") } else { ("function", "arguments") };
         let Value::Object(mut fields) = call.json.take() else { return };
         fields.entry("id").or_insert(Value::Null);

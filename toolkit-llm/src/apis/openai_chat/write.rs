@@ -5,7 +5,7 @@ use super::{FACTS, OpenAiChat};
 use crate::apis::openai::{Contents, Form, nested_call};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
-use crate::declaration::Draft;
+use crate::declaration::DefinitionEncoder;
 use crate::fields::{Fields, set, text};
 use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls};
 use crate::texts;
@@ -29,13 +29,13 @@ pub(super) const fn messages(urls: Urls) -> [MediaRule; 3] {
 }
 
 impl DefinitionCodec for OpenAiChat {
-    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
-        let (kind, mut fields) = Form::Nested.encode_tool(draft);
+    fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value {
+        let (kind, mut fields) = Form::Nested.encode_tool(encoder);
         // A missing `strict` means `false`. The field is only written if needed, because some servers do not
         // know it.
-        let is_set = draft.how.strict || draft.definition.metadata.strict == Some(false);
-        if is_set && draft.definition.kind == ToolKind::Function {
-            set(&mut fields, "strict", draft.how.strict);
+        let is_set = encoder.how.strict || encoder.definition.metadata.strict == Some(false);
+        if is_set && encoder.definition.kind == ToolKind::Function {
+            set(&mut fields, "strict", encoder.how.strict);
         }
         Form::Nested.write(kind, fields)
     }

@@ -3,7 +3,7 @@
 use super::client::CallKind;
 use super::{CUSTOM, FACTS, FUNCTION, OpenAiResponses};
 use crate::WireError;
-use crate::call::{self, Message, Reading, WireCall};
+use crate::call::{self, DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
 use crate::error::{check_role, failed, reported_error};
 use crate::fields::{Fields, copy, kind, list, set, text};
@@ -41,7 +41,7 @@ const HOSTED_OUTPUTS: [[&str; 2]; 3] =
 
 impl ResponseCodec for OpenAiResponses {
     /// Finds the items in `payload`. The payload is a response body, a list of items, or a single item.
-    fn read<'a>(&self, payload: &'a Value) -> Result<Reading<'a>, WireError> {
+    fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let message = match payload {
             // If at least one value is an item, unknown items beside it are accepted, too.
             Value::Array(list) if list.is_empty() || list.iter().any(is_item) => message(list, false),
@@ -53,10 +53,10 @@ impl ResponseCodec for OpenAiResponses {
             Value::Object(fields) => Message { is_whole: true, ..body(fields)? },
             _ => return Err(WireError::new("", "a response, an item or a list of items")),
         };
-        Ok(Reading { payload, messages: vec![message] })
+        Ok(DecodedPayload { payload, messages: vec![message] })
     }
 
-    fn describe(&self, reading: &Reading<'_>, response: &mut Response) {
+    fn describe(&self, reading: &DecodedPayload<'_>, response: &mut Response) {
         for item in reading.other_parts() {
             let target = match text(item, "type") {
                 "reasoning" => &mut response.reasoning,

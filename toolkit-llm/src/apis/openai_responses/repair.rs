@@ -5,7 +5,7 @@ use super::{CUSTOM, CUSTOM_OUTPUT, FACTS, FUNCTION, FUNCTION_OUTPUT, OpenAiRespo
 use crate::call::WireCall;
 use crate::codec::RepairCodec;
 use crate::fields::{Fields, copy, kind, set, set_at, text};
-use crate::pairing::{Entry, Key, NO_OUTPUT};
+use crate::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::result_rule::{CallIds, ResultPlace, ResultRule};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -22,14 +22,14 @@ impl RepairCodec for OpenAiResponses {
         let given = Some(client::answered(item)).filter(|id| !id.is_empty());
         let name = given.is_none().then_some("");
         let entry = match read_call(item) {
-            Some(call) => Some(Entry::Call(Key { id: call.id, name }, item)),
-            None => is_result(item).then(|| Entry::Result(Key { id: given.map(Into::into), name }, item)),
+            Some(call) => Some(Entry::Call(CallKey { id: call.id, name }, item)),
+            None => is_result(item).then(|| Entry::Result(CallKey { id: given.map(Into::into), name }, item)),
         };
         entry.into_iter().map(|entry| (0, entry)).collect()
     }
 
     /// Creates a result without `status`, because nothing was completed, unless the service requires a `status`.
-    fn placeholder(&self, item: &Value, key: &Key<'_>) -> Value {
+    fn placeholder(&self, item: &Value, key: &CallKey<'_>) -> Value {
         let Some(call) = item.as_object() else { return Value::Null };
         if let (Some(client), Some(read)) = (client::of_call(call), read_call(item)) {
             let id = key.id.as_deref().unwrap_or_default();

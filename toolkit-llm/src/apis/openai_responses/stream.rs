@@ -18,7 +18,7 @@ use crate::fields::{Fields, kind, list, object, only, set, text};
 use crate::hosted::HostedPart;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
-use crate::stream::part::{Key, Part, PartCodec};
+use crate::stream::part::{PartCodec, PartKey, StreamedPart};
 use crate::texts;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -91,7 +91,7 @@ impl PartCodec for OpenAiResponses {
         read_call(item, false)
     }
 
-    fn seal(&self, item: &mut Part, is_complete: bool) {
+    fn seal(&self, item: &mut StreamedPart, is_complete: bool) {
         item::close(item, if is_complete { "completed" } else { "incomplete" });
     }
 
@@ -123,7 +123,7 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     let Some(piece) = event.get(field).filter(|text| !text.is_null()).map(texts::whole) else { return };
     let parts = stream.parts();
     let index = event.get("output_index").and_then(Value::as_u64);
-    let key = Key { item: text(event, "item_id"), index, call: text(event, "call_id"), kind };
+    let key = PartKey { item: text(event, "item_id"), index, call: text(event, "call_id"), kind };
     let known = find::find(parts, &key, false);
     if known.is_none() && kind == FUNCTION && piece.is_empty() {
         return;
@@ -246,6 +246,6 @@ fn close_all(stream: &mut Assembly) {
 }
 
 /// Returns whether an item is a custom tool call without the status `incomplete`.
-fn is_open_text(item: &Part) -> bool {
+fn is_open_text(item: &StreamedPart) -> bool {
     text(&item.json, "type") == CUSTOM && text(&item.json, "status") != "incomplete"
 }

@@ -7,7 +7,7 @@ use crate::DefinitionOptions;
 use crate::apis::openai::Form;
 use crate::call::{Message, Origin, OutgoingCall};
 use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
-use crate::declaration::{Draft, take_named};
+use crate::declaration::{DefinitionEncoder, take_named};
 use crate::fields::{Fields, copy, kind, list, set, text};
 use crate::texts;
 use serde_json::value::RawValue;
@@ -24,20 +24,20 @@ const CALL_DEFERRED: &str = "call_deferred";
 const CALLERS: [&str; 2] = ["direct", "programmatic"];
 
 impl DefinitionCodec for OpenAiResponses {
-    fn write_definition(&self, draft: &mut Draft<'_>) -> Value {
-        let (kind, mut tool) = Form::Flat.encode_tool(draft);
-        let metadata = &draft.definition.metadata;
+    fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value {
+        let (kind, mut tool) = Form::Flat.encode_tool(encoder);
+        let metadata = &encoder.definition.metadata;
         if kind == "function" {
             // `strict` is always written. If it is missing, the service decides by the schema whether to
             // enforce it.
-            set(&mut tool, "strict", draft.how.strict);
+            set(&mut tool, "strict", encoder.how.strict);
         }
         if metadata.defer {
             set(&mut tool, "defer_loading", true);
         }
-        if let Some(schema) = draft.output() {
-            match unsaid_output(draft.definition, &schema) {
-                Some(reason) => draft.lose("/output_schema", "output_schema", reason),
+        if let Some(schema) = encoder.output() {
+            match unsupported_output(encoder.definition, &schema) {
+                Some(reason) => encoder.lose("/output_schema", "output_schema", reason),
                 None => set(&mut tool, "output_schema", schema),
             }
         }
@@ -48,7 +48,7 @@ impl DefinitionCodec for OpenAiResponses {
         }
         for caller in unknown {
             let reason = format!("the API knows no caller `{caller}`");
-            draft.lose("/allowed_callers", "allowed_callers", reason);
+            encoder.lose("/allowed_callers", "allowed_callers", reason);
         }
         Form::Flat.write(kind, tool)
     }
@@ -105,7 +105,7 @@ impl DefinitionCodec for OpenAiResponses {
 }
 
 /// Returns the reason to leave out an output schema, or `None` if the schema can be sent.
-fn unsaid_output(definition: &ToolDefinition, schema: &Value) -> Option<&'static str> {
+fn unsupported_output(definition: &ToolDefinition, schema: &Value) -> Option<&'static str> {
     let is_annotation = |name: &String| ["type", "title", "description", "$schema"].contains(&name.as_str());
     let is_text = text(schema, "type") == "string"
         && schema.as_object().is_some_and(|fields| fields.keys().all(is_annotation));

@@ -2,7 +2,7 @@
 
 use super::Parts;
 use crate::call::Arguments;
-use crate::stream::part::{Part, PartCodec};
+use crate::stream::part::{PartCodec, StreamedPart};
 use serde_json::Value;
 use toolkit_core::call::ToolCall;
 
@@ -16,7 +16,7 @@ impl Parts {
 
     /// Removes all parts except the parts accepted by `is_kept`, and sorts the remaining parts by position.
     /// The numbers of the parts change.
-    pub(crate) fn arrange(&mut self, is_kept: impl Fn(&Part) -> bool) {
+    pub(crate) fn arrange(&mut self, is_kept: impl Fn(&StreamedPart) -> bool) {
         self.held.clear();
         self.by_item.clear();
         self.by_index.clear();
@@ -78,6 +78,6 @@ impl Parts {
 }
 
 /// Returns whether a part is a call that was returned, or another part that has ended.
-fn is_complete(codec: &dyn PartCodec, part: &Part) -> bool {
+fn is_complete(codec: &dyn PartCodec, part: &StreamedPart) -> bool {
     part.is_yielded() || part.is_done && codec.part_call(&part.json).is_none()
 }

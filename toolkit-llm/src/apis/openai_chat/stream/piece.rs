@@ -4,7 +4,7 @@
 use crate::apis::openai_chat::read::{is_empty, is_unknown, read_call, text_of};
 use crate::call::WireCall;
 use crate::stream::merge::overlay;
-use crate::stream::part::{Key, Part};
+use crate::stream::part::{PartKey, StreamedPart};
 use crate::stream::parts::Parts;
 use crate::stream::scan::ObjectScanner;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
         parts.close(earlier, false);
     }
     if let Some(id) = piece.id.as_deref().filter(|_| parts[number].key.call.is_empty()) {
-        parts.learn(number, &Key { call: id, ..Key::default() });
+        parts.learn(number, &PartKey { call: id, ..PartKey::default() });
         // Once a call is announced, its id does not change.
         if !parts[number].is_announced {
             parts[number].set("id", id);
@@ -42,7 +42,7 @@ pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     parts.say_arguments(number, false);
 }
 
-pub(super) fn is_same(known: &Part, call: &WireCall<'_>) -> bool {
+pub(super) fn is_same(known: &StreamedPart, call: &WireCall<'_>) -> bool {
     known.name == call.name && known.text == text_of(call)
 }
 
@@ -72,7 +72,7 @@ fn begin(parts: &mut Parts, piece: &WireCall<'_>) -> usize {
     let index = piece.index.map(|index| index as u64);
     let unseen = index.filter(|index| !parts.by_index.contains_key(index));
     let number = parts.begin(unseen.unwrap_or(parts.next), json!({}));
-    parts.learn(number, &Key { index, ..Key::default() });
+    parts.learn(number, &PartKey { index, ..PartKey::default() });
     number
 }
 
@@ -81,7 +81,7 @@ fn begin(parts: &mut Parts, piece: &WireCall<'_>) -> usize {
 /// Some servers send id and name once, and others send them in every piece. Some generate a new id for every
 /// piece, and some give all calls the index 0. Therefore, a new id begins a new call if the piece also has a
 /// name. The exception is a piece with the same name while the arguments in `part` are an incomplete object.
-fn is_left_by(part: &Part, piece: &WireCall<'_>) -> bool {
+fn is_left_by(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
     let given = Some(part.key.call.as_str()).filter(|id| !id.is_empty());
     let has_new_id = given.is_some() && piece.id.as_deref().is_some_and(|id| Some(id) != given);
     match piece.name {
@@ -100,7 +100,7 @@ fn is_left_by(part: &Part, piece: &WireCall<'_>) -> bool {
 
 /// Returns whether the piece repeats the call in `part`, with the same arguments. If the piece has no id, the
 /// call must have an id, or the piece must have an index.
-fn is_repeated_by(part: &Part, piece: &WireCall<'_>) -> bool {
+fn is_repeated_by(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
     let is_same_call = match &piece.id {
         Some(id) => **id == *part.key.call,
         None => !part.key.call.is_empty() || piece.index.is_some(),
@@ -109,7 +109,7 @@ fn is_repeated_by(part: &Part, piece: &WireCall<'_>) -> bool {
 }
 
 /// Returns whether the piece begins the real arguments after an empty object. Some servers send `{}` first.
-fn is_first_text(part: &Part, piece: &WireCall<'_>) -> bool {
+fn is_first_text(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
     let is_same_call = match &piece.id {
         Some(id) => **id == *part.key.call,
         None => piece.name.is_empty(),
@@ -118,7 +118,7 @@ fn is_first_text(part: &Part, piece: &WireCall<'_>) -> bool {
 }
 
 /// Adds a piece to a call. If the call was already returned, its name and arguments do not change.
-fn add(part: &mut Part, piece: &WireCall<'_>) {
+fn add(part: &mut StreamedPart, piece: &WireCall<'_>) {
     if !part.is_done {
         add_text(part, piece);
     }
@@ -133,7 +133,7 @@ fn add(part: &mut Part, piece: &WireCall<'_>) {
     }
 }
 
-fn add_text(part: &mut Part, piece: &WireCall<'_>) {
+fn add_text(part: &mut StreamedPart, piece: &WireCall<'_>) {
     part.is_custom |= piece.is_custom;
     // Some servers send the name in pieces, others repeat it.
     let has_text = !part.text.is_empty();

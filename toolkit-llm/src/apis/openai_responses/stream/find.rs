@@ -13,19 +13,19 @@
 
 use crate::apis::openai_responses::read::read_call;
 use crate::fields::text;
-use crate::stream::part::{Key, Part};
+use crate::stream::part::{PartKey, StreamedPart};
 use crate::stream::parts::Parts;
 use serde_json::Value;
 use std::collections::HashSet;
 
 /// Returns the key of the item in an event or in the final response.
-pub(super) fn key_of_item<'a>(item: &'a Value, output_index: Option<&Value>) -> Key<&'a str> {
+pub(super) fn key_of_item<'a>(item: &'a Value, output_index: Option<&Value>) -> PartKey<&'a str> {
     let index = output_index.and_then(Value::as_u64);
-    Key { item: text(item, "id"), index, call: text(item, "call_id"), kind: text(item, "type") }
+    PartKey { item: text(item, "id"), index, call: text(item, "call_id"), kind: text(item, "type") }
 }
 
 /// Returns the index `known`, or if it is `None`, the index of a new item. The item gets the fields of `key`.
-pub(super) fn known_or_new(parts: &mut Parts, known: Option<usize>, key: &Key<&str>) -> usize {
+pub(super) fn known_or_new(parts: &mut Parts, known: Option<usize>, key: &PartKey<&str>) -> usize {
     let number = known.unwrap_or_else(|| parts.begin(key.index.unwrap_or(parts.len() as u64), Value::Null));
     parts.learn(number, key);
     let item = &mut parts[number];
@@ -38,7 +38,7 @@ pub(super) fn known_or_new(parts: &mut Parts, known: Option<usize>, key: &Key<&s
 /// Returns the index in `parts` of the item with this key. An event that begins an item (`is_begin`) never belongs to an
 /// item that is done or has another index. It belongs to an item with another id only at the same index, if that item has
 /// begun.
-pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usize> {
+pub(super) fn find(parts: &Parts, key: &PartKey<&str>, is_begin: bool) -> Option<usize> {
     let known = |number: &usize| &parts[*number].key;
     let is_elsewhere = |number: &usize| known(number).is_elsewhere(key);
     let is_apart = |number: &usize| is_elsewhere(number) && !known(number).is_same_call(key);
@@ -72,7 +72,7 @@ pub(super) fn find(parts: &Parts, key: &Key<&str>, is_begin: bool) -> Option<usi
 /// its name and its arguments.
 pub(super) fn find_listed(
     parts: &Parts,
-    key: &Key<&str>,
+    key: &PartKey<&str>,
     position: usize,
     item: &Value,
     listed: &HashSet<&str>,
@@ -93,7 +93,7 @@ pub(super) fn find_listed(
 
 /// Returns whether a streamed call and a call in the final response, under another id, may be the same call. Both have
 /// the same name, and the arguments of neither contradict the other's.
-fn may_be_same(known: &Part, item: &Value) -> bool {
+fn may_be_same(known: &StreamedPart, item: &Value) -> bool {
     let Some(streamed) = read_call(&known.json, false) else { return false };
     let Some(listed) = read_call(item, false) else { return false };
     let json = |text: &str| serde_json::from_str::<Value>(text).ok();

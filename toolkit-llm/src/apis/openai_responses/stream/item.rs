@@ -8,7 +8,7 @@ use crate::call as shared;
 use crate::fields::{self, Fields, kind, list, set};
 use crate::stream::StreamEvent;
 use crate::stream::merge::overlay;
-use crate::stream::part::{Key, Part, Place};
+use crate::stream::part::{PartKey, Place, StreamedPart};
 use crate::stream::parts::Parts;
 use crate::texts;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ pub(super) fn say(parts: &mut Parts, block: &str, text: &str) {
     }
 }
 
-pub(super) fn begin(parts: &mut Parts, key: &Key<&str>, item: &Value) {
+pub(super) fn begin(parts: &mut Parts, key: &PartKey<&str>, item: &Value) {
     let known = find::find(parts, key, true);
     let number = find::known_or_new(parts, known, key);
     if parts[number].json.is_null() {
@@ -54,9 +54,9 @@ pub(super) fn begin(parts: &mut Parts, key: &Key<&str>, item: &Value) {
     }
 }
 
-pub(super) fn end(parts: &mut Parts, key: &Key<&str>, item: &Value) {
+pub(super) fn end(parts: &mut Parts, key: &PartKey<&str>, item: &Value) {
     // A call that was already returned is complete. A different item with the same `call_id` is another call.
-    let is_another = |part: &Part| {
+    let is_another = |part: &StreamedPart| {
         let is_same_item = !key.item.is_empty() && key.item == part.key.item;
         let is_same = |name: &str| item.get(name).is_none_or(|value| Some(value) == part.json.get(name));
         !is_same_item && !["name", "arguments", "input"].into_iter().all(is_same)
@@ -100,7 +100,7 @@ pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {
 }
 
 /// Ends an item whose end event did not arrive, and sets the `status` of the item.
-pub(super) fn close(part: &mut Part, status: &str) {
+pub(super) fn close(part: &mut StreamedPart, status: &str) {
     let mut item = match part.json.take() {
         Value::Object(item) => item,
         _ => {
@@ -123,7 +123,7 @@ pub(super) fn close(part: &mut Part, status: &str) {
     set_item(part, item.into());
 }
 
-fn set_item(part: &mut Part, item: Value) {
+fn set_item(part: &mut StreamedPart, item: Value) {
     part.name = read_call(&item, false).map(|call| call.name.to_owned()).unwrap_or_default();
     part.json = item;
 }
@@ -132,7 +132,7 @@ fn set_item(part: &mut Part, item: Value) {
 ///
 /// `is_final` states whether the service sent the item as complete. Reasoning in such an item stays
 /// unchanged.
-fn fill(part: &Part, item: &mut Fields, is_final: bool) {
+fn fill(part: &StreamedPart, item: &mut Fields, is_final: bool) {
     let kind = kind(item).unwrap_or_default().to_owned();
     if kind == "message" {
         item.entry("role").or_insert_with(|| "assistant".into());

@@ -4,9 +4,9 @@
 //! afterwards are stored. This needs no list of fields that would have to follow the provider's reference.
 
 use super::RequestCodec;
-use crate::declaration::{Draft, Spelling};
+use crate::declaration::{DefinitionEncoder, Spelling};
 use crate::fields::{Fields, camel, set};
-use crate::kept::ABSENT;
+use crate::unknown_fields::ABSENT;
 use serde_json::{Value, json};
 use toolkit_core::name::WireNames;
 use toolkit_core::tool::ToolDefinition;
@@ -17,7 +17,7 @@ const SCHEMAS: [&str; 6] =
 
 /// Stores the fields of the received definition `tool` that [`ToolDefinition`] cannot express. They are stored in
 /// `meta`, under the name of the format.
-pub(super) fn keep(codec: &dyn RequestCodec, definition: &mut ToolDefinition, tool: &Fields) {
+pub(super) fn store_unknown_fields(codec: &dyn RequestCodec, definition: &mut ToolDefinition, tool: &Fields) {
     let facts = codec.facts();
     let strict = definition.metadata.strict == Some(true);
     let names = WireNames::default();
@@ -29,10 +29,11 @@ pub(super) fn keep(codec: &dyn RequestCodec, definition: &mut ToolDefinition, to
         ToolDefinition::new(definition.name.clone(), definition.description.as_str(), no_parameters);
     plain.kind = definition.kind.clone();
     plain.metadata = definition.metadata.clone();
-    let written = codec.write_definition(&mut Draft { definition: &plain, how: &how, losses: Vec::new() });
-    let kept = written.as_object().map(|written| difference(tool, written, &SCHEMAS, |_, _| false));
-    if let Some(kept) = kept.filter(|kept| !kept.is_empty()) {
-        set(&mut definition.metadata.meta, facts.name, kept);
+    let written =
+        codec.write_definition(&mut DefinitionEncoder { definition: &plain, how: &how, losses: Vec::new() });
+    let stored = written.as_object().map(|written| difference(tool, written, &SCHEMAS, |_, _| false));
+    if let Some(stored) = stored.filter(|stored| !stored.is_empty()) {
+        set(&mut definition.metadata.meta, facts.name, stored);
     }
 }
 
@@ -47,21 +48,21 @@ pub(super) fn difference(
     opaque: &[&str],
     is_other: fn(&Value, &Value) -> bool,
 ) -> Fields {
-    let mut kept = Fields::new();
+    let mut stored = Fields::new();
     for (name, value) in received {
         let is_opaque = opaque.contains(&name.as_str()) || opaque.contains(&&*camel(name));
         let known = written.get(name).or_else(|| written.get(&*camel(name)));
         match (known, value) {
-            (Some(known), Value::Null) if !known.is_null() => set(&mut kept, name, Value::Null),
+            (Some(known), Value::Null) if !known.is_null() => set(&mut stored, name, Value::Null),
             _ if is_opaque => {}
-            (None, value) => set(&mut kept, name, value.clone()),
+            (None, value) => set(&mut stored, name, value.clone()),
             (Some(Value::Object(known)), Value::Object(received)) => {
                 let inner = difference(received, known, opaque, is_other);
                 if !inner.is_empty() {
-                    set(&mut kept, name, inner);
+                    set(&mut stored, name, inner);
                 }
             }
-            (Some(known), value) if is_other(value, known) => set(&mut kept, name, value.clone()),
+            (Some(known), value) if is_other(value, known) => set(&mut stored, name, value.clone()),
             _ => {}
         }
     }
@@ -69,9 +70,9 @@ pub(super) fn difference(
     let absent: Vec<&str> =
         absent.filter(|name| written.contains_key(*name) && !received.contains_key(*name)).collect();
     if !absent.is_empty() {
-        set(&mut kept, ABSENT, absent);
+        set(&mut stored, ABSENT, absent);
     }
-    kept
+    stored
 }
 
 #[cfg(test)]

@@ -36,10 +36,10 @@ const CONTAINERS: [&str; 8] = [
     "toolChoice",
 ];
 
-/// Adds the stored fields `kept` to a definition. A field that is already in `written` stays unchanged. However, if it
+/// Adds the fields `stored` to a definition. A field that is already in `written` stays unchanged. However, if it
 /// has only its default value, and the received definition had `null` or no value, the received form is restored.
-pub(crate) fn restore(written: &mut Fields, kept: &Fields) {
-    for (name, value) in kept {
+pub(crate) fn restore(written: &mut Fields, stored: &Fields) {
+    for (name, value) in stored {
         match (written.get_mut(name), value) {
             (_, Value::Array(absent)) if name == ABSENT => {
                 for name in absent.iter().filter_map(Value::as_str) {
@@ -49,7 +49,7 @@ pub(crate) fn restore(written: &mut Fields, kept: &Fields) {
                 }
             }
             (Some(known), Value::Null) if is_default(known) => *known = Value::Null,
-            (Some(Value::Object(known)), Value::Object(kept)) => restore(known, kept),
+            (Some(Value::Object(known)), Value::Object(stored)) => restore(known, stored),
             (Some(_), _) => {}
             (None, value) if SEMANTIC.contains(&name.as_str()) && !is_empty(value) => {}
             (None, value) => set(written, name, value.clone()),
@@ -57,11 +57,11 @@ pub(crate) fn restore(written: &mut Fields, kept: &Fields) {
     }
 }
 
-/// Returns one loss for each of the fields `kept`, which only the API called `api` has. Its path is the path of the
+/// Returns one loss for each of the fields `stored`, which only the API called `api` has. Its path is the path of the
 /// field.
-pub(crate) fn losses(kept: &Fields, api: &str, path: &str) -> Vec<SchemaLoss> {
+pub(crate) fn losses(stored: &Fields, api: &str, path: &str) -> Vec<SchemaLoss> {
     let mut found = Vec::new();
-    for (name, value) in kept {
+    for (name, value) in stored {
         let is_silent = SEMANTIC.contains(&name.as_str()) && is_empty(value);
         let is_usual = name == "type" && ["function", "custom", "text"].iter().any(|kind| value == kind);
         if name == ABSENT || is_usual || is_silent {
