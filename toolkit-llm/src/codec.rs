@@ -12,7 +12,6 @@ use crate::stream::part::PartCodec;
 use crate::tool_config::ChoiceCodec;
 use crate::{DefinitionOptions, Response, WireError, unknown_fields};
 use serde_json::Value;
-use serde_json::value::RawValue;
 use std::fmt;
 use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
@@ -55,7 +54,7 @@ pub(crate) trait DefinitionCodec: Api {
     /// runs the calls of `tool`, the definition of the program's tool is removed.
     ///
     /// Returns the entry to add for `tool`, or `None` if `tool` was added to an existing entry.
-    fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Box<RawValue>>) -> Option<Value> {
+    fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Value>) -> Option<Value> {
         if let Some(name) = self.answered_by(tool) {
             take_named(entries, name);
         }

@@ -4,7 +4,6 @@ use crate::facts::Facts;
 use crate::fields::{Fields, text};
 use crate::{ApiFormat, standard, unknown_fields};
 use serde_json::Value;
-use serde_json::value::RawValue;
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolSource, parameter_names};
 use toolkit_schema::{SchemaDialect, SchemaLoss, booleans_to_objects};
@@ -174,14 +173,10 @@ pub(crate) struct EncodedDefinition {
 
 /// Removes the definition of the program's tool called `name` from the entries of a request, and returns the
 /// definition.
-pub(super) fn take_named(entries: &mut Vec<Box<RawValue>>, name: &str) -> Option<Value> {
-    let parsed = |entry: &RawValue| serde_json::from_str::<Value>(entry.get()).ok();
-    let is_named = |tool: &Value| {
-        let is_own = matches!(text(tool, "type"), "" | "function" | "custom");
-        is_own && (text(tool, "name") == name)
-    };
-    let at = entries.iter().position(|entry| parsed(entry).as_ref().is_some_and(is_named))?;
-    parsed(&entries.remove(at))
+pub(super) fn take_named(entries: &mut Vec<Value>, name: &str) -> Option<Value> {
+    let is_own = |tool: &Value| matches!(text(tool, "type"), "" | "function" | "custom");
+    let at = entries.iter().position(|tool| is_own(tool) && text(tool, "name") == name)?;
+    Some(entries.remove(at))
 }
 
 /// Returns the grammar of a custom tool as the fields `syntax` and `definition`. Returns `None` if the tool

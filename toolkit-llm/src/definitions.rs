@@ -9,11 +9,11 @@ use crate::standard;
 use crate::strict::{self, NotStrict, StrictTools};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::{Borrow, Cow};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use toolkit_core::name::WireNames;
 use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::SchemaLoss;
@@ -310,15 +310,24 @@ impl<'a> Renderer<'a> {
 /// request.
 #[derive(Clone)]
 pub struct Definitions {
-    json: Arc<RawValue>,
+    tools: Arc<Rendered>,
     report: Arc<DefinitionReport>,
     codec: &'static dyn Codec,
 }
 
+/// The same JSON as text and as value. Each is made from the other when it is first needed.
+#[derive(Default)]
+struct Rendered {
+    json: OnceLock<Box<RawValue>>,
+    value: OnceLock<Value>,
+}
+
 impl Definitions {
     fn new(json: String, report: DefinitionReport, codec: &'static dyn Codec) -> Self {
-        let json = RawValue::from_string(json).unwrap_or_else(|_| RawValue::NULL.to_owned());
-        Self { json: json.into(), report: Arc::new(report), codec }
+        let tools = Rendered::default();
+        // The text is a list, so it is valid.
+        RawValue::from_string(json).into_iter().for_each(|json| drop(tools.json.set(json)));
+        Self { tools: Arc::new(tools), report: Arc::new(report), codec }
     }
 
     /// Adds tools defined by the provider, such as its web search. Their JSON is not changed, except that
@@ -341,7 +350,7 @@ impl Definitions {
     #[must_use]
     pub fn with_hosted<'a>(&self, tools: impl IntoIterator<Item = &'a HostedTool>) -> Self {
         let mut report = (*self.report).clone();
-        let mut entries: Vec<Box<RawValue>> = serde_json::from_str(self.as_json()).unwrap_or_default();
+        let mut entries = self.value().as_array().cloned().unwrap_or_default();
         for tool in tools {
             if tool.format.name() != self.codec.facts().name {
                 let reason = format!("the tool is defined by the API `{}`, so it is left out", tool.format);
@@ -350,23 +359,34 @@ impl Definitions {
                 continue;
             }
             if let Some(entry) = self.codec.hosted_entry(&tool.definition, &mut entries) {
-                entries.extend(RawValue::from_string(entry.to_string()));
+                entries.push(entry);
             }
         }
-        let entries: Vec<&str> = entries.iter().map(|entry| entry.get()).collect();
-        Self::new(format!("[{}]", entries.join(",")), report, self.codec)
+        let tools = Rendered { value: Value::Array(entries).into(), ..Rendered::default() };
+        Self { tools: Arc::new(tools), report: Arc::new(report), codec: self.codec }
     }
 
     /// Returns the definitions as a JSON string.
     #[must_use]
     pub fn as_json(&self) -> &str {
-        self.json.get()
+        self.raw().get()
     }
 
-    /// Returns the definitions as a JSON value.
+    fn raw(&self) -> &RawValue {
+        let text = || self.tools.value.get().and_then(|value| to_raw_value(value).ok());
+        self.tools.json.get_or_init(|| text().unwrap_or_else(|| RawValue::NULL.to_owned()))
+    }
+
+    /// Returns the definitions as a JSON value, which all clones share.
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        self.tools.value.get_or_init(|| serde_json::from_str(self.as_json()).unwrap_or_default())
+    }
+
+    /// Returns the definitions as a JSON value of their own.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        serde_json::from_str(self.as_json()).unwrap_or_default()
+        self.value().clone()
     }
 
     /// Returns the report of losses, exceeded limits, and tools sent without enforcement.
@@ -378,7 +398,7 @@ impl Definitions {
 
 impl Serialize for Definitions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.json.serialize(serializer)
+        self.raw().serialize(serializer)
     }
 }
 

@@ -221,10 +221,10 @@ impl ApiFormat {
         definitions: &Definitions,
         config: &EncodedToolConfig,
     ) {
-        let tools = definitions.to_value();
+        let tools = definitions.value();
         if tools.as_array().is_some_and(|tools| !tools.is_empty()) {
             overlay(request, &config.fields, |_, _| true);
-            fields::set_in(request, self.codec().facts().tools, tools);
+            fields::set_in(request, self.codec().facts().tools, tools.clone());
         }
     }
 

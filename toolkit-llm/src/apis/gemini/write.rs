@@ -16,9 +16,7 @@ use crate::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
 use crate::results::{attachments, output_text, result_text};
 use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
 use crate::{history, ids, texts};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
@@ -88,21 +86,17 @@ impl DefinitionCodec for Gemini {
     }
 
     /// Removes the definitions of the tools that answer the calls of `computerUse`, except for excluded functions.
-    fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Box<RawValue>>) -> Option<Value> {
+    fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Value>) -> Option<Value> {
         if let Some(computer) = tool.as_object().and_then(|tool| get(tool, "computerUse")?.as_object()) {
             let excluded = list(computer, "excludedPredefinedFunctions");
             let functions = || COMPUTER.iter().filter(|name| !excluded.iter().any(|other| other == **name));
             // The program's tools are in one entry: `{function_declarations: […]}`.
             entries.retain_mut(|entry| {
-                let Ok(mut own) = serde_json::from_str::<BTreeMap<&str, Vec<Box<RawValue>>>>(entry.get())
-                else {
+                let Some(own) = entry.get_mut("function_declarations").and_then(Value::as_array_mut) else {
                     return true;
                 };
-                own.values_mut().for_each(|own| functions().for_each(|name| drop(take_named(own, name))));
-                let left = serde_json::value::to_raw_value(&own);
-                let has_any = own.values().any(|own| !own.is_empty());
-                left.into_iter().for_each(|left| *entry = left);
-                has_any
+                functions().for_each(|name| drop(take_named(own, name)));
+                !own.is_empty()
             });
         }
         Some(tool.clone())

@@ -10,7 +10,6 @@ use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
 use crate::declaration::{DefinitionEncoder, take_named};
 use crate::fields::{Fields, copy, kind, list, set, text};
 use crate::texts;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
@@ -60,7 +59,7 @@ impl DefinitionCodec for OpenAiResponses {
     /// Removes the definition of the program's tool that `tool` replaces. If `tool` is a tool search that the program
     /// runs, the description and the parameters of the removed definition are copied into `tool`. If `tool` is a
     /// namespace, its tools are added to the existing entry of the same name.
-    fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Box<RawValue>>) -> Option<Value> {
+    fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Value>) -> Option<Value> {
         if text(tool, "type") == NAMESPACE && join_namespace(tool, entries) {
             return None;
         }
@@ -121,20 +120,14 @@ fn unsupported_output(definition: &ToolDefinition, schema: &Value) -> Option<&'s
 
 /// Adds the tools of a namespace to the existing entry with the same name. Returns `false` if there is no
 /// such entry.
-fn join_namespace(namespace: &Value, entries: &mut [Box<RawValue>]) -> bool {
-    for entry in entries {
-        let Ok(mut known) = serde_json::from_str::<Value>(entry.get()) else { continue };
-        if ["type", "name"].into_iter().all(|field| text(&known, field) == text(namespace, field))
-            && let Some(Value::Array(tools)) = known.get_mut("tools")
-        {
-            tools.extend(list(namespace, "tools").iter().cloned());
-            if let Ok(joined) = RawValue::from_string(known.to_string()) {
-                *entry = joined;
-                return true;
-            }
-        }
-    }
-    false
+fn join_namespace(namespace: &Value, entries: &mut [Value]) -> bool {
+    let is_same = |known: &&mut Value| {
+        ["type", "name"].into_iter().all(|field| text(known, field) == text(namespace, field))
+    };
+    let known = entries.iter_mut().filter(is_same).find_map(|known| known.get_mut("tools")?.as_array_mut());
+    let Some(tools) = known else { return false };
+    tools.extend(list(namespace, "tools").iter().cloned());
+    true
 }
 
 impl HistoryCodec for OpenAiResponses {
