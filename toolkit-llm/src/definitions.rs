@@ -2,11 +2,12 @@
 
 use crate::codec::Codec;
 use crate::declaration::{DefinitionEncoder, EncodedDefinition, Spelling, unsupported_metadata};
+use crate::definition_report::{DefinitionLoss, DefinitionReport};
 use crate::facts::Facts;
 use crate::hosted::{HostedTool, without_secrets};
-use crate::limits::{self, LimitExceeded};
+use crate::limits;
 use crate::standard;
-use crate::strict::{self, NotStrict, StrictTools};
+use crate::strict::{self, StrictTools};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -143,52 +144,6 @@ impl DefinitionOptions {
     pub fn with_standard_fields(mut self, standard_fields: bool) -> Self {
         self.standard_fields = standard_fields;
         self
-    }
-}
-
-/// A report on encoded definitions: lost settings, tools sent without enforcement, and exceeded limits.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct DefinitionReport {
-    /// Keywords and settings lost because the API cannot express them.
-    pub losses: Vec<DefinitionLoss>,
-    /// Tools requested as strict but sent without enforcement.
-    pub not_strict: Vec<NotStrict>,
-    /// The provider's limits exceeded by the definitions. The provider would refuse the request.
-    pub limits: Vec<LimitExceeded>,
-}
-
-impl DefinitionReport {
-    /// Returns whether nothing was lost and no limit is exceeded.
-    #[must_use]
-    pub fn is_clean(&self) -> bool {
-        self.losses.is_empty() && self.not_strict.is_empty() && self.limits.is_empty()
-    }
-}
-
-impl fmt::Display for DefinitionReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let losses = self.losses.iter().map(ToString::to_string);
-        let not_strict = self.not_strict.iter().map(ToString::to_string);
-        let limits = self.limits.iter().map(ToString::to_string);
-        let lines: Vec<String> = limits.chain(not_strict).chain(losses).collect();
-        f.write_str(&lines.join("\n"))
-    }
-}
-
-/// A keyword or setting of one tool that the API cannot express.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DefinitionLoss {
-    /// The tool's name.
-    pub tool: String,
-    /// The loss. Its path starts at the definition, as in `/parameters/properties/city`.
-    pub loss: SchemaLoss,
-}
-
-impl fmt::Display for DefinitionLoss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "tool `{}`: {}", self.tool, self.loss)
     }
 }
 

@@ -44,6 +44,7 @@ mod blocked;
 mod call;
 mod codec;
 mod declaration;
+mod definition_report;
 mod definitions;
 mod error;
 mod event_stream;
@@ -84,7 +85,8 @@ pub mod transport;
 mod unknown_fields;
 mod writer;
 
-pub use definitions::{DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions};
+pub use definition_report::{DefinitionLoss, DefinitionReport};
+pub use definitions::{DefinitionOptions, Definitions};
 pub use error::{UnknownApiFormat, WireError};
 pub use format::{ApiFormat, ConfiguredFormat};
 pub use hosted::{HostedCall, HostedTool};

@@ -158,7 +158,7 @@ impl RequestFacts {
         no_field: NO_FIELD,
         required_output_tokens: None,
         output_dialect: SchemaDialect::JsonSchema,
-        write_output: |_, _, _| {},
+        write_output: |builder, _, _| builder.lose("output", NO_FIELD),
         write_thinking: |builder| builder.lose_thinking(NO_FIELD),
         write_cache: |_, _| CacheSupport { key: false, lifetime: false, points: false },
         tiers: None,
