@@ -32,7 +32,7 @@ fi
 
 rm -rf "$folder/documents"
 mkdir -p "$folder/documents"
-cargo build --quiet --features translate --example wire_dump
+cargo build --quiet --all-features --example wire_dump
 dump=${CARGO_TARGET_DIR:-target}/debug/examples/wire_dump
 
 "$dump" >"$folder/documents/own.json"
