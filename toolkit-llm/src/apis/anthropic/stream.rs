@@ -6,8 +6,8 @@ use super::read::{hosted, read_call};
 use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::{failed, reported_error};
-use crate::fields::{Fields, append, object, push_text, set, set_at, text};
+use crate::error::event_fields;
+use crate::fields::{Fields, append, push_text, set, set_at, text};
 use crate::hosted::HostedPart;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
@@ -23,10 +23,7 @@ const REASON: &str = "stop_reason";
 
 impl StreamCodec for Anthropic {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
-        let fields = object(event, "", "an event of a stream")?;
-        if let Some(error) = reported_error(fields) {
-            return Err(failed("error", "an event of the response", Some(error)));
-        }
+        let fields = event_fields(event, "error", "an event of the response")?;
         let index = event.get("index").and_then(Value::as_u64);
         match fields.get("type").and_then(Value::as_str) {
             Some("message_start") => start(stream, event.get("message")),
