@@ -160,7 +160,7 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
         "signature_delta" => ("thinking", "signature"),
         _ => ("", ""),
     };
-    if block.is_empty() && parts.at_index(index).is_none() {
+    if block.is_empty() && parts.at_index(index).is_none_or(|number| parts[number].is_done) {
         return;
     }
     // The event that begins the block may be missing.
@@ -168,21 +168,21 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     let Some(number) = parts.open_at(index, block == "tool_use", is_any_call, begin) else { return };
     let part = &mut parts[number];
     let own = if is_any_call(&part.json) { "tool_use" } else { text(&part.json, "type") };
-    let is_opaque = !matches!(own, "tool_use" | "text" | "thinking");
-    match kind {
-        _ if own != block && !is_opaque => {}
-        "text_delta" | "thinking_delta" if !is_opaque => {
+    match (own, kind) {
+        ("text", "text_delta") | ("thinking", "thinking_delta") => {
             let piece = texts::of(delta, field);
             push_text(&mut part.json, &[field], &piece);
             parts.say(field == "thinking", &piece);
         }
-        "input_json_delta" if !is_opaque => {
+        ("tool_use", "input_json_delta") => {
             part.text.push_str(&texts::of(delta, field));
             parts.say_arguments(number, false);
         }
-        "citations_delta" if !is_opaque => {
-            append(&mut part.json, "citations", delta.get(field).map_or(&[], slice::from_ref))
+        ("text", "citations_delta") => {
+            append(&mut part.json, "citations", delta.get(field).map_or(&[], slice::from_ref));
         }
+        ("thinking", "signature_delta") => part.set(field, delta.get(field).cloned()),
+        ("text" | "thinking" | "tool_use", _) => {}
         _ => {
             let fields = delta.as_object().into_iter().flatten().filter(|(name, _)| *name != "type");
             fields.for_each(|(name, value)| part.set(name, value.clone()));

@@ -203,7 +203,7 @@ fn owner(parts: &mut Parts, call: &WireCall<'_>, has_pieces: bool) -> Option<usi
 /// continue another call.
 fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
     let open = |fits: &dyn Fn(&StreamedPart) -> bool| {
-        (0..parts.len()).rev().find(|number| parts[*number].paths.is_some() && fits(&parts[*number]))
+        parts.iter().rposition(|part| part.paths.is_some() && fits(part))
     };
     let has_id = |part: &StreamedPart| read_call(&part.json, false).is_some_and(|known| known.id == call.id);
     match (&call.id, call.name) {
