@@ -33,6 +33,8 @@ pub(crate) struct Parts {
     /// The part to which the last piece was added. Used in APIs whose calls may have neither an index nor an
     /// id.
     pub(crate) current: Option<usize>,
+    /// The calls with incomplete arguments. Used in APIs in which most calls are complete from the start.
+    pub(crate) open: Vec<usize>,
     /// The ended calls that look the same whether they are complete or not, because they have free text or no
     /// arguments. They are held back until the message ends.
     held: Vec<usize>,
@@ -61,6 +63,7 @@ impl Parts {
             by_index: HashMap::new(),
             by_call: HashMap::new(),
             current: None,
+            open: Vec::new(),
             held: Vec::new(),
             adopter: None,
             known_calls: KnownCalls::default(),

@@ -159,6 +159,7 @@ fn push_call(parts: &mut Parts, call: &WireCall<'_>) {
             if pieces.is_empty() && !goes_on {
                 return parts.end(number);
             }
+            parts.open.push(number);
             number
         }
     };
@@ -177,6 +178,7 @@ fn push_call(parts: &mut Parts, call: &WireCall<'_>) {
         known.add(path, piece.and_then(value), goes_on);
     }
     if !goes_on {
+        parts.open.retain(|open| *open != number);
         parts.end(number);
     }
 }
@@ -203,7 +205,7 @@ fn owner(parts: &mut Parts, call: &WireCall<'_>, has_pieces: bool) -> Option<usi
 /// continue another call.
 fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
     let open = |fits: &dyn Fn(&StreamedPart) -> bool| {
-        parts.iter().rposition(|part| part.paths.is_some() && fits(part))
+        parts.open.iter().rev().copied().find(|number| parts.get(*number).is_some_and(fits))
     };
     let has_id = |part: &StreamedPart| read_call(&part.json, false).is_some_and(|known| known.id == call.id);
     match (&call.id, call.name) {

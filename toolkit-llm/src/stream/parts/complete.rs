@@ -50,6 +50,7 @@ impl Parts {
     pub(crate) fn keep_complete(&mut self) {
         let codec = self.codec;
         self.arrange(|part| is_complete(codec, part));
+        self.open.clear();
     }
 
     /// Returns the JSON of the parts, sorted by position. If generation stopped early (`is_cut`) and the last
