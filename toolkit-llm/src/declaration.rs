@@ -73,26 +73,25 @@ impl<'a> DefinitionEncoder<'a> {
     /// `None`, each setting has a reason of its own.
     pub(super) fn report_unsupported(&mut self, settings: &[&str], reason: Option<&str>) {
         let metadata = &self.definition.metadata;
+        let has_output = self.how.outputs && self.definition.output_schema().is_some();
+        let is_custom = self.definition.kind != ToolKind::Function;
+        let known = [
+            ("output_schema", has_output, "the API has no field for the schema of an output"),
+            (
+                "input_examples",
+                !metadata.input_examples.is_empty(),
+                "the API has no field for examples of calls",
+            ),
+            (
+                "allowed_callers",
+                !metadata.allowed_callers.is_empty(),
+                "only the model itself calls functions",
+            ),
+            ("defer", metadata.defer, "the API has no search for tools: the model sees it from the start"),
+            ("kind", is_custom, "it is offered as a function with the text `input`, and no grammar holds"),
+        ];
         for setting in settings {
-            let (is_set, own_reason) = match *setting {
-                "output_schema" => {
-                    (self.output().is_some(), "the API has no field for the schema of an output")
-                }
-                "input_examples" => {
-                    (!metadata.input_examples.is_empty(), "the API has no field for examples of calls")
-                }
-                "allowed_callers" => {
-                    (!metadata.allowed_callers.is_empty(), "only the model itself calls functions")
-                }
-                "defer" => {
-                    (metadata.defer, "the API has no search for tools: the model sees it from the start")
-                }
-                _ => {
-                    let is_custom = self.definition.kind != ToolKind::Function;
-                    (is_custom, "it is offered as a function with the text `input`, and no grammar holds")
-                }
-            };
-            if is_set {
+            if let Some((_, true, own_reason)) = known.iter().find(|(name, ..)| name == setting) {
                 self.lose(format!("/{setting}"), setting, reason.unwrap_or(own_reason));
             }
         }

@@ -1,14 +1,9 @@
 //! Decodes streamed bytes into events. The bytes are text, a list in JSON, or the binary event stream of Amazon Web
 //! Services.
 
-use crate::sse::{SseDecoder, TooLong};
+use crate::sse::{LONGEST, SseDecoder, TOO_LONG};
 use crate::stream::scan::ObjectScanner;
 use serde_json::Value;
-
-/// The maximum size of one binary message, or of one event in a list, in bytes.
-const LONGEST: usize = 64 << 20;
-
-const TOO_LONG: &str = "an event of at most 64 MiB";
 
 /// The length of a message's prelude in bytes: two lengths and a checksum of four bytes each.
 const PRELUDE: usize = 12;
@@ -45,7 +40,7 @@ impl EventDecoder {
         }
         match self {
             Self::Empty => Ok(Vec::new()),
-            Self::Text(decoder) => decoder.push(bytes).map_err(|TooLong| TOO_LONG),
+            Self::Text(decoder) => decoder.push(bytes),
             Self::List(elements) => elements.push(bytes),
             Self::Binary(messages) => messages.push(bytes),
         }

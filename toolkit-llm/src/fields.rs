@@ -95,6 +95,14 @@ pub(crate) fn set_in(fields: &mut Fields, path: &[&str], new: impl Into<Value>) 
     }
 }
 
+/// Appends `piece` to the string at `path` inside `value`. A value of another type is replaced.
+pub(crate) fn push_text(value: &mut Value, path: &[&str], piece: &str) {
+    match path.iter().try_fold(&mut *value, |value, name| value.get_mut(name)) {
+        Some(Value::String(text)) => text.push_str(piece),
+        _ => set_at(value, path, piece),
+    }
+}
+
 /// Appends `values` to the list in the field `name` of an object, creating the list if necessary.
 pub(crate) fn append(value: &mut Value, name: &str, values: &[Value]) {
     let Some(fields) = value.as_object_mut() else { return };

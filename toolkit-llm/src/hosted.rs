@@ -71,23 +71,19 @@ impl fmt::Debug for HostedTool {
 
 /// Replaces the secrets of hosted tools by `***`: access tokens, and the values of HTTP headers.
 pub(crate) fn without_secrets(mut value: Value) -> Value {
-    hide_secrets(&mut value);
+    hide_secrets(&mut value, false);
     value
 }
 
-/// Recursion is safe, because the parser limits the depth of the value.
-fn hide_secrets(value: &mut Value) {
+/// Replaces the secrets inside a value, and all its strings if `is_secret` is `true`. Recursion is safe, because the
+/// parser limits the depth of the value.
+fn hide_secrets(value: &mut Value, is_secret: bool) {
     match value {
-        Value::Array(list) => list.iter_mut().for_each(hide_secrets),
-        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| match (name.as_str(), value) {
-            ("authorization" | "authorization_token", value @ Value::String(_)) => *value = "***".into(),
-            ("headers", Value::Object(headers)) => {
-                headers
-                    .values_mut()
-                    .filter(|value| value.is_string())
-                    .for_each(|value| *value = "***".into());
-            }
-            (_, value) => hide_secrets(value),
+        Value::String(_) if is_secret => *value = "***".into(),
+        Value::Array(list) => list.iter_mut().for_each(|value| hide_secrets(value, is_secret)),
+        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| {
+            let is_named = matches!(name.as_str(), "authorization" | "authorization_token" | "headers");
+            hide_secrets(value, is_secret || is_named);
         }),
         _ => {}
     }

@@ -19,11 +19,9 @@ pub(super) struct MediaTable {
 #[derive(Debug)]
 pub(super) struct MediaRule {
     pub(super) kind: MediaKind,
-    /// The media types. A type such as `text/*` stands for all types with the same beginning, and a type such
-    /// as `*+json` for all types with the same end.
+    /// The media types of files. A type such as `text/*` stands for all types with the same beginning, and a type such
+    /// as `*+json` for all types with the same end. For images and audio, the types have no `image/` or `audio/`.
     pub(super) types: &'static [&'static str],
-    /// Whether the request may embed the bytes of the item.
-    pub(super) embedded: bool,
     pub(super) urls: Urls,
 }
 
@@ -48,21 +46,31 @@ pub(super) enum Urls {
 }
 
 /// The image types that OpenAI and Anthropic accept.
-pub(super) const IMAGES: &[&str] = &["image/jpeg", "image/png", "image/gif", "image/webp"];
+pub(super) const IMAGES: &[&str] = &["jpeg", "png", "gif", "webp"];
 
 impl MediaRule {
+    /// Returns whether the rule lists the media type `essence`.
+    pub(super) fn lists(&self, essence: &str) -> bool {
+        let name = match self.kind {
+            MediaKind::Image => essence.strip_prefix("image/"),
+            MediaKind::Audio => essence.strip_prefix("audio/"),
+            MediaKind::File => Some(essence),
+        };
+        let is_name = |name: &str, listed: &str| match (listed.strip_suffix('*'), listed.strip_prefix('*')) {
+            (Some(beginning), _) => name.starts_with(beginning) && name != listed,
+            (_, Some(end)) => name.ends_with(end),
+            _ => name == listed,
+        };
+        name.is_some_and(|name| self.types.iter().any(|listed| is_name(name, listed)))
+    }
+
     /// Returns whether the rule allows the item `media` of the kind `kind`.
     fn allows(&self, kind: MediaKind, media: &Media) -> bool {
         let essence = canonical(&media.media_type);
-        let is_listed =
-            self.types.iter().any(|listed| match (listed.strip_suffix('*'), listed.strip_prefix('*')) {
-                (Some(beginning), _) => essence.starts_with(beginning) && essence != *listed,
-                (_, Some(end)) => essence.ends_with(end),
-                _ => *listed == essence,
-            });
+        let is_listed = self.lists(&essence);
         let has_data = match &media.data {
             MediaData::Base64(data) => {
-                return kind == self.kind && is_listed && self.embedded && !data.is_empty();
+                return kind == self.kind && is_listed && !data.is_empty();
             }
             MediaData::Url(url) => match self.urls {
                 Urls::None => false,

@@ -1,7 +1,10 @@
 //! Decodes streamed bytes into events. The bytes are server-sent events, or one JSON object per line.
 
 /// The maximum size of one event in bytes. No event of a model's answer is longer.
-const LONGEST: usize = 64 << 20;
+pub(super) const LONGEST: usize = 64 << 20;
+
+/// The value expected in place of an event that is longer than [`LONGEST`].
+pub(super) const TOO_LONG: &str = "an event of at most 64 MiB";
 
 /// Decodes the events in the bytes of a response. The bytes may be split anywhere: within a line, a line
 /// break, or a character.
@@ -15,13 +18,9 @@ pub(super) struct SseDecoder {
     is_started: bool,
 }
 
-/// Error when an event is longer than [`LONGEST`].
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLong;
-
 impl SseDecoder {
     /// Processes the next bytes. Returns the `data` of each event completed by these bytes.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, &'static str> {
         let mut events = Vec::new();
         for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             let (text, end) = match part.split_last() {
@@ -37,7 +36,7 @@ impl SseDecoder {
             self.line.extend_from_slice(text);
             if self.line.len() + self.data.as_ref().map_or(0, Vec::len) > LONGEST {
                 *self = Self { is_started: true, ..Self::default() };
-                return Err(TooLong);
+                return Err(TOO_LONG);
             }
             if end.is_some() {
                 events.extend(self.end_line());
@@ -134,7 +133,7 @@ mod tests {
     fn an_endless_event_is_refused_and_the_next_is_read() {
         let mut decoder = SseDecoder::default();
         let long = vec![b'x'; LONGEST + 1];
-        assert_eq!(decoder.push(&long), Err(TooLong));
+        assert_eq!(decoder.push(&long), Err(TOO_LONG));
         assert_eq!(decoder.push(b"\n\ndata: a\n\n"), Ok(vec!["a".to_owned()]));
     }
 

@@ -159,11 +159,9 @@ impl StreamAccumulator {
         if data.is_empty() || data == "[DONE]" {
             return Vec::new();
         }
-        let brought = match serde_json::from_str(data) {
-            Ok(event) => self.push(&event),
-            Err(error) => Err(WireError::new("data", format!("the JSON of an event ({error})"))),
-        };
-        match brought {
+        let event = serde_json::from_str::<Value>(data)
+            .map_err(|error| WireError::new("data", format!("the JSON of an event ({error})")));
+        match event.and_then(|event| self.push(&event)) {
             Ok(events) => events.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error)],
         }

@@ -63,15 +63,10 @@ impl Assembly {
         &mut self.message(0).parts
     }
 
-    /// Returns whether a call that looks unfinished was cut off.
-    pub(crate) fn is_cut(&self, reason: Option<&FinishReason>) -> bool {
-        self.is_broken || reason.is_none_or(FinishReason::may_be_cut)
-    }
-
     /// Ends the parts of the only message and returns their JSON. If `reason` is `None`, the connection
     /// broke, and what may be cut off counts as cut off.
     pub(crate) fn end(&mut self, reason: Option<FinishReason>) -> Vec<Value> {
-        let is_cut = self.is_cut(reason.as_ref());
+        let is_cut = self.is_broken || reason.as_ref().is_none_or(FinishReason::may_be_cut);
         let parts = self.parts();
         parts.close_all(is_cut);
         parts.release(is_cut);

@@ -22,13 +22,15 @@ impl Parts {
         index.map_or_else(|| self.latest(), |index| self.by_index.get(&index).copied())
     }
 
-    /// Begins a part with the provider's index `index`, and returns its number. An earlier part with this index ends.
+    /// Begins a part with the provider's index `index`, and returns its number. An earlier part with this index ends. A
+    /// call is announced.
     pub(crate) fn begin_at(&mut self, index: Option<u64>, json: Value) -> usize {
         let known = index.and_then(|index| self.by_index.get(&index).copied());
         self.end_if_open(known);
         let index = index.unwrap_or(self.next);
         let number = self.begin(if known.is_some() { self.next } else { index }, json);
         self.learn(number, &PartKey { index: Some(index), ..PartKey::default() });
+        self.announce(number);
         number
     }
 

@@ -65,10 +65,7 @@ pub(crate) struct StreamedPart {
     pub(crate) json: Value,
     /// The name of the tool, if the part is a call.
     pub(crate) name: String,
-    /// The field that arrives in pieces, in APIs in which this field depends on the type of the part. Empty if all
-    /// fields arrive complete.
-    pub(crate) growing: &'static str,
-    /// The arguments or the text received in pieces, until the part is done.
+    /// The arguments received in pieces, until the part is done.
     pub(crate) text: String,
     /// The texts received in pieces, in APIs in which a part may have several texts.
     pub(crate) texts: BTreeMap<Place, String>,
@@ -127,7 +124,7 @@ impl PartKey<String> {
 }
 
 impl StreamedPart {
-    /// Appends a piece to the arguments or the text.
+    /// Appends a piece to the arguments.
     pub(crate) fn append(&mut self, piece: &str) {
         self.text.push_str(piece);
         self.scan.push(piece);

@@ -14,7 +14,7 @@ use crate::hosted::HostedCalls;
 use crate::ids::CallIds;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::ops::{Index, IndexMut};
+use std::ops::{Deref, DerefMut};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Parts {
@@ -72,22 +72,6 @@ impl Parts {
             events: Vec::new(),
             has_argument_events,
         }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.parts.len()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.parts.is_empty()
-    }
-
-    pub(crate) fn get(&self, number: usize) -> Option<&StreamedPart> {
-        self.parts.get(number)
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &StreamedPart> {
-        self.parts.iter()
     }
 
     /// Returns the number of the part that was added last.
@@ -377,16 +361,16 @@ impl Parts {
     }
 }
 
-impl Index<usize> for Parts {
-    type Output = StreamedPart;
+impl Deref for Parts {
+    type Target = [StreamedPart];
 
-    fn index(&self, number: usize) -> &StreamedPart {
-        &self.parts[number]
+    fn deref(&self) -> &[StreamedPart] {
+        &self.parts
     }
 }
 
-impl IndexMut<usize> for Parts {
-    fn index_mut(&mut self, number: usize) -> &mut StreamedPart {
-        &mut self.parts[number]
+impl DerefMut for Parts {
+    fn deref_mut(&mut self) -> &mut [StreamedPart] {
+        &mut self.parts
     }
 }

@@ -1,7 +1,7 @@
 //! Reads requests of Anthropic's API.
 
 use super::received_results::{listed, store_received};
-use super::tools::{flag, parse_named, required};
+use super::tools::{flag, parse_named, read_settings, required};
 use super::{RequestCodec, RequestTools, ResultForm, received_definitions};
 use crate::WireError;
 use crate::apis::anthropic::Anthropic;
@@ -24,16 +24,9 @@ impl RequestCodec for Anthropic {
             return Ok(());
         }
         let mut definition = parse_named(fields, path, "input_schema")?;
-        let list = |name| optional(fields, path, name, "a list", Value::as_array);
-        let metadata = &mut definition.metadata;
-        metadata.strict = flag(fields, path, "strict")?;
-        metadata.defer = flag(fields, path, "defer_loading")?.unwrap_or(false);
-        metadata.input_examples = list("input_examples")?.cloned().unwrap_or_default();
-        let callers = list("allowed_callers")?.map_or(&[][..], Vec::as_slice);
-        for (path, caller) in elements(callers, &field(path, "allowed_callers")) {
-            let caller = caller.as_str().ok_or_else(|| WireError::new(path, "the name of a caller"))?;
-            metadata.allowed_callers.push(caller.to_owned());
-        }
+        read_settings(fields, path, &mut definition.metadata)?;
+        let examples = optional(fields, path, "input_examples", "a list", Value::as_array)?;
+        definition.metadata.input_examples = examples.cloned().unwrap_or_default();
         received_definitions::store_unknown_fields(self, &mut definition, fields);
         found.own.push(definition);
         Ok(())

@@ -2,6 +2,7 @@
 
 use crate::fields::{Fields, camel};
 use serde_json::{Number, Value, json};
+use toolkit_schema::keyword::{Holds, Keyword};
 
 /// The maximum depth of the conversion. Deeper schemas stay unchanged. JSON parsers refuse text nested this
 /// deeply anyway.
@@ -32,24 +33,35 @@ fn convert(schema: &Value, depth: usize) -> Value {
 
 /// Converts one keyword with its value, at the given depth. Returns `None` to drop the keyword.
 fn keyword(name: &str, value: &Value, depth: usize) -> Option<(String, Value)> {
-    let known = camel(name);
-    let value = match &*known {
-        "type" => lower_case(value)?,
+    let spelled = camel(name);
+    let known = match &*spelled {
         // The format `enum` only repeats that the schema has an `enum`.
         "format" if value == "enum" => return None,
-        "properties" | "$defs" | "definitions" => members(value, depth),
-        "defs" => return Some(("$defs".to_owned(), members(value, depth))),
-        "ref" => return Some(("$ref".to_owned(), reference(value))),
         "example" => return Some(("examples".to_owned(), json!([value]))),
-        "items" | "additionalProperties" | "not" => convert(value, depth),
-        "anyOf" | "oneOf" | "allOf" | "prefixItems" => elements(value, depth),
-        "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties" | "maxProperties" => {
-            number(value).unwrap_or_else(|| value.clone())
+        "ref" => {
+            let defined = value.as_str().and_then(|target| target.strip_prefix("#/defs/"));
+            let target = defined.map(|name| format!("#/$defs/{name}").into());
+            return Some(("$ref".to_owned(), target.unwrap_or_else(|| value.clone())));
         }
-        "propertyOrdering" | "nullable" => value.clone(),
-        _ => return Some((name.to_owned(), value.clone())),
+        "defs" => "$defs",
+        known => known,
     };
-    Some((known.into_owned(), value))
+    let Some(Keyword { holds, .. }) = Keyword::find(known) else {
+        return Some((name.to_owned(), value.clone()));
+    };
+    let value = match (holds, value) {
+        (Holds::Types, kind) => lower_case(kind)?,
+        (Holds::Count, count) => number(count).unwrap_or_else(|| count.clone()),
+        (Holds::NamedSchemas, Value::Object(named)) => {
+            named.iter().map(|(name, schema)| (name.clone(), convert(schema, depth))).collect()
+        }
+        (Holds::Schema | Holds::Schemas, Value::Array(list)) => {
+            list.iter().map(|schema| convert(schema, depth)).collect()
+        }
+        (Holds::Schema, schema) => convert(schema, depth),
+        _ => value.clone(),
+    };
+    Some((known.to_owned(), value))
 }
 
 fn lower_case(kind: &Value) -> Option<Value> {
@@ -58,24 +70,6 @@ fn lower_case(kind: &Value) -> Option<Value> {
         Value::String(kind) => Some(kind.to_ascii_lowercase().into()),
         Value::Array(kinds) => Some(kinds.iter().filter_map(lower_case).collect()),
         _ => Some(kind.clone()),
-    }
-}
-
-fn members(schemas: &Value, depth: usize) -> Value {
-    let Some(schemas) = schemas.as_object() else { return schemas.clone() };
-    let schemas = schemas.iter().map(|(name, schema)| (name.clone(), convert(schema, depth)));
-    Value::Object(schemas.collect())
-}
-
-fn elements(schemas: &Value, depth: usize) -> Value {
-    let Some(schemas) = schemas.as_array() else { return schemas.clone() };
-    schemas.iter().map(|schema| convert(schema, depth)).collect()
-}
-
-fn reference(target: &Value) -> Value {
-    match target.as_str().and_then(|target| target.strip_prefix("#/defs/")) {
-        Some(name) => format!("#/$defs/{name}").into(),
-        None => target.clone(),
     }
 }
 

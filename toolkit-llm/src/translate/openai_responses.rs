@@ -2,7 +2,7 @@
 
 use super::openai::{is_hosted, media};
 use super::received_results::{listed, store_received};
-use super::tools::{flag, required};
+use super::tools::{read_settings, required};
 use super::{RequestCodec, RequestTools, ResultForm, openai, received_definitions};
 use crate::WireError;
 use crate::apis::openai::Form;
@@ -92,10 +92,7 @@ fn parse_tool(tool: &Value, path: &str) -> Result<ToolDefinition, WireError> {
     if let Some(schema) = schema {
         definition = definition.with_output_schema(schema.clone().into());
     }
-    definition.metadata.defer = flag(fields, &path, "defer_loading")?.unwrap_or_default();
-    let texts = |list: &Value| list.as_array()?.iter().map(|text| Some(text.as_str()?.to_owned())).collect();
-    let callers = optional(fields, &path, "allowed_callers", "a list of texts", texts)?;
-    definition.metadata.allowed_callers = callers.unwrap_or_default();
+    read_settings(fields, &path, &mut definition.metadata)?;
     received_definitions::store_unknown_fields(&OpenAiResponses, &mut definition, fields);
     Ok(definition)
 }

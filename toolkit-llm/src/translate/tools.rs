@@ -5,7 +5,7 @@ use crate::WireError;
 use crate::fields::{Fields, elements, field, optional, text};
 use serde_json::{Value, json};
 use toolkit_core::name::ToolName;
-use toolkit_core::tool::{TextFormat, ToolDefinition};
+use toolkit_core::tool::{TextFormat, ToolDefinition, ToolMetadata};
 
 /// Returns the tools in a payload, each with its path. The payload is a list of tools, or a request with `tools`. A
 /// request may have only messages; the list of tools is then empty.
@@ -54,6 +54,16 @@ pub(super) fn parse_format(format: &Value) -> Option<TextFormat> {
         (_, "regex") => definition().map(TextFormat::Regex),
         _ => None,
     }
+}
+
+/// Reads the settings of a tool in Anthropic's API and in OpenAI's Responses API.
+pub(super) fn read_settings(tool: &Fields, path: &str, metadata: &mut ToolMetadata) -> Result<(), WireError> {
+    metadata.strict = flag(tool, path, "strict")?;
+    metadata.defer = flag(tool, path, "defer_loading")?.unwrap_or_default();
+    let texts = |list: &Value| list.as_array()?.iter().map(|text| Some(text.as_str()?.to_owned())).collect();
+    let callers = optional(tool, path, "allowed_callers", "a list of texts", texts)?;
+    metadata.allowed_callers = callers.unwrap_or_default();
+    Ok(())
 }
 
 /// Reads the optional boolean field `name`.

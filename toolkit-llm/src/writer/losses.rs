@@ -10,16 +10,11 @@ use toolkit_core::call::ToolCall;
 use toolkit_core::output::{Content, ToolOutput};
 use toolkit_schema::SchemaLoss;
 
-/// The types of parts that are not reported as lost: texts, which are sent to every API, and reasoning. The codec of
-/// the API recognises the calls.
-const CARRIED: [&str; 14] = [
-    "",
-    "text",
-    "output_text",
-    "refusal",
+/// The types of parts, other than [`TEXTS`], that are not reported as lost: messages and reasoning. The codec of the API
+/// recognises the calls.
+const CARRIED: [&str; 9] = [
     "message",
     "model_output",
-    "citationsContent",
     "thinking",
     "redacted_thinking",
     "reasoning",
@@ -174,11 +169,11 @@ impl ApiFormat {
                 if codec.part_call(part).is_some_and(|call| !call.name.is_empty()) {
                     continue;
                 }
-                if !CARRIED.contains(&kind) {
-                    add(kind);
-                } else if TEXTS.contains(&kind) {
+                if TEXTS.contains(&kind) {
                     let part = part.get("citationsContent").unwrap_or(part);
                     others(part, &FIELDS).for_each(&mut add);
+                } else if !CARRIED.contains(&kind) {
+                    add(kind);
                 }
             }
         }

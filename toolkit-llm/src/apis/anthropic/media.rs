@@ -11,9 +11,9 @@ use toolkit_core::output::{Content, JsonText, Media, MediaData};
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
-    MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Web },
-    MediaRule { kind: MediaKind::File, types: &["application/pdf"], embedded: true, urls: Urls::Web },
-    MediaRule { kind: MediaKind::File, types: TEXTS, embedded: true, urls: Urls::None },
+    MediaRule { kind: MediaKind::Image, types: IMAGES, urls: Urls::Web },
+    MediaRule { kind: MediaKind::File, types: &["application/pdf"], urls: Urls::Web },
+    MediaRule { kind: MediaKind::File, types: TEXTS, urls: Urls::None },
 ];
 
 /// The media types of the files that are sent as text.

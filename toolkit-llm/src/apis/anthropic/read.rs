@@ -103,9 +103,7 @@ fn content<'a>(
     if !is_certain && !list.is_empty() && !list.iter().any(is_block) {
         return Err(WireError::new(field(&element(path, 0), "type"), "the type of a content block"));
     }
-    let last = list.len().checked_sub(1).filter(|_| is_cut);
-    let read = |block, is_cut| is_call(block).then(|| read_call(block, is_cut));
-    Ok(Message::of_parts(list, last, read))
+    Ok(Message::of_list(list, is_cut, |block, is_cut| is_call(block).then(|| read_call(block, is_cut))))
 }
 
 /// Returns whether a value is a content block. It must have a known type or, if it has no type, the fields of a call.

@@ -4,35 +4,44 @@
 use super::Anthropic;
 use super::read::{hosted, read_call};
 use crate::WireError;
-use crate::call::{WireCall, is_blank};
+use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::{failed, reported_error};
-use crate::fields::{Fields, object, set, text};
+use crate::error::event_fields;
+use crate::fields::{Fields, append, push_text, set, set_at, text};
 use crate::hosted::HostedPart;
-use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
-use crate::stream::part::{PartCodec, PartKey, StreamedPart};
+use crate::stream::part::{PartCodec, StreamedPart};
 use crate::stream::parts::Parts;
 use crate::texts;
 use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::slice;
+
+/// The field with the finish reason.
+const REASON: &str = "stop_reason";
 
 impl StreamCodec for Anthropic {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
-        let fields = object(event, "", "an event of a stream")?;
-        if let Some(error) = reported_error(fields) {
-            return Err(failed("error", "an event of the response", Some(error)));
-        }
+        let fields = event_fields(event, "error", "an event of the response")?;
         let index = event.get("index").and_then(Value::as_u64);
         match fields.get("type").and_then(Value::as_str) {
             Some("message_start") => start(stream, event.get("message")),
             // A server without streaming sends the complete message.
             Some("message") => start(stream, Some(event)),
-            Some("content_block_start") => drop(begin(stream.parts(), index, event.get("content_block"))),
-            Some("content_block_delta") => extend(stream.parts(), index, event.get("delta")),
+            Some("content_block_start") => {
+                if let Some(block) = event.get("content_block").and_then(typed) {
+                    begin(stream.parts(), index, block);
+                }
+            }
+            Some("content_block_delta") => {
+                if let Some(delta) = event.get("delta") {
+                    extend(stream.parts(), index, delta);
+                }
+            }
             Some("content_block_stop") => {
-                let number = find(stream.parts(), index);
-                end(stream.parts(), number);
+                let parts = stream.parts();
+                parts.end_if_open(parts.at_index(index));
             }
             Some("message_delta") => {
                 overlay(&mut stream.body, fields, |name, _| !matches!(name, "type" | "delta"));
@@ -41,7 +50,7 @@ impl StreamCodec for Anthropic {
                 }
             }
             Some("message_stop") => {
-                let is_cut = finish_reason(stream).is_some_and(|reason| reason.may_be_cut());
+                let is_cut = stream.finish_reason(REASON).is_some_and(|reason| reason.may_be_cut());
                 stream.parts().close_all(is_cut);
             }
             // These are events of OpenAI's Responses API. If they were ignored, their calls would be lost.
@@ -56,11 +65,11 @@ impl StreamCodec for Anthropic {
     }
 
     fn is_complete(&self, stream: &Assembly) -> bool {
-        finish_reason(stream).is_some()
+        stream.finish_reason(REASON).is_some()
     }
 
     fn finish(&self, stream: &mut Assembly) -> Value {
-        let reason = finish_reason(stream);
+        let reason = stream.finish_reason(REASON);
         let content = stream.end(reason);
         let first = [("type", "message"), ("role", "assistant")];
         let mut message = Fields::from_iter(first.map(|(name, value)| (name.to_owned(), value.into())));
@@ -75,22 +84,9 @@ impl PartCodec for Anthropic {
         call_of(block)
     }
 
-    /// Writes the received pieces of a block into the field that arrives in pieces.
-    ///
-    /// Arguments become an object, as in a response that was not streamed. Incomplete arguments stay a
-    /// string. Blank pieces become an empty object, unless the start of the block contained the arguments.
     fn seal(&self, block: &mut StreamedPart, _is_complete: bool) {
-        let field = block.growing;
-        let written = std::mem::take(&mut block.text);
-        block.has_pieces = !written.trim().is_empty();
-        match field {
-            "input" if block.has_pieces => match serde_json::from_str(&written) {
-                Ok(input @ Value::Object(_)) => block.set(field, input),
-                _ => block.set(field, written),
-            },
-            "input" if is_blank(block.json.get(field)) => block.set(field, json!({})),
-            "text" | "thinking" => block.set(field, written),
-            _ => {}
+        if is_any_call(&block.json) {
+            block.seal_arguments(&["input"], true);
         }
     }
 
@@ -106,47 +102,33 @@ fn call_of(block: &Value) -> Option<WireCall<'_>> {
 fn start(stream: &mut Assembly, message: Option<&Value>) {
     let Some(Value::Object(fields)) = message else { return };
     // A later message has a stop reason of its own.
-    stream.body.shift_remove("stop_reason");
+    stream.body.shift_remove(REASON);
     overlay(&mut stream.body, fields, |name, _| name != "content");
     let parts = stream.parts();
-    for block in fields.get("content").and_then(Value::as_array).into_iter().flatten() {
-        let number = begin(parts, None, Some(block));
-        end(parts, number);
+    for block in fields.get("content").and_then(Value::as_array).into_iter().flatten().filter_map(typed) {
+        let number = begin(parts, None, block);
+        parts.end_if_open(Some(number));
     }
 }
 
-/// Returns the index in `parts` of the block with the provider's index `index`. If `index` is `None`, returns
-/// the index of the latest block.
-fn find(parts: &Parts, index: Option<u64>) -> Option<usize> {
-    index.map_or_else(|| parts.latest(), |index| parts.by_index.get(&index).copied())
-}
-
-/// Begins a block. Returns its index in `parts`, or `None` if the event contains no block.
-fn begin(parts: &mut Parts, index: Option<u64>, block: Option<&Value>) -> Option<usize> {
-    let block = typed(block?)?;
-    let id = call_of(&block).and_then(|call| call.id).unwrap_or_default().into_owned();
-    let known = index.and_then(|index| parts.by_index.get(&index).copied());
-    if let Some(number) = known {
-        if !parts[number].is_done && !id.is_empty() && parts[number].key.call == id {
-            return Some(number);
-        }
-        end(parts, known);
+/// Begins a block and returns its number. A call that begins twice is one block.
+fn begin(parts: &mut Parts, index: Option<u64>, mut block: Value) -> usize {
+    let id = |block: &Value| call_of(block).and_then(|call| call.id.map(Cow::into_owned));
+    let is_same = |number: &usize| !parts[*number].is_done && id(&parts[*number].json) == id(&block);
+    if let Some(number) = parts.at_index(index).filter(|number| id(&block).is_some() && is_same(number)) {
+        return number;
     }
-    let index = index.unwrap_or(parts.next);
-    let number = parts.begin(if known.is_some() { parts.next } else { index }, block);
-    parts.learn(number, &PartKey { index: Some(index), call: &id, ..PartKey::default() });
-    let part = &mut parts[number];
-    part.growing = growing(text(&part.json, "type"));
-    match part.growing {
-        "input" => parts.announce(number),
-        "" => {}
-        field => {
-            let first = texts::of(&part.json, field).into_owned();
-            parts.say(field == "thinking", &first);
-            parts[number].text = first;
-        }
+    let kind = text(&block, "type").to_owned();
+    let first = texts::of(&block, &kind).into_owned();
+    let is_text = matches!(kind.as_str(), "text" | "thinking");
+    if is_text {
+        set_at(&mut block, &[&kind], first.as_str());
     }
-    Some(number)
+    let number = parts.begin_at(index, block);
+    if is_text {
+        parts.say(kind == "thinking", &first);
+    }
+    number
 }
 
 /// Returns the block, with a type added if it has none. A block without a type must be a call.
@@ -161,68 +143,49 @@ fn typed(block: &Value) -> Option<Value> {
     Some(fields.into())
 }
 
-/// Returns the name of the field that arrives in pieces in blocks of the type `kind`. Returns an empty string if all
-/// fields arrive complete.
-fn growing(kind: &str) -> &'static str {
-    match kind {
-        "text" => "text",
-        "thinking" => "thinking",
-        kind if kind.ends_with("tool_use") => "input",
-        _ => "",
-    }
+/// Returns whether a block is a call of any tool, also of a tool that the service runs itself.
+fn is_any_call(block: &Value) -> bool {
+    text(block, "type").ends_with("tool_use")
 }
 
 /// Appends a delta to the block with the provider's index `index`. The delta is ignored if the block has ended, or if
 /// the delta belongs to another type of block.
-fn extend(parts: &mut Parts, index: Option<u64>, delta: Option<&Value>) {
-    let Some(delta) = delta else { return };
-    let (block, field, piece) = match text(delta, "type") {
-        "text_delta" => ("text", "text", texts::of(delta, "text")),
-        "thinking_delta" => ("thinking", "thinking", texts::of(delta, "thinking")),
-        "input_json_delta" => ("tool_use", "input", texts::of(delta, "partial_json")),
-        "citations_delta" => ("text", "citations", "".into()),
-        "signature_delta" => ("thinking", "signature", "".into()),
-        _ => ("", "", "".into()),
+fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
+    let kind = text(delta, "type");
+    let (block, field) = match kind {
+        "text_delta" => ("text", "text"),
+        "thinking_delta" => ("thinking", "thinking"),
+        "input_json_delta" => ("tool_use", "partial_json"),
+        "citations_delta" => ("text", "citation"),
+        "signature_delta" => ("thinking", "signature"),
+        _ => ("", ""),
     };
-    let mut number = find(parts, index);
-    if field == "input" {
-        number = parts.receiver(number.filter(|number| parts[*number].growing == field));
+    if block.is_empty() && parts.at_index(index).is_none_or(|number| parts[number].is_done) {
+        return;
     }
-    let lost_start = || (!block.is_empty()).then(|| json!({"type": block}));
-    // The event that begins the block is missing.
-    let index = index.filter(|index| !parts.by_index.contains_key(index));
-    let number = number.or_else(|| begin(parts, index, lost_start().as_ref()));
-    let Some(part) = number.map(|number| &mut parts[number]).filter(|part| !part.is_done) else { return };
-    match (part.growing, field) {
-        ("", _) | ("thinking", "signature") => {
+    // The event that begins the block may be missing.
+    let begin = |parts: &mut Parts, index| begin(parts, index, json!({"type": block}));
+    let Some(number) = parts.open_at(index, block == "tool_use", is_any_call, begin) else { return };
+    let part = &mut parts[number];
+    let own = if is_any_call(&part.json) { "tool_use" } else { text(&part.json, "type") };
+    match (own, kind) {
+        ("text", "text_delta") | ("thinking", "thinking_delta") => {
+            let piece = texts::of(delta, field);
+            push_text(&mut part.json, &[field], &piece);
+            parts.say(field == "thinking", &piece);
+        }
+        ("tool_use", "input_json_delta") => {
+            part.text.push_str(&texts::of(delta, field));
+            parts.say_arguments(number, false);
+        }
+        ("text", "citations_delta") => {
+            append(&mut part.json, "citations", delta.get(field).map_or(&[], slice::from_ref));
+        }
+        ("thinking", "signature_delta") => part.set(field, delta.get(field).cloned()),
+        ("text" | "thinking" | "tool_use", _) => {}
+        _ => {
             let fields = delta.as_object().into_iter().flatten().filter(|(name, _)| *name != "type");
             fields.for_each(|(name, value)| part.set(name, value.clone()));
         }
-        (growing, field) if growing == field => {
-            part.text.push_str(&piece);
-            match number.filter(|_| field == "input") {
-                Some(number) => parts.say_arguments(number, false),
-                None => parts.say(field == "thinking", &piece),
-            }
-        }
-        ("text", "citations") => {
-            let Some(citation) = delta.get("citation").cloned() else { return };
-            match part.json.get_mut(field) {
-                Some(Value::Array(citations)) => citations.push(citation),
-                _ => part.set(field, json!([citation])),
-            }
-        }
-        _ => {}
     }
-}
-
-fn end(parts: &mut Parts, number: Option<usize>) {
-    if let Some(number) = number.filter(|number| !parts[*number].is_done) {
-        parts.end(number);
-    }
-}
-
-/// Returns the finish reason, if it has arrived.
-fn finish_reason(stream: &Assembly) -> Option<FinishReason> {
-    Some(FinishReason::parse(stream.body.get("stop_reason")?.as_str()?))
 }

@@ -12,8 +12,8 @@ use toolkit_core::output::{Content, Media, MediaData};
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
-    MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Only("s3://") },
-    MediaRule { kind: MediaKind::File, types: DOCUMENTS, embedded: true, urls: Urls::Only("s3://") },
+    MediaRule { kind: MediaKind::Image, types: IMAGES, urls: Urls::Only("s3://") },
+    MediaRule { kind: MediaKind::File, types: DOCUMENTS, urls: Urls::Only("s3://") },
 ];
 
 const DOCUMENTS: &[&str] = &[

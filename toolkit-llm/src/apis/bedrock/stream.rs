@@ -7,7 +7,7 @@ use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::error::{Report, event_fields};
-use crate::fields::{append, set, set_at};
+use crate::fields::{append, push_text, set, set_at, text};
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, StreamedPart};
@@ -40,7 +40,7 @@ impl StreamCodec for Bedrock {
             "contentBlockStart" => {
                 let start = data.get("start").and_then(Value::as_object);
                 if let Some((kind, block)) = start.and_then(|start| start.iter().next()) {
-                    begin(stream.parts(), index, json!({kind: block}));
+                    stream.parts().begin_at(index, json!({kind: block}));
                 }
             }
             "contentBlockDelta" => {
@@ -90,90 +90,58 @@ impl PartCodec for Bedrock {
         is_call(block).then(|| read_call(block, false))
     }
 
-    /// Writes the received pieces into the block. A text with citations becomes a block of the kind
+    /// Writes the received arguments into a call. A text with citations becomes a block of the kind
     /// `citationsContent`.
     fn seal(&self, block: &mut StreamedPart, _is_complete: bool) {
-        if block.growing == "toolUse" {
-            return block.seal_arguments(INPUT, true);
-        }
-        let written = std::mem::take(&mut block.text);
-        block.has_pieces = !written.trim().is_empty();
-        match block.growing {
-            "text" => match block.json.get_mut("citations").map(Value::take) {
-                Some(citations) => {
-                    let content = json!([{"text": written}]);
-                    block.json = json!({"citationsContent": {"content": content, "citations": citations}});
-                }
-                None => set_at(&mut block.json, TEXT, written),
-            },
-            "reasoning" => set_at(&mut block.json, REASONING, written),
-            "redacted" => set_at(&mut block.json, REDACTED, written),
-            _ => {}
+        if block.json.get("toolUse").is_some() {
+            block.seal_arguments(INPUT, is_call(&block.json));
+        } else if let Some(citations) = block.json.get_mut("citations").map(Value::take) {
+            let content = json!([{"text": text(&block.json, "text")}]);
+            block.json = json!({"citationsContent": {"content": content, "citations": citations}});
         }
     }
-}
-
-/// Begins a block and returns its index in `parts`.
-fn begin(parts: &mut Parts, index: Option<u64>, block: Value) -> usize {
-    let number = parts.begin_at(index, block);
-    let growing = match &parts[number].json {
-        json if is_call(json) => "toolUse",
-        json if json.get("text").is_some() => "text",
-        json if json.pointer("/reasoningContent/redactedContent").is_some() => "redacted",
-        json if json.get("reasoningContent").is_some() => "reasoning",
-        _ => "",
-    };
-    parts[number].growing = growing;
-    if growing == "toolUse" {
-        parts.announce(number);
-    }
-    number
 }
 
 /// Appends a delta of the given kind to the block with the provider's index `index`. The delta is ignored if the block
 /// has ended, or if the delta belongs to another kind of block.
 fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
-    let redacted = delta.get("redactedContent").and_then(Value::as_str);
-    let (growing, piece) = match kind {
-        "text" => ("text", texts::whole(delta)),
-        "citation" => ("text", "".into()),
-        "toolUse" => ("toolUse", texts::of(delta, "input")),
-        "reasoningContent" => match redacted {
-            Some(redacted) => ("redacted", redacted.into()),
-            None => ("reasoning", texts::of(delta, "text")),
-        },
-        _ => ("", "".into()),
+    let path = match kind {
+        "text" | "citation" => TEXT,
+        "reasoningContent" if delta.get("redactedContent").is_some() => REDACTED,
+        "reasoningContent" => REASONING,
+        _ => &[],
+    };
+    let name = path.first().copied().unwrap_or(kind);
+    let begin = |parts: &mut Parts, index| {
+        let mut block = json!({name: {}});
+        set_at(&mut block, path, "");
+        parts.begin_at(index, block)
     };
     let is_tool_use = |block: &Value| block.get("toolUse").is_some();
-    let begin = |parts: &mut Parts, index| {
-        let block = match growing {
-            "text" => json!({"text": ""}),
-            "redacted" => json!({"reasoningContent": {"redactedContent": ""}}),
-            "reasoning" => json!({"reasoningContent": {"reasoningText": {"text": ""}}}),
-            _ => json!({kind: {}}),
-        };
-        begin(parts, index, block)
-    };
     let Some(number) = parts.open_at(index, kind == "toolUse", is_tool_use, begin) else { return };
     let part = &mut parts[number];
     match kind {
-        _ if part.growing != growing => {}
+        _ if part.json.get(name).is_none() => {}
         "citation" => append(&mut part.json, "citations", list_of(delta)),
         "toolResult" => {
             if let Some(result) = part.json.get_mut("toolResult") {
                 append(result, "content", list_of(delta));
             }
         }
-        "text" | "toolUse" | "reasoningContent" => {
+        "toolUse" => {
+            part.text.push_str(&texts::of(delta, "input"));
+            parts.say_arguments(number, false);
+        }
+        "reasoningContent" if path == REDACTED => {
+            push_text(&mut part.json, path, &texts::of(delta, "redactedContent"));
+        }
+        "text" | "reasoningContent" => {
             if let Some(signature) = delta.get("signature") {
                 set_at(&mut part.json, SIGNATURE, signature.clone());
             }
-            part.text.push_str(&piece);
-            match growing {
-                "toolUse" => parts.say_arguments(number, false),
-                "text" | "reasoning" => parts.say(growing == "reasoning", &piece),
-                _ => {}
-            }
+            let piece = if kind == "text" { texts::whole(delta) } else { texts::of(delta, "text") };
+            push_text(&mut part.json, path, &piece);
+            parts.say(kind != "text", &piece);
         }
         _ => {
             if let (Some(Value::Object(old)), Value::Object(new)) = (part.json.get_mut(kind), delta) {

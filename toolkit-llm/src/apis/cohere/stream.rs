@@ -6,7 +6,7 @@ use crate::apis::chat_messages::{is_call, read_call};
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::error::{Report, event_fields};
-use crate::fields::{Fields, set, set_at, text};
+use crate::fields::{Fields, push_text, set, set_at, text};
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, PartKey, StreamedPart};
@@ -103,14 +103,10 @@ impl PartCodec for Cohere {
     }
 
     fn seal(&self, part: &mut StreamedPart, _is_complete: bool) {
-        let written = std::mem::take(&mut part.text);
-        match part.growing {
-            "arguments" => {
-                part.has_pieces = !written.trim().is_empty();
-                set_at(&mut part.json, &["function", "arguments"], written);
-            }
-            "" => {}
-            field => part.set(field, written),
+        if is_call(&part.json) {
+            let written = std::mem::take(&mut part.text);
+            part.has_pieces = !written.trim().is_empty();
+            set_at(&mut part.json, &["function", "arguments"], written);
         }
     }
 
@@ -158,30 +154,35 @@ fn extend(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) {
     if part.is_done {
         return;
     }
-    let from = if is_call { piece.get("function").unwrap_or(&Value::Null) } else { piece };
-    let text = texts::of(from, part.growing);
-    part.text.push_str(&text);
     if is_call {
+        part.text.push_str(&texts::of(piece.get("function").unwrap_or(&Value::Null), "arguments"));
         parts.announce(number);
         parts.say_arguments(number, false);
     } else {
-        let is_reasoning = part.growing == "thinking";
-        parts.say(is_reasoning, &text);
+        let field = content_field(&part.json);
+        let text = texts::of(piece, field);
+        push_text(&mut part.json, &[field], &text);
+        parts.say(field == "thinking", &text);
     }
 }
 
 fn begin(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) -> usize {
-    let content = if piece.get("thinking").is_some() { "thinking" } else { "text" };
-    let (growing, kind) = if is_call { ("arguments", "function") } else { (content, content) };
+    let kind = if is_call { "function" } else { content_field(piece) };
     let mut json = piece.clone();
     if let Value::Object(fields) = &mut json {
         fields.entry("type").or_insert_with(|| kind.into());
         if is_call {
             fields.entry("function").or_insert_with(|| json!({}));
+        } else {
+            set(fields, kind, "");
         }
     }
     let number = parts.begin(parts.next, json);
     parts.learn(number, &PartKey { item: key, ..PartKey::default() });
-    parts[number].growing = growing;
     number
+}
+
+/// Returns the name of the field with the text of a content part.
+fn content_field(part: &Value) -> &'static str {
+    if part.get("thinking").is_some() { "thinking" } else { "text" }
 }

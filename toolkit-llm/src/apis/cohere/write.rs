@@ -20,7 +20,7 @@ use toolkit_core::output::{Content, ToolOutput};
 /// The media items that the API accepts, from the provider's guide to images. Images in tool results are sent in a user
 /// message after the results.
 pub(super) const MEDIA: MediaTable = MediaTable {
-    messages: &[MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Web }],
+    messages: &[MediaRule { kind: MediaKind::Image, types: IMAGES, urls: Urls::Web }],
     results: &[],
 };
 

@@ -13,42 +13,25 @@ pub(super) const EARLIER_MEDIA: MediaTable = MediaTable { messages: ACCEPTED, re
 
 /// The media items accepted in messages, from the guides to images, audio, video and documents.
 const ACCEPTED: &[MediaRule] = &[
-    rule(MediaKind::Image, &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"], Urls::Any),
-    rule(
-        MediaKind::Audio,
-        &[
-            "audio/wav",
-            "audio/mpeg",
-            "audio/mpga",
-            "audio/mp4",
-            "audio/m4a",
-            "audio/aiff",
-            "audio/aac",
-            "audio/ogg",
-            "audio/opus",
-            "audio/flac",
-            "audio/pcm",
-            "audio/webm",
-        ],
-        Urls::Any,
-    ),
-    rule(
-        MediaKind::File,
-        &["application/pdf", "text/*", "video/*", "application/x-javascript", "application/x-python"],
-        Urls::Any,
-    ),
+    MediaRule { kind: MediaKind::Image, types: &["png", "jpeg", "webp", "heic", "heif"], urls: Urls::Any },
+    MediaRule {
+        kind: MediaKind::Audio,
+        types: &["wav", "mpeg", "mpga", "mp4", "m4a", "aiff", "aac", "ogg", "opus", "flac", "pcm", "webm"],
+        urls: Urls::Any,
+    },
+    MediaRule {
+        kind: MediaKind::File,
+        types: &["application/pdf", "text/*", "video/*", "application/x-javascript", "application/x-python"],
+        urls: Urls::Any,
+    },
 ];
 
 /// The media items accepted in results, from the guide to function calling. The Gemini API accepts no URLs in
 /// results.
 const ACCEPTED_IN_RESULTS: &[MediaRule] = &[
-    rule(MediaKind::Image, &["image/png", "image/jpeg", "image/webp"], Urls::None),
-    rule(MediaKind::File, &["application/pdf", "text/plain"], Urls::None),
+    MediaRule { kind: MediaKind::Image, types: &["png", "jpeg", "webp"], urls: Urls::None },
+    MediaRule { kind: MediaKind::File, types: &["application/pdf", "text/plain"], urls: Urls::None },
 ];
-
-const fn rule(kind: MediaKind, types: &'static [&'static str], urls: Urls) -> MediaRule {
-    MediaRule { kind, types, embedded: true, urls }
-}
 
 /// Encodes one [`Content`] of a user message as a part.
 pub(super) fn content_part(content: &Content) -> Value {

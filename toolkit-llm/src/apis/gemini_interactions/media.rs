@@ -11,36 +11,15 @@ use toolkit_core::output::{Content, MediaData};
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
-    MediaRule { kind: MediaKind::Image, types: PICTURES, embedded: true, urls: Urls::Any },
-    MediaRule { kind: MediaKind::Audio, types: SOUNDS, embedded: true, urls: Urls::Any },
-    MediaRule { kind: MediaKind::File, types: FILES, embedded: true, urls: Urls::Any },
+    MediaRule { kind: MediaKind::Image, types: PICTURES, urls: Urls::Any },
+    MediaRule { kind: MediaKind::Audio, types: SOUNDS, urls: Urls::Any },
+    MediaRule { kind: MediaKind::File, types: FILES, urls: Urls::Any },
 ];
 
-const PICTURES: &[&str] = &[
-    "image/png",
-    "image/jpeg",
-    "image/webp",
-    "image/heic",
-    "image/heif",
-    "image/gif",
-    "image/bmp",
-    "image/tiff",
-];
+const PICTURES: &[&str] = &["png", "jpeg", "webp", "heic", "heif", "gif", "bmp", "tiff"];
 
-const SOUNDS: &[&str] = &[
-    "audio/wav",
-    "audio/aiff",
-    "audio/aac",
-    "audio/ogg",
-    "audio/flac",
-    "audio/mpeg",
-    "audio/m4a",
-    "audio/l16",
-    "audio/opus",
-    "audio/alaw",
-    "audio/mulaw",
-    "audio/webm",
-];
+const SOUNDS: &[&str] =
+    &["wav", "aiff", "aac", "ogg", "flac", "mpeg", "m4a", "l16", "opus", "alaw", "mulaw", "webm"];
 
 /// The media types of the accepted videos and documents.
 const FILES: &[&str] = &[
@@ -94,7 +73,7 @@ pub(super) fn media_block(content: &Content) -> Option<Value> {
         MediaData::Url(url) => set(&mut block, "uri", url.as_str()),
     }
     // The service finds the media type of a URL itself.
-    if ACCEPTED.iter().any(|rule| rule.types.contains(&&*essence)) {
+    if ACCEPTED.iter().any(|rule| rule.lists(&essence)) {
         set(&mut block, "mime_type", &*essence);
     }
     Some(block.into())

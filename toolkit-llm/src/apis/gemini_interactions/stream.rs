@@ -6,7 +6,7 @@ use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::error::event_fields;
-use crate::fields::{append, list, set, text};
+use crate::fields::{append, list, push_text, set, text};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
@@ -113,9 +113,6 @@ fn begin(parts: &mut Parts, index: Option<u64>, step: &Value) -> usize {
         "thought" => parts.say(true, &texts::of(step, "summary")),
         _ => {}
     }
-    if is_call(step) {
-        parts.announce(number);
-    }
     number
 }
 
@@ -169,11 +166,10 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
 fn join(step: &mut Value, name: &str, block: &Value) {
     let block = &*texts::settled(block, &["text"]);
     let is_text = text(block, "type") == "text";
-    let open = last(step, name).filter(|last| is_text && text(last, "type") == "text");
-    match open.and_then(|last| last.get_mut("text")) {
-        Some(Value::String(known)) => known.push_str(text(block, "text")),
-        _ if block.is_object() => append(step, name, std::slice::from_ref(block)),
-        _ => {}
+    match last(step, name).filter(|last| is_text && text(last, "type") == "text") {
+        Some(last) => push_text(last, &["text"], text(block, "text")),
+        None if block.is_object() => append(step, name, std::slice::from_ref(block)),
+        None => {}
     }
 }
 

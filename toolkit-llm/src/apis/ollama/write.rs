@@ -20,12 +20,7 @@ use toolkit_core::output::Content;
 /// The media items that the server accepts: images in the formats that it decodes. Images in tool results are sent in a
 /// user message after the results.
 pub(super) const MEDIA: MediaTable = MediaTable {
-    messages: &[MediaRule {
-        kind: MediaKind::Image,
-        types: &["image/jpeg", "image/png", "image/webp"],
-        embedded: true,
-        urls: Urls::None,
-    }],
+    messages: &[MediaRule { kind: MediaKind::Image, types: &["jpeg", "png", "webp"], urls: Urls::None }],
     results: &[],
 };
 

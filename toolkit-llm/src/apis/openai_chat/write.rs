@@ -22,9 +22,9 @@ pub(super) const MEDIA: MediaTable = MediaTable { messages: &messages(Urls::None
 /// Returns the rules for the media items in user messages. `urls` are the URLs accepted for audio and files.
 pub(super) const fn messages(urls: Urls) -> [MediaRule; 3] {
     [
-        MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Any },
-        MediaRule { kind: MediaKind::Audio, types: &["audio/wav", "audio/mpeg"], embedded: true, urls },
-        MediaRule { kind: MediaKind::File, types: &["application/pdf"], embedded: true, urls },
+        MediaRule { kind: MediaKind::Image, types: IMAGES, urls: Urls::Any },
+        MediaRule { kind: MediaKind::Audio, types: &["wav", "mpeg"], urls },
+        MediaRule { kind: MediaKind::File, types: &["application/pdf"], urls },
     ]
 }
 

@@ -15,8 +15,8 @@ use toolkit_core::output::{Content, MediaData, ToolOutput};
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
-    MediaRule { kind: MediaKind::Image, types: IMAGES, embedded: true, urls: Urls::Any },
-    MediaRule { kind: MediaKind::File, types: DOCUMENTS, embedded: true, urls: Urls::Web },
+    MediaRule { kind: MediaKind::Image, types: IMAGES, urls: Urls::Any },
+    MediaRule { kind: MediaKind::File, types: DOCUMENTS, urls: Urls::Web },
 ];
 
 /// The media types of the accepted files: documents, presentations, spreadsheets, texts and source code.

@@ -83,8 +83,7 @@ impl ResponseCodec for OpenAiResponses {
 /// Reads a list of items as one message. If generation stopped early (`is_cut`), the last item is read as
 /// incomplete.
 fn message(list: &[Value], is_cut: bool) -> Message<'_> {
-    let last = list.len().checked_sub(1).filter(|_| is_cut);
-    Message { is_whole: false, ..Message::of_parts(list, last, read_call) }
+    Message { is_whole: false, ..Message::of_list(list, is_cut, read_call) }
 }
 
 fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
