@@ -1,6 +1,6 @@
 //! OpenAI's APIs at Azure.
 
-use crate::settings::{PLAIN, Service, Settings, client_setters, token_setter, variable};
+use crate::settings::{PLAIN, Service, Settings, client_setters, variable};
 use crate::text::segment;
 use crate::transport::HttpTransport;
 use toolkit_llm::ApiFormat;
@@ -45,7 +45,6 @@ pub struct AzureOpenAi {
 }
 
 client_setters!(AzureOpenAi);
-token_setter!(AzureOpenAi);
 
 impl AzureOpenAi {
     /// Creates a client for the resource at `endpoint`, such as `https://my-resource.openai.azure.com`,
@@ -105,7 +104,6 @@ impl AzureOpenAi {
                 format!("{endpoint}/openai{path}?api-version={}", segment(version, ""))
             }
         };
-        let transport = HttpTransport::new(&self.settings, url.clone(), url);
-        WireModel::new(format, name, transport).with_provider("azure.ai.openai")
+        self.settings.model_at(format, name, url.clone(), url).with_provider("azure.ai.openai")
     }
 }

@@ -11,9 +11,9 @@ use http::{Method, Request};
 use serde_json::Value;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use toolkit_llm::WireError;
 use toolkit_llm::model::{ModelError, ModelErrorKind};
-use toolkit_llm::transport::{EventStream, Transport};
+use toolkit_llm::transport::{EventStream, Transport, WireModel};
+use toolkit_llm::{ApiFormat, WireError};
 
 /// A [`Transport`] that sends the JSON of an API over HTTP. The clients create it for their models.
 #[derive(Debug, Clone)]
@@ -26,11 +26,30 @@ pub struct HttpTransport {
     stream_url: String,
 }
 
-impl HttpTransport {
-    pub(super) fn new(settings: &Settings, url: String, stream_url: String) -> Self {
-        Self { http: Http::new(settings), url, stream_url }
+impl Settings {
+    /// Creates a model. All requests go to the same path below the base URL.
+    pub(super) fn model(
+        &self,
+        format: ApiFormat,
+        name: impl Into<String>,
+        path: &str,
+    ) -> WireModel<HttpTransport> {
+        self.model_at(format, name, self.url(path), self.url(path))
     }
 
+    /// Creates a model from the URLs of requests for complete answers and for streamed answers.
+    pub(super) fn model_at(
+        &self,
+        format: ApiFormat,
+        name: impl Into<String>,
+        url: String,
+        stream_url: String,
+    ) -> WireModel<HttpTransport> {
+        WireModel::new(format, name, HttpTransport { http: Http::new(self), url, stream_url })
+    }
+}
+
+impl HttpTransport {
     async fn post(&self, body: &Value, url: &str, expected: Expected) -> Result<Received, ModelError> {
         self.request(Method::POST, url, body.to_string().into(), expected).await
     }
