@@ -127,7 +127,6 @@ impl Auth {
 
     /// Returns an access token. If an earlier request has already used the token, also returns its number for
     /// [`forget`](Self::forget). Returns `None` if the client has no source of tokens.
-    #[cfg(feature = "genai")]
     pub(super) async fn token(
         &self,
         service: &str,

@@ -149,7 +149,6 @@ impl Settings {
     }
 
     /// Creates settings with the values of the service's environment variables.
-    #[cfg(feature = "_json")]
     pub(super) fn from_env(service: &'static Service) -> Self {
         let mut settings = Self::of(service);
         if let Some(key) = variable(service.key_variables) {
@@ -165,14 +164,12 @@ impl Settings {
     }
 
     /// Returns the URL of `path` below the base URL.
-    #[cfg(feature = "_json")]
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base_url.trim_end_matches('/'))
     }
 }
 
 /// Returns the value of the first environment variable in `names` that is set and not empty.
-#[cfg(feature = "_json")]
 pub(super) fn variable(names: &[&str]) -> Option<String> {
     let read = |name: &&str| Some(std::env::var(name).ok()?.trim().to_owned());
     names.iter().filter_map(read).find(|value| !value.is_empty())
