@@ -40,13 +40,11 @@ impl AccessToken {
         const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
         self.with_expiry(SystemTime::now() + lifetime.min(CENTURY))
     }
+}
 
+setters! { AccessToken:
     /// Sets the time at which the token expires. Requests reuse the token until one minute before.
-    #[must_use]
-    pub fn with_expiry(mut self, expiry: SystemTime) -> Self {
-        self.expires = Some(expiry);
-        self
-    }
+    with_expiry(expires: SystemTime) = Some(expires);
 }
 
 impl<T: Into<String>> From<T> for AccessToken {

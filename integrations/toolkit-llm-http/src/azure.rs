@@ -65,17 +65,6 @@ impl AzureOpenAi {
         Self { settings: Settings { missing, ..settings }, api_version: variable(&["OPENAI_API_VERSION"]) }
     }
 
-    /// Sets the version of the API, sent as `api-version`.
-    ///
-    /// If the version is a date, such as `2024-10-21`, requests go to the older API. There, Chat Completions
-    /// requests go to the path of the deployment. With any other version, such as `preview`, requests go to
-    /// the path `/openai/v1`.
-    #[must_use]
-    pub fn with_api_version(mut self, version: impl Into<String>) -> Self {
-        self.api_version = Some(version.into());
-        self
-    }
-
     /// Creates the model of the deployment, called through the Chat Completions API.
     #[must_use]
     pub fn chat(&self, deployment: impl Into<String>) -> WireModel<HttpTransport> {
@@ -106,4 +95,13 @@ impl AzureOpenAi {
         };
         self.settings.model_at(format, name, url.clone(), url).with_provider("azure.ai.openai")
     }
+}
+
+setters! { AzureOpenAi:
+    /// Sets the version of the API, sent as `api-version`.
+    ///
+    /// If the version is a date, such as `2024-10-21`, requests go to the older API. There, Chat Completions
+    /// requests go to the path of the deployment. With any other version, such as `preview`, requests go to
+    /// the path `/openai/v1`.
+    with_api_version(api_version: impl Into<String>) = Some(api_version.into());
 }

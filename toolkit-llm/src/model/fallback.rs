@@ -53,24 +53,6 @@ impl Fallback {
         self
     }
 
-    /// Sets the kinds of errors after which the next model is asked. They replace the default kinds.
-    ///
-    /// ```
-    /// use toolkit_llm::ModelErrorKind::{ContextTooLong, RateLimited, Unavailable};
-    /// use toolkit_llm::{ModelError, ModelErrorKind, ScriptedModel};
-    /// use toolkit_llm::model::Fallback;
-    ///
-    /// // The second model has a larger context window.
-    /// let model = Fallback::new(ScriptedModel::new())
-    ///     .or(ScriptedModel::new())
-    ///     .with_kinds([ContextTooLong, RateLimited, Unavailable]);
-    /// ```
-    #[must_use]
-    pub fn with_kinds(mut self, kinds: impl IntoIterator<Item = ModelErrorKind>) -> Self {
-        self.kinds = Some(kinds.into_iter().collect());
-        self
-    }
-
     fn moves_on(&self, error: &ModelError) -> bool {
         self.kinds.as_ref().map_or_else(|| error.is_retryable(), |kinds| kinds.contains(&error.kind))
     }
@@ -99,6 +81,22 @@ impl Fallback {
         }
         Err(ModelError::new(ModelErrorKind::Other, "the list of models is empty"))
     }
+}
+
+setters! { Fallback:
+    /// Sets the kinds of errors after which the next model is asked. They replace the default kinds.
+    ///
+    /// ```
+    /// use toolkit_llm::ModelErrorKind::{ContextTooLong, RateLimited, Unavailable};
+    /// use toolkit_llm::{ModelError, ModelErrorKind, ScriptedModel};
+    /// use toolkit_llm::model::Fallback;
+    ///
+    /// // The second model has a larger context window.
+    /// let model = Fallback::new(ScriptedModel::new())
+    ///     .or(ScriptedModel::new())
+    ///     .with_kinds([ContextTooLong, RateLimited, Unavailable]);
+    /// ```
+    with_kinds(kinds: impl IntoIterator<Item = ModelErrorKind>) = Some(kinds.into_iter().collect());
 }
 
 impl ChatModel for Fallback {

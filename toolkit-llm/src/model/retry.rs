@@ -71,14 +71,6 @@ impl ModelRetry {
         self
     }
 
-    /// Sets the maximum pause that the provider may request. One minute suits a provider
-    /// that limits the requests per minute, for example.
-    #[must_use]
-    pub fn with_longest_retry_after(mut self, longest: Duration) -> Self {
-        self.longest_retry_after = Some(longest);
-        self
-    }
-
     /// Returns the pause after the attempt with this number. The first attempt has the number 1. Returns
     /// `None` if this was the last attempt or the error is not retryable.
     #[must_use]
@@ -110,6 +102,12 @@ impl ModelRetry {
             }
         }
     }
+}
+
+setters! { ModelRetry:
+    /// Sets the maximum pause that the provider may request. One minute suits a provider
+    /// that limits the requests per minute, for example.
+    with_longest_retry_after(longest_retry_after: Duration) = Some(longest_retry_after);
 }
 
 /// Returns a number from 0 to 1 that usually differs between clients, so that they retry at different

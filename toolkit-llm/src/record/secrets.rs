@@ -114,8 +114,11 @@ impl Secrets {
     }
 }
 
-/// Returns the piece of text in a delta, and a key that all pieces of the same text have.
-fn piece(delta: &mut StreamEvent) -> Option<((Discriminant<StreamEvent>, Option<CallId>), &mut String)> {
+/// The kind of a streamed text, and its call if the text is the arguments of a call.
+type TextKey = (Discriminant<StreamEvent>, Option<CallId>);
+
+/// Returns the piece of text in a delta, and the key that all pieces of the same text have.
+fn piece(delta: &mut StreamEvent) -> Option<(TextKey, &mut String)> {
     let kind = discriminant(delta);
     match delta {
         StreamEvent::Text(piece) | StreamEvent::Reasoning(piece) => Some(((kind, None), piece)),

@@ -50,14 +50,6 @@ impl EventStream {
         Self { source: Source::Complete(Some(fragment(response))), secrets: Vec::new() }
     }
 
-    /// Sets the secrets of the request, such as its key. They are removed from the errors of the response, because
-    /// some servers repeat them there.
-    #[must_use]
-    pub fn with_secrets(mut self, secrets: Vec<String>) -> Self {
-        self.secrets = secrets;
-        self
-    }
-
     pub(super) fn poll_next(
         &mut self,
         context: &mut Context<'_>,
@@ -79,6 +71,12 @@ impl EventStream {
     pub(super) fn redacted(&self, text: &str) -> String {
         without_secrets(text, &self.secrets)
     }
+}
+
+setters! { EventStream:
+    /// Sets the secrets of the request, such as its key. They are removed from the errors of the response, because
+    /// some servers repeat them there.
+    with_secrets(secrets: Vec<String>) = secrets;
 }
 
 debug!(EventStream, self);
