@@ -36,18 +36,6 @@ pub fn check_nesting(json: &str, max: usize) -> Result<(), String> {
 /// A boxed `Send` future.
 pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Declares builder methods. Each method sets the field that has the same name as its parameter.
-macro_rules! setters {
-    ($type:ident: $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
-        impl $type {
-            $($(#[$doc])* #[must_use] pub fn $method(mut self, $field: $ty) -> Self {
-                self.$field = $value;
-                self
-            })*
-        }
-    };
-}
-
 /// Implements `Debug` for a type with closures, locks or secrets. The output shows only the listed values.
 macro_rules! debug {
     ($type:ident $(<$lifetime:lifetime>)?, $this:ident $(, $name:literal: $value:expr)*) => {
