@@ -64,41 +64,6 @@ pub struct DefinitionOptions {
 }
 
 impl DefinitionOptions {
-    /// Sets the tools for which the provider enforces the schema.
-    #[must_use]
-    pub fn with_strict(mut self, strict: StrictTools) -> Self {
-        self.strict = strict;
-        self
-    }
-
-    /// Sets whether Gemini receives plain JSON Schema.
-    #[must_use]
-    pub fn with_json_schema(mut self, json_schema: bool) -> Self {
-        self.json_schema = json_schema;
-        self
-    }
-
-    /// Sets whether output schemas are sent.
-    #[must_use]
-    pub fn with_output_schemas(mut self, output_schemas: bool) -> Self {
-        self.output_schemas = output_schemas;
-        self
-    }
-
-    /// Sets whether the model is asked for a call reason.
-    #[must_use]
-    pub fn with_call_reason(mut self, call_reason: bool) -> Self {
-        self.call_reason = call_reason;
-        self
-    }
-
-    /// Sets whether Anthropic loads the deferred tools found by the registry's tool search.
-    #[must_use]
-    pub fn with_client_search(mut self, client_search: bool) -> Self {
-        self.client_search = client_search;
-        self
-    }
-
     /// Groups the tools of the namespace `name` for OpenAI's Responses API. The model sees `description` as
     /// the description of the group.
     ///
@@ -124,27 +89,25 @@ impl DefinitionOptions {
         self.namespaces.insert(name.into(), description.into());
         self
     }
+}
 
+setters! { DefinitionOptions:
+    /// Sets the tools for which the provider enforces the schema.
+    with_strict(strict: StrictTools) = strict;
+    /// Sets whether Gemini receives plain JSON Schema.
+    with_json_schema(json_schema: bool) = json_schema;
+    /// Sets whether output schemas are sent.
+    with_output_schemas(output_schemas: bool) = output_schemas;
+    /// Sets whether the model is asked for a call reason.
+    with_call_reason(call_reason: bool) = call_reason;
+    /// Sets whether Anthropic loads the deferred tools found by the registry's tool search.
+    with_client_search(client_search: bool) = client_search;
     /// Sets whether deferred tools are listed even if the registry has a tool search.
-    #[must_use]
-    pub fn with_list_deferred(mut self, list_deferred: bool) -> Self {
-        self.list_deferred = list_deferred;
-        self
-    }
-
+    with_list_deferred(list_deferred: bool) = list_deferred;
     /// Sets whether each reference in a schema is replaced by a copy of its target.
-    #[must_use]
-    pub fn with_inline_references(mut self, inline_references: bool) -> Self {
-        self.inline_references = inline_references;
-        self
-    }
-
+    with_inline_references(inline_references: bool) = inline_references;
     /// Sets whether only the standard fields of the API are sent.
-    #[must_use]
-    pub fn with_standard_fields(mut self, standard_fields: bool) -> Self {
-        self.standard_fields = standard_fields;
-        self
-    }
+    with_standard_fields(standard_fields: bool) = standard_fields;
 }
 
 /// The rendered JSON of one definition. It is reused until the spelling of the tool name or the strictness of

@@ -36,27 +36,6 @@ pub fn check_nesting(json: &str, max: usize) -> Result<(), String> {
 /// A boxed `Send` future.
 pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Declares builder methods. Each method sets the field that has the same name as its parameter. With
-/// `Type.part`, the fields belong to `self.part` instead of `self`.
-macro_rules! setters {
-    ($type:ident: $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
-        impl $type {
-            $($(#[$doc])* #[must_use] pub fn $method(mut self, $field: $ty) -> Self {
-                self.$field = $value;
-                self
-            })*
-        }
-    };
-    ($type:ident.$part:ident: $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
-        impl $type {
-            $($(#[$doc])* #[must_use] pub fn $method(mut self, $field: $ty) -> Self {
-                self.$part.$field = $value;
-                self
-            })*
-        }
-    };
-}
-
 /// Implements `Debug` for a type with closures, locks or secrets. The output shows only the listed values.
 macro_rules! debug {
     ($type:ident $(<$lifetime:lifetime>)?, $this:ident $(, $name:literal: $value:expr)*) => {
@@ -79,26 +58,19 @@ macro_rules! from_contents {
     };
 }
 
-/// Declares the object-safe form of a trait, and implements it for all types that implement the trait.
-macro_rules! object_safe {
-    (
-        $(#[$doc:meta])* $visibility:vis trait $object:ident: $trait:ident {
-            $(fn $getter:ident(&self $(, $given:ident: $kind:ty)*) -> $got:ty;)*
-            $(async fn $method:ident($($parameter:ident: $ty:ty),*) -> $result:ty;)*
-        }
-    ) => {
-        $(#[$doc])* $visibility trait $object: Send + Sync {
-            $(fn $getter(&self $(, $given: $kind)*) -> $got;)*
-            $(fn $method<'a>(&'a self, $($parameter: $ty),*) -> $crate::helpers::BoxFuture<'a, $result>;)*
+/// Implements the methods of [`ChatModel`](crate::ChatModel) that describe a model, for a model that wraps another one.
+macro_rules! forward_properties {
+    ($this:ident => $model:expr) => {
+        fn name(&$this) -> &str {
+            $model.name()
         }
 
-        impl<T: $trait> $object for T {
-            $(fn $getter(&self $(, $given: $kind)*) -> $got {
-                $trait::$getter(self $(, $given)*)
-            })*
-            $(fn $method<'a>(&'a self, $($parameter: $ty),*) -> $crate::helpers::BoxFuture<'a, $result> {
-                Box::pin($trait::$method(self, $($parameter),*))
-            })*
+        fn provider(&$this) -> &str {
+            $model.provider()
+        }
+
+        fn output_losses(&$this, output: &$crate::model::OutputFormat) -> $crate::model::OutputLosses {
+            $model.output_losses(output)
         }
     };
 }

@@ -38,6 +38,8 @@
 #[cfg(feature = "model")]
 #[macro_use]
 mod helpers;
+#[macro_use]
+mod setters;
 
 mod apis;
 mod blocked;

@@ -169,13 +169,6 @@ impl AssistantMessage {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// Sets the name of the agent of the message.
-    #[must_use]
-    pub fn by(mut self, agent: impl Into<String>) -> Self {
-        self.agent = agent.into();
-        self
-    }
-
     /// Adds tool calls.
     #[must_use]
     pub fn with_calls(mut self, calls: impl IntoIterator<Item = ToolCall>) -> Self {
@@ -206,6 +199,11 @@ impl AssistantMessage {
     pub fn is_empty(&self) -> bool {
         self.text.is_empty() && self.calls.is_empty()
     }
+}
+
+setters! { AssistantMessage:
+    /// Sets the name of the agent of the message.
+    by(agent: impl Into<String>) = agent.into();
 }
 
 /// An assistant message in the JSON of one API format. Some formats use several JSON messages for one
@@ -269,13 +267,11 @@ impl ToolMessage {
     pub fn new(results: Vec<ToolResult>) -> Self {
         Self { agent: String::new(), results }
     }
+}
 
+setters! { ToolMessage:
     /// Sets the name of the agent that made the calls.
-    #[must_use]
-    pub fn by(mut self, agent: impl Into<String>) -> Self {
-        self.agent = agent.into();
-        self
-    }
+    by(agent: impl Into<String>) = agent.into();
 }
 
 /// Sets whether the JSON of `result` includes the details of an error.

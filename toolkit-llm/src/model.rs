@@ -248,13 +248,7 @@ pub trait ChatModel: Send + Sync + 'static {
 }
 
 impl<M: ChatModel> ChatModel for Arc<M> {
-    fn name(&self) -> &str {
-        (**self).name()
-    }
-
-    fn provider(&self) -> &str {
-        (**self).provider()
-    }
+    forward_properties!(self => **self);
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         (**self).respond(request).await
@@ -262,20 +256,5 @@ impl<M: ChatModel> ChatModel for Arc<M> {
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         (**self).stream(request).await
-    }
-
-    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
-        (**self).output_losses(output)
-    }
-}
-
-object_safe! {
-    /// The object-safe form of [`ChatModel`].
-    pub(crate) trait DynModel: ChatModel {
-        fn name(&self) -> &str;
-        fn output_losses(&self, output: &OutputFormat) -> OutputLosses;
-        fn provider(&self) -> &str;
-        async fn respond(request: ModelRequest) -> Result<ModelResponse, ModelError>;
-        async fn stream(request: ModelRequest) -> Result<ModelStream, ModelError>;
     }
 }

@@ -211,34 +211,6 @@ impl Usage {
         Self { input_tokens, output_tokens, ..Self::default() }
     }
 
-    /// Sets the number of input tokens read from a cache.
-    #[must_use]
-    pub fn with_cached_input(mut self, tokens: u64) -> Self {
-        self.cached_input_tokens = tokens;
-        self
-    }
-
-    /// Sets the number of output tokens used for reasoning.
-    #[must_use]
-    pub fn with_reasoning(mut self, tokens: u64) -> Self {
-        self.reasoning_tokens = tokens;
-        self
-    }
-
-    /// Sets the number of input tokens written into a cache.
-    #[must_use]
-    pub fn with_cache_write(mut self, tokens: u64) -> Self {
-        self.cache_write_tokens = tokens;
-        self
-    }
-
-    /// Sets the number of input tokens in the results of tools that the provider runs itself.
-    #[must_use]
-    pub fn with_tool(mut self, tokens: u64) -> Self {
-        self.tool_tokens = tokens;
-        self
-    }
-
     /// Reads the token counts of a response. Their JSON pointers are in `facts`.
     ///
     /// Some servers do not count reasoning as output (xAI). The total then exceeds input and output by the reasoning.
@@ -272,6 +244,17 @@ impl Usage {
     pub fn total(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
+}
+
+setters! { Usage:
+    /// Sets the number of input tokens read from a cache.
+    with_cached_input(cached_input_tokens: u64) = cached_input_tokens;
+    /// Sets the number of output tokens used for reasoning.
+    with_reasoning(reasoning_tokens: u64) = reasoning_tokens;
+    /// Sets the number of input tokens written into a cache.
+    with_cache_write(cache_write_tokens: u64) = cache_write_tokens;
+    /// Sets the number of input tokens in the results of tools that the provider runs itself.
+    with_tool(tool_tokens: u64) = tool_tokens;
 }
 
 impl AddAssign for Usage {

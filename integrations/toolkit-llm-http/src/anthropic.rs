@@ -1,6 +1,6 @@
 //! Anthropic's Messages API.
 
-use crate::settings::{PLAIN, Service, Settings, client_settings, token_setter};
+use crate::settings::{PLAIN, Service, client};
 use crate::transport::HttpTransport;
 use toolkit_llm::ApiFormat;
 use toolkit_llm::transport::WireModel;
@@ -18,38 +18,28 @@ static SERVICE: Service = Service {
 /// The name of the header that lists the enabled beta features.
 const BETAS: &str = "anthropic-beta";
 
-/// A client for Anthropic's Messages API and compatible servers.
-///
-/// ```no_run
-/// use toolkit_llm::ChatModel;
-/// use toolkit_llm_http::Anthropic;
-///
-/// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
-/// let model = Anthropic::from_env().model("claude-sonnet-4-5");
-/// let answer = model.respond("What is the capital of France?".into()).await?;
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone)]
-pub struct Anthropic {
-    settings: Settings,
-}
-
-client_settings!(
-    Anthropic,
-    SERVICE,
+client! {
+    /// A client for Anthropic's Messages API and compatible servers.
+    ///
+    /// ```no_run
+    /// use toolkit_llm::ChatModel;
+    /// use toolkit_llm_http::Anthropic;
+    ///
+    /// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+    /// let model = Anthropic::from_env().model("claude-sonnet-4-5");
+    /// let answer = model.respond("What is the capital of France?".into()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    Anthropic(SERVICE);
     /// Creates a client for Anthropic's own server, without an API key.
-);
-token_setter!(Anthropic);
-
-impl Anthropic {
+    new;
     /// Creates a client with the API key in the environment variable `ANTHROPIC_API_KEY`. If
     /// `ANTHROPIC_BASE_URL` is set, its value is the base URL.
-    #[must_use]
-    pub fn from_env() -> Self {
-        Self { settings: Settings::from_env(&SERVICE) }
-    }
+    from_env;
+}
 
+impl Anthropic {
     /// Sets the version of the API. Default: `2023-06-01`.
     #[must_use]
     pub fn with_version(self, version: impl Into<String>) -> Self {
@@ -67,7 +57,6 @@ impl Anthropic {
     /// Creates the model with the given name.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
-        let url = self.settings.url("/v1/messages");
-        WireModel::new(ApiFormat::Anthropic, name, HttpTransport::new(&self.settings, url.clone(), url))
+        self.settings.model(ApiFormat::Anthropic, name, "/v1/messages")
     }
 }

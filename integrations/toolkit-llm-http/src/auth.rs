@@ -40,13 +40,11 @@ impl AccessToken {
         const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
         self.with_expiry(SystemTime::now() + lifetime.min(CENTURY))
     }
+}
 
+setters! { AccessToken:
     /// Sets the time at which the token expires. Requests reuse the token until one minute before.
-    #[must_use]
-    pub fn with_expiry(mut self, expiry: SystemTime) -> Self {
-        self.expires = Some(expiry);
-        self
-    }
+    with_expiry(expires: SystemTime) = Some(expires);
 }
 
 impl<T: Into<String>> From<T> for AccessToken {
@@ -127,7 +125,6 @@ impl Auth {
 
     /// Returns an access token. If an earlier request has already used the token, also returns its number for
     /// [`forget`](Self::forget). Returns `None` if the client has no source of tokens.
-    #[cfg(feature = "genai")]
     pub(super) async fn token(
         &self,
         service: &str,

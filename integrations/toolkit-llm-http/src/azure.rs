@@ -1,6 +1,6 @@
 //! OpenAI's APIs at Azure.
 
-use crate::settings::{PLAIN, Service, Settings, client_setters, token_setter, variable};
+use crate::settings::{PLAIN, Service, Settings, client_setters, variable};
 use crate::text::segment;
 use crate::transport::HttpTransport;
 use toolkit_llm::ApiFormat;
@@ -45,7 +45,6 @@ pub struct AzureOpenAi {
 }
 
 client_setters!(AzureOpenAi);
-token_setter!(AzureOpenAi);
 
 impl AzureOpenAi {
     /// Creates a client for the resource at `endpoint`, such as `https://my-resource.openai.azure.com`,
@@ -64,17 +63,6 @@ impl AzureOpenAi {
             "there is no endpoint for Azure OpenAI; set `AZURE_OPENAI_ENDPOINT` or use `AzureOpenAi::new`",
         );
         Self { settings: Settings { missing, ..settings }, api_version: variable(&["OPENAI_API_VERSION"]) }
-    }
-
-    /// Sets the version of the API, sent as `api-version`.
-    ///
-    /// If the version is a date, such as `2024-10-21`, requests go to the older API. There, Chat Completions
-    /// requests go to the path of the deployment. With any other version, such as `preview`, requests go to
-    /// the path `/openai/v1`.
-    #[must_use]
-    pub fn with_api_version(mut self, version: impl Into<String>) -> Self {
-        self.api_version = Some(version.into());
-        self
     }
 
     /// Creates the model of the deployment, called through the Chat Completions API.
@@ -105,7 +93,15 @@ impl AzureOpenAi {
                 format!("{endpoint}/openai{path}?api-version={}", segment(version, ""))
             }
         };
-        let transport = HttpTransport::new(&self.settings, url.clone(), url);
-        WireModel::new(format, name, transport).with_provider("azure.ai.openai")
+        self.settings.model_at(format, name, url.clone(), url).with_provider("azure.ai.openai")
     }
+}
+
+setters! { AzureOpenAi:
+    /// Sets the version of the API, sent as `api-version`.
+    ///
+    /// If the version is a date, such as `2024-10-21`, requests go to the older API. There, Chat Completions
+    /// requests go to the path of the deployment. With any other version, such as `preview`, requests go to
+    /// the path `/openai/v1`.
+    with_api_version(api_version: impl Into<String>) = Some(api_version.into());
 }

@@ -2,7 +2,7 @@
 
 use crate::auth::Auth;
 use crate::secret::Source;
-use crate::settings::{PLAIN, Service, Settings, client_setters, token_setter, variable};
+use crate::settings::{PLAIN, Service, Settings, client_setters, variable};
 use crate::sigv4::AwsCredentials;
 use crate::text::segment;
 use crate::transport::HttpTransport;
@@ -50,7 +50,6 @@ pub struct Bedrock {
 }
 
 client_setters!(Bedrock);
-token_setter!(Bedrock);
 
 impl Bedrock {
     /// Creates a client for a region, such as `eu-central-1`, without authentication.
@@ -113,7 +112,7 @@ impl Bedrock {
     pub fn model(&self, id: impl Into<String>) -> WireModel<HttpTransport> {
         let id = id.into();
         let url = |method: &str| self.settings.url(&format!("/model/{}/{method}", segment(&id, "")));
-        let transport = HttpTransport::new(&self.settings, url("converse"), url("converse-stream"));
-        WireModel::new(ApiFormat::Bedrock, id, transport)
+        let (url, stream_url) = (url("converse"), url("converse-stream"));
+        self.settings.model_at(ApiFormat::Bedrock, id, url, stream_url)
     }
 }

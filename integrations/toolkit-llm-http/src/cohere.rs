@@ -1,6 +1,6 @@
 //! Cohere's Chat API.
 
-use crate::settings::{PLAIN, Service, Settings, client_settings, token_setter};
+use crate::settings::{PLAIN, Service, client};
 use crate::transport::HttpTransport;
 use toolkit_llm::ApiFormat;
 use toolkit_llm::transport::WireModel;
@@ -13,41 +13,30 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
-/// A client for Cohere's Chat API, version 2.
-///
-/// ```no_run
-/// use toolkit_llm::ChatModel;
-/// use toolkit_llm_http::Cohere;
-///
-/// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
-/// let answer = Cohere::from_env().model("command-a-03-2025").respond("Hello!".into()).await?;
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone)]
-pub struct Cohere {
-    settings: Settings,
-}
-
-client_settings!(
-    Cohere,
-    SERVICE,
+client! {
+    /// A client for Cohere's Chat API, version 2.
+    ///
+    /// ```no_run
+    /// use toolkit_llm::ChatModel;
+    /// use toolkit_llm_http::Cohere;
+    ///
+    /// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+    /// let answer = Cohere::from_env().model("command-a-03-2025").respond("Hello!".into()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    Cohere(SERVICE);
     /// Creates a client for Cohere's own server, without an API key.
-);
-token_setter!(Cohere);
-
-impl Cohere {
+    new;
     /// Creates a client with the API key in the environment variable `CO_API_KEY` or, if not set,
     /// `COHERE_API_KEY`.
-    #[must_use]
-    pub fn from_env() -> Self {
-        Self { settings: Settings::from_env(&SERVICE) }
-    }
+    from_env;
+}
 
+impl Cohere {
     /// Creates the model with the given name.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
-        let url = self.settings.url("/v2/chat");
-        WireModel::new(ApiFormat::Cohere, name, HttpTransport::new(&self.settings, url.clone(), url))
+        self.settings.model(ApiFormat::Cohere, name, "/v2/chat")
     }
 }

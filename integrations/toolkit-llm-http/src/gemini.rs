@@ -1,6 +1,6 @@
 //! Google's Gemini API.
 
-use crate::settings::{PLAIN, Service, Settings, client_settings, token_setter};
+use crate::settings::{PLAIN, Service, client};
 use crate::transport::HttpTransport;
 use toolkit_llm::ApiFormat;
 use toolkit_llm::transport::WireModel;
@@ -13,47 +13,32 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
-/// A client for Google's Gemini API and compatible servers.
-///
-/// ```no_run
-/// use toolkit_llm::ChatModel;
-/// use toolkit_llm_http::Gemini;
-///
-/// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
-/// let model = Gemini::from_env().model("gemini-3-flash");
-/// let answer = model.respond("What is the capital of France?".into()).await?;
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone)]
-pub struct Gemini {
-    settings: Settings,
-}
-
-client_settings!(
-    Gemini,
-    SERVICE,
+client! {
+    /// A client for Google's Gemini API and compatible servers.
+    ///
+    /// ```no_run
+    /// use toolkit_llm::ChatModel;
+    /// use toolkit_llm_http::Gemini;
+    ///
+    /// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+    /// let model = Gemini::from_env().model("gemini-3-flash");
+    /// let answer = model.respond("What is the capital of France?".into()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    Gemini(SERVICE);
     /// Creates a client for Google's own server, without an API key.
-);
-token_setter!(Gemini);
-
-impl Gemini {
+    new;
     /// Creates a client with the API key in the environment variable `GEMINI_API_KEY` or, if not set,
     /// `GOOGLE_API_KEY`.
-    #[must_use]
-    pub fn from_env() -> Self {
-        Self { settings: Settings::from_env(&SERVICE) }
-    }
+    from_env;
+}
 
+impl Gemini {
     /// Creates the model with the given name, called through the Interactions API.
     #[must_use]
     pub fn interactions(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
-        let url = self.settings.url("/interactions");
-        WireModel::new(
-            ApiFormat::GeminiInteractions,
-            name,
-            HttpTransport::new(&self.settings, url.clone(), url),
-        )
+        self.settings.model(ApiFormat::GeminiInteractions, name, "/interactions")
     }
 
     /// Creates the model with the given name, called through the API `generateContent`. A name with a folder,
@@ -64,6 +49,6 @@ impl Gemini {
         let folder = if name.contains('/') { "" } else { "models/" };
         let url = |method: &str| self.settings.url(&format!("/{folder}{name}:{method}"));
         let (url, stream_url) = (url("generateContent"), url("streamGenerateContent?alt=sse"));
-        WireModel::new(ApiFormat::Gemini, name, HttpTransport::new(&self.settings, url, stream_url))
+        self.settings.model_at(ApiFormat::Gemini, name, url, stream_url)
     }
 }

@@ -8,7 +8,7 @@ use crate::auth::Auth;
 use crate::connection::{kept, tls};
 use crate::fault::timed_out;
 use crate::http::{AGENT, SHORTEST_SECRET, headers, secrets};
-use crate::settings::{PLAIN, Settings, after, client_settings, token_setter};
+use crate::settings::{PLAIN, Settings, after, client};
 use ::genai::adapter::AdapterKind;
 use ::genai::chat::{ChatStream, ChatStreamEvent, StreamEnd};
 use ::genai::resolver::{AuthData, Endpoint};
@@ -28,70 +28,62 @@ use toolkit_llm::model::{
     OutputLosses,
 };
 
-/// A client for all providers of the crate `genai`.
-///
-/// `genai` supports some forty providers. Many of these providers, such as DeepSeek, xAI and Groq, have no
-/// client of their own in this module. The API key of each provider comes from the provider's own environment
-/// variable.
-///
-/// The name of a model selects the provider, if necessary with a namespace before the name:
-/// `claude-sonnet-4-5`, `groq::llama-3.3-70b-versatile`,
-/// `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`. A key in the environment is sent only to its own
-/// provider: with a base URL of your own, set the key with `with_key`.
-///
-/// A key set with `with_key`, the tokens of `with_token_source`, and headers with `auth`, `cookie`, `key`, `secret` or
-/// `token` in their names belong to a single provider. The client sends them only to the host of its first request,
-/// whether this request succeeds or not. A request to another host fails with
-/// [`Unauthorized`](toolkit_llm::ModelErrorKind::Unauthorized). Create a client for each such provider, or set the base
-/// URL of a gateway.
-///
-/// The clients for a single provider can do more than this client. Requests through `genai` have
-/// these limits:
-/// - Tool results are sent as text. Images and files in the results follow in a user message.
-/// - Parallel tool calls cannot be turned on or off. If the tool choice allows only some tools, the request
-///   contains only these tools.
-/// - In requests with tools, only the answers of Chat Completions and Gemini are streamed. Other answers
-///   arrive complete, because other streams of `genai` were seen to lose tool calls.
-/// - Images and other media items of an answer are received only if the answer is not streamed.
-/// - Tool calls start only when the answer is complete.
-/// - In an answer that is not streamed, tool arguments with invalid JSON make the whole answer fail. Agents
-///   then call the model again.
-/// - Extra request fields replace whole objects of the body. Metadata, the user id, server state, tools of the
-///   providers, cache points and the tier [`Priority`](toolkit_llm::model::ServiceTier::Priority) are not sent.
-/// - Settings that are never sent through `genai` are reported as [losses](ModelResponse::losses). Settings
-///   that `genai` itself leaves out for some providers, such as a seed, are not reported.
-/// - Programmatic tool calling does not work, because `genai` reads neither the callers of calls nor the id of
-///   the provider's container.
-/// - The size of an answer is not limited: [`HttpLimits::max_bytes`](crate::HttpLimits) has no effect.
-///
-/// ```no_run
-/// use toolkit_llm::ChatModel;
-/// use toolkit_llm_http::GenAi;
-///
-/// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
-/// let model = GenAi::new().model("groq::llama-3.3-70b-versatile");
-/// let answer = model.respond("What is the capital of France?".into()).await?;
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone)]
-pub struct GenAi {
-    settings: Settings,
-}
-
-client_settings!(
-    GenAi,
-    PLAIN,
+client! {
+    /// A client for all providers of the crate `genai`.
+    ///
+    /// `genai` supports some forty providers. Many of these providers, such as DeepSeek, xAI and Groq, have no
+    /// client of their own in this module. The API key of each provider comes from the provider's own environment
+    /// variable.
+    ///
+    /// The name of a model selects the provider, if necessary with a namespace before the name:
+    /// `claude-sonnet-4-5`, `groq::llama-3.3-70b-versatile`,
+    /// `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`. A key in the environment is sent only to its own
+    /// provider: with a base URL of your own, set the key with `with_key`.
+    ///
+    /// A key set with `with_key`, the tokens of `with_token_source`, and headers with `auth`, `cookie`, `key`, `secret` or
+    /// `token` in their names belong to a single provider. The client sends them only to the host of its first request,
+    /// whether this request succeeds or not. A request to another host fails with
+    /// [`Unauthorized`](toolkit_llm::ModelErrorKind::Unauthorized). Create a client for each such provider, or set the base
+    /// URL of a gateway.
+    ///
+    /// The clients for a single provider can do more than this client. Requests through `genai` have
+    /// these limits:
+    /// - Tool results are sent as text. Images and files in the results follow in a user message.
+    /// - Parallel tool calls cannot be turned on or off. If the tool choice allows only some tools, the request
+    ///   contains only these tools.
+    /// - In requests with tools, only the answers of Chat Completions and Gemini are streamed. Other answers
+    ///   arrive complete, because other streams of `genai` were seen to lose tool calls.
+    /// - Images and other media items of an answer are received only if the answer is not streamed.
+    /// - Tool calls start only when the answer is complete.
+    /// - In an answer that is not streamed, tool arguments with invalid JSON make the whole answer fail. Agents
+    ///   then call the model again.
+    /// - Extra request fields replace whole objects of the body. Metadata, the user id, server state, tools of the
+    ///   providers, cache points and the tier [`Priority`](toolkit_llm::model::ServiceTier::Priority) are not sent.
+    /// - Settings that are never sent through `genai` are reported as [losses](ModelResponse::losses). Settings
+    ///   that `genai` itself leaves out for some providers, such as a seed, are not reported.
+    /// - Programmatic tool calling does not work, because `genai` reads neither the callers of calls nor the id of
+    ///   the provider's container.
+    /// - The size of an answer is not limited: [`HttpLimits::max_bytes`](crate::HttpLimits) has no effect.
+    ///
+    /// ```no_run
+    /// use toolkit_llm::ChatModel;
+    /// use toolkit_llm_http::GenAi;
+    ///
+    /// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+    /// let model = GenAi::new().model("groq::llama-3.3-70b-versatile");
+    /// let answer = model.respond("What is the capital of France?".into()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    GenAi(PLAIN);
     /// Creates a client for all providers. The API key of each provider comes from the provider's environment
     /// variable.
-);
-
-token_setter!(
-    GenAi,
-    " Each request sends a token in place of an API key, in the header in which `genai` sends the provider's\n \
-      API key. For most providers and for Vertex AI, this is `Authorization: Bearer`. Anthropic and Gemini have\n \
-      headers of their own, and accept only API keys there."
-);
+    new;
+    tokens:
+        " Each request sends a token in place of an API key, in the header in which `genai` sends the provider's\n \
+          API key. For most providers and for Vertex AI, this is `Authorization: Bearer`. Anthropic and Gemini have\n \
+          headers of their own, and accept only API keys there.";
+}
 
 impl GenAi {
     /// Creates the model with the given name.

@@ -6,6 +6,7 @@ use crate::fault;
 use crate::settings::{HttpLimits, Service, Settings, after};
 use crate::text::header;
 use bytes::Bytes;
+use futures_core::Stream;
 use http::Request;
 use http::header::{
     CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT,
@@ -55,12 +56,7 @@ pub(super) const SHORTEST_SECRET: usize = 6;
 pub(super) struct Http {
     connections: Connections,
     headers: HeaderMap,
-    limits: HttpLimits,
-    auth: Auth,
-    /// The name of the provider's service, for error messages.
-    name: &'static str,
-    /// The media type of streamed answers.
-    pub(super) stream_type: &'static str,
+    pub(super) settings: Settings,
 }
 
 /// The form of the answer that a request asks for.
@@ -95,14 +91,7 @@ impl Http {
         let connections = Connections::new(&settings.base_url, &settings.limits)?;
         let mut headers = headers(settings)?;
         headers.extend(connections.proxy_authorization.clone().map(|value| (PROXY_AUTHORIZATION, value)));
-        Ok(Self {
-            connections,
-            headers,
-            limits: settings.limits.clone(),
-            auth: settings.auth.clone(),
-            name: settings.service.name,
-            stream_type: settings.service.stream_type,
-        })
+        Ok(Self { connections, headers, settings: settings.clone() })
     }
 
     /// Sends a request and returns the body of a successful response.
@@ -115,21 +104,22 @@ impl Http {
         expected: Expected,
     ) -> Result<Received, ModelError> {
         request.headers_mut().extend(self.headers.clone());
-        let limit = self.limits.idle.min(self.limits.total);
+        let Settings { auth, limits, service, .. } = &self.settings;
+        let limit = limits.idle.min(limits.total);
         let again = request.clone();
-        let reused = self.auth.authorize(&mut request, self.name, limit).await?;
+        let reused = auth.authorize(&mut request, service.name, limit).await?;
         let result = self.exchange(request, expected).await;
         let (Err(refused), Some(reused)) = (&result, reused) else { return result };
-        if !self.auth.forget(reused, refused.status).await {
+        if !auth.forget(reused, refused.status).await {
             return result;
         }
         request = again;
-        self.auth.authorize(&mut request, self.name, limit).await?;
+        auth.authorize(&mut request, service.name, limit).await?;
         self.exchange(request, expected).await
     }
 
     async fn exchange(&self, request: Request<Bytes>, expected: Expected) -> Result<Received, ModelError> {
-        let HttpLimits { total, idle, .. } = self.limits;
+        let HttpLimits { total, idle, .. } = self.settings.limits;
         let deadline = after(total);
         let patience = match expected {
             Expected::Json => total,
@@ -146,7 +136,7 @@ impl Http {
         let deadline = if status.is_success() { deadline } else { deadline.min(after(TIME_OF_FAILURES)) };
         let mut body = BoundedBody {
             body,
-            limits: self.limits.clone(),
+            limits: self.settings.limits.clone(),
             deadline,
             alarm: Box::pin(sleep_until(deadline.min(after(idle)))),
             received: 0,
@@ -179,11 +169,11 @@ impl Http {
                 Some(said) if STREAMS.contains(&said) => false,
                 Some(said) if is_json(said) => true,
                 // Only in a stream of server-sent events, a JSON document cannot be the first event.
-                None => self.stream_type == SSE && body.begins_with_json().await?,
-                Some(said) if UNCLEAR.contains(&said) => {
-                    self.stream_type == SSE && body.begins_with_json().await?
+                unclear if unclear.is_none_or(|unclear| UNCLEAR.contains(&unclear)) => {
+                    self.settings.service.stream_type == SSE && body.begins_with_json().await?
                 }
-                Some(other) => {
+                other => {
+                    let other = other.unwrap_or_default();
                     let head = redacted(&body.head(READ_OF_FAILURES).await, &secrets);
                     let text =
                         format!("the model's server has sent {other}, no stream: {}", fault::shown(&head));
@@ -273,15 +263,13 @@ pub(super) struct BoundedBody {
     alarm: Pin<Box<Sleep>>,
     received: usize,
     /// Bytes that were read in advance to recognize the form of the answer. The next poll returns them.
-    peeked: Option<Bytes>,
+    peeked: Option<Vec<u8>>,
 }
 
-impl BoundedBody {
-    /// Polls for the next bytes. Returns `None` at the end of the body.
-    pub(super) fn poll_bytes(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, ModelError>>> {
+impl Stream for BoundedBody {
+    type Item = Result<Vec<u8>, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if let Some(bytes) = self.peeked.take() {
             return Poll::Ready(Some(Ok(bytes)));
         }
@@ -301,15 +289,27 @@ impl BoundedBody {
             if self.received > self.limits.max_bytes {
                 return Poll::Ready(Some(Err(self.too_long())));
             }
-            self.alarm.as_mut().reset(self.deadline.min(after(self.limits.idle)));
-            return Poll::Ready(Some(Ok(bytes)));
+            let next_alarm = self.deadline.min(after(self.limits.idle));
+            self.alarm.as_mut().reset(next_alarm);
+            return Poll::Ready(Some(Ok(bytes.into())));
         }
+    }
+}
+
+impl BoundedBody {
+    async fn next(&mut self) -> Option<Result<Vec<u8>, ModelError>> {
+        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// Puts back bytes that were read.
+    pub(super) fn put_back(&mut self, bytes: Vec<u8>) {
+        self.peeked = Some(bytes);
     }
 
     /// Reads the complete body.
     pub(super) async fn all(&mut self) -> Result<Vec<u8>, ModelError> {
         let mut all = Vec::new();
-        while let Some(bytes) = poll_fn(|context| self.poll_bytes(context)).await {
+        while let Some(bytes) = self.next().await {
             all.extend_from_slice(&bytes?);
         }
         Ok(without_mark(all))
@@ -320,14 +320,14 @@ impl BoundedBody {
     async fn begins_with_json(&mut self) -> Result<bool, ModelError> {
         let mut head = Vec::new();
         let is_json = loop {
-            let Some(bytes) = poll_fn(|context| self.poll_bytes(context)).await else { break false };
+            let Some(bytes) = self.next().await else { break false };
             head.extend_from_slice(&bytes?);
             let text = head.strip_prefix(MARK).unwrap_or(&head);
             if let Some(first) = text.trim_ascii_start().first() {
                 break matches!(first, b'{' | b'[');
             }
         };
-        self.peeked = Some(head.into());
+        self.put_back(head);
         Ok(is_json)
     }
 
@@ -335,7 +335,7 @@ impl BoundedBody {
     async fn head(&mut self, most: usize) -> Vec<u8> {
         let mut head = Vec::new();
         while head.len() < most
-            && let Some(Ok(bytes)) = poll_fn(|context| self.poll_bytes(context)).await
+            && let Some(Ok(bytes)) = self.next().await
         {
             head.extend_from_slice(&bytes);
         }

@@ -25,6 +25,8 @@
 //! `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. A proxy with another URL than `http://…` is an error;
 //! `NO_PROXY` excludes hosts.
 
+// Without a client, the crate is empty.
+#![cfg(feature = "_http")]
 // With some features off, parts of the shared code are unused.
 #![cfg_attr(
     not(all(
@@ -42,13 +44,11 @@
     allow(dead_code, unreachable_pub, unused_imports, unused_macros)
 )]
 
-#[cfg(feature = "_http")]
 #[macro_use]
 mod helpers;
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
-#[cfg(feature = "_http")]
 mod auth;
 #[cfg(feature = "azure")]
 mod azure;
@@ -56,15 +56,12 @@ mod azure;
 mod bedrock;
 #[cfg(feature = "cohere")]
 mod cohere;
-#[cfg(feature = "_http")]
 mod connection;
-#[cfg(feature = "_http")]
 mod fault;
 #[cfg(feature = "gemini")]
 mod gemini;
 #[cfg(feature = "genai")]
 mod genai;
-#[cfg(feature = "_http")]
 mod http;
 #[cfg(feature = "mistral")]
 mod mistral;
@@ -72,13 +69,10 @@ mod mistral;
 mod ollama;
 #[cfg(feature = "openai")]
 mod openai;
-#[cfg(feature = "_http")]
 mod secret;
-#[cfg(feature = "_http")]
 mod settings;
 #[cfg(feature = "bedrock")]
 mod sigv4;
-#[cfg(feature = "_http")]
 mod text;
 #[cfg(feature = "_json")]
 mod transport;
@@ -87,7 +81,6 @@ mod vertex;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;
-#[cfg(feature = "_http")]
 pub use auth::AccessToken;
 #[cfg(feature = "azure")]
 pub use azure::AzureOpenAi;
@@ -105,7 +98,6 @@ pub use mistral::Mistral;
 pub use ollama::Ollama;
 #[cfg(feature = "openai")]
 pub use openai::OpenAi;
-#[cfg(feature = "_http")]
 pub use settings::HttpLimits;
 #[cfg(feature = "bedrock")]
 pub use sigv4::AwsCredentials;

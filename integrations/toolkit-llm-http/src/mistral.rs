@@ -1,6 +1,6 @@
 //! Mistral's chat completions.
 
-use crate::settings::{PLAIN, Service, Settings, client_settings, token_setter};
+use crate::settings::{PLAIN, Service, client};
 use crate::transport::HttpTransport;
 use toolkit_llm::ApiFormat;
 use toolkit_llm::transport::{Server, WireModel};
@@ -13,45 +13,34 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
-/// A client for the chat completions of Mistral.
-///
-/// The API is the same as OpenAI's Chat Completions, except that it refuses unknown fields. Requests contain
-/// only the [standard fields](toolkit_llm::ModelOptions::standard_fields) of tools, and each option under its name
-/// at Mistral.
-///
-/// ```no_run
-/// use toolkit_llm::ChatModel;
-/// use toolkit_llm_http::Mistral;
-///
-/// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
-/// let answer = Mistral::from_env().model("mistral-large-latest").respond("Hello!".into()).await?;
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone)]
-pub struct Mistral {
-    settings: Settings,
+client! {
+    /// A client for the chat completions of Mistral.
+    ///
+    /// The API is the same as OpenAI's Chat Completions, except that it refuses unknown fields. Requests contain
+    /// only the [standard fields](toolkit_llm::ModelOptions::standard_fields) of tools, and each option under its name
+    /// at Mistral.
+    ///
+    /// ```no_run
+    /// use toolkit_llm::ChatModel;
+    /// use toolkit_llm_http::Mistral;
+    ///
+    /// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+    /// let answer = Mistral::from_env().model("mistral-large-latest").respond("Hello!".into()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    Mistral(SERVICE);
+    /// Creates a client for Mistral's own server, without an API key.
+    new;
+    /// Creates a client with the API key in the environment variable `MISTRAL_API_KEY`.
+    from_env;
 }
 
-client_settings!(
-    Mistral,
-    SERVICE,
-    /// Creates a client for Mistral's own server, without an API key.
-);
-token_setter!(Mistral);
-
 impl Mistral {
-    /// Creates a client with the API key in the environment variable `MISTRAL_API_KEY`.
-    #[must_use]
-    pub fn from_env() -> Self {
-        Self { settings: Settings::from_env(&SERVICE) }
-    }
-
     /// Creates the model with the given name.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
-        let url = self.settings.url("/chat/completions");
-        let transport = HttpTransport::new(&self.settings, url.clone(), url);
-        WireModel::new(ApiFormat::OpenAiChat, name, transport).with_server(Server::Mistral)
+        let model = self.settings.model(ApiFormat::OpenAiChat, name, "/chat/completions");
+        model.with_server(Server::Mistral)
     }
 }

@@ -1,6 +1,6 @@
 //! Ollama's own API.
 
-use crate::settings::{PLAIN, Service, Settings, client_settings, token_setter};
+use crate::settings::{PLAIN, Service, Settings, client};
 use crate::transport::HttpTransport;
 use toolkit_llm::ApiFormat;
 use toolkit_llm::transport::WireModel;
@@ -13,33 +13,27 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
-/// A client for Ollama's own API, `/api/chat`.
-///
-/// A server on this machine needs no API key. The server at `https://ollama.com` does:
-///
-/// ```no_run
-/// use toolkit_llm::ChatModel;
-/// use toolkit_llm_http::Ollama;
-///
-/// # async fn ask(key: String) -> Result<(), toolkit_llm::ModelError> {
-/// let answer = Ollama::new().model("qwen3").respond("Hello!".into()).await?;
-///
-/// let cloud = Ollama::new().with_base_url("https://ollama.com").with_key(key);
-/// let answer = cloud.model("gpt-oss:120b").respond("Hello!".into()).await?;
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone)]
-pub struct Ollama {
-    settings: Settings,
-}
-
-client_settings!(
-    Ollama,
-    SERVICE,
+client! {
+    /// A client for Ollama's own API, `/api/chat`.
+    ///
+    /// A server on this machine needs no API key. The server at `https://ollama.com` does:
+    ///
+    /// ```no_run
+    /// use toolkit_llm::ChatModel;
+    /// use toolkit_llm_http::Ollama;
+    ///
+    /// # async fn ask(key: String) -> Result<(), toolkit_llm::ModelError> {
+    /// let answer = Ollama::new().model("qwen3").respond("Hello!".into()).await?;
+    ///
+    /// let cloud = Ollama::new().with_base_url("https://ollama.com").with_key(key);
+    /// let answer = cloud.model("gpt-oss:120b").respond("Hello!".into()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    Ollama(SERVICE);
     /// Creates a client for the server on this machine, at port 11434.
-);
-token_setter!(Ollama);
+    new;
+}
 
 impl Ollama {
     /// Creates a client for the server in the environment variable `OLLAMA_HOST`. If the variable is not set,
@@ -57,8 +51,7 @@ impl Ollama {
     /// Creates the model with the given name.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
-        let url = self.settings.url("/api/chat");
-        WireModel::new(ApiFormat::Ollama, name, HttpTransport::new(&self.settings, url.clone(), url))
+        self.settings.model(ApiFormat::Ollama, name, "/api/chat")
     }
 }
 

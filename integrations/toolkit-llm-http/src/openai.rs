@@ -1,6 +1,6 @@
 //! OpenAI's Chat Completions and Responses APIs.
 
-use crate::settings::{PLAIN, Service, Settings, client_settings, token_setter};
+use crate::settings::{PLAIN, Service, client};
 use crate::transport::HttpTransport;
 use toolkit_llm::ApiFormat;
 use toolkit_llm::transport::WireModel;
@@ -18,40 +18,30 @@ static SERVICE: Service = Service {
 const ORGANIZATION: &str = "openai-organization";
 const PROJECT: &str = "openai-project";
 
-/// A client for OpenAI's Chat Completions and Responses APIs, and compatible servers.
-///
-/// ```no_run
-/// use toolkit_llm::ChatModel;
-/// use toolkit_llm_http::OpenAi;
-///
-/// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
-/// let answer = OpenAi::from_env().responses("gpt-5").respond("Hello!".into()).await?;
-///
-/// let local = OpenAi::new().with_base_url("http://127.0.0.1:8080/v1");
-/// let answer = local.chat("qwen").respond("Hello!".into()).await?;
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone)]
-pub struct OpenAi {
-    settings: Settings,
-}
-
-client_settings!(
-    OpenAi,
-    SERVICE,
+client! {
+    /// A client for OpenAI's Chat Completions and Responses APIs, and compatible servers.
+    ///
+    /// ```no_run
+    /// use toolkit_llm::ChatModel;
+    /// use toolkit_llm_http::OpenAi;
+    ///
+    /// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+    /// let answer = OpenAi::from_env().responses("gpt-5").respond("Hello!".into()).await?;
+    ///
+    /// let local = OpenAi::new().with_base_url("http://127.0.0.1:8080/v1");
+    /// let answer = local.chat("qwen").respond("Hello!".into()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    OpenAi(SERVICE);
     /// Creates a client for OpenAI's own server, without an API key.
-);
-token_setter!(OpenAi);
-
-impl OpenAi {
+    new;
     /// Creates a client from the environment variables `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_ORG_ID`
     /// and `OPENAI_PROJECT_ID`.
-    #[must_use]
-    pub fn from_env() -> Self {
-        Self { settings: Settings::from_env(&SERVICE) }
-    }
+    from_env;
+}
 
+impl OpenAi {
     /// Sets the id of the organization to bill.
     #[must_use]
     pub fn with_organization(self, id: impl Into<String>) -> Self {
@@ -67,17 +57,12 @@ impl OpenAi {
     /// Creates the model with the given name, called through the Chat Completions API.
     #[must_use]
     pub fn chat(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
-        self.model(ApiFormat::OpenAiChat, "/chat/completions", name)
+        self.settings.model(ApiFormat::OpenAiChat, name, "/chat/completions")
     }
 
     /// Creates the model with the given name, called through the Responses API.
     #[must_use]
     pub fn responses(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
-        self.model(ApiFormat::OpenAiResponses, "/responses", name)
-    }
-
-    fn model(&self, format: ApiFormat, path: &str, name: impl Into<String>) -> WireModel<HttpTransport> {
-        let url = self.settings.url(path);
-        WireModel::new(format, name, HttpTransport::new(&self.settings, url.clone(), url))
+        self.settings.model(ApiFormat::OpenAiResponses, name, "/responses")
     }
 }

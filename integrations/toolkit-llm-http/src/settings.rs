@@ -149,7 +149,6 @@ impl Settings {
     }
 
     /// Creates settings with the values of the service's environment variables.
-    #[cfg(feature = "_json")]
     pub(super) fn from_env(service: &'static Service) -> Self {
         let mut settings = Self::of(service);
         if let Some(key) = variable(service.key_variables) {
@@ -165,22 +164,31 @@ impl Settings {
     }
 
     /// Returns the URL of `path` below the base URL.
-    #[cfg(feature = "_json")]
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base_url.trim_end_matches('/'))
     }
 }
 
 /// Returns the value of the first environment variable in `names` that is set and not empty.
-#[cfg(feature = "_json")]
 pub(super) fn variable(names: &[&str]) -> Option<String> {
     let read = |name: &&str| Some(std::env::var(name).ok()?.trim().to_owned());
     names.iter().filter_map(read).find(|value| !value.is_empty())
 }
 
-/// Implements the constructors and setters of a client with a field `settings`.
-macro_rules! client_settings {
-    ($client:ident, $service:expr, $(#[$new:meta])*) => {
+/// Declares a client for one service: its constructors and setters.
+macro_rules! client {
+    (
+        $(#[$doc:meta])* $client:ident($service:expr);
+        $(#[$new:meta])* new;
+        $($(#[$from_env:meta])+ from_env;)?
+        $(tokens: $tokens:literal;)?
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone)]
+        pub struct $client {
+            settings: $crate::settings::Settings,
+        }
+
         impl Default for $client {
             fn default() -> Self {
                 Self { settings: $crate::settings::Settings::of(&$service) }
@@ -193,25 +201,30 @@ macro_rules! client_settings {
             pub fn new() -> Self {
                 Self::default()
             }
+
+            $(
+                $(#[$from_env])+
+                #[must_use]
+                pub fn from_env() -> Self {
+                    Self { settings: $crate::settings::Settings::from_env(&$service) }
+                }
+            )?
         }
 
-        $crate::settings::client_setters!($client);
+        $crate::settings::client_setters!($client $(, $tokens)?);
     };
 }
-pub(super) use client_settings;
+pub(super) use client;
 
 /// Implements the setters of a client with a field `settings`.
 macro_rules! client_setters {
     ($client:ident) => {
-        impl $client {
-            /// Adds a header to every request.
-            #[must_use]
-            pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-                self.settings.headers.push((name.into(), value.into()));
-                self
-            }
-        }
-
+        $crate::settings::client_setters!(
+            $client,
+            " Each request sends a token as `Authorization: Bearer`, in place of an API key."
+        );
+    };
+    ($client:ident, $tokens:literal) => {
         setters! { $client.settings:
             /// Sets the base URL of the API.
             with_base_url(base_url: impl Into<String>) = base_url.into();
@@ -220,29 +233,22 @@ macro_rules! client_setters {
         }
 
         impl $client {
+            /// Adds a header to every request.
+            #[must_use]
+            pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+                self.settings.headers.push((name.into(), value.into()));
+                self
+            }
+
             /// Sets the API key. This replaces any other authentication.
             #[must_use]
             pub fn with_key(mut self, key: impl Into<String>) -> Self {
                 self.settings.set_auth($crate::auth::Auth::Key(key.into()));
                 self
             }
-        }
-    };
-}
-pub(super) use client_setters;
 
-/// Implements `with_token_source` for a client with a field `settings`.
-macro_rules! token_setter {
-    ($client:ident) => {
-        $crate::settings::token_setter!(
-            $client,
-            " Each request sends a token as `Authorization: Bearer`, in place of an API key."
-        );
-    };
-    ($client:ident, $how:literal) => {
-        impl $client {
             /// Sets a function that returns access tokens.
-            #[doc = $how]
+            #[doc = $tokens]
             ///
             /// The function returns a string or an [`AccessToken`](crate::AccessToken). A string is
             /// used for a single request. An `AccessToken` with an expiry is reused until one minute before
@@ -266,4 +272,4 @@ macro_rules! token_setter {
         }
     };
 }
-pub(super) use token_setter;
+pub(super) use client_setters;

@@ -16,7 +16,6 @@ pub(super) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue
 
 /// Returns `text` as one segment of a URL's path. Escapes all characters except letters, digits, `-._~` and
 /// the characters in `kept`.
-#[cfg(feature = "_json")]
 pub(super) fn segment(text: &str, kept: &str) -> String {
     let escaped = |byte: u8| match char::from(byte) {
         c if c.is_ascii_alphanumeric() || "-._~".contains(c) || c.is_ascii() && kept.contains(c) => {

@@ -2,18 +2,15 @@
 
 use crate::connection::uri;
 use crate::fault;
-use crate::http::{BoundedBody, Expected, Http, Received, redacted};
+use crate::http::{Expected, Http, Received, redacted};
 use crate::settings::Settings;
 use bytes::Bytes;
-use futures_core::Stream;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 use serde_json::Value;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use toolkit_llm::WireError;
 use toolkit_llm::model::{ModelError, ModelErrorKind};
-use toolkit_llm::transport::{EventStream, Transport};
+use toolkit_llm::transport::{EventStream, Transport, WireModel};
+use toolkit_llm::{ApiFormat, WireError};
 
 /// A [`Transport`] that sends the JSON of an API over HTTP. The clients create it for their models.
 #[derive(Debug, Clone)]
@@ -26,15 +23,30 @@ pub struct HttpTransport {
     stream_url: String,
 }
 
+impl Settings {
+    /// Creates a model. All requests go to the same path below the base URL.
+    pub(super) fn model(
+        &self,
+        format: ApiFormat,
+        name: impl Into<String>,
+        path: &str,
+    ) -> WireModel<HttpTransport> {
+        self.model_at(format, name, self.url(path), self.url(path))
+    }
+
+    /// Creates a model from the URLs of requests for complete answers and for streamed answers.
+    pub(super) fn model_at(
+        &self,
+        format: ApiFormat,
+        name: impl Into<String>,
+        url: String,
+        stream_url: String,
+    ) -> WireModel<HttpTransport> {
+        WireModel::new(format, name, HttpTransport { http: Http::new(self), url, stream_url })
+    }
+}
+
 impl HttpTransport {
-    pub(super) fn new(settings: &Settings, url: String, stream_url: String) -> Self {
-        Self { http: Http::new(settings), url, stream_url }
-    }
-
-    async fn post(&self, body: &Value, url: &str, expected: Expected) -> Result<Received, ModelError> {
-        self.request(Method::POST, url, body.to_string().into(), expected).await
-    }
-
     async fn request(
         &self,
         method: Method,
@@ -45,7 +57,7 @@ impl HttpTransport {
         let http = self.http.as_ref().map_err(Clone::clone)?;
         let accepted = match expected {
             Expected::Json => "application/json",
-            Expected::Events => http.stream_type,
+            Expected::Events => http.settings.service.stream_type,
         };
         let mut request = Request::new(body);
         *request.method_mut() = method;
@@ -60,21 +72,26 @@ impl HttpTransport {
 
 impl Transport for HttpTransport {
     async fn send(&self, body: Value) -> Result<Value, ModelError> {
-        document(self.post(&body, &self.url, Expected::Json).await?).await
+        let body = body.to_string().into();
+        document(self.request(Method::POST, &self.url, body, Expected::Json).await?).await
     }
 
     async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
-        let received = self.post(&body, &self.stream_url, Expected::Events).await?;
+        let body = body.to_string().into();
+        let received = self.request(Method::POST, &self.stream_url, body, Expected::Events).await?;
         let Received { mut body, is_whole, secrets } = received;
         if !is_whole {
-            return Ok(EventStream::bytes(BodyBytes(body)).with_secrets(secrets));
+            return Ok(EventStream::bytes(body).with_secrets(secrets));
         }
-        let body = body.all().await?;
-        let events = match serde_json::from_slice(&body) {
+        let bytes = body.all().await?;
+        let events = match serde_json::from_slice(&bytes) {
             Ok(events @ Value::Array(_)) => EventStream::response(events),
-            Ok(response) => EventStream::response(without_secrets_in_error(response, &body, &secrets)?),
+            Ok(response) => EventStream::response(without_secrets_in_error(response, &bytes, &secrets)?),
             // Lines of JSON, or server-sent events under a wrong media type.
-            Err(_) => EventStream::bytes(WholeBody(Some(body))),
+            Err(_) => {
+                body.put_back(bytes);
+                EventStream::bytes(body)
+            }
         };
         Ok(events.with_secrets(secrets))
     }
@@ -112,27 +129,5 @@ fn without_secrets_in_error(document: Value, body: &[u8], secrets: &[String]) ->
     match serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))? {
         Value::Array(list) => Ok(list.into_iter().next().unwrap_or_default()),
         report => Ok(report),
-    }
-}
-
-/// The bytes of a body that is still arriving.
-struct BodyBytes(BoundedBody);
-
-impl Stream for BodyBytes {
-    type Item = Result<Vec<u8>, ModelError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_bytes(context).map(|next| next.map(|bytes| bytes.map(Into::into)))
-    }
-}
-
-/// The bytes of a complete body.
-struct WholeBody(Option<Vec<u8>>);
-
-impl Stream for WholeBody {
-    type Item = Result<Vec<u8>, ModelError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.0.take().map(Ok))
     }
 }

@@ -1,6 +1,6 @@
 //! The models of Google, Anthropic and others at Vertex AI.
 
-use crate::settings::{PLAIN, Service, Settings, client_setters, token_setter, variable};
+use crate::settings::{PLAIN, Service, Settings, client_setters, variable};
 use crate::text::segment;
 use crate::transport::HttpTransport;
 use toolkit_llm::ApiFormat;
@@ -49,7 +49,6 @@ pub struct Vertex {
 }
 
 client_setters!(Vertex);
-token_setter!(Vertex);
 
 impl Vertex {
     /// Creates a client for a project and a location, such as `europe-west4` or `global`, without
@@ -94,8 +93,7 @@ impl Vertex {
         };
         let url = |method: &str| self.url("v1beta1", &format!("{path}:{method}"));
         let (url, stream_url) = (url("generateContent"), url("streamGenerateContent?alt=sse"));
-        let transport = HttpTransport::new(&self.settings, url, stream_url);
-        WireModel::new(ApiFormat::Gemini, name, transport).with_provider(PROVIDER)
+        self.settings.model_at(ApiFormat::Gemini, name, url, stream_url).with_provider(PROVIDER)
     }
 
     /// Creates a model of Anthropic, called through the Messages API.
@@ -104,8 +102,8 @@ impl Vertex {
         let name = name.into();
         let path = format!("publishers/anthropic/models/{}", segment(&name, "@"));
         let url = |method: &str| self.url("v1", &format!("{path}:{method}"));
-        let transport = HttpTransport::new(&self.settings, url("rawPredict"), url("streamRawPredict"));
-        WireModel::new(ApiFormat::Anthropic, name, transport).with_server(Server::Vertex)
+        let (url, stream_url) = (url("rawPredict"), url("streamRawPredict"));
+        self.settings.model_at(ApiFormat::Anthropic, name, url, stream_url).with_server(Server::Vertex)
     }
 
     /// Creates a model of another publisher, such as `meta/llama-4-maverick-17b-128e-instruct-maas`, called
@@ -113,8 +111,7 @@ impl Vertex {
     #[must_use]
     pub fn chat(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let url = self.url("v1", "endpoints/openapi/chat/completions");
-        let transport = HttpTransport::new(&self.settings, url.clone(), url);
-        WireModel::new(ApiFormat::OpenAiChat, name, transport).with_provider(PROVIDER)
+        self.settings.model_at(ApiFormat::OpenAiChat, name, url.clone(), url).with_provider(PROVIDER)
     }
 
     /// Returns the URL of a resource. `path` either begins with `projects/`, or is relative to the project

@@ -1,6 +1,6 @@
 //! The tokens and the cost of model calls, also of dropped ones.
 
-use super::{ModelError, ModelRequest, ModelResponse, Price, Usage};
+use super::{ChatModel, ModelError, ModelRequest, ModelResponse, Price, Usage};
 use serde::{Deserialize, Serialize};
 use std::mem::take;
 use std::ops::AddAssign;
@@ -125,8 +125,14 @@ impl ModelError {
     }
 }
 
-/// An answer that may come after failed attempts.
-pub(super) trait AfterAttempts {
+/// An attempt to get an answer, complete or streamed.
+pub(super) trait Attempt: Sized + Send {
+    /// Asks `model`. Returns a streamed answer after its first piece has arrived.
+    fn ask(
+        model: &impl ChatModel,
+        request: ModelRequest,
+    ) -> impl Future<Output = Result<Self, ModelError>> + Send;
+
     /// Adds the tokens of the failed attempts. If the answer is dropped, `account` counts them.
     fn after_attempts(self, failed: Bill, account: Option<Account>) -> Self;
 }
@@ -141,7 +147,11 @@ impl ModelResponse {
     }
 }
 
-impl AfterAttempts for ModelResponse {
+impl Attempt for ModelResponse {
+    async fn ask(model: &impl ChatModel, request: ModelRequest) -> Result<Self, ModelError> {
+        model.respond(request).await
+    }
+
     fn after_attempts(self, failed: Bill, _: Option<Account>) -> Self {
         self.after(failed)
     }
@@ -211,7 +221,7 @@ impl Unreported {
     }
 
     /// Adds the tokens to an answer, which reports them from now on.
-    pub(super) fn before<T: AfterAttempts>(&mut self, answer: T) -> T {
+    pub(super) fn before<T: Attempt>(&mut self, answer: T) -> T {
         let failed = self.take();
         answer.after_attempts(failed, self.account.clone())
     }

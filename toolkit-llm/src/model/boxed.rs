@@ -1,8 +1,7 @@
 //! Boxed models, for choosing a model at run time.
 
-use super::{
-    ChatModel, DynModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses,
-};
+use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses};
+use crate::helpers::BoxFuture;
 use std::sync::Arc;
 
 /// A model of any type, created by [`ChatModel::boxed`]. Clones share the model.
@@ -37,13 +36,7 @@ impl BoxModel {
 }
 
 impl ChatModel for BoxModel {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn provider(&self) -> &str {
-        self.0.provider()
-    }
+    forward_properties!(self => self.0);
 
     fn respond(
         &self,
@@ -56,12 +49,39 @@ impl ChatModel for BoxModel {
         self.0.stream(request)
     }
 
-    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
-        self.0.output_losses(output)
-    }
-
     fn boxed(self) -> BoxModel {
         self
+    }
+}
+
+/// The object-safe form of [`ChatModel`].
+trait DynModel: Send + Sync {
+    fn name(&self) -> &str;
+    fn provider(&self) -> &str;
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses;
+    fn respond(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelResponse, ModelError>>;
+    fn stream(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelStream, ModelError>>;
+}
+
+impl<M: ChatModel> DynModel for M {
+    fn name(&self) -> &str {
+        ChatModel::name(self)
+    }
+
+    fn provider(&self) -> &str {
+        ChatModel::provider(self)
+    }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        ChatModel::output_losses(self, output)
+    }
+
+    fn respond(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
+        Box::pin(ChatModel::respond(self, request))
+    }
+
+    fn stream(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelStream, ModelError>> {
+        Box::pin(ChatModel::stream(self, request))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A list of models. If one fails, the next one is asked.
 
-use super::bill::{Account, AfterAttempts, Unreported};
+use super::bill::{Attempt, Unreported};
 use super::{
     BoxModel, ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
     OutputLosses,
@@ -53,42 +53,17 @@ impl Fallback {
         self
     }
 
-    /// Sets the kinds of errors after which the next model is asked. They replace the default kinds.
-    ///
-    /// ```
-    /// use toolkit_llm::ModelErrorKind::{ContextTooLong, RateLimited, Unavailable};
-    /// use toolkit_llm::{ModelError, ModelErrorKind, ScriptedModel};
-    /// use toolkit_llm::model::Fallback;
-    ///
-    /// // The second model has a larger context window.
-    /// let model = Fallback::new(ScriptedModel::new())
-    ///     .or(ScriptedModel::new())
-    ///     .with_kinds([ContextTooLong, RateLimited, Unavailable]);
-    /// ```
-    #[must_use]
-    pub fn with_kinds(mut self, kinds: impl IntoIterator<Item = ModelErrorKind>) -> Self {
-        self.kinds = Some(kinds.into_iter().collect());
-        self
-    }
-
     fn moves_on(&self, error: &ModelError) -> bool {
         self.kinds.as_ref().map_or_else(|| error.is_retryable(), |kinds| kinds.contains(&error.kind))
     }
 
     /// Asks the models in order, until a model answers or fails with an error that does not lead to the next
     /// model.
-    async fn first<T: AfterAttempts, Answer>(
-        &self,
-        account: Option<Account>,
-        ask: impl Fn(BoxModel) -> Answer + Send,
-    ) -> Result<T, ModelError>
-    where
-        Answer: Future<Output = Result<T, ModelError>> + Send,
-    {
+    async fn first<T: Attempt>(&self, request: ModelRequest) -> Result<T, ModelError> {
         let mut earlier = String::new();
-        let mut failed = Unreported::new(account);
+        let mut failed = Unreported::new(request.account.clone());
         for (index, model) in self.models.iter().enumerate() {
-            let mut error = match ask(model.clone()).await {
+            let mut error = match T::ask(model, request.clone()).await {
                 Ok(answer) => return Ok(failed.before(answer)),
                 Err(error) => error,
             };
@@ -108,6 +83,22 @@ impl Fallback {
     }
 }
 
+setters! { Fallback:
+    /// Sets the kinds of errors after which the next model is asked. They replace the default kinds.
+    ///
+    /// ```
+    /// use toolkit_llm::ModelErrorKind::{ContextTooLong, RateLimited, Unavailable};
+    /// use toolkit_llm::{ModelError, ModelErrorKind, ScriptedModel};
+    /// use toolkit_llm::model::Fallback;
+    ///
+    /// // The second model has a larger context window.
+    /// let model = Fallback::new(ScriptedModel::new())
+    ///     .or(ScriptedModel::new())
+    ///     .with_kinds([ContextTooLong, RateLimited, Unavailable]);
+    /// ```
+    with_kinds(kinds: impl IntoIterator<Item = ModelErrorKind>) = Some(kinds.into_iter().collect());
+}
+
 impl ChatModel for Fallback {
     fn name(&self) -> &str {
         self.models.first().map_or("fallback", ChatModel::name)
@@ -118,20 +109,11 @@ impl ChatModel for Fallback {
     }
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        self.first(request.account.clone(), |model| {
-            let request = request.clone();
-            async move { model.respond(request).await }
-        })
-        .await
+        self.first(request).await
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        self.first(request.account.clone(), |model| {
-            let request = request.clone();
-            let account = request.account.clone();
-            async move { model.stream(request).await?.begun(account).await }
-        })
-        .await
+        self.first(request).await
     }
 
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {

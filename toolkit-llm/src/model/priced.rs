@@ -1,13 +1,7 @@
 //! A model with a price.
 
-use super::bill::{Bill, Unreported};
-use super::{
-    ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses, Price,
-};
-use crate::StreamEvent;
-use futures_core::Stream;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use super::bill::Bill;
+use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, Price};
 
 /// A model with the price of its tokens. It takes the place of the price of an agent.
 ///
@@ -42,13 +36,7 @@ impl<M: ChatModel> Priced<M> {
 }
 
 impl<M: ChatModel> ChatModel for Priced<M> {
-    fn name(&self) -> &str {
-        self.model.name()
-    }
-
-    fn provider(&self) -> &str {
-        self.model.provider()
-    }
+    forward_properties!(self => self.model);
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         let price = &self.price;
@@ -57,53 +45,10 @@ impl<M: ChatModel> ChatModel for Priced<M> {
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let price = self.price;
-        let unreported = Unreported::new(request.account.clone());
-        match self.model.stream(request.at(price)).await {
-            Ok(pieces) => Ok(ModelStream::new(PricedStream { pieces, price, unreported })),
-            Err(error) => Err(error.at(&price)),
+        let account = request.account.clone();
+        match self.model.stream(request.at(self.price)).await {
+            Ok(pieces) => Ok(pieces.counted(Bill::default(), Some(self.price), account)),
+            Err(error) => Err(error.at(&self.price)),
         }
-    }
-
-    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
-        self.model.output_losses(output)
-    }
-}
-
-/// A stream of a model with a price.
-struct PricedStream {
-    pieces: ModelStream,
-    price: Price,
-    /// The tokens reported so far. Their pieces have no price, so only the difference is unreported.
-    unreported: Unreported,
-}
-
-impl Stream for PricedStream {
-    type Item = Result<StreamEvent, ModelError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let piece = ready!(Pin::new(&mut self.pieces).poll_next(context));
-        let price = self.price;
-        Poll::Ready(match piece {
-            Some(Ok(StreamEvent::Usage(reported))) => {
-                self.unreported.bill = Bill::from(reported).at(&price).correction();
-                Some(Ok(StreamEvent::Usage(reported)))
-            }
-            Some(Ok(StreamEvent::Done(response))) => {
-                self.unreported.take();
-                Some(Ok(StreamEvent::Done(Box::new(response.at(&price)))))
-            }
-            Some(Err(error)) => Some(Err(self.ended(error))),
-            // A stream may break off without an error.
-            None if !self.unreported.bill.is_empty() => Some(Err(self.ended(ModelError::cut()))),
-            piece => piece,
-        })
-    }
-}
-
-impl PricedStream {
-    /// Adds the tokens reported so far to an error.
-    fn ended(&mut self, error: ModelError) -> ModelError {
-        error.reporting(self.unreported.take().paid.usage).at(&self.price)
     }
 }

@@ -1,7 +1,7 @@
 //! Retries of failed model calls.
 
-use super::bill::{Account, AfterAttempts, Unreported};
-use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses};
+use super::bill::{Attempt, Unreported};
+use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Settings for retries of failed model calls: the number of attempts and the pauses between them.
@@ -71,14 +71,6 @@ impl ModelRetry {
         self
     }
 
-    /// Sets the maximum pause that the provider may request. One minute suits a provider
-    /// that limits the requests per minute, for example.
-    #[must_use]
-    pub fn with_longest_retry_after(mut self, longest: Duration) -> Self {
-        self.longest_retry_after = Some(longest);
-        self
-    }
-
     /// Returns the pause after the attempt with this number. The first attempt has the number 1. Returns
     /// `None` if this was the last attempt or the error is not retryable.
     #[must_use]
@@ -112,6 +104,12 @@ impl ModelRetry {
     }
 }
 
+setters! { ModelRetry:
+    /// Sets the maximum pause that the provider may request. One minute suits a provider
+    /// that limits the requests per minute, for example.
+    with_longest_retry_after(longest_retry_after: Duration) = Some(longest_retry_after);
+}
+
 /// Returns a number from 0 to 1 that usually differs between clients, so that they retry at different
 /// moments.
 fn chance() -> f64 {
@@ -121,8 +119,8 @@ fn chance() -> f64 {
 
 /// A model that retries failed requests, for programs without an agent. Agents retry by themselves.
 ///
-/// A streamed request is retried only if it fails before the stream begins. A later error is an item of the
-/// stream. The tokens of failed attempts are [counted](ModelResponse::failed_usage).
+/// A streamed request is retried only if it fails before the first piece of the stream. A later error is an item of
+/// the stream. The tokens of failed attempts are [counted](ModelResponse::failed_usage).
 #[derive(Debug, Clone)]
 pub struct Retrying<M> {
     model: M,
@@ -136,18 +134,11 @@ impl<M: ChatModel> Retrying<M> {
         Self { model, retry }
     }
 
-    async fn retry<T: AfterAttempts, Answer>(
-        &self,
-        account: Option<Account>,
-        ask: impl Fn() -> Answer + Send,
-    ) -> Result<T, ModelError>
-    where
-        Answer: Future<Output = Result<T, ModelError>> + Send,
-    {
+    async fn retry<T: Attempt>(&self, request: ModelRequest) -> Result<T, ModelError> {
         let mut attempt = 1;
-        let mut failed = Unreported::new(account);
+        let mut failed = Unreported::new(request.account.clone());
         loop {
-            let error = match ask().await {
+            let error = match T::ask(&self.model, request.clone()).await {
                 Ok(answer) => return Ok(failed.before(answer)),
                 Err(error) => error,
             };
@@ -162,24 +153,14 @@ impl<M: ChatModel> Retrying<M> {
 }
 
 impl<M: ChatModel> ChatModel for Retrying<M> {
-    fn name(&self) -> &str {
-        self.model.name()
-    }
-
-    fn provider(&self) -> &str {
-        self.model.provider()
-    }
+    forward_properties!(self => self.model);
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        self.retry(request.account.clone(), || self.model.respond(request.clone())).await
+        self.retry(request).await
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        self.retry(request.account.clone(), || self.model.stream(request.clone())).await
-    }
-
-    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
-        self.model.output_losses(output)
+        self.retry(request).await
     }
 }
 

@@ -136,7 +136,9 @@ impl PromptCache {
     pub fn new() -> Self {
         Self::default()
     }
+}
 
+setters! { PromptCache:
     /// Sets the cache points.
     ///
     /// ```
@@ -145,14 +147,7 @@ impl PromptCache {
     /// let cache = PromptCache::new().with_points([CachePoint::System, CachePoint::History]);
     /// assert_eq!(cache.points.len(), 2);
     /// ```
-    #[must_use]
-    pub fn with_points(mut self, points: impl IntoIterator<Item = CachePoint>) -> Self {
-        self.points = points.into_iter().collect();
-        self
-    }
-}
-
-setters! { PromptCache:
+    with_points(points: impl IntoIterator<Item = CachePoint>) = points.into_iter().collect();
     /// Sets the key that requests with the same beginning share.
     with_key(key: impl Into<String>) = Some(key.into());
     /// Sets whether the provider caches the prompt for a long time.

@@ -1,104 +1,48 @@
 //! Streamed answers of a model.
 
-use super::bill::{Account, AfterAttempts, Bill, Unreported};
-use super::{ModelError, ModelResponse, Usage};
+use super::bill::{Account, Attempt, Bill, Unreported};
+use super::{ChatModel, ModelError, ModelRequest, ModelResponse, Price, Usage};
 use crate::stream::StreamEvent;
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::mem::take;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-
-impl AfterAttempts for ModelStream {
-    fn after_attempts(self, failed: Bill, account: Option<Account>) -> Self {
-        if failed.is_empty() {
-            return self;
-        }
-        let mut unreported = Unreported::new(account);
-        unreported.bill = failed;
-        let has_begun = false;
-        let reported = Usage::default();
-        Self::new(After { pieces: self, has_begun, reported, failed: Some(failed), unreported })
-    }
-}
-
-/// A stream after failed attempts. Its first and its last piece have their token counts.
-struct After {
-    pieces: ModelStream,
-    has_begun: bool,
-    /// The token counts that the stream itself has reported.
-    reported: Usage,
-    /// `None` after the last piece.
-    failed: Option<Bill>,
-    /// What is unknown to the receiver of the pieces so far.
-    unreported: Unreported,
-}
-
-impl Stream for After {
-    type Item = Result<StreamEvent, ModelError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let (false, Some(failed)) = (self.has_begun, self.failed) {
-            self.has_begun = true;
-            self.unreported.bill = failed.correction();
-            return Poll::Ready(Some(Ok(StreamEvent::Usage(failed.usage))));
-        }
-        let piece = ready!(Pin::new(&mut self.pieces).poll_next(context));
-        if matches!(piece, None | Some(Ok(StreamEvent::Done(_)) | Err(_))) {
-            self.unreported.take();
-        }
-        Poll::Ready(match (piece, self.failed.take()) {
-            (Some(Ok(StreamEvent::Done(response))), Some(failed)) => {
-                Some(Ok(StreamEvent::Done(Box::new(response.after_attempts(failed, None)))))
-            }
-            (Some(Err(error)), Some(failed)) => Some(Err(error.reporting(self.reported).after(failed))),
-            (Some(Ok(StreamEvent::Usage(mut reported))), Some(failed)) => {
-                (self.reported, self.failed) = (reported, Some(failed));
-                reported += failed.usage;
-                Some(Ok(StreamEvent::Usage(reported)))
-            }
-            // A stream may break off without an error.
-            (None, Some(failed)) => Some(Err(ModelError::cut().reporting(self.reported).after(failed))),
-            (piece, failed) => {
-                self.failed = failed;
-                piece
-            }
-        })
-    }
-}
 
 type Pieces = dyn Stream<Item = Result<StreamEvent, ModelError>> + Send;
 
 /// A streamed response of a model. Dropping the stream cancels the request.
-pub struct ModelStream(Source);
-
-enum Source {
-    Ready(VecDeque<Result<StreamEvent, ModelError>>),
-    Running(Pin<Box<Pieces>>),
-    /// A stream whose first pieces were already received.
-    Begun(Box<Begun>),
-}
-
-struct Begun {
-    /// The pieces that were already received.
-    first: VecDeque<StreamEvent>,
-    rest: ModelStream,
-    /// The tokens in `first`, until it is received again.
-    unreported: Unreported,
+pub struct ModelStream {
+    /// The pieces that already exist or were already received.
+    ready: VecDeque<Result<StreamEvent, ModelError>>,
+    rest: Option<Pin<Box<Pieces>>>,
+    /// The tokens in the received pieces, until the first of these pieces is received again.
+    unreported: Option<Box<Unreported>>,
 }
 
 impl ModelStream {
     /// Creates a stream from a stream of pieces. The last piece must be [`StreamEvent::Done`] or an error.
     #[must_use]
     pub fn new(pieces: impl Stream<Item = Result<StreamEvent, ModelError>> + Send + 'static) -> Self {
-        Self(Source::Running(Box::pin(pieces)))
+        Self { ready: VecDeque::new(), rest: Some(Box::pin(pieces)), unreported: None }
     }
 
     /// Creates a stream from pieces that already exist. The last piece must be [`StreamEvent::Done`] or an
     /// error.
     #[must_use]
     pub fn from_pieces(pieces: impl IntoIterator<Item = Result<StreamEvent, ModelError>>) -> Self {
-        Self(Source::Ready(pieces.into_iter().collect()))
+        Self { ready: pieces.into_iter().collect(), rest: None, unreported: None }
+    }
+
+    /// Adds the tokens of failed attempts, and sets the price of the stream's own tokens. If the stream is dropped,
+    /// `account` counts what its pieces do not report.
+    pub(super) fn counted(self, failed: Bill, price: Option<Price>, account: Option<Account>) -> Self {
+        let first = (!failed.is_empty()).then_some(StreamEvent::Usage(failed.usage));
+        let mut unreported = Unreported::new(account);
+        unreported.bill = failed;
+        let reported = Usage::default();
+        Self::new(CountedStream { pieces: self, first, failed, price, reported, unreported })
     }
 
     /// Returns the next piece. Returns `None` after the last one.
@@ -112,17 +56,19 @@ impl ModelStream {
     /// # Errors
     /// [`ModelError`] if the first piece is an error, or if there are no pieces.
     pub(super) async fn begun(mut self, account: Option<Account>) -> Result<Self, ModelError> {
-        let mut begin = VecDeque::new();
         let mut unreported = Unreported::new(account);
         loop {
             match self.next().await.unwrap_or_else(|| Err(ModelError::cut())) {
                 // A provider may report tokens before it refuses the request.
                 Ok(StreamEvent::Usage(usage)) => unreported.bill = usage.into(),
                 Ok(first) => {
+                    self.ready.push_front(Ok(first));
                     let reported = unreported.bill.usage;
-                    begin.extend((!reported.is_empty()).then_some(StreamEvent::Usage(reported)));
-                    begin.push_back(first);
-                    return Ok(Self(Source::Begun(Box::new(Begun { first: begin, rest: self, unreported }))));
+                    if !reported.is_empty() {
+                        self.ready.push_front(Ok(StreamEvent::Usage(reported)));
+                    }
+                    self.unreported = Some(Box::new(unreported));
+                    return Ok(self);
                 }
                 Err(error) => return Err(error.reporting(unreported.take().usage)),
             }
@@ -173,18 +119,94 @@ impl Stream for ModelStream {
     type Item = Result<StreamEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match &mut self.0 {
-            Source::Ready(pieces) => Poll::Ready(pieces.pop_front()),
-            Source::Running(pieces) => pieces.as_mut().poll_next(context),
-            Source::Begun(begun) => match begun.first.pop_front() {
-                Some(first) => {
-                    begun.unreported.take();
-                    Poll::Ready(Some(Ok(first)))
-                }
-                None => Pin::new(&mut begun.rest).poll_next(context),
-            },
+        if let Some(piece) = self.ready.pop_front() {
+            if let Some(mut unreported) = self.unreported.take() {
+                unreported.take();
+            }
+            return Poll::Ready(Some(piece));
         }
+        self.rest.as_mut().map_or(Poll::Ready(None), |rest| rest.as_mut().poll_next(context))
     }
 }
 
 debug!(ModelStream, self);
+
+impl Attempt for ModelStream {
+    async fn ask(model: &impl ChatModel, request: ModelRequest) -> Result<Self, ModelError> {
+        let account = request.account.clone();
+        model.stream(request).await?.begun(account).await
+    }
+
+    fn after_attempts(self, failed: Bill, account: Option<Account>) -> Self {
+        if failed.is_empty() { self } else { self.counted(failed, None, account) }
+    }
+}
+
+/// A stream after failed attempts, or of a model with a price.
+struct CountedStream {
+    pieces: ModelStream,
+    /// The token counts of the failed attempts, until they are the first piece.
+    first: Option<StreamEvent>,
+    failed: Bill,
+    price: Option<Price>,
+    /// The token counts that the stream itself has reported.
+    reported: Usage,
+    /// What is unknown to the receiver of the pieces so far.
+    unreported: Unreported,
+}
+
+impl CountedStream {
+    /// Returns the tokens of the failed attempts and of the stream so far.
+    fn bill(&self) -> Bill {
+        let mut bill = Bill::from(self.reported);
+        bill = self.price.map_or(bill, |price| bill.at(&price));
+        bill += self.failed;
+        bill
+    }
+
+    /// Ends the stream. Returns the token counts that it has reported, and the tokens of the failed attempts.
+    fn end(&mut self) -> (Usage, Bill) {
+        self.unreported.take();
+        (take(&mut self.reported), take(&mut self.failed))
+    }
+
+    fn end_with(&mut self, error: ModelError) -> ModelError {
+        let (reported, failed) = self.end();
+        let mut error = error.reporting(reported);
+        if let Some(price) = &self.price {
+            error = error.at(price);
+        }
+        error.after(failed)
+    }
+}
+
+impl Stream for CountedStream {
+    type Item = Result<StreamEvent, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some(first) = self.first.take() {
+            self.unreported.bill = self.failed.correction();
+            return Poll::Ready(Some(Ok(first)));
+        }
+        let piece = ready!(Pin::new(&mut self.pieces).poll_next(context));
+        Poll::Ready(match piece {
+            Some(Ok(StreamEvent::Usage(reported))) => {
+                self.reported = reported;
+                let bill = self.bill();
+                self.unreported.bill = bill.correction();
+                Some(Ok(StreamEvent::Usage(bill.usage)))
+            }
+            Some(Ok(StreamEvent::Done(mut response))) => {
+                let (_, failed) = self.end();
+                if let Some(price) = &self.price {
+                    *response = response.at(price);
+                }
+                Some(Ok(StreamEvent::Done(Box::new(response.after(failed)))))
+            }
+            Some(Err(error)) => Some(Err(self.end_with(error))),
+            // A stream may break off without an error.
+            None if !self.bill().is_empty() => Some(Err(self.end_with(ModelError::cut()))),
+            piece => piece,
+        })
+    }
+}

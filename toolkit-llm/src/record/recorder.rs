@@ -4,10 +4,7 @@ use super::exchange::{Answer, Exchange, fingerprint, recorded};
 use super::secrets::Secrets;
 use crate::StreamEvent;
 use crate::helpers::{MAX_NESTING, check_nesting, lock};
-use crate::model::{
-    ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
-    OutputLosses,
-};
+use crate::model::{ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream};
 use futures_core::Stream;
 use std::fmt;
 use std::fs::File;
@@ -28,8 +25,8 @@ use std::task::{Context, Poll, ready};
 ///   `secret`, `password`, `credentials` or `authorization`;
 /// - the strings added by [`with_secret`](Self::with_secret).
 ///
-/// The recorder also finds secrets in the JSON text of arguments, and across adjacent deltas of a stream.
-/// Otherwise, messages of users and tools are recorded unchanged.
+/// The recorder also finds secrets in the JSON text of arguments, and across the deltas of a stream. Deltas of the same
+/// text are recorded as one if they contain a secret. Otherwise, messages of users and tools are recorded unchanged.
 ///
 /// ```
 /// use toolkit_llm::{ChatModel, ScriptedModel};
@@ -106,13 +103,7 @@ impl Tape {
 }
 
 impl<M: ChatModel> ChatModel for Recorder<M> {
-    fn name(&self) -> &str {
-        self.model.name()
-    }
-
-    fn provider(&self) -> &str {
-        self.model.provider()
-    }
+    forward_properties!(self => self.model);
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         let exchange = self.exchange(&request)?;
@@ -138,10 +129,6 @@ impl<M: ChatModel> ChatModel for Recorder<M> {
             }
         }
     }
-
-    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
-        self.model.output_losses(output)
-    }
 }
 
 /// A stream of deltas that is recorded while it is read.
@@ -156,7 +143,8 @@ struct RecordedStream {
 impl RecordedStream {
     fn write(&mut self, error: Option<ModelError>) -> Result<(), ModelError> {
         let Some(exchange) = self.exchange.take() else { return Ok(()) };
-        let deltas = self.tape.secrets.hide_in_deltas(&std::mem::take(&mut self.deltas));
+        let mut deltas = std::mem::take(&mut self.deltas);
+        self.tape.secrets.hide_in_deltas(&mut deltas);
         self.tape.write(exchange, Answer { deltas: Some(deltas), error, response: None })
     }
 }

@@ -3,7 +3,6 @@
 use super::difference::differences;
 use super::exchange::{Answer, Exchange, fingerprint, recorded};
 use super::secrets::Secrets;
-use crate::StreamEvent;
 use crate::helpers::lock;
 use crate::model::{
     ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
@@ -110,10 +109,7 @@ impl ChatModel for Replay {
     }
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        match self.next(&request)? {
-            Answer { response: Some(response), .. } => Ok(*response),
-            answer => stream_of(answer)?.collect().await,
-        }
+        stream_of(self.next(&request)?)?.collect().await
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
@@ -141,12 +137,11 @@ fn stream_of(answer: Answer) -> Result<ModelStream, ModelError> {
     let Answer { response, deltas, error } = answer;
     match (response, deltas, error) {
         (Some(response), ..) => Ok((*response).into()),
-        (None, Some(deltas), error) => {
-            let deltas = deltas.into_iter().map(Ok::<StreamEvent, _>);
+        (None, None, Some(error)) => Err(error),
+        (None, deltas, error) => {
+            let deltas = deltas.unwrap_or_default().into_iter().map(Ok);
             Ok(ModelStream::from_pieces(deltas.chain(error.map(Err))))
         }
-        (None, None, Some(error)) => Err(error),
-        (None, None, None) => Ok(ModelStream::from_pieces([])),
     }
 }
 

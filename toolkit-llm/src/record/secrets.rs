@@ -3,9 +3,9 @@
 use crate::StreamEvent;
 use serde_json::Value;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::env;
-use std::mem::discriminant;
+use std::mem::{Discriminant, discriminant};
 use toolkit_core::CallId;
 
 /// The endings that mark an environment variable or a field as secret, in lowercase.
@@ -89,49 +89,41 @@ impl Secrets {
         }
     }
 
-    /// Replaces the secrets in the deltas of a stream. A secret may be split between adjacent deltas of text,
-    /// so these deltas are joined if they contain a secret.
-    pub(super) fn hide_in_deltas(&self, deltas: &[StreamEvent]) -> Vec<StreamEvent> {
-        let text_of = |delta: &StreamEvent| match delta {
-            StreamEvent::Text(text) | StreamEvent::Reasoning(text) => Some(text.clone()),
-            _ => None,
-        };
-        let mut joined = Vec::with_capacity(deltas.len());
-        for run in deltas.chunk_by(|one, next| discriminant(one) == discriminant(next)) {
-            let text: String = run.iter().filter_map(text_of).collect();
-            match (self.hidden(&text), run.first()) {
-                (Some(text), Some(StreamEvent::Text(_))) => joined.push(StreamEvent::Text(text)),
-                (Some(text), Some(StreamEvent::Reasoning(_))) => joined.push(StreamEvent::Reasoning(text)),
-                _ => joined.extend_from_slice(run),
+    /// Replaces the secrets in the deltas of a stream. A secret may be split between the pieces of a text. If so, the
+    /// first piece becomes the complete text, and the other pieces are removed.
+    pub(super) fn hide_in_deltas(&self, deltas: &mut Vec<StreamEvent>) {
+        let mut texts: HashMap<_, String> = HashMap::new();
+        for delta in deltas.iter_mut() {
+            if let Some((key, piece)) = piece(delta) {
+                texts.entry(key).or_default().push_str(piece);
             }
         }
-        self.hide_in_arguments(&mut joined);
-        joined
-    }
-
-    /// Replaces the secrets in streamed arguments. A secret may be split between the pieces of a call. If so,
-    /// the first piece becomes the complete arguments, and the other pieces of the call are removed.
-    fn hide_in_arguments(&self, deltas: &mut Vec<StreamEvent>) {
-        let mut written: BTreeMap<CallId, String> = BTreeMap::new();
-        for delta in deltas.iter() {
-            if let StreamEvent::Arguments { id, piece } = delta {
-                written.entry(id.clone()).or_default().push_str(piece);
-            }
-        }
-        for (call, text) in written {
+        let hidden = |text: String| {
             // Parsed first, because the model may have escaped more characters than necessary.
-            let plain = serde_json::from_str::<Value>(&text).ok().map(|arguments| arguments.to_string());
-            let hidden = plain.and_then(|plain| self.hidden(&plain)).or_else(|| self.hidden(&text));
-            let Some(hidden) = hidden else { continue };
-            let mut hidden = Some(hidden);
-            deltas.retain_mut(|delta| match delta {
-                StreamEvent::Arguments { id, piece } if *id == call => hidden.take().is_some_and(|hidden| {
-                    *piece = hidden;
-                    true
-                }),
-                _ => true,
-            });
-        }
+            let plain = serde_json::from_str::<Value>(&text).ok().map(|value| value.to_string());
+            plain.and_then(|plain| self.hidden(&plain)).or_else(|| self.hidden(&text))
+        };
+        let texts = texts.into_iter().filter_map(|(key, text)| Some((key, Some(hidden(text)?))));
+        let mut texts: HashMap<_, Option<String>> = texts.collect();
+        deltas.retain_mut(|delta| {
+            let Some((key, piece)) = piece(delta) else { return true };
+            let Some(text) = texts.get_mut(&key) else { return true };
+            *piece = text.take().unwrap_or_default();
+            !piece.is_empty()
+        });
+    }
+}
+
+/// The kind of a streamed text, and its call if the text is the arguments of a call.
+type TextKey = (Discriminant<StreamEvent>, Option<CallId>);
+
+/// Returns the piece of text in a delta, and the key that all pieces of the same text have.
+fn piece(delta: &mut StreamEvent) -> Option<(TextKey, &mut String)> {
+    let kind = discriminant(delta);
+    match delta {
+        StreamEvent::Text(piece) | StreamEvent::Reasoning(piece) => Some(((kind, None), piece)),
+        StreamEvent::Arguments { id, piece } => Some(((kind, Some(id.clone())), piece)),
+        _ => None,
     }
 }
 

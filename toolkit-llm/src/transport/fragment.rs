@@ -13,9 +13,18 @@ pub(super) enum Fragment {
     Response(Value),
 }
 
+type Received<T> = Pin<Box<dyn Stream<Item = Result<T, ModelError>> + Send>>;
+
+enum Source {
+    Bytes(Received<Vec<u8>>),
+    Events(Received<Value>),
+    /// The complete response. `None` after it was returned.
+    Complete(Option<Fragment>),
+}
+
 /// A streamed response as received.
 pub struct EventStream {
-    fragments: Received<Fragment>,
+    source: Source,
     secrets: Vec<String>,
 }
 
@@ -24,13 +33,13 @@ impl EventStream {
     /// event stream of Amazon Web Services. The bytes may be split anywhere.
     #[must_use]
     pub fn bytes(bytes: impl Stream<Item = Result<Vec<u8>, ModelError>> + Send + 'static) -> Self {
-        Self::new(bytes, Fragment::Bytes)
+        Self { source: Source::Bytes(Box::pin(bytes)), secrets: Vec::new() }
     }
 
     /// Creates a stream from the JSON of its events.
     #[must_use]
     pub fn events(events: impl Stream<Item = Result<Value, ModelError>> + Send + 'static) -> Self {
-        Self::new(events, Fragment::Event)
+        Self { source: Source::Events(Box::pin(events)), secrets: Vec::new() }
     }
 
     /// Creates a stream from the complete response of a server that ignores the wish for a stream. A list contains the
@@ -38,29 +47,18 @@ impl EventStream {
     #[must_use]
     pub fn response(response: Value) -> Self {
         let fragment = if response.is_array() { Fragment::Event } else { Fragment::Response };
-        Self::new(Once(Some(response)), fragment)
-    }
-
-    fn new<T: 'static>(
-        stream: impl Stream<Item = Result<T, ModelError>> + Send + 'static,
-        fragment: fn(T) -> Fragment,
-    ) -> Self {
-        Self { fragments: Box::pin(Fragments { stream: Box::pin(stream), fragment }), secrets: Vec::new() }
-    }
-
-    /// Sets the secrets of the request, such as its key. They are removed from the errors of the response, because
-    /// some servers repeat them there.
-    #[must_use]
-    pub fn with_secrets(mut self, secrets: Vec<String>) -> Self {
-        self.secrets = secrets;
-        self
+        Self { source: Source::Complete(Some(fragment(response))), secrets: Vec::new() }
     }
 
     pub(super) fn poll_next(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Fragment, ModelError>>> {
-        self.fragments.as_mut().poll_next(context)
+        match &mut self.source {
+            Source::Bytes(bytes) => bytes.as_mut().poll_next(context).map_ok(Fragment::Bytes),
+            Source::Events(events) => events.as_mut().poll_next(context).map_ok(Fragment::Event),
+            Source::Complete(fragment) => Poll::Ready(fragment.take().map(Ok)),
+        }
     }
 
     /// Returns an error without the secrets in its message.
@@ -75,35 +73,13 @@ impl EventStream {
     }
 }
 
+setters! { EventStream:
+    /// Sets the secrets of the request, such as its key. They are removed from the errors of the response, because
+    /// some servers repeat them there.
+    with_secrets(secrets: Vec<String>) = secrets;
+}
+
 debug!(EventStream, self);
-
-type Received<T> = Pin<Box<dyn Stream<Item = Result<T, ModelError>> + Send>>;
-
-/// A stream whose items become fragments.
-struct Fragments<T> {
-    stream: Received<T>,
-    fragment: fn(T) -> Fragment,
-}
-
-impl<T> Stream for Fragments<T> {
-    type Item = Result<Fragment, ModelError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let fragment = self.fragment;
-        self.stream.as_mut().poll_next(context).map(|next| next.map(|next| next.map(fragment)))
-    }
-}
-
-/// A stream with one item.
-struct Once(Option<Value>);
-
-impl Stream for Once {
-    type Item = Result<Value, ModelError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.0.take().map(Ok))
-    }
-}
 
 /// Returns a text with `…` in place of each secret.
 #[must_use]

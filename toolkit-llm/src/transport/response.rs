@@ -46,8 +46,6 @@ pub(super) fn model_response(
     state: Option<&ServerState>,
 ) -> Result<ModelResponse, ModelError> {
     let Response { text, reasoning, refusal, calls, hosted, mut finish, usage, native, id, .. } = response;
-    let container = response.container;
-    let expiry = response.container_expires_at;
     // OpenAI reports a refusal in a field of the message, with the finish reason of a complete answer.
     if !refusal.is_empty() && finish == FinishReason::Stop {
         finish = FinishReason::Refused;
@@ -57,7 +55,8 @@ pub(super) fn model_response(
     if let Some(ServerState::Conversation(id)) = state {
         native.conversation = Some(id.clone());
     }
-    native.container = Some(container).filter(|container| !container.is_empty());
+    native.container = Some(response.container).filter(|container| !container.is_empty());
+    let expiry = response.container_expires_at;
     native.container_expires_at = Some(expiry).filter(|expiry| !expiry.is_empty());
     let text = if is_beside_text(format, &text) { text } else { text + &refusal };
     // If the messages are empty, as after a block during thinking, a later request contains the text.

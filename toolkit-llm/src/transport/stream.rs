@@ -5,7 +5,8 @@ use super::response::{blocked, is_beside_text, model_response, read_response};
 use super::server::Server;
 use crate::message::NativeMessages;
 use crate::model::{
-    FinishReason, ModelError, ModelErrorKind, ModelResponse, RequestLoss, ServerState, Usage, has_media,
+    FinishReason, ModelError, ModelErrorKind, ModelOptions, ModelResponse, RequestLoss, ServerState, Usage,
+    has_media,
 };
 use crate::{ApiFormat, Response, StreamAccumulator, StreamEnd, StreamEvent, WireError};
 use futures_core::Stream;
@@ -38,16 +39,15 @@ impl ResponseEvents {
     pub(super) fn new(
         format: ApiFormat,
         events: EventStream,
-        has_thinking: bool,
         losses: Vec<RequestLoss>,
-        state: Option<ServerState>,
+        options: &ModelOptions,
     ) -> Self {
         Self {
             format,
             losses,
-            state,
+            state: options.server_state.clone(),
             events,
-            has_thinking,
+            has_thinking: options.thinking.is_some(),
             returned: HashSet::new(),
             response: Some(format.accumulator().with_argument_events()),
             reported: Usage::default(),

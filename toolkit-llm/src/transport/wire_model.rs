@@ -112,11 +112,9 @@ impl<T: Transport> ChatModel for WireModel<T> {
             return self.respond(request).await.map(ModelStream::from);
         }
         let EncodedRequest { body, losses } = self.encode(&request, true);
-        let has_thinking = request.options.thinking.is_some();
         let events = self.transport.stream(body.into()).await?;
         let losses = losses.into_iter().map(RequestLoss::from).collect();
-        let state = request.options.server_state.clone();
-        Ok(ModelStream::new(ResponseEvents::new(self.format, events, has_thinking, losses, state)))
+        Ok(ModelStream::new(ResponseEvents::new(self.format, events, losses, &request.options)))
     }
 
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {

@@ -12,7 +12,7 @@ use toolkit_core::name::WireNames;
 use toolkit_core::output::MediaData;
 use toolkit_core::schema::SchemaLoss;
 use toolkit_core::{Content, Media, ToolOutput, ToolResult};
-use toolkit_llm::model::{self as service, Effort, ModelRequest, RequestLoss, Thinking};
+use toolkit_llm::model::{self as service, ModelRequest, RequestLoss, Thinking};
 use toolkit_llm::transport::native_losses;
 use toolkit_llm::{ApiFormat, DefinitionOptions, Definitions, HostedTool};
 use toolkit_llm::{AssistantMessage, Message};
@@ -250,14 +250,9 @@ fn effort(thinking: Thinking) -> ReasoningEffort {
     match thinking {
         Thinking::Off => ReasoningEffort::Zero,
         Thinking::Budget(tokens) => ReasoningEffort::Budget(tokens),
-        Thinking::Effort(effort) => match effort {
-            Effort::Minimal => ReasoningEffort::Minimal,
-            Effort::Low => ReasoningEffort::Low,
-            Effort::Medium => ReasoningEffort::Medium,
-            Effort::High => ReasoningEffort::High,
-            Effort::XHigh => ReasoningEffort::XHigh,
-            _ => ReasoningEffort::Max,
-        },
+        Thinking::Effort(effort) => {
+            ReasoningEffort::from_keyword(effort.name()).unwrap_or(ReasoningEffort::Medium)
+        }
     }
 }
 

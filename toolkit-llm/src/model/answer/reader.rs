@@ -77,7 +77,9 @@ impl<T: ToolParams + Send + 'static> AnswerReader<T> {
     /// # Errors
     /// A message for the model that lists all violations.
     pub async fn decode(&self, arguments: &str) -> Result<T, String> {
-        self.call(arguments).await.map_err(|error| describe(&error))
+        self.tools.call(ANSWER, arguments).await.map_err(|error| describe(&error))?;
+        let value = lock(&self.value).take();
+        value.ok_or_else(|| "nothing was read".to_owned())
     }
 
     /// Decodes the last valid JSON value in the text of an answer.
@@ -140,12 +142,6 @@ impl<T: ToolParams + Send + 'static> AnswerReader<T> {
     /// The error to return to the model as the result of the call.
     pub fn check(&self, arguments: &str) -> Result<(), ToolError> {
         self.tools.validate(ANSWER, arguments)
-    }
-
-    async fn call(&self, arguments: &str) -> Result<T, ToolError> {
-        self.tools.call(ANSWER, arguments).await?;
-        let value = lock(&self.value).take();
-        value.ok_or_else(|| ToolError::failed("nothing was read"))
     }
 }
 
