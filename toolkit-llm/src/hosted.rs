@@ -121,11 +121,8 @@ impl HostedTool {
     /// fields of the only object in the definition.
     fn settings(&mut self) -> Option<&mut Fields> {
         let fields = self.definition.as_object_mut()?;
-        match self.format {
-            #[cfg(feature = "gemini")]
-            ApiFormat::Gemini if fields.len() == 1 => fields.values_mut().next()?.as_object_mut(),
-            _ => Some(fields),
-        }
+        let is_nested = fields.len() == 1 && !fields.contains_key("type");
+        if is_nested { fields.values_mut().next()?.as_object_mut() } else { Some(fields) }
     }
 
     /// Returns the name of the tool. If the definition has no `name`, the type of the tool is returned, or
