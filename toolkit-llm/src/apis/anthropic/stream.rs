@@ -167,7 +167,8 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     let begin = |parts: &mut Parts, index| begin(parts, index, json!({"type": block}));
     let Some(number) = parts.open_at(index, block == "tool_use", is_any_call, begin) else { return };
     let part = &mut parts[number];
-    let own = if is_any_call(&part.json) { "tool_use" } else { text(&part.json, "type") };
+    let own = text(&part.json, "type");
+    let own = if own.ends_with("tool_use") { "tool_use" } else { own };
     match (own, kind) {
         ("text", "text_delta") | ("thinking", "thinking_delta") => {
             let piece = texts::of(delta, field);
