@@ -6,6 +6,7 @@
 use std::fs;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
+use toolkit::name::WireNames;
 use toolkit::prelude::*;
 
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
@@ -160,5 +161,22 @@ fn objects_of_many_members_are_read_in_linear_time() {
             assert_eq!(!results[0].is_error(), fits, "{index} {tool}: {:?}", results[0].error());
             results
         });
+    }
+}
+
+/// A conversation with many calls that have no result, and many results without a call.
+#[test]
+fn repairing_a_history_is_linear() {
+    for format in ApiFormat::ALL {
+        let history = |size: usize| {
+            let call = |at| ToolCall::new(format!("call_{at}"), "open", "{}");
+            let calls: Vec<_> = (0..size).map(call).collect();
+            let orphan = |at| ToolResult::new(format!("none_{at}").into(), "other", Ok("done".into()));
+            let orphans: Vec<_> = (0..size).map(orphan).collect();
+            let mut history = format.encode_calls(&calls, &WireNames::default());
+            history.extend(format.encode_results(&orphans));
+            history
+        };
+        assert_linear(format.name(), 1_000, |size| format.repair_history(history(size)));
     }
 }

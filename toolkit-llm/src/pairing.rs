@@ -7,6 +7,7 @@
 
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
 
 /// The content of a placeholder result. Such a result is added for a call that has none.
 pub(crate) const NO_OUTPUT: &str = "[No output available yet]";
@@ -34,19 +35,23 @@ pub(crate) enum Entry<'a> {
     Result(CallKey<'a>, &'a Value),
 }
 
-/// The calls that have no result so far.
-#[derive(Debug, Default)]
-pub(crate) struct Pairing<'a> {
-    count: usize,
-    turn: usize,
-    waiting: Vec<WaitingCall<'a>>,
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Handle<'a> {
+    Id(Cow<'a, str>),
+    Name(&'a str),
+    /// The name of a call without an id.
+    NameOnly(&'a str),
+    /// Any call, in an API in which results refer to calls by name.
+    Any,
 }
 
-#[derive(Debug)]
-struct WaitingCall<'a> {
-    number: usize,
+/// The calls that have no result so far. They are found by key in constant time, and each call is stored with the
+/// index of its turn.
+#[derive(Debug, Default)]
+pub(crate) struct Pairing<'a> {
+    is_answered: Vec<bool>,
     turn: usize,
-    key: CallKey<'a>,
+    waiting: HashMap<Handle<'a>, Vec<(usize, VecDeque<usize>)>>,
 }
 
 impl<'a> Pairing<'a> {
@@ -57,26 +62,44 @@ impl<'a> Pairing<'a> {
 
     /// Adds a call and returns its index among all calls added so far.
     pub(crate) fn call(&mut self, key: CallKey<'a>) -> usize {
-        let number = self.count;
-        self.count += 1;
-        self.waiting.push(WaitingCall { number, turn: self.turn, key });
+        let number = self.is_answered.len();
+        self.is_answered.push(false);
+        let unnamed = key.name.filter(|_| key.id.is_none()).map(Handle::NameOnly);
+        let any = key.name.map(|_| Handle::Any);
+        let handles = [key.id.map(Handle::Id), key.name.map(Handle::Name), unnamed, any];
+        for handle in handles.into_iter().flatten() {
+            let turns = self.waiting.entry(handle).or_default();
+            match turns.last_mut() {
+                Some((turn, calls)) if *turn == self.turn => calls.push_back(number),
+                _ => turns.push((self.turn, VecDeque::from([number]))),
+            }
+        }
         number
     }
 
     /// Returns the index of the call answered by a result with this key. Returns `None` if no call matches.
-    pub(crate) fn result(&mut self, key: &CallKey<'_>) -> Option<usize> {
-        let has_name =
-            |call: &CallKey<'_>| call.name.is_some() && key.name.is_none_or(|name| call.name == Some(name));
-        if key.id.is_none() {
-            return self.take(has_name);
+    pub(crate) fn result(&mut self, key: CallKey<'a>) -> Option<usize> {
+        match key.id {
+            Some(id) => self
+                .take(&Handle::Id(id))
+                .or_else(|| key.name.and_then(|name| self.take(&Handle::NameOnly(name)))),
+            None => self.take(&key.name.map_or(Handle::Any, Handle::Name)),
         }
-        self.take(|call| call.id == key.id)
-            .or_else(|| self.take(|call| key.name.is_some() && call.id.is_none() && has_name(call)))
     }
 
-    fn take(&mut self, is_match: impl Fn(&CallKey<'_>) -> bool) -> Option<usize> {
-        let turn = self.waiting.iter().rfind(|call| is_match(&call.key))?.turn;
-        let first = self.waiting.iter().position(|call| call.turn == turn && is_match(&call.key))?;
-        Some(self.waiting.remove(first).number)
+    fn take(&mut self, handle: &Handle<'a>) -> Option<usize> {
+        let turns = self.waiting.get_mut(handle)?;
+        while let Some((_, calls)) = turns.last_mut() {
+            while let Some(number) = calls.pop_front() {
+                if let Some(is_answered) =
+                    self.is_answered.get_mut(number).filter(|is_answered| !**is_answered)
+                {
+                    *is_answered = true;
+                    return Some(number);
+                }
+            }
+            turns.pop();
+        }
+        None
     }
 }

@@ -84,7 +84,7 @@ fn pair(codec: &dyn Codec, history: &mut [Value], is_continued: bool) -> (Vec<An
                     pairing.call(key.clone());
                     calls.push(FoundCall { position, key, json, result: None });
                 }
-                Entry::Result(key, result) => match pairing.result(&key) {
+                Entry::Result(key, result) => match pairing.result(key.clone()) {
                     Some(number) => calls[number].result = Some(position),
                     None if codec.may_be_alone(result) => {}
                     None => orphans.push((position, key)),

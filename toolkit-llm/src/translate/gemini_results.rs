@@ -110,7 +110,7 @@ fn identified<'a>(messages: impl IntoIterator<Item = Vec<Entry<'a>>>) -> Vec<(&'
                 }
                 Entry::Result(key, json) => {
                     let given = key.id.as_deref().map(CallId::from);
-                    let call = pairing.result(&key).and_then(|number| call_ids.get(number));
+                    let call = pairing.result(key).and_then(|number| call_ids.get(number));
                     found.push((json, given.or_else(|| call.cloned())));
                 }
             }
