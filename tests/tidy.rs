@@ -69,7 +69,6 @@ const AGENT_FLOORS: &[&str] = &[
     "team",
     "llm",
     "structured",
-    "eval",
 ];
 
 /// No source file is longer.
@@ -108,6 +107,7 @@ const SOURCES: &[&str] = &[
     "toolkit-llm/src",
     "integrations/toolkit-llm-http/src",
     "integrations/toolkit-agent/src",
+    "integrations/toolkit-evals/src",
     "integrations/toolkit-mcp/src",
 ];
 
@@ -293,8 +293,10 @@ fn documented_layers_are_the_layers() {
 /// A block that hides lines from the rendered page cannot be copied from the repository.
 #[test]
 fn blocks_of_documents_hide_no_lines() {
-    let pages = ["README.md", "integrations/toolkit-agent/README.md", "integrations/toolkit-mcp/README.md"];
-    let mut pages: Vec<_> = pages.map(|page| root().join(page)).into();
+    let crates = ["toolkit-agent", "toolkit-evals", "toolkit-mcp"];
+    let mut pages: Vec<_> =
+        crates.map(|name| root().join("integrations").join(name).join("README.md")).into();
+    pages.push(root().join("README.md"));
     let guide = fs::read_dir(root().join("docs/guide")).expect("there is a guide");
     pages.extend(guide.map(|entry| entry.expect("the folder can be read").path()));
     for page in pages {

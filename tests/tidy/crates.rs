@@ -11,7 +11,7 @@ const PROVIDERS: [&str; 4] = ["openai", "anthropic", "gemini", "google"];
 const SOURCES_OF_RULES: [&str; 3] = ["call/choice.rs", "call/extras.rs", "name.rs"];
 
 /// Integrations that speak to a provider.
-const SPEAK_TO_PROVIDERS: [&str; 2] = ["toolkit-agent", "toolkit-llm-http"];
+const SPEAK_TO_PROVIDERS: [&str; 3] = ["toolkit-agent", "toolkit-evals", "toolkit-llm-http"];
 
 /// The packages that each crate must not depend on, in any kind of build of its users.
 const APART: [(&str, &[&str]); 4] = [

@@ -125,6 +125,7 @@ fn sentences_are_short() {
         "benches",
         "tests",
         "integrations/toolkit-agent",
+        "integrations/toolkit-evals",
         "integrations/toolkit-mcp",
     ];
     for folder in folders {

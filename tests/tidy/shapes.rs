@@ -55,11 +55,12 @@ fn functions_are_short_and_choices_by_a_bool_are_written_with_if() {
 }
 
 /// The crates in which a type and a file have a name of their own.
-const NAMED_ONCE: [&str; 5] = [
+const NAMED_ONCE: [&str; 6] = [
     "toolkit-docstring/src",
     "toolkit-macros/src",
     "toolkit-schema/src",
     "toolkit-core/src",
+    "integrations/toolkit-evals/src",
     "integrations/toolkit-mcp/src",
 ];
 

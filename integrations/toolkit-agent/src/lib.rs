@@ -36,7 +36,7 @@
 //! | retry | [`ModelRetry`] for agents; [`model::Retrying`] for a model used without an agent |
 //! | combine agents | [`AgentBuilder::sub_agent`], [`Agent::to_tool`], [`team`], your own [`RunAgent`] |
 //! | test it | [`ScriptedModel`] answers from a script; [`record`] records and replays a real model |
-//! | compare models | [`eval`] runs tasks with several models and scores their calls and answers |
+//! | compare models | the crate `toolkit-evals` runs tasks with several models and scores their calls and answers |
 //! | choose a model at run time | [`ChatModel::boxed`]; [`model::Fallback`] asks the next model after a failure |
 //!
 //! # Errors by reader
@@ -75,7 +75,6 @@ mod answer;
 pub mod compaction;
 mod conversation;
 mod error;
-pub mod eval;
 mod event;
 pub mod guardrail;
 mod limits;

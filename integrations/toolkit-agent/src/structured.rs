@@ -13,11 +13,10 @@ use crate::error::{AgentError, RunError};
 use crate::model::FinishReason;
 use crate::options::RunOptions;
 use crate::output::RunOutput;
-use serde_json::Value;
 use std::sync::Arc;
 use toolkit_core::{ToolError, ToolParams};
 use toolkit_llm::UserMessage;
-use toolkit_llm::answer::{AnswerReader, find};
+use toolkit_llm::answer::AnswerReader;
 
 /// The options for structured output.
 ///
@@ -86,12 +85,6 @@ fn form<T: ToolParams + Send + 'static>(
     options: &StructuredOptions,
 ) -> AnswerFormat {
     AnswerFormat::new(reader.format().clone(), options.mode, reader.clone(), options.attempts)
-}
-
-/// Returns the JSON values in the text of an answer. The text may be a JSON value, or contain values in code
-/// fences or in prose.
-pub(crate) fn json_values(text: &str) -> Vec<Value> {
-    find(text).into_iter().filter_map(|json| serde_json::from_str(json).ok()).collect()
 }
 
 impl Agent {

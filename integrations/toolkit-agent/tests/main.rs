@@ -19,7 +19,6 @@ mod clients;
 mod compaction;
 #[cfg(all(feature = "files", feature = "sqlite"))]
 mod crashes;
-mod evals;
 mod events;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;

@@ -7,7 +7,6 @@ use futures_util::stream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use toolkit_agent::compaction::Compaction;
-use toolkit_agent::eval::{Eval, Task};
 use toolkit_agent::model::{FinishReason, OutputFormat, OutputLosses};
 use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
@@ -220,21 +219,6 @@ fn recordings_are_replayed_in_linear_time() {
         for number in 0..size {
             replay.respond(ModelRequest::new([Message::user(number.to_string())])).await.unwrap();
         }
-    });
-}
-
-#[test]
-fn trials_take_linear_time() {
-    let eval = |size: usize| {
-        let tasks = (0..size)
-            .map(|number| Task::new(number.to_string(), "What is it?").with_answer_containing(["42"]));
-        Eval::new(tasks.collect::<Vec<_>>())
-            .model("m", steps(&Clock::default(), |_| ModelResponse::text("42")))
-            .concurrency(8)
-    };
-    assert_linear("trials", 100, eval, async |eval| {
-        let report = eval.run(|trial| Agent::builder(trial.model).build()).await;
-        report.to_string()
     });
 }
 

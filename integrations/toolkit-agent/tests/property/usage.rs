@@ -2,18 +2,17 @@
 
 use super::script::{Behaviour, Step, step};
 use super::tools::{self, Executions};
-use crate::support::{Nothing, cancelled_after};
+use crate::support::cancelled_after;
 use futures_util::StreamExt;
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toolkit_agent::eval::{Eval, Task, Trial};
 use toolkit_agent::model::{BoxModel, Fallback, Priced, Retrying};
 use toolkit_agent::{
     Agent, AgentError, ChatModel, Conversation, Limits, ModelError, ModelRequest, ModelResponse, ModelRetry,
-    ModelStream, Price, RunOptions, ScriptedModel, StreamEvent, Usage,
+    ModelStream, Price, RunOptions, StreamEvent, Usage,
 };
-use toolkit_core::{ArgumentTransform, ClosureTool, ToolRegistry};
+use toolkit_core::{ArgumentTransform, ToolRegistry};
 
 /// The tokens that models have reported, and their cost.
 type Reported = Arc<Mutex<(Usage, f64)>>;
@@ -203,36 +202,7 @@ proptest! {
                 Ok(())
             };
             same(counted, &reported)?;
-            if !matches!(stop, Some((Stop::Cancelled(_), _))) {
-                // An eval counts the same.
-                let reported = Reported::default();
-                let eval = Eval::new([Task::new("1", "Go.")]);
-                let model = model(asked, stop.is_some(), &reported);
-                let eval = eval.model("m", Priced::new(model, per_token(AGENT_PRICE)));
-                let noted = reported.clone();
-                let report = eval.run(move |trial| team(trial.model, &noted)).await;
-                same((report.trials[0].usage, report.trials[0].cost), &reported)?;
-            }
             Ok::<(), TestCaseError>(())
         })?;
     }
-}
-
-/// The tool runs another agent without the caller's run, so only the model of the trial knows its tokens.
-#[tokio::test]
-async fn an_eval_counts_the_runs_that_a_tool_begins() {
-    let usage = Usage::new(1_000, 100);
-    let model = ScriptedModel::new().fallback(move |_| Ok(ModelResponse::text("Done.").with_usage(usage)));
-    let build = |trial: Trial| {
-        let inner = Agent::builder(trial.model).build()?;
-        let ask = move |_: Nothing| {
-            let inner = inner.clone();
-            async move { inner.run("?").await.map(|output| output.text).unwrap_or_default() }
-        };
-        let ask = ClosureTool::new("ask", "Asks.", ask)?;
-        let outer = ScriptedModel::new().call("ask", "{}").text("Done.");
-        Agent::builder(outer).tools(ToolRegistry::from_tools([ask])?).build()
-    };
-    let report = Eval::new([Task::new("1", "Go.")]).model("m", model).run(build).await;
-    assert_eq!((report.trials[0].usage, report.trials[0].model_calls), (usage, 1));
 }

@@ -1,12 +1,11 @@
 //! The report of an eval.
 
-use super::Trial;
-use super::score::Score;
-use super::transcript::Transcript;
-use crate::model::Usage;
+use crate::score::Score;
+use crate::transcript::Transcript;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::time::Duration;
+use toolkit_agent::Usage;
 
 /// All trials of an eval, with a summary for each model.
 ///
@@ -90,15 +89,6 @@ fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S
 }
 
 impl TrialReport {
-    pub(super) fn new(trial: &Trial) -> Self {
-        Self {
-            task: trial.task.id.clone(),
-            model: trial.model_name.to_string(),
-            repetition: trial.repetition,
-            ..Self::default()
-        }
-    }
-
     /// Returns whether the trial ended without an error and all of its scores are passed.
     #[must_use]
     pub fn is_solved(&self) -> bool {
@@ -132,7 +122,7 @@ impl Summary {
 }
 
 impl Report {
-    pub(super) fn new(models: Vec<String>, trials: Vec<TrialReport>) -> Self {
+    pub(crate) fn new(models: Vec<String>, trials: Vec<TrialReport>) -> Self {
         let summary = |model: String| {
             let of_model = trials.iter().filter(|trial| trial.model == model).collect::<Vec<_>>();
             let mut summary = Summary { model, ..Summary::default() };

@@ -1,7 +1,7 @@
 //! How many calls of a local model are right: as written, after coercion, and after error messages.
 //!
 //! Needs a server with Chat Completions, such as llama.cpp's, at `TOOLKIT_LOCAL_MODEL` (`http://127.0.0.1:8092`):
-//! `cargo test -p toolkit-agent --features openai --test local_calls -- --ignored --nocapture`.
+//! `cargo test -p toolkit-evals --test local_calls -- --ignored --nocapture`.
 //!
 //! The questions are those of the Berkeley Function Calling Leaderboard in the folder `TOOLKIT_BFCL`, by default
 //! `tests/data/bfcl` of the repository. `TOOLKIT_LOCAL_QUESTIONS=40` asks so many, taken at equal distances
@@ -32,12 +32,12 @@ use std::{env, fs};
 use text_tools::TextTools;
 use toolkit::DynamicTool;
 use toolkit_agent::clients::{HttpLimits, OpenAi};
-use toolkit_agent::eval::{Task, Transcript};
 use toolkit_agent::{
     AssistantMessage, ChatModel, Message, ModelOptions, ModelRequest, ScriptedModel, ToolMessage,
 };
 use toolkit_core::error::ViolationKind;
 use toolkit_core::{Dispatcher, ErrorKind, ToolCall, ToolError, ToolRegistry, ToolResult};
+use toolkit_evals::{Task, Transcript};
 use toolkit_llm::ApiFormat;
 
 /// The number of times that errors go back to the model.

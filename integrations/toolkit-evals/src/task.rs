@@ -1,8 +1,8 @@
 //! Tasks of an eval.
 
-use super::expected::{CallMatch, ExpectedAnswer, ExpectedCall};
-use super::score::Score;
-use super::transcript::Transcript;
+use crate::expected::{CallMatch, ExpectedAnswer, ExpectedCall};
+use crate::score::Score;
+use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -16,7 +16,7 @@ type Check = dyn Fn(&Transcript) -> Score + Send + Sync;
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit_agent::eval::Task;
+/// use toolkit_evals::Task;
 ///
 /// let task = Task::new("sum", "What is 17 + 25?")
 ///     .with_call("add", json!({"a": 17, "b": 25}))
@@ -51,15 +51,15 @@ pub struct Task {
     check: Option<Arc<Check>>,
 }
 
-debug!(Task, self, "id": self.id, "question": self.question, "calls": self.calls, "answer": self.answer);
-
-setters! { Task:
-    /// Sets the rule for comparing the calls of the agent with the expected calls.
-    with_call_match(call_match: CallMatch) = call_match;
-    /// Sets the expected answer.
-    with_answer(answer: ExpectedAnswer) = Some(answer);
-    /// Sets the criteria of a good answer, in words, for a [`Judge`](super::Judge).
-    with_criteria(criteria: impl Into<String>) = Some(criteria.into());
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Task")
+            .field("id", &self.id)
+            .field("question", &self.question)
+            .field("calls", &self.calls)
+            .field("answer", &self.answer)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Task {
@@ -89,6 +89,27 @@ impl Task {
     #[must_use]
     pub fn with_calls(mut self, calls: impl IntoIterator<Item = ExpectedCall>) -> Self {
         self.calls = Some(calls.into_iter().collect());
+        self
+    }
+
+    /// Sets the rule for comparing the calls of the agent with the expected calls.
+    #[must_use]
+    pub fn with_call_match(mut self, call_match: CallMatch) -> Self {
+        self.call_match = call_match;
+        self
+    }
+
+    /// Sets the expected answer.
+    #[must_use]
+    pub fn with_answer(mut self, answer: ExpectedAnswer) -> Self {
+        self.answer = Some(answer);
+        self
+    }
+
+    /// Sets the criteria of a good answer, in words, for a [`Judge`](super::Judge).
+    #[must_use]
+    pub fn with_criteria(mut self, criteria: impl Into<String>) -> Self {
+        self.criteria = Some(criteria.into());
         self
     }
 
@@ -127,7 +148,7 @@ impl Task {
 
     /// Calls the function set by [`with_check`](Self::with_check) and returns its score. Returns `None` if no
     /// function is set.
-    pub(super) fn checked(&self, transcript: &Transcript) -> Option<Score> {
+    pub(crate) fn checked(&self, transcript: &Transcript) -> Option<Score> {
         self.check.as_ref().map(|check| check(transcript))
     }
 }

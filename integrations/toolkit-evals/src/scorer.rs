@@ -1,10 +1,11 @@
 //! The trait for scorers, and the scoring of a transcript by the expectations of its task.
 
-use super::expected::{Comparable, compare_calls};
-use super::score::Score;
-use super::task::Task;
-use super::transcript::Transcript;
-use crate::error::RunError;
+use crate::expected::{Comparable, compare_calls};
+use crate::score::Score;
+use crate::task::Task;
+use crate::transcript::Transcript;
+use std::pin::Pin;
+use toolkit_agent::RunError;
 
 /// A rule or a model that scores trials.
 ///
@@ -13,7 +14,7 @@ use crate::error::RunError;
 ///
 /// ```
 /// use toolkit_agent::RunError;
-/// use toolkit_agent::eval::{Score, Scorer, Task, Transcript};
+/// use toolkit_evals::{Score, Scorer, Task, Transcript};
 ///
 /// struct Brief;
 ///
@@ -43,11 +44,21 @@ pub trait Scorer: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Score, RunError>> + Send;
 }
 
-object_safe! {
-    /// The object-safe form of [`Scorer`].
-    pub(super) trait DynScorer: Scorer {
-        fn name(&self) -> &str;
-        async fn score(task: &'a Task, transcript: &'a Transcript) -> Result<Score, RunError>;
+/// The object-safe form of [`Scorer`].
+pub(crate) trait DynScorer: Send + Sync {
+    fn name(&self) -> &str;
+    fn score<'a>(&'a self, task: &'a Task, transcript: &'a Transcript) -> Scoring<'a>;
+}
+
+type Scoring<'a> = Pin<Box<dyn Future<Output = Result<Score, RunError>> + Send + 'a>>;
+
+impl<T: Scorer> DynScorer for T {
+    fn name(&self) -> &str {
+        Scorer::name(self)
+    }
+
+    fn score<'a>(&'a self, task: &'a Task, transcript: &'a Transcript) -> Scoring<'a> {
+        Box::pin(Scorer::score(self, task, transcript))
     }
 }
 

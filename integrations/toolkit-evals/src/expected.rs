@@ -1,8 +1,8 @@
 //! The expected tool calls and the expected answer of a task, and their comparison with a transcript.
 
-use crate::structured::json_values;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolkit_llm::answer;
 
 /// A tool call that a task expects from the agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,18 +53,18 @@ pub enum CallMatch {
 
 impl CallMatch {
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    pub(super) fn is_default(&self) -> bool {
+    pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
 /// A call prepared for comparison: the name of the tool, and the canonical arguments. In an expected call,
 /// `None` accepts any arguments.
-pub(super) type Comparable = (String, Option<String>);
+pub(crate) type Comparable = (String, Option<String>);
 
 /// Compares the calls of an agent with the expected calls. If they differ, the error describes the first
 /// difference.
-pub(super) fn compare_calls(
+pub(crate) fn compare_calls(
     how: CallMatch,
     expected: &[Comparable],
     actual: &[Comparable],
@@ -128,7 +128,7 @@ pub enum ExpectedAnswer {
 
 impl ExpectedAnswer {
     /// Compares `answer` with the expected answer. If they differ, the error describes the first difference.
-    pub(super) fn compare(&self, answer: &str) -> Result<(), String> {
+    pub(crate) fn compare(&self, answer: &str) -> Result<(), String> {
         let answer = answer.trim();
         match self {
             Self::Contains(parts) => match parts.iter().find(|part| !answer.contains(part.as_str())) {
@@ -137,13 +137,18 @@ impl ExpectedAnswer {
             },
             Self::Equals(text) if answer == text.trim() => Ok(()),
             Self::Equals(text) => Err(format!("expected the answer `{text}`, got `{answer}`")),
-            Self::Json(expected) => match json_values(answer).pop() {
+            Self::Json(expected) => match last_json(answer) {
                 Some(value) if is_equal(expected, &value) => Ok(()),
                 Some(value) => Err(format!("expected the value {expected}, got {value}")),
                 None => Err(format!("expected the value {expected}, got no JSON: `{answer}`")),
             },
         }
     }
+}
+
+/// Returns the last JSON value in a text.
+fn last_json(text: &str) -> Option<Value> {
+    answer::find(text).into_iter().rev().find_map(|json| serde_json::from_str(json).ok())
 }
 
 /// Returns whether two values are equal. Numbers are compared by value: 21 is equal to 21.0.

@@ -1,15 +1,12 @@
 //! The transcript of a trial, with its tool calls prepared for comparison.
 
-use super::expected::Comparable;
-use crate::helpers::lock;
-use crate::model::FinishReason;
-use crate::output::RunOutput;
+use crate::expected::Comparable;
 use serde::Serialize;
 use serde_json::Value;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
+use toolkit_agent::{FinishReason, Message, RunOutput};
 use toolkit_core::middleware::{Next, ToolRequest};
 use toolkit_core::{Dispatcher, ErrorKind, ToolCall, ToolError, ToolOutput, ToolRegistry, ToolResult};
-use toolkit_llm::Message;
 
 /// The messages, tool calls and answer of a trial. After an error, the transcript contains everything up to
 /// the error.
@@ -49,7 +46,7 @@ pub struct CalledTool {
     /// refused by a limit.
     pub reached_tool: bool,
     #[serde(skip)]
-    pub(super) comparable: Comparable,
+    pub(crate) comparable: Comparable,
 }
 
 impl Transcript {
@@ -62,7 +59,7 @@ impl Transcript {
     /// use serde_json::json;
     /// use toolkit::ToolRegistry;
     /// use toolkit_agent::Message;
-    /// use toolkit_agent::eval::{Task, Transcript};
+    /// use toolkit_evals::{Task, Transcript};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let messages = [Message::user("What is 17 + 25?"), Message::assistant("It is 42.")];
@@ -76,12 +73,11 @@ impl Transcript {
             Some(Message::Assistant(said)) => said.text.clone(),
             _ => String::new(),
         };
-        let output = RunOutput { text: answer, ..RunOutput::default() };
-        Self::new(messages, Some(output), vec![tools.into()]).await
+        Self { answer, ..Self::new(messages, None, vec![tools.into()]).await }
     }
 
-    /// Creates the transcript of a conversation. `output` is `None` if the run failed.
-    pub(super) async fn new(
+    /// Creates the transcript of a conversation. `output` is `None` if there is no answer.
+    pub(crate) async fn new(
         messages: &[Message],
         output: Option<RunOutput>,
         tools: Vec<Arc<ToolRegistry>>,
@@ -135,7 +131,7 @@ impl Transcript {
     /// Prepares a call for comparison: finds the tool's own name and the canonical arguments.
     ///
     /// If no registry accepts the call, `name` stays, and the members of the arguments are sorted.
-    pub(super) async fn comparable(&self, name: &str, arguments: &str) -> Comparable {
+    pub(crate) async fn comparable(&self, name: &str, arguments: &str) -> Comparable {
         for tools in self.tools.iter().rev() {
             if let Some(comparable) = canonical(tools.clone(), name, arguments).await {
                 return comparable;
@@ -162,11 +158,12 @@ async fn canonical(tools: Arc<ToolRegistry>, name: &str, arguments: &str) -> Opt
         move |request: ToolRequest, _: Next| {
             let arguments = request.canonical_arguments().map(ToOwned::to_owned);
             let name = request.definition().name.to_string();
-            *lock(&found) = arguments.map(|arguments| (name, Some(arguments)));
+            *found.lock().unwrap_or_else(PoisonError::into_inner) =
+                arguments.map(|arguments| (name, Some(arguments)));
             std::future::ready(Ok::<_, ToolError>(ToolOutput::text("")))
         }
     };
     let dispatcher = Dispatcher::new(tools).ok()?.with_middleware(read);
     let _ = dispatcher.dispatch([ToolCall::new("call", name, arguments)]).await;
-    lock(&found).take()
+    found.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

@@ -1,7 +1,7 @@
 //! Twenty tasks with tools for a local model, over three APIs, whole and streamed.
 //!
 //! Needs a server with all three APIs, such as llama.cpp's, at `TOOLKIT_LOCAL_MODEL`
-//! (`http://127.0.0.1:8092`): `cargo test -p toolkit-agent --features anthropic,openai --test local_model --
+//! (`http://127.0.0.1:8092`): `cargo test -p toolkit-evals --test local_model --
 //! --ignored --nocapture`.
 //!
 //! `TOOLKIT_LOCAL_TASKS=1,6,9` selects tasks, and `TOOLKIT_LOCAL_WAYS=streamed` or `"Chat, whole"` selects ways, for
@@ -22,13 +22,13 @@ use std::env;
 use std::time::Duration;
 use toolkit_agent::clients::{Anthropic, HttpLimits, OpenAi};
 use toolkit_agent::compaction::Compaction;
-use toolkit_agent::eval::{CallMatch, Eval, Task, Trial, TrialReport};
 use toolkit_agent::model::BoxModel;
 use toolkit_agent::{
     Agent, AgentError, ChatModel, Conversation, FinishReason, Limits, Message, ModelOptions, ModelRetry,
     RunError, RunEvent, RunOptions,
 };
 use toolkit_core::{BuildError, ClosureTool, ToolRegistry};
+use toolkit_evals::{CallMatch, Eval, Task, Trial, TrialReport};
 
 /// Creates a task with its expected calls and the expected parts of its answer.
 fn task<const N: usize>(question: &str, calls: [(&str, Value); N], answer: &[&str]) -> Task {

@@ -1,7 +1,7 @@
 //! Scores of a trial.
 
-use crate::model::Usage;
 use serde::Serialize;
+use toolkit_agent::Usage;
 
 /// The score of one trial by one scorer.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -26,7 +26,7 @@ impl Score {
         Self { passed, reason: reason.into(), ..Self::default() }
     }
 
-    pub(super) fn named(mut self, scorer: &str) -> Self {
+    pub(crate) fn named(mut self, scorer: &str) -> Self {
         scorer.clone_into(&mut self.scorer);
         self
     }

@@ -1,0 +1,218 @@
+//! Evals: agents with different models answer the same tasks, and a report compares their scores.
+//!
+//! An [`Eval`] asks every model every [`Task`], once or several times. Each run is a [`Trial`] with a new
+//! agent. A [`Score`] says, for example, whether the trial had the expected tool calls or the expected
+//! answer. The [`Report`] prints a table of the models and a table of the tasks, and serializes all trials.
+//!
+//! ```
+//! use toolkit::prelude::*;
+//! use toolkit_evals::{Eval, Task, Trial};
+//! use toolkit_agent::{Agent, AgentError, ScriptedModel};
+//!
+//! /// Get the weather for a city.
+//! #[tool]
+//! async fn weather(city: String) -> String {
+//!     format!("{city}: clear, 21 °C")
+//! }
+//!
+//! fn agent(trial: Trial) -> Result<Agent, AgentError> {
+//!     let tools = ToolRegistry::from_tools(tools![weather])?; // fresh tools for each trial
+//!     Ok(Agent::builder(trial.model).tools(tools).build()?)
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let task = Task::new("oslo", "What is the weather in Oslo?")
+//!     .with_call("weather", toolkit::serde_json::json!({"city": "Oslo"}))
+//!     .with_answer_containing(["21"]);
+//! let good = ScriptedModel::new().call("weather", r#"{"city": "Oslo"}"#).text("Clear, 21 °C.");
+//! let lazy = ScriptedModel::new().text("Clear, 21 °C.");
+//!
+//! let report = Eval::new([task]).model("good", good).model("lazy", lazy).run(agent).await;
+//! assert_eq!((report.summary("good").unwrap().solved, report.summary("lazy").unwrap().solved), (1, 0));
+//! assert!(report.to_string().starts_with("| model | trials | solved | calls | answer |"));
+//! # });
+//! ```
+//!
+//! # Tasks as data
+//!
+//! [`Task::from_json_lines`] reads tasks from JSON, usually one task per line:
+//!
+//! ```
+//! use toolkit_evals::Task;
+//!
+//! let tasks = Task::from_json_lines(
+//!     r#"{"id": "sum", "question": "What is 17 + 25?", "calls": [{"name": "add", "arguments": {"a": 17, "b": 25}}],
+//!         "answer": {"contains": ["42"]}}"#,
+//! )?;
+//! assert_eq!(tasks[0].id, "sum");
+//! # Ok::<(), toolkit_evals::TaskError>(())
+//! ```
+//!
+//! # In `cargo test`
+//!
+//! Use a [`ScriptedModel`](toolkit_agent::ScriptedModel), or record the models once with a
+//! [`Recorder`](toolkit_agent::record::Recorder) and replay them in every test with a
+//! [`Replay`](toolkit_agent::record::Replay). Then assert on the report: [`Report::all_solved`],
+//! [`Summary::solved`](Summary), or the trials themselves.
+
+mod expected;
+mod judge;
+mod observed;
+mod report;
+mod score;
+mod scorer;
+mod task;
+mod transcript;
+mod trial;
+
+pub use expected::{CallMatch, ExpectedAnswer, ExpectedCall};
+pub use judge::Judge;
+pub use report::{Report, Summary, TrialReport};
+pub use score::Score;
+pub use scorer::Scorer;
+pub use task::{Task, TaskError};
+pub use transcript::{CalledTool, Transcript};
+pub use trial::Trial;
+
+use scorer::DynScorer;
+use std::fmt;
+use std::sync::Arc;
+use tokio::task::JoinSet;
+use toolkit_agent::model::BoxModel;
+use toolkit_agent::{Agent, AgentError, ChatModel};
+
+/// A model that the eval compares with others.
+#[derive(Debug, Clone)]
+struct Candidate {
+    name: Arc<str>,
+    model: BoxModel,
+}
+
+/// A set of tasks, the models to ask, and the scorers.
+///
+/// By default, each task is asked once per model, and one trial runs at a time. See the
+/// [module documentation](self) for an example.
+pub struct Eval {
+    tasks: Vec<Arc<Task>>,
+    candidates: Vec<Candidate>,
+    scorers: Vec<Arc<dyn DynScorer>>,
+    repetitions: u32,
+    concurrency: usize,
+}
+
+impl fmt::Debug for Eval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Eval")
+            .field("tasks", &self.tasks.len())
+            .field("models", &self.candidates)
+            .field("repetitions", &self.repetitions)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Eval {
+    /// Creates an eval of these tasks, still without models.
+    #[must_use]
+    pub fn new(tasks: impl IntoIterator<Item = Task>) -> Self {
+        Self {
+            tasks: tasks.into_iter().map(Arc::new).collect(),
+            candidates: Vec::new(),
+            scorers: Vec::new(),
+            repetitions: 1,
+            concurrency: 1,
+        }
+    }
+
+    /// Adds a model, with a name for the report.
+    ///
+    /// The same model may be added under several names, to compare instructions, options or tools. The
+    /// function that builds the agent reads the name from [`Trial::model_name`] and chooses between them.
+    ///
+    /// The report contains the cost of [priced](toolkit_agent::model::Priced) models.
+    #[must_use]
+    pub fn model(mut self, name: impl Into<String>, model: impl ChatModel) -> Self {
+        let name: String = name.into();
+        self.candidates.push(Candidate { name: name.into(), model: model.boxed() });
+        self
+    }
+
+    /// Adds a scorer for all tasks, such as a [`Judge`]. The expected calls and answer of a task are always
+    /// scored.
+    #[must_use]
+    pub fn scorer(mut self, scorer: impl Scorer) -> Self {
+        self.scorers.push(Arc::new(scorer));
+        self
+    }
+
+    /// Sets how often each model runs each task, at least once.
+    #[must_use]
+    pub fn repetitions(mut self, repetitions: u32) -> Self {
+        self.repetitions = repetitions.max(1);
+        self
+    }
+
+    /// Sets the maximum number of trials that run at the same time, at least 1.
+    ///
+    /// With one trial at a time, the trials run in the order of the models, then the repetitions, then the
+    /// tasks. A [`ScriptedModel`](toolkit_agent::ScriptedModel) needs this order.
+    #[must_use]
+    pub fn concurrency(mut self, concurrency: usize) -> Self {
+        self.concurrency = concurrency.max(1);
+        self
+    }
+
+    /// Runs all trials and returns the report.
+    ///
+    /// `agent` is a function that builds an agent for a trial. The eval calls it once for each trial, so each
+    /// trial can have new tools with initial state.
+    ///
+    /// If a trial fails or panics, the report contains its error, and the other trials go on. If the returned
+    /// future is dropped, all trials stop.
+    pub async fn run<F, E>(&self, agent: F) -> Report
+    where
+        F: Fn(Trial) -> Result<Agent, E> + Send + Sync + 'static,
+        E: Into<AgentError>,
+    {
+        let build = Arc::new(move |trial| agent(trial).map_err(Into::into));
+        let mut waiting = self.trials().into_iter().enumerate();
+        let mut running = JoinSet::new();
+        let mut reports: Vec<(usize, TrialReport)> = Vec::new();
+        loop {
+            while running.len() < self.concurrency
+                && let Some((index, trial)) = waiting.next()
+            {
+                let build = build.clone();
+                let scorers = self.scorers.clone();
+                running.spawn(async move { (index, trial::conduct(trial, &*build, &scorers).await) });
+            }
+            let Some(ended) = running.join_next().await else { break };
+            // Trials catch their panics, so only the end of the runtime leaves no report.
+            reports.extend(ended);
+        }
+        reports.sort_by_key(|(index, _)| *index);
+        let reports = reports.into_iter().map(|(_, report)| report).collect();
+        let names = self.candidates.iter().map(|candidate| candidate.name.to_string());
+        Report::new(names.collect(), reports)
+    }
+
+    /// Returns all trials in their order.
+    fn trials(&self) -> Vec<Trial> {
+        let mut trials = Vec::new();
+        for Candidate { name, model } in &self.candidates {
+            for repetition in 1..=self.repetitions {
+                trials.extend(self.tasks.iter().map(|task| {
+                    let task = task.clone();
+                    let model_name = name.clone();
+                    let model = model.clone();
+                    Trial { task, model_name, model, repetition }
+                }));
+            }
+        }
+        trials
+    }
+}
+
+/// The examples of the README, run as doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -1,0 +1,104 @@
+//! Trials: one run of a task with a model, and its scores.
+
+use crate::observed::{Observed, Registries};
+use crate::report::TrialReport;
+use crate::scorer::DynScorer;
+use crate::task::Task;
+use crate::transcript::Transcript;
+use std::any::Any;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use tokio::time::Instant;
+use toolkit_agent::model::BoxModel;
+use toolkit_agent::{Agent, AgentError, ChatModel, Conversation, RunOptions};
+
+/// One run of a task with a model. The function that builds the agent receives the trial as its argument.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Trial {
+    /// The task.
+    pub task: Arc<Task>,
+    /// The name of the model in the report.
+    pub model_name: Arc<str>,
+    /// The model of the trial, to pass to [`Agent::builder`]. The eval compares calls by the tools in the
+    /// requests to this model.
+    pub model: BoxModel,
+    /// The number of the repetition. The first repetition has the number 1.
+    pub repetition: u32,
+}
+
+/// Runs and scores one trial.
+pub(crate) async fn conduct(
+    mut trial: Trial,
+    build: &(dyn Fn(Trial) -> Result<Agent, AgentError> + Send + Sync),
+    scorers: &[Arc<dyn DynScorer>],
+) -> TrialReport {
+    let mut report = TrialReport {
+        task: trial.task.id.clone(),
+        model: trial.model_name.to_string(),
+        repetition: trial.repetition,
+        ..TrialReport::default()
+    };
+    let task = trial.task.clone();
+    let registries = Registries::default();
+    trial.model = Observed { model: trial.model, registries: registries.clone() }.boxed();
+    let mut conversation = Conversation::default();
+    let started = Instant::now();
+    let run = async {
+        let agent = build(trial)?;
+        let question = task.question.as_str();
+        agent.run_with(&mut conversation, question, RunOptions::default()).await
+    };
+    let ended = caught(run).await.and_then(|ended| ended.map_err(|error| error.to_string()));
+    report.duration = started.elapsed();
+    // The conversation knows the amounts also after an error or a panic.
+    let counted = conversation.latest_run().unwrap_or_default();
+    report.usage = counted.usage;
+    report.cost = counted.cost;
+    report.model_calls = counted.model_calls;
+    report.error = ended.as_ref().err().cloned();
+    report.transcript = Transcript::new(conversation.messages(), ended.ok(), registries.list()).await;
+    if let Err(panic) = caught(score(&mut report, &task, scorers)).await {
+        report.error = Some(panic);
+    }
+    report
+}
+
+/// Adds the scores of a trial to its report.
+async fn score(report: &mut TrialReport, task: &Task, scorers: &[Arc<dyn DynScorer>]) {
+    report.scores = task.score(&report.transcript).await;
+    if report.error.is_some() {
+        // There is no answer that the scorers of the eval could rate.
+        return;
+    }
+    for scorer in scorers {
+        match scorer.score(task, &report.transcript).await {
+            Ok(score) => {
+                report.scorer_usage += score.usage;
+                report.scores.push(score.named(scorer.name()));
+            }
+            Err(error) => {
+                report.scorer_usage += error.output.usage;
+                report.error = Some(format!("scorer `{}` failed: {error}", scorer.name()));
+            }
+        }
+    }
+}
+
+/// Runs `work` to its end. The error describes a panic.
+async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let mut work = pin!(work);
+    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
+        Ok(polled) => polled.map(Ok),
+        Err(panic) => Poll::Ready(Err(format!("the trial has panicked: {}", panic_text(&*panic)))),
+    })
+    .await
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
