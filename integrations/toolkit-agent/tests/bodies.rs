@@ -311,7 +311,7 @@ async fn a_report_with_a_good_status_is_shown_in_its_own_words() {
 async fn an_encoding_that_the_client_does_not_accept_is_named() {
     let zipped = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
     for (status, kind, words) in [
-        ("200 OK", ModelErrorKind::InvalidResponse, "content encoding \"gzip\""),
+        ("200 OK", ModelErrorKind::InvalidResponse, "turn compression off"),
         ("429 Too Many Requests", ModelErrorKind::RateLimited, "Too Many Requests"),
     ] {
         for media in ["application/json", "text/event-stream", "text/plain"] {
@@ -319,6 +319,7 @@ async fn an_encoding_that_the_client_does_not_accept_is_named() {
             for (name, error) in errors_with_key("k", || http(status, &head, zipped)).await {
                 assert_eq!(error.kind, kind, "{name}, {status}: {error}");
                 assert!(error.message.contains(words), "{name}, {status}: {error}");
+                assert_eq!(error.is_retryable(), status != "200 OK", "{name}, {status}: {error}");
             }
         }
     }

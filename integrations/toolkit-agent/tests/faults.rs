@@ -2,7 +2,7 @@
 //!
 //! | fault | outcome |
 //! | --- | --- |
-//! | 408, 429, 500, 502, 503, 529; `Retry-After` in seconds or as a date | retried |
+//! | 408, 409, 425, 429, 500, 502, 503, 529; `Retry-After` in seconds or as a date | retried |
 //! | 429 with a `Retry-After` beyond the longest pause | reported, with the time |
 //! | 400, 401, 403, 404 | reported at once, with the server's message |
 //! | a redirect | reported at once: keys stay with their server |
@@ -13,6 +13,7 @@
 //! | an error in the middle of a stream, a malformed event, a stream without its end | retried |
 //! | a stream of calls cut before the first is complete | retried |
 //! | a stream of calls cut after one is complete | continues with its result |
+//! | a head that is too large | reported at once |
 //! | an endless body | reported at once, with bounded memory |
 
 mod cases;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::task::JoinSet;
-use toolkit_agent::{AgentBuilder, AgentError, Message, ModelError, ModelRetry};
+use toolkit_agent::{AgentBuilder, AgentError, Limits, Message, ModelError, ModelRetry};
 use toolkit_core::{ClosureTool, ToolRegistry};
 
 /// The timeout of a case.
@@ -49,7 +50,7 @@ async fn ask(name: &str, agent: AgentBuilder, server: &Server) -> (Result<String
     let answer = match ended.map_err(AgentError::from) {
         Ok(output) => Ok(output.text),
         Err(AgentError::Model(error)) => Err(error),
-        Err(other) => panic!("{other}"),
+        Err(other) => panic!("{name}: {other}"),
     };
     (answer, server.asked().len())
 }
@@ -123,6 +124,18 @@ async fn retry_after_is_reported() {
         let (answer, asked) = ask(client.name, client.agent(&server.url).retry(quick(3)), &server).await;
         let error = answer.unwrap_err();
         assert_eq!((error.retry_after, asked), (Some(Duration::from_secs(3600)), 1), "{}", client.name);
+    }
+}
+
+/// The provider bills nothing for an attempt that received nothing.
+#[tokio::test]
+async fn an_attempt_that_received_nothing_is_no_model_call() {
+    for client in clients() {
+        let empty = reply(|_| vec![server::stream_head(), server::stream_end()]);
+        let server = Server::start(vec![empty, reply(move |stream| client.speech.text(stream))]).await;
+        let agent = client.agent(&server.url).limits(Limits::default().with_max_model_calls(1));
+        let (answer, asked) = ask(client.name, agent.retry(quick(2)), &server).await;
+        assert_eq!((answer.as_deref(), asked), (Ok("done"), 2), "{}", client.name);
     }
 }
 

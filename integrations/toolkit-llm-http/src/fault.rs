@@ -1,7 +1,7 @@
 //! Conversion of failed requests to `ModelError`s.
 
 use http::StatusCode;
-use http::header::{HeaderMap, LOCATION, RETRY_AFTER};
+use http::header::{HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use serde_json::Value;
 use std::error::Error;
 use std::fmt::Display;
@@ -24,9 +24,15 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
     }
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
     let error = ModelError::from_status(status.as_u16(), message(status, &json, body)).reported(&json);
-    match retry_after(headers) {
+    let error = match retry_after(headers) {
         Some(wait) => error.with_retry_after(wait),
         None => error,
+    };
+    // Sent by OpenAI and Anthropic, whose SDKs obey it for every status.
+    match headers.get("x-should-retry").map(HeaderValue::as_bytes) {
+        Some(b"true") => error.with_should_retry(true),
+        Some(b"false") => error.with_should_retry(false),
+        _ => error,
     }
 }
 
@@ -82,7 +88,20 @@ pub(super) fn broken(error: &(dyn Error + 'static), is_connect: bool) -> ModelEr
     } else {
         "the connection to the model's server broke"
     };
-    ModelError::new(kind, format!("{what}: {}", cause(error)))
+    let failure = ModelError::new(kind, format!("{what}: {}", cause(error)));
+    if causes(error).any(is_lasting) { failure.with_should_retry(false) } else { failure }
+}
+
+/// Returns whether another connection would fail for the same reason: the certificate of the server is invalid, or
+/// the head of its response is too large.
+fn is_lasting(error: &(dyn Error + 'static)) -> bool {
+    let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    let is_certificate = inner.and_then(|inner| inner.downcast_ref()).is_some_and(|error| {
+        matches!(error, rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented)
+    });
+    // The method of hyper for this error belongs to its server.
+    let is_head = error.is::<hyper::Error>() && error.to_string().contains("message head is too large");
+    is_certificate || is_head
 }
 
 /// Returns the error and its sources, beginning with `error` itself.
@@ -167,6 +186,28 @@ mod tests {
             assert_eq!(kind(400, other), ModelErrorKind::InvalidRequest, "{other}");
             assert_eq!(kind(429, other), ModelErrorKind::RateLimited, "{other}");
         }
+    }
+
+    #[test]
+    fn the_header_x_should_retry_is_obeyed() {
+        let is_retryable = |status: u16, list: &[(&'static str, &str)]| {
+            of_status(StatusCode::from_u16(status).unwrap(), &headers(list), b"{}").is_retryable()
+        };
+        for status in [408, 409, 425, 429, 500, 529] {
+            assert!(is_retryable(status, &[]), "{status}");
+            assert!(!is_retryable(status, &[("x-should-retry", "false")]), "{status}");
+        }
+        for status in [400, 404, 422] {
+            assert!(!is_retryable(status, &[]), "{status}");
+            assert!(is_retryable(status, &[("x-should-retry", "true")]), "{status}");
+        }
+    }
+
+    #[test]
+    fn an_invalid_certificate_is_not_tried_again() {
+        let invalid = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+        assert!(!broken(&io::Error::other(invalid), true).is_retryable());
+        assert!(broken(&io::Error::other("reset"), true).is_retryable());
     }
 
     #[test]

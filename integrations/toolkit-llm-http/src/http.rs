@@ -159,9 +159,9 @@ impl Http {
         if let Some(encoding) = encoding {
             let text = format!(
                 "the model's server has sent an answer with the content encoding {encoding:?}, which the request does \
-                 not accept"
+                 not accept; turn compression off in the server, or in the proxy before it"
             );
-            return Err(ModelError::new(ModelErrorKind::InvalidResponse, text));
+            return Err(ModelError::new(ModelErrorKind::InvalidResponse, text).with_should_retry(false));
         }
         let mut is_whole = false;
         if expected == Expected::Events {

@@ -22,6 +22,9 @@ pub struct ModelError {
     /// The time that the provider wants the client to wait before another request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
+    /// Whether a retry makes sense, if the provider or the client knows. If `None`, the kind decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub should_retry: Option<bool>,
     /// The part of the response received before the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Box<ModelResponse>>,
@@ -34,7 +37,7 @@ pub struct ModelError {
 pub enum ModelErrorKind {
     /// Too many requests were sent.
     RateLimited,
-    /// The provider failed or is overloaded.
+    /// The provider failed or is overloaded, or cannot answer yet.
     Unavailable,
     /// The connection failed or was lost.
     Connection,
@@ -69,10 +72,18 @@ impl ModelErrorKind {
             401 | 403 => Self::Unauthorized,
             408 | 504 => Self::TimedOut,
             429 => Self::RateLimited,
-            500..=599 => Self::Unavailable,
+            409 | 425 | 500..=599 => Self::Unavailable,
             400..=499 => Self::InvalidRequest,
             _ => Self::InvalidResponse,
         }
+    }
+}
+
+impl ModelErrorKind {
+    /// Returns whether failures of this kind are usually temporary.
+    pub(super) fn is_temporary(self) -> bool {
+        use ModelErrorKind::{Connection, Empty, InvalidResponse, RateLimited, TimedOut, Unavailable};
+        matches!(self, RateLimited | Unavailable | Connection | TimedOut | InvalidResponse | Empty)
     }
 }
 
@@ -80,7 +91,8 @@ impl ModelError {
     /// Creates an error of this kind.
     #[must_use]
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), status: None, retry_after: None, partial: None }
+        let message = message.into();
+        Self { kind, message, status: None, retry_after: None, should_retry: None, partial: None }
     }
 
     /// Creates an error from an HTTP status and the provider's message. The message may request a pause before a retry.
@@ -132,8 +144,7 @@ impl ModelError {
     /// Returns whether the same request may succeed later.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        use ModelErrorKind::{Connection, Empty, InvalidResponse, RateLimited, TimedOut, Unavailable};
-        matches!(self.kind, RateLimited | Unavailable | Connection | TimedOut | InvalidResponse | Empty)
+        self.should_retry.unwrap_or_else(|| self.kind.is_temporary())
     }
 }
 
@@ -157,6 +168,19 @@ impl ModelResponse {
     }
 }
 
+impl ModelResponse {
+    /// Returns whether a part of the response has arrived. A provider bills only such a response.
+    pub(crate) fn has_arrived(&self) -> bool {
+        let Self { message, hosted, usage, .. } = self;
+        let has_native = message.native.as_ref().is_some_and(|native| !native.messages.is_empty());
+        !message.is_empty()
+            || !message.reasoning.is_empty()
+            || has_native
+            || !hosted.is_empty()
+            || !usage.is_empty()
+    }
+}
+
 /// Words that occur in the type or field names of media items, in lowercase.
 const MEDIA: [&str; 7] = ["image", "audio", "video", "file", "document", "inlinedata", "inline_data"];
 
@@ -170,6 +194,8 @@ pub(crate) fn has_media(format: ApiFormat, native: &[Value]) -> bool {
 setters! { ModelError:
     /// Sets the time that the provider wants the client to wait before another request.
     with_retry_after(retry_after: Duration) = Some(retry_after);
+    /// Sets whether a retry makes sense.
+    with_should_retry(should_retry: bool) = Some(should_retry);
     /// Sets the part of the response received before the failure.
     with_partial(partial: ModelResponse) = Some(Box::new(partial));
 }

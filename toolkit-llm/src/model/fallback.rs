@@ -35,7 +35,8 @@ use super::{
 #[derive(Debug, Clone)]
 pub struct Fallback {
     models: Vec<BoxModel>,
-    /// The kinds of errors after which the next model is asked. `None` means all retryable errors.
+    /// The kinds of errors after which the next model is asked. `None` means all temporary errors, also those
+    /// without a retry.
     kinds: Option<Vec<ModelErrorKind>>,
 }
 
@@ -54,7 +55,8 @@ impl Fallback {
     }
 
     fn moves_on(&self, error: &ModelError) -> bool {
-        self.kinds.as_ref().map_or_else(|| error.is_retryable(), |kinds| kinds.contains(&error.kind))
+        let is_temporary = || error.is_retryable() || error.kind.is_temporary();
+        self.kinds.as_ref().map_or_else(is_temporary, |kinds| kinds.contains(&error.kind))
     }
 
     /// Asks the models in order, until a model answers or fails with an error that does not lead to the next

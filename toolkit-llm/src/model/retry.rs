@@ -4,6 +4,9 @@ use super::bill::{Attempt, Unreported};
 use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// The default maximum of pauses.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
 /// Settings for retries of failed model calls: the number of attempts and the pauses between them.
 ///
 /// Only [retryable](ModelError::is_retryable) errors are retried: too many requests, an overloaded server, a
@@ -34,7 +37,7 @@ pub struct ModelRetry {
     /// The maximum pause between two attempts.
     pub longest_pause: Duration,
     /// The maximum pause that the provider may request. Default: the value of
-    /// [`longest_pause`](Self::longest_pause).
+    /// [`longest_pause`](Self::longest_pause), but at least half a minute.
     pub longest_retry_after: Option<Duration>,
 }
 
@@ -52,7 +55,7 @@ impl ModelRetry {
         Self {
             attempts: attempts.max(1),
             first_pause: Duration::from_millis(500),
-            longest_pause: Duration::from_secs(30),
+            longest_pause: LONGEST_PAUSE,
             longest_retry_after: None,
         }
     }
@@ -92,9 +95,13 @@ impl ModelRetry {
         if breaks >= self.attempts.max(2) { None } else { self.pause(breaks, error) }
     }
 
+    fn longest_accepted(&self) -> Duration {
+        self.longest_retry_after.unwrap_or(self.longest_pause.max(LONGEST_PAUSE))
+    }
+
     fn pause(&self, attempt: u32, error: &ModelError) -> Option<Duration> {
         match error.retry_after {
-            Some(wanted) if wanted > self.longest_retry_after.unwrap_or(self.longest_pause) => None,
+            Some(wanted) if wanted > self.longest_accepted() => None,
             Some(wanted) => Some(wanted),
             None => {
                 let doubled = self.first_pause.saturating_mul(1 << (attempt - 1).min(20));
@@ -186,6 +193,9 @@ mod tests {
         let busy = |seconds| ModelError::from_status(429, "").with_retry_after(Duration::from_secs(seconds));
         assert_eq!(retry.pause_after(1, &busy(7)), Some(Duration::from_secs(7)));
         assert_eq!(retry.pause_after(1, &busy(3_600)), None);
+        let hasty = ModelRetry::new(2).with_pauses(Duration::ZERO, Duration::ZERO);
+        assert_eq!(hasty.pause_after(1, &busy(30)), Some(Duration::from_secs(30)));
+        assert_eq!(hasty.pause_after(1, &busy(31)), None);
         let patient = ModelRetry::default().with_longest_retry_after(Duration::from_secs(60));
         assert_eq!(patient.pause_after(1, &busy(60)), Some(Duration::from_secs(60)));
         assert_eq!(patient.pause_after(1, &busy(61)), None);

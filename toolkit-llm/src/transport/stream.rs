@@ -195,8 +195,10 @@ impl ResponseEvents {
                 end.events.into_iter().for_each(|event| self.push(event));
                 response
             }
-            (Some(error), Ok(part)) => Err(error.with_partial(part.with_finish(FinishReason::Interrupted))),
-            (Some(error), Err(_)) => Err(error),
+            (Some(error), Ok(part)) if part.has_arrived() => {
+                Err(error.with_partial(part.with_finish(FinishReason::Interrupted)))
+            }
+            (Some(error), _) => Err(error),
         };
         self.push_last(refusal, last);
     }

@@ -165,6 +165,12 @@ pub(crate) fn cases() -> Vec<Case> {
         }),
         Case {
             only_bounded: true,
+            ..both("a head that is too large", Reported(Connection, "too large"), |_, _| {
+                vec![Step::Send(format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "x".repeat(1 << 20)).into())]
+            })
+        },
+        Case {
+            only_bounded: true,
             ..both("a body without end", Reported(Other, "longer than"), |_, stream| endless(stream))
         },
     ]
