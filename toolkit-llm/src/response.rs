@@ -204,6 +204,15 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// Reads a token count. Some servers write `11.0` or `"11"`.
+pub(crate) fn count(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64().or_else(|| number.as_f64().map(|count| count as u64)),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
 impl Usage {
     /// Creates token counts from input and output tokens.
     #[must_use]
@@ -215,7 +224,7 @@ impl Usage {
     ///
     /// Some servers do not count reasoning as output (xAI). The total then exceeds input and output by the reasoning.
     pub(crate) fn read(payload: &Value, facts: &Facts) -> Self {
-        let read = |pointer: &str| payload.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
+        let read = |pointer: &str| payload.pointer(pointer).and_then(count).unwrap_or_default();
         let [input_tokens, output_tokens, cached_input_tokens, reasoning_tokens] = facts.usage.map(read);
         let cache_write_tokens = read(facts.cache_writes);
         let tool_tokens = read(facts.tool_tokens);

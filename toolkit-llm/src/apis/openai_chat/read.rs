@@ -6,7 +6,7 @@ use crate::call::{Arguments, DecodedPayload, Message, MessagePart, WireCall};
 use crate::codec::ResponseCodec;
 use crate::error::{Report, check_role, failed};
 use crate::fields::{Fields, element, field, only, optional, set, text};
-use crate::response::{FinishReason, Response, Usage};
+use crate::response::{FinishReason, Response, Usage, count};
 use crate::texts;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -52,13 +52,13 @@ impl ResponseCodec for OpenAiChat {
         let mut read = counts.map(|counts| (counts, Usage::read(&json!({"usage": counts}), &FACTS)));
         let Some((counts, usage)) = read.find(|(_, usage)| !usage.is_empty()) else { return };
         response.usage = usage;
-        let count = |name: &str| counts.get(name).and_then(Value::as_u64).unwrap_or_default();
+        let read_count = |name: &str| counts.get(name).and_then(count).unwrap_or_default();
         // DeepSeek and Moonshot report cached tokens in their own fields.
         let cached = &mut response.usage.cached_input_tokens;
-        *cached = (*cached).max(count("prompt_cache_hit_tokens")).max(count("cached_tokens"));
+        *cached = (*cached).max(read_count("prompt_cache_hit_tokens")).max(read_count("cached_tokens"));
         // Mistral counts the tokens of audio only in the total.
-        if count("prompt_audio_seconds") > 0 {
-            let input = count("total_tokens").saturating_sub(usage.output_tokens);
+        if read_count("prompt_audio_seconds") > 0 {
+            let input = read_count("total_tokens").saturating_sub(usage.output_tokens);
             response.usage.input_tokens = input.max(usage.input_tokens);
         }
     }

@@ -107,3 +107,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn counts_are_integers_floats_or_strings() {
+    for (input, output) in [(json!(11), json!(2)), (json!(11.0), json!(2.0)), (json!("11"), json!("2"))] {
+        let body = json!({"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": "Hi."}}],
+            "usage": {"prompt_tokens": input, "completion_tokens": output, "cached_tokens": input}});
+        let usage = ApiFormat::OpenAiChat.parse_response(&body).unwrap().usage;
+        assert_eq!(usage, Usage::new(11, 2).with_cached_input(11), "{body}");
+        let body = json!({"role": "assistant", "type": "message", "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": "Hi."}], "usage": {"input_tokens": input, "output_tokens": output}});
+        assert_eq!(ApiFormat::Anthropic.parse_response(&body).unwrap().usage, Usage::new(11, 2), "{body}");
+    }
+}
