@@ -2,12 +2,13 @@
 
 use crate::error::{AgentError, Limit};
 use crate::helpers::lock;
-use crate::model::Usage;
+use crate::model::{Price, Usage};
 use crate::output::Spent;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::Instant;
+use toolkit_llm::__private::Bill;
 
 /// The limits of a run. All agents of the run share them, unless a field says otherwise. `None` means no
 /// limit. A [resumed](crate::Agent::resume) run counts from zero again.
@@ -33,14 +34,16 @@ pub struct Limits {
     /// providers bill it; an attempt without any answer does not count. Default: 50.
     pub max_model_calls: u32,
     /// The maximum number of tool calls. Calls beyond the maximum get an error result, so that the model can
-    /// still answer.
+    /// still answer. Default: 500.
     pub max_tool_calls: Option<u32>,
     /// The maximum number of input and output tokens together. It is checked before each model call, so the
     /// last model call may exceed it.
     pub max_tokens: Option<u64>,
     /// The maximum cost of all model calls, in the currency of the [price](crate::AgentBuilder::price). It is
-    /// checked before each model call, so the last model call may exceed it. Agents and
-    /// [models](crate::model::Priced) without a price cost nothing.
+    /// checked before each model call, so the last model call may exceed it.
+    ///
+    /// If neither the agent nor its [model](crate::model::Priced) has a price, the run ends with an error before the
+    /// second model call. A free model is a `Priced` one with the default price.
     pub max_cost: Option<f64>,
     /// The maximum duration of the run. If a [save](crate::RunOptions::with_autosave) is in progress at the
     /// end, it gets five more seconds.
@@ -64,7 +67,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_model_calls: 50,
-            max_tool_calls: None,
+            max_tool_calls: Some(500),
             max_tokens: None,
             max_cost: None,
             max_duration: None,
@@ -96,6 +99,10 @@ setters! { Limits:
     with_max_repeated_calls(max_repeated_calls: u32) = max_repeated_calls.max(1);
 }
 
+/// The error of a run whose cost is limited and unknown.
+const UNPRICED: &str = "the cost of the run is limited, but a model has answered that has no price; set the price of \
+    its agent, or wrap the model in `model::Priced`";
+
 /// The limits of a run or of an agent, with the amounts used so far.
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -111,10 +118,12 @@ pub(crate) struct Budget {
 }
 
 /// What a budget has counted, except for its calls.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Counted {
     usage: Usage,
     cost: f64,
+    /// Whether all tokens have a price.
+    is_priced: bool,
     /// The tokens, the cost and the numbers of calls from before an interruption. The limits do not apply to
     /// these amounts.
     earlier: Option<Spent>,
@@ -128,7 +137,12 @@ impl Budget {
             started: Instant::now(),
             model_calls: AtomicU32::new(0),
             tool_calls: AtomicU32::new(0),
-            counted: Mutex::default(),
+            counted: Mutex::new(Counted {
+                usage: Usage::default(),
+                cost: 0.0,
+                is_priced: true,
+                earlier: None,
+            }),
             exceeded: Mutex::default(),
         }
     }
@@ -156,10 +170,14 @@ impl Budget {
         {
             return Err(self.exceed(Limit::Tokens(max)));
         }
-        if let Some(max) = self.limits.max_cost
-            && lock(&self.counted).cost >= max
-        {
-            return Err(self.exceed(Limit::Cost(max)));
+        if let Some(max) = self.limits.max_cost {
+            let Counted { cost, is_priced, .. } = *lock(&self.counted);
+            if cost >= max {
+                return Err(self.exceed(Limit::Cost(max)));
+            }
+            if !is_priced {
+                return Err(AgentError::Other(UNPRICED.to_owned()));
+            }
         }
         let max = self.limits.max_model_calls;
         if !take(&self.model_calls, max) {
@@ -184,13 +202,15 @@ impl Budget {
         is_free
     }
 
-    pub(crate) fn add_usage(&self, usage: Usage, cost: f64) {
+    /// Counts tokens. `price` applies to those without a known cost.
+    pub(crate) fn add_bill(&self, bill: Bill, price: &Price) {
         if let Some(outer) = &self.outer {
-            outer.add_usage(usage, cost);
+            outer.add_bill(bill, price);
         }
         let mut counted = lock(&self.counted);
-        counted.usage += usage;
-        counted.cost += cost;
+        counted.usage += bill.usage;
+        counted.cost += bill.cost(price);
+        counted.is_priced &= bill.is_priced(price);
     }
 
     /// Sets the tokens, the cost and the numbers of calls that the run had used before an interruption. Does

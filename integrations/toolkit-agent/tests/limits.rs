@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
-use toolkit_agent::model::ModelStream;
+use toolkit_agent::model::{ModelStream, Priced};
 use toolkit_agent::session::{
     ConversationInfo, ConversationLog, ConversationStore, MemoryStore, StateScope, StoreError,
 };
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, ModelError, ModelErrorKind,
-    ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel, Sessions,
-    StreamEvent, Usage, UserMessage,
+    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, Message, ModelError,
+    ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel,
+    Sessions, StreamEvent, Usage, UserMessage,
 };
 use toolkit_core::context::SessionDelta;
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
@@ -92,6 +92,34 @@ async fn tool_calls_are_limited() {
     assert_eq!(ended.unwrap(), "So be it.");
     let results = &transcript(conversation.messages())[2];
     assert!(results.starts_with("results: 3, 4, The limit of tool calls is reached"), "{results}");
+}
+
+#[tokio::test]
+async fn tool_calls_are_limited_by_default() {
+    let calls = (0..501).map(|n| ToolCall::new(format!("{n}"), "add", format!(r#"{{"a": {n}, "b": 2}}"#)));
+    let model = ScriptedModel::new().response(ModelResponse::calls(calls)).text("Done.");
+    let (_, conversation) = limited(model, Limits::default()).await;
+    let Message::Tool(message) = &conversation.messages()[2] else { panic!("no results") };
+    let failed = message.results.iter().filter(|result| result.error().is_some()).count();
+    assert_eq!((message.results.len(), failed), (501, 1));
+}
+
+/// Without a price, a limit of the cost could not hold.
+#[tokio::test]
+async fn a_limit_of_the_cost_needs_a_price() {
+    let limits = || Limits::default().with_max_cost(0.3);
+    let add = || restless("add", r#"{"a": 1, "b": 2}"#);
+    let unpriced = agent(add()).limits(limits()).build().unwrap();
+    let failed = unpriced.run("go").await.unwrap_err();
+    assert!(failed.error.to_string().contains("has no price"), "{}", failed.error);
+    assert_eq!((failed.output.model_calls, failed.output.tool_calls), (1, 1));
+    let price = Price::per_million(1_000.0, 2_000.0);
+    let priced = agent(Priced::new(add(), price)).limits(limits()).build().unwrap();
+    let failed = priced.run("go").await.unwrap_err();
+    assert_eq!(failed.error, AgentError::Limit(Limit::Cost(0.3)));
+    let free = agent(Priced::new(add(), Price::default())).limits(limits().with_max_model_calls(4));
+    let failed = free.build().unwrap().run("go").await.unwrap_err();
+    assert_eq!(failed.error, AgentError::Limit(Limit::ModelCalls(4)));
 }
 
 #[tokio::test]

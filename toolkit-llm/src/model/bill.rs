@@ -29,6 +29,12 @@ impl Bill {
         *self == Self::default()
     }
 
+    /// Returns whether all tokens have a price. `price` applies to those without a known cost.
+    #[must_use]
+    pub fn is_priced(&self, price: &Price) -> bool {
+        self.usage == self.paid.usage || *price != Price::default()
+    }
+
     /// Returns the cost of all tokens. `price` applies to those without a known cost.
     #[must_use]
     pub fn cost(&self, price: &Price) -> f64 {

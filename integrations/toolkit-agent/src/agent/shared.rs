@@ -121,7 +121,7 @@ impl Run {
     /// tokens without a known cost.
     pub(super) fn add_bill(&self, bill: Bill, price: &Price) {
         self.0.usage.add(bill.usage);
-        self.0.budget.add_usage(bill.usage, bill.cost(price));
+        self.0.budget.add_bill(bill, price);
     }
 
     /// Returns the tokens to record in the span of the agent.
