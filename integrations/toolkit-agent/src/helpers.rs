@@ -1,10 +1,33 @@
 //! Macros and small functions used throughout the crate.
 
 use std::fmt::Write;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) use toolkit_llm::__private::{BoxFuture, MAX_NESTING, check_nesting, lock};
+
+/// Calls `work`, a function of the program. A panic becomes an error with its message.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        text.unwrap_or("no message").to_owned()
+    })
+}
+
+/// Awaits `work`, a future of the program. A panic becomes an error with its message.
+pub(crate) async fn guarded_future<F: Future>(work: F) -> Result<F::Output, String> {
+    let mut work = pin!(work);
+    poll_fn(|cx| match guarded(|| work.as_mut().poll(cx)) {
+        Ok(polled) => polled.map(Ok),
+        Err(panic) => Poll::Ready(Err(panic)),
+    })
+    .await
+}
 
 /// Returns a new id of a run: the time of the first run of this process, the process id and a counter.
 pub(crate) fn new_id() -> Arc<str> {

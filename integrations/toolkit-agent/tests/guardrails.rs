@@ -4,7 +4,7 @@ mod cut;
 mod kept;
 mod pauses;
 
-use crate::support::{Hesitant, Nothing, assert_sendable, transcript};
+use crate::support::{Hesitant, Nothing, agent, assert_sendable, transcript};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -13,8 +13,8 @@ use toolkit_agent::guardrail::{GuardAction, GuardContext, Guardrail, Verdict};
 use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentError, AgentOutput, Conversation, Decision, Decisions, FinishReason, Message, ModelRequest,
-    ModelResponse, RunEvent, RunOptions, ScriptedModel, Sessions, Usage, UserMessage,
+    Agent, AgentBuilder, AgentError, AgentOutput, Conversation, Decision, Decisions, FinishReason, Message,
+    ModelRequest, ModelResponse, RunEvent, RunOptions, ScriptedModel, Sessions, Usage, UserMessage,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolOutput, ToolRegistry};
 
@@ -538,4 +538,46 @@ async fn guardrails_of_one_kind_run_in_order_after_the_callbacks() {
         .build()
         .unwrap();
     assert_eq!(agent.run("go").await.unwrap().text, "abcd");
+}
+
+/// A panic in code of the program ends the run with an error that names this code, and each call has a result.
+#[tokio::test]
+async fn panics_of_guardrails_and_callbacks_end_the_run() {
+    type Add = fn(AgentBuilder) -> AgentBuilder;
+    let cases: [(&str, Add); 8] = [
+        ("guardrail `input`", |agent| {
+            agent.guardrail(Guardrail::new("input", |_: &UserMessage, _: &GuardContext| panic!("oh")))
+        }),
+        ("guardrail `beside`", |agent| {
+            let guard = Guardrail::new_async("beside", |_: UserMessage, _| async { panic!("oh") });
+            agent.guardrail(guard.beside_model())
+        }),
+        ("guardrail `response`", |agent| {
+            agent.guardrail(Guardrail::new("response", |_: &ModelResponse, _: &GuardContext| panic!("oh")))
+        }),
+        ("guardrail `call`", |agent| {
+            agent.guardrail(Guardrail::new("call", |_: &ToolCall, _: &GuardContext| panic!("oh")))
+        }),
+        ("guardrail `output`", |agent| {
+            agent.guardrail(Guardrail::new("output", |_: &AgentOutput, _: &GuardContext| panic!("oh")))
+        }),
+        ("`before_model` callback of agent `agent`", |agent| agent.before_model(|_| panic!("oh"))),
+        ("`after_model` callback of agent `agent`", |agent| {
+            agent.after_model(
+                |response| if response.message.calls.is_empty() { panic!("oh") } else { response },
+            )
+        }),
+        ("instructions function of agent `agent`", |agent| agent.instructions_with(|_| panic!("oh"))),
+    ];
+    for (name, add) in cases {
+        for streaming in [true, false] {
+            let model = ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).text("Done.");
+            let agent = add(agent(model).streaming(streaming)).build().unwrap();
+            let mut conversation = Conversation::default();
+            let failed = agent.run_in(&mut conversation, "Go.").await.unwrap_err();
+            let error = failed.error.to_string();
+            assert!(error.contains(name) && error.ends_with("has panicked: oh"), "{name}: {error}");
+            assert_sendable(&conversation);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::situation::GuardScope;
 use crate::error::AgentError;
-use crate::helpers::BoxFuture;
+use crate::helpers::{BoxFuture, guarded_future};
 use std::ops::ControlFlow;
 use toolkit_llm::model::{ModelRequest, ModelResponse};
 
@@ -29,7 +29,8 @@ impl ModelCallbacks {
         scope: GuardScope<'_>,
     ) -> Result<Proceed, AgentError> {
         for callback in &self.before {
-            request = match callback(request, scope).await? {
+            let called = guarded_future(async { callback(request, scope).await }).await;
+            request = match called.map_err(|panic| panicked("before_model", scope, &panic))?? {
                 ControlFlow::Continue(request) => request,
                 response => return Ok(response),
             };
@@ -47,7 +48,8 @@ impl ModelCallbacks {
         };
         let was_kept = is_kept(&response);
         for callback in &self.after {
-            response = callback(response, scope).await?;
+            let called = guarded_future(async { callback(response, scope).await }).await;
+            response = called.map_err(|panic| panicked("after_model", scope, &panic))??;
         }
         response.message.differs_from_server |= was_kept && !is_kept(&response);
         Ok(response)
@@ -58,4 +60,9 @@ impl ModelCallbacks {
     pub(super) fn may_change_calls(&self) -> bool {
         !self.after.is_empty()
     }
+}
+
+/// Returns the error of a run after a panic in a callback.
+fn panicked(callback: &str, scope: GuardScope<'_>, panic: &str) -> AgentError {
+    AgentError::Other(format!("a `{callback}` callback of agent `{}` has panicked: {panic}", scope.agent))
 }

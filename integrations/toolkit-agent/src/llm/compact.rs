@@ -32,7 +32,7 @@ impl LlmAgent {
         dispatcher: &Dispatcher,
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelRequest, AgentError> {
-        let request = self.request(calls.conversation, dispatcher, calls.answer);
+        let request = self.request(calls.conversation, dispatcher, calls.answer)?;
         let Some(compaction) = &self.settings.compaction else { return Ok(request) };
         let is_forced = std::mem::take(&mut calls.meter.is_exceeded);
         let compacted = self.compacted(calls.conversation);
@@ -63,7 +63,7 @@ impl LlmAgent {
         let before = (&compacted, view.start);
         // Boxed, because compactions are rare, and the future would make the future of every run larger.
         Box::pin(self.compact(compaction, before, plan, counted, calls)).await?;
-        Ok(self.request(calls.conversation, dispatcher, calls.answer))
+        self.request(calls.conversation, dispatcher, calls.answer)
     }
 
     /// Creates a shorter request after the model has refused a request as too long. Returns `None` if the

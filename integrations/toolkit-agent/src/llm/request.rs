@@ -7,6 +7,8 @@ use super::reduce::distrust_server;
 use super::settings::InstructionsContext;
 use crate::agent::RunAgent as _;
 use crate::conversation::Conversation;
+use crate::error::AgentError;
+use crate::helpers::guarded;
 use std::borrow::Cow;
 use std::sync::Arc;
 use toolkit_core::Dispatcher;
@@ -19,11 +21,15 @@ impl LlmAgent {
         conversation: &mut Conversation,
         dispatcher: &Dispatcher,
         answer: &FinalAnswer<'_>,
-    ) -> ModelRequest {
+    ) -> Result<ModelRequest, AgentError> {
         let settings = &self.settings;
         let session = dispatcher.run_context().and_then(|run| run.session());
         let session = session.map_or_else(|| Cow::Owned(conversation.session()), Cow::Borrowed);
         let instructions = InstructionsContext { agent: self.name(), session: &session };
+        let instructions = guarded(|| (settings.instructions)(&instructions)).map_err(|panic| {
+            let name = self.name();
+            AgentError::Other(format!("the instructions function of agent `{name}` has panicked: {panic}"))
+        })?;
         let mut compacted = self.compacted(conversation);
         let options = &settings.options;
         let is_changed = distrust_server(&mut compacted, self.name(), conversation.history(), options);
@@ -34,7 +40,7 @@ impl LlmAgent {
         let reader = Reader { agent: self.name(), limit, compacted: &compacted, is_quoted: &is_quoted };
         let messages = reader.messages(conversation);
         let mut request = ModelRequest::of(messages)
-            .with_instructions((settings.instructions)(&instructions))
+            .with_instructions(instructions)
             .with_tools(tools)
             .with_tool_use(settings.tool_config.clone())
             .with_options(options.clone());
@@ -42,6 +48,6 @@ impl LlmAgent {
             Arc::make_mut(&mut request.options).server_state = Some(ServerState::Responses);
         }
         answer.add_to(&mut request);
-        request
+        Ok(request)
     }
 }

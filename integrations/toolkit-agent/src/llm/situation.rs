@@ -5,6 +5,7 @@ use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::guardrail::{CheckFn, GuardAction, GuardContext, Verdict};
+use crate::helpers::guarded_future;
 use toolkit_core::middleware::ToolRequest;
 use toolkit_core::{Session, ToolCall};
 use toolkit_llm::Message;
@@ -75,7 +76,7 @@ impl Situation {
     /// Runs checks in order, until the value is blocked.
     ///
     /// # Errors
-    /// [`AgentError::Blocked`] if a check has ended the run.
+    /// [`AgentError::Blocked`] if a check has ended the run, and [`AgentError::Other`] if a check has panicked.
     pub(super) async fn judge<T: Clone>(
         &self,
         checks: Vec<(String, CheckFn<T>)>,
@@ -83,8 +84,12 @@ impl Situation {
     ) -> Result<Checked<T>, AgentError> {
         let mut is_replaced = false;
         for (guardrail, check) in checks {
-            let (checked, verdict) = check(value, self.context.clone()).await;
-            value = checked;
+            let checked = guarded_future(async { check(value, self.context.clone()).await }).await;
+            let verdict;
+            (value, verdict) = checked.map_err(|panic| {
+                let error = format!("guardrail `{guardrail}` has panicked: {panic}");
+                self.run.end(AgentError::Other(error))
+            })?;
             match verdict {
                 Verdict::Pass => {}
                 Verdict::Replace(other) => {
