@@ -8,12 +8,13 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
+use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::team::ParallelAgent;
 use toolkit_agent::wire::{EventStream, Transport, WireModel};
 use toolkit_agent::{
-    Agent, ChatModel, Message, ModelError, ModelErrorKind, ModelResponse, RunEvent, RunScope, ScriptedModel,
-    StreamEvent,
+    Agent, AgentOutput, ChatModel, Message, ModelError, ModelErrorKind, ModelResponse, RunEvent, RunScope,
+    ScriptedModel, StreamEvent,
 };
 use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::{ClosureTool, Dispatcher, Media, ToolCall, ToolError, ToolOutput, ToolRegistry};
@@ -269,4 +270,24 @@ async fn arguments_are_shown_while_the_model_writes_them() {
     assert_eq!(pieces(scripted).await[0].1.concat(), call.arguments.as_str());
     let whole = ScriptedModel::new().response(ModelResponse::calls([call])).text("3");
     assert_eq!(pieces(whole).await[0].1, [""; 0]);
+}
+
+/// The text of a whole response is one event, which waits for guardrails like streamed text.
+#[tokio::test]
+async fn the_text_of_a_whole_response_is_an_event() {
+    for guarded in [false, true] {
+        let mut builder = agent(ScriptedModel::new().text("Hello there.")).streaming(false);
+        if guarded {
+            let guard =
+                Guardrail::new("hide", |_: &AgentOutput, _: &GuardContext| Verdict::Block("No.".into()));
+            builder = builder.guardrail(guard);
+        }
+        let emitted = events(&builder.build().unwrap()).await;
+        let texts = emitted.iter().filter_map(|event| match event {
+            RunEvent::Text { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        let texts: Vec<&str> = texts.collect();
+        assert_eq!(texts, [if guarded { "No." } else { "Hello there." }]);
+    }
 }

@@ -100,7 +100,7 @@ impl LlmAgent {
         let mut held = Held::default();
         conversation.withhold_unchecked(Some(self.name()));
         if self.settings.hold_text() {
-            held.push_paused(conversation.unchecked(), self.settings.has_text_events(), run);
+            held.push_paused(conversation.unchecked(), run);
         }
         let mut answer = FinalAnswer::new(run, is_repair);
         let mut repetitions = Repetitions::new(&run.0.budget.limits);

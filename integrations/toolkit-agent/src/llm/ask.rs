@@ -208,6 +208,13 @@ impl LlmAgent {
                     within: run.within(),
                 });
             }
+            if !response.message.text.is_empty() {
+                calls.emit_piece(calls.hold_text, || RunEvent::Text {
+                    agent: name.clone(),
+                    text: response.message.text.clone(),
+                    within: run.within(),
+                });
+            }
             return Ok(response);
         }
         let mut stream = span.around(model.stream(request.clone())).await?;

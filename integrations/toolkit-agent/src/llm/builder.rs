@@ -310,7 +310,7 @@ setters! { AgentBuilder.settings:
     /// all messages are sent, and the run fails if they are too long.
     compaction(compaction: Compaction) = Some(compaction);
     /// Sets whether responses are streamed. While a response is streamed, its tool calls start before it is
-    /// complete. Default: `true`.
+    /// complete. Otherwise, the text of a response is one [event](crate::RunEvent::Text). Default: `true`.
     streaming(streaming: bool) = streaming;
     /// Sets whether [text events](crate::RunEvent::Text) wait until guardrails have checked the text. With
     /// `false`, listeners may have received a text that is blocked afterwards. Reasoning and calls of the provider's
@@ -327,10 +327,5 @@ impl Settings {
     /// Returns whether text events wait until guardrails have checked the text.
     pub(super) fn hold_text(&self) -> bool {
         self.hold_text.unwrap_or_else(|| self.guards.hold_text())
-    }
-
-    /// Returns whether the text of a message has events of its own.
-    pub(super) fn has_text_events(&self) -> bool {
-        self.streaming || self.guards.checks_responses
     }
 }

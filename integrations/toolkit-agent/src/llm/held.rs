@@ -25,10 +25,10 @@ impl Held {
     }
 
     /// Holds the events of paused messages of an earlier run, which has not emitted them.
-    pub(super) fn push_paused(&mut self, messages: &[Message], has_text_events: bool, run: &Run) {
+    pub(super) fn push_paused(&mut self, messages: &[Message], run: &Run) {
         for message in messages {
             let Message::Assistant(said) = message else { continue };
-            if has_text_events && !said.text.is_empty() {
+            if !said.text.is_empty() {
                 let agent = said.agent.clone();
                 let text = said.text.clone();
                 self.paused.push(RunEvent::Text { agent, text, within: run.within() });
