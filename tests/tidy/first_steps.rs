@@ -129,6 +129,7 @@ fn every_feature_is_in_the_table_of_its_crate() {
         "toolkit-llm",
         "integrations/toolkit-llm-http",
         "integrations/toolkit-agent",
+        "integrations/toolkit-agent-stores",
         "integrations/toolkit-mcp",
     ];
     for folder in crates {

@@ -126,6 +126,7 @@ fn sentences_are_short() {
         "tests",
         "integrations/toolkit-agent",
         "integrations/toolkit-evals",
+        "integrations/toolkit-agent-stores",
         "integrations/toolkit-mcp",
     ];
     for folder in folders {

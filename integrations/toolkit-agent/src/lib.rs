@@ -30,7 +30,7 @@
 //! | get typed answers | [`Agent::run_as`] returns a value of your type; [`Agent::run_stream_as`] also yields it as it grows |
 //! | check it | [`AgentBuilder::guardrail`]: checks of inputs, model calls, tool calls and answers |
 //! | stop it | [`RunOptions::with_cancellation`], or drop the run's future; [`Limits`] apply to every run |
-//! | save and resume | [`Sessions`] with a store; a [`Conversation`] is serializable; [`Agent::resume`] |
+//! | save and resume | [`Sessions`] with a store (`toolkit-agent-stores` has databases); a [`Conversation`] is serializable; [`Agent::resume`] |
 //! | stay within a context window | [`AgentBuilder::compaction`] with [`compaction::Compaction`] |
 //! | count costs | [`RunOutput::usage`], [`AgentBuilder::price`]; [`RunError::output`] after a failure |
 //! | retry | [`ModelRetry`] for agents; [`model::Retrying`] for a model used without an agent |
@@ -62,9 +62,6 @@
 //! | `ollama` | `clients::Ollama`: Ollama's own API |
 //! | `vertex` | `clients::Vertex`: models of Google, Anthropic and others at Vertex AI |
 //! | `genai` | `clients::GenAi`: all providers of the crate `genai` |
-//! | `files` | `session::FileStore`: conversations in JSON files |
-//! | `sqlite` | `session::SqliteStore`: conversations in an SQLite database |
-//! | `postgres` | `session::PostgresStore`: conversations in a PostgreSQL database |
 //! | `tracing` | `tracing` spans of agents, model calls and tool calls, with OpenTelemetry's attribute names |
 
 #[macro_use]

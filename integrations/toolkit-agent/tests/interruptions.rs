@@ -601,6 +601,10 @@ impl ConversationStore for Failing {
         self.store.append(user, id, version, entry).await
     }
 
+    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        self.store.replace(user, id, version, entry).await
+    }
+
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
         self.store.list(user).await
     }

@@ -439,6 +439,10 @@ impl ConversationStore for Hanging {
         self.0.append(user, id, version, entry).await
     }
 
+    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        self.0.replace(user, id, version, entry).await
+    }
+
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
         self.0.list(user).await
     }

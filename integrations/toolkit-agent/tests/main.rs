@@ -17,8 +17,6 @@ mod cancel;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod clients;
 mod compaction;
-#[cfg(all(feature = "files", feature = "sqlite"))]
-mod crashes;
 mod events;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
@@ -31,8 +29,6 @@ mod limits;
 mod models;
 mod new_input;
 mod pauses;
-#[cfg(feature = "postgres")]
-mod postgres;
 mod property;
 #[cfg(all(
     feature = "anthropic",

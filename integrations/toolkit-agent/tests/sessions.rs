@@ -11,135 +11,6 @@ use toolkit_agent::{Agent, AgentError, Message, RunOptions, ScriptedModel, Sessi
 use toolkit_core::context::SessionDelta;
 use toolkit_core::{ClosureTool, ToolContext};
 
-/// Checks the contract of a store. `open` opens the same store again, like another program.
-pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
-    let ids =
-        ["1", "../1", "A", "a", "", "con", "a/b\\c:d*e?f\"g<h>i|j", "ä\u{1F600}\0", &"long ".repeat(100)];
-    let store = open().await;
-    assert!(store.load("ada", "1").await.unwrap().is_none());
-    assert!(store.list("ada").await.unwrap().is_empty());
-    for user in ["ada", "bob", ""] {
-        for id in ids {
-            let version =
-                store.append(user, id, 0, &format!("\"{user} {}\"", id.escape_debug())).await.unwrap();
-            assert!(version > 0);
-            assert!(store.append(user, id, 0, "\"again\"").await.unwrap_err().is_conflict);
-            store.append(user, id, version, "[2]").await.unwrap();
-        }
-    }
-    let store = open().await;
-    for user in ["ada", "bob", ""] {
-        let mut listed: Vec<String> =
-            store.list(user).await.unwrap().into_iter().map(|info| info.id).collect();
-        let mut expected: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-        listed.sort();
-        expected.sort();
-        assert_eq!(listed, expected);
-        for id in ids {
-            let log = store.load(user, id).await.unwrap().unwrap();
-            assert_eq!(log.entries, [format!("\"{user} {}\"", id.escape_debug()), "[2]".to_owned()]);
-        }
-    }
-    // The latest comes first.
-    sleep(Duration::from_millis(20)).await;
-    let log = store.load("ada", "a").await.unwrap().unwrap();
-    let latest = store.append("ada", "a", log.version, "[3]").await.unwrap();
-    assert_eq!(store.list("ada").await.unwrap()[0].id, "a");
-    // Of two writers, the second one is told.
-    let other = open().await;
-    let refused = other.append("ada", "a", log.version, "[4]").await.unwrap_err();
-    assert!(refused.is_conflict && refused.message.contains("`a`"), "{refused}");
-    assert_eq!(other.load("ada", "a").await.unwrap().unwrap().entries[2..], ["[3]"]);
-    other.append("ada", "a", latest, "[5]").await.unwrap();
-    // A conversation that was deleted and created again is another conversation.
-    assert!(store.delete("ada", "a").await.unwrap());
-    assert!(!store.delete("ada", "a").await.unwrap());
-    assert!(store.load("ada", "a").await.unwrap().is_none());
-    assert_eq!((store.list("ada").await.unwrap().len(), store.list("bob").await.unwrap().len()), (8, 9));
-    assert!(store.append("ada", "a", latest, "[6]").await.unwrap_err().is_conflict);
-    assert!(!store.delete("ada", "a").await.unwrap());
-    let mut created = store.append("ada", "a", 0, "[\"new\"]").await.unwrap();
-    for entry in ["[2]", "[3]", "[5]"] {
-        assert!(store.append("ada", "a", latest, "[6]").await.unwrap_err().is_conflict);
-        created = store.append("ada", "a", created, entry).await.unwrap();
-    }
-    assert!(store.append("ada", "a", latest, "[6]").await.unwrap_err().is_conflict);
-    assert!(store.delete("ada", "a").await.unwrap());
-
-    let owners = [StateScope::App, StateScope::User("ada"), StateScope::User("")];
-    for (number, owner) in owners.into_iter().enumerate() {
-        let set = [("n".to_owned(), Some(number.into())), ("gone".to_owned(), Some("soon".into()))];
-        store.update_state(owner, &set.into()).await.unwrap();
-        let change = [("gone".to_owned(), None), ("s".to_owned(), Some("ü".into()))];
-        store.update_state(owner, &change.into()).await.unwrap();
-    }
-    let store = open().await;
-    for (number, owner) in owners.into_iter().enumerate() {
-        let expected = [("n".to_owned(), number.into()), ("s".to_owned(), "ü".into())];
-        assert_eq!(store.load_state(owner).await.unwrap(), expected.into());
-    }
-    assert!(store.load_state(StateScope::User("bob")).await.unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn memory_store_keeps_conversations() {
-    let store = MemoryStore::new();
-    check(async || store.clone()).await;
-}
-
-#[cfg(feature = "files")]
-#[tokio::test]
-async fn file_store_keeps_conversations() {
-    let folder = tempfile::tempdir().unwrap();
-    check(async || toolkit_agent::session::FileStore::new(folder.path().join("deep/er"))).await;
-}
-
-#[cfg(feature = "sqlite")]
-#[tokio::test]
-async fn sqlite_store_keeps_conversations() {
-    let folder = tempfile::tempdir().unwrap();
-    check(async || toolkit_agent::session::SqliteStore::open(folder.path().join("a.db")).await.unwrap())
-        .await;
-}
-
-#[cfg(feature = "files")]
-#[tokio::test]
-async fn files_contain_whole_saves() {
-    let folder = tempfile::tempdir().unwrap();
-    let sessions = Sessions::new(toolkit_agent::session::FileStore::new(folder.path()));
-    let writing = {
-        let sessions = sessions.clone();
-        tokio::spawn(async move {
-            let mut conversation = sessions.open("ada", "1").await.unwrap();
-            for number in 0..50 {
-                conversation.push(Message::user("x".repeat(number * 1_000)));
-                sessions.save(&mut conversation).await.unwrap();
-            }
-        })
-    };
-    let mut latest = 0;
-    while !writing.is_finished() {
-        let length = sessions.open("ada", "1").await.unwrap().messages().len();
-        assert!(length >= latest);
-        latest = length;
-        tokio::task::yield_now().await;
-    }
-    writing.await.unwrap();
-    let path = folder.path().join("conversations/ada/1.jsonl");
-    // An incomplete save is ignored, and replaced by the next one.
-    let whole = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, format!("{whole}{{\"messages\":[{{\"ro")).unwrap();
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
-    assert_eq!(conversation.messages().len(), 50);
-    conversation.push(Message::user("after the crash"));
-    sessions.save(&mut conversation).await.unwrap();
-    assert_eq!(sessions.open("ada", "1").await.unwrap().messages().len(), 51);
-    // An invalid line is an error.
-    std::fs::write(folder.path().join("conversations/ada/2.jsonl"), "{\"mess\n{}\n").unwrap();
-    let error = sessions.open("ada", "2").await.unwrap_err().message;
-    assert!(error.contains("conversation `2` cannot be read"), "{error}");
-}
-
 #[tokio::test]
 async fn a_save_writes_only_the_changes() {
     let store = MemoryStore::new();
@@ -295,6 +166,10 @@ impl ConversationStore for Late {
         self.0.append(user, id, version, entry).await
     }
 
+    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        self.0.replace(user, id, version, entry).await
+    }
+
     async fn list(&self, user: &str) -> Result<Vec<toolkit_agent::session::ConversationInfo>, StoreError> {
         self.0.list(user).await
     }
@@ -345,6 +220,10 @@ impl ConversationStore for Full {
     }
 
     async fn append(&self, _: &str, _: &str, _: u64, _: &str) -> Result<u64, StoreError> {
+        Err(StoreError::new("the disk is full"))
+    }
+
+    async fn replace(&self, _: &str, _: &str, _: u64, _: &str) -> Result<u64, StoreError> {
         Err(StoreError::new("the disk is full"))
     }
 

@@ -115,6 +115,10 @@ impl ConversationStore for Store {
         }
     }
 
+    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        self.0.replace(user, id, version, entry).await
+    }
+
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
         self.0.list(user).await
     }

@@ -1,8 +1,6 @@
 //! A store that keeps conversations in memory.
 
-use super::store::{
-    ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError, apply, check_values,
-};
+use super::store::{ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError, apply};
 use crate::helpers::lock;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -19,7 +17,7 @@ pub struct MemoryStore(Arc<Mutex<Stored>>);
 struct Stored {
     /// The log of each conversation, with the time of the last save. The key consists of the user and the id.
     conversations: HashMap<(String, String), (SystemTime, ConversationLog)>,
-    /// The number of entries that were appended to any log so far. Versions come from this number, so a log
+    /// The number of changes of any log so far. Versions come from this number, so a log
     /// that is deleted and created again never has an old version.
     version: u64,
     app: BTreeMap<String, Value>,
@@ -32,15 +30,15 @@ impl MemoryStore {
     pub fn new() -> Self {
         Self::default()
     }
-}
 
-impl ConversationStore for MemoryStore {
-    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
-        let key = (user.to_owned(), id.to_owned());
-        Ok(lock(&self.0).conversations.get(&key).map(|(_, log)| log.clone()))
-    }
-
-    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+    /// Changes the entries of a log that has this version, and returns its new version.
+    fn write(
+        &self,
+        user: &str,
+        id: &str,
+        version: u64,
+        change: impl FnOnce(&mut Vec<String>),
+    ) -> Result<u64, StoreError> {
         let mut stored = lock(&self.0);
         let next = stored.version + 1;
         let key = (user.to_owned(), id.to_owned());
@@ -50,10 +48,25 @@ impl ConversationStore for MemoryStore {
         let new = || (SystemTime::now(), ConversationLog::default());
         let (saved_at, log) = stored.conversations.entry(key).or_insert_with(new);
         *saved_at = SystemTime::now();
-        log.entries.push(entry.to_owned());
+        change(&mut log.entries);
         log.version = next;
         stored.version = next;
         Ok(next)
+    }
+}
+
+impl ConversationStore for MemoryStore {
+    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
+        let key = (user.to_owned(), id.to_owned());
+        Ok(lock(&self.0).conversations.get(&key).map(|(_, log)| log.clone()))
+    }
+
+    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        self.write(user, id, version, |entries| entries.push(entry.to_owned()))
+    }
+
+    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        self.write(user, id, version, |entries| *entries = vec![entry.to_owned()])
     }
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
@@ -61,7 +74,7 @@ impl ConversationStore for MemoryStore {
         let of_user = stored.conversations.iter().filter(|((owner, _), _)| owner == user);
         let mut found: Vec<_> =
             of_user.map(|((_, id), (saved_at, _))| ConversationInfo::new(id.as_str(), *saved_at)).collect();
-        found.sort_by(ConversationInfo::latest_first);
+        found.sort_by(|one, other| other.saved_at.cmp(&one.saved_at).then_with(|| one.id.cmp(&other.id)));
         Ok(found)
     }
 
@@ -78,7 +91,6 @@ impl ConversationStore for MemoryStore {
     }
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
-        check_values(changes)?;
         let mut stored = lock(&self.0);
         let values = match scope {
             StateScope::App => &mut stored.app,

@@ -3,7 +3,6 @@
 use crate::conversation::Changes;
 use crate::helpers::{MAX_NESTING, check_nesting};
 use serde_json::Value;
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
@@ -34,6 +33,21 @@ pub trait ConversationStore: Send + Sync + 'static {
     /// [`StoreError::conflict`] if the log has another version, because another program or task has appended
     /// an entry, deleted the log, or created it. Any other [`StoreError`] if the store cannot be written.
     fn append(
+        &self,
+        user: &str,
+        id: &str,
+        version: u64,
+        entry: &str,
+    ) -> impl Future<Output = Result<u64, StoreError>> + Send;
+
+    /// Replaces all entries of a log by one entry, and returns the new version of the log. `version` is the
+    /// version that the log must have, or 0 to create the log. Programs erase content with this method.
+    ///
+    /// After a crash, the log must contain either all old entries or only the new one.
+    ///
+    /// # Errors
+    /// As those of [`append`](Self::append).
+    fn replace(
         &self,
         user: &str,
         id: &str,
@@ -109,32 +123,15 @@ impl ConversationInfo {
     pub fn new(id: impl Into<String>, saved_at: SystemTime) -> Self {
         Self { id: id.into(), saved_at }
     }
-
-    /// Compares two conversations by the time of the last save, latest first, and then by id.
-    pub(super) fn latest_first(one: &Self, other: &Self) -> Ordering {
-        other.saved_at.cmp(&one.saved_at).then_with(|| one.id.cmp(&other.id))
-    }
 }
 
 /// The scope of session values that several conversations share: the application or a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum StateScope<'a> {
     /// The application: keys with the prefix `app:`.
     App,
     /// The user with this id: keys with the prefix `user:`.
     User(&'a str),
-}
-
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-impl<'a> StateScope<'a> {
-    /// Returns the values of the database columns `scope` and `owner`.
-    pub(super) fn key(self) -> [&'a str; 2] {
-        match self {
-            Self::App => ["app", ""],
-            Self::User(user) => ["user", user],
-        }
-    }
 }
 
 /// An error of a store.
@@ -180,16 +177,6 @@ impl From<serde_json::Error> for StoreError {
     }
 }
 
-/// Runs `work` on a thread for blocking tasks, and returns its result. A panic becomes an error.
-#[cfg(any(feature = "files", feature = "sqlite"))]
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, StoreError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    // A panic message may contain secrets, and the model may read this error.
-    done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
-}
-
 /// Encodes an entry of a log: a JSON object for each changed conversation. Returns an error if the entry is
 /// nested too deeply to be decoded again.
 pub(super) fn encode(id: &str, entry: &[Changes]) -> Result<String, StoreError> {
@@ -214,11 +201,6 @@ pub(super) fn check_value(key: &str, value: Option<&Value>) -> Result<(), StoreE
     let Some(value) = value else { return Ok(()) };
     check_nesting(&value.to_string(), MAX_NESTING - 1)
         .map_err(|reason| StoreError::new(format_args!("session value `{key}` cannot be saved: it {reason}")))
-}
-
-/// Checks that changed session values are not nested too deeply to be read again.
-pub(super) fn check_values(changes: &SessionDelta) -> Result<(), StoreError> {
-    changes.iter().try_for_each(|(key, value)| check_value(key, value.as_ref()))
 }
 
 /// Applies `changes` to `values`. A change to `None` removes the key.

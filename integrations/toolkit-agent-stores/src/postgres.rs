@@ -1,24 +1,20 @@
 //! A store that keeps conversations in a PostgreSQL database.
 
-use super::store::{
-    ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError, check_values,
-};
-use crate::helpers::BoxFuture;
+mod connections;
+
+use crate::{columns, random};
+use connections::{Connect, Connections, PAUSES, Parameter, failed};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
-use tokio::sync::Mutex;
-use tokio_postgres::error::SqlState;
+use tokio::time::sleep;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
-use tokio_postgres::types::{FromSql, ToSql, Type};
+use tokio_postgres::types::{FromSql, Type};
 use tokio_postgres::{Client, Config, NoTls, Row, Socket};
+use toolkit_agent::session::{ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError};
 use toolkit_core::context::SessionDelta;
-
-/// The maximum number of attempts to execute a statement. The server may roll back a statement because of
-/// concurrent ones.
-const ATTEMPTS: usize = 10;
 
 const EXIST: &str = "SELECT to_regclass('toolkit_conversations') IS NOT NULL
     AND to_regclass('toolkit_entries') IS NOT NULL AND to_regclass('toolkit_state') IS NOT NULL";
@@ -28,13 +24,12 @@ const EXIST: &str = "SELECT to_regclass('toolkit_conversations') IS NOT NULL
 /// `IF NOT EXISTS` does not see the tables of other transactions.
 ///
 /// Strings are stored as bytes, because the type `TEXT` cannot contain NUL and depends on the encoding of the
-/// database. Versions of all conversations come from one sequence, so a conversation that is deleted and
-/// created again has other versions.
+/// database.
 const TABLES: &str = "
     SELECT pg_advisory_xact_lock(8389754676633367905);
     CREATE TABLE IF NOT EXISTS toolkit_conversations (
         user_id BYTEA NOT NULL, id BYTEA NOT NULL, saved_at TIMESTAMPTZ NOT NULL,
-        version BIGINT NOT NULL GENERATED ALWAYS AS IDENTITY,
+        version BIGINT NOT NULL,
         PRIMARY KEY (user_id, id)
     );
     CREATE TABLE IF NOT EXISTS toolkit_entries (
@@ -47,35 +42,51 @@ const TABLES: &str = "
         PRIMARY KEY (scope, owner, key)
     );";
 
+/// Creates a log with one entry and the version `$4`.
 const CREATE: &str = "
     WITH saved AS (
-        INSERT INTO toolkit_conversations (user_id, id, saved_at) VALUES ($1, $2, clock_timestamp())
+        INSERT INTO toolkit_conversations VALUES ($1, $2, clock_timestamp(), $4)
         ON CONFLICT DO NOTHING RETURNING version
     )
     INSERT INTO toolkit_entries SELECT $1, $2, version, $3 FROM saved RETURNING version";
 
-/// Appends an entry if the version matches. Of two concurrent appends, the second one waits for the lock of
-/// the row and then finds another version.
+/// Appends an entry with the version `$4` if the log has the version `$5`. Of two concurrent appends, the second
+/// one waits for the lock of the row and then finds another version.
 const APPEND: &str = "
     WITH saved AS (
-        UPDATE toolkit_conversations SET version = DEFAULT, saved_at = clock_timestamp()
-        WHERE user_id = $1 AND id = $2 AND version = $4 RETURNING version
+        UPDATE toolkit_conversations SET version = $4, saved_at = clock_timestamp()
+        WHERE user_id = $1 AND id = $2 AND version = $5 RETURNING version
     )
     INSERT INTO toolkit_entries SELECT $1, $2, version, $3 FROM saved RETURNING version";
+
+/// Replaces all entries by one with the version `$4` if the log has the version `$5`.
+const REPLACE: &str = "
+    WITH saved AS (
+        UPDATE toolkit_conversations SET version = $4, saved_at = clock_timestamp()
+        WHERE user_id = $1 AND id = $2 AND version = $5 RETURNING version
+    ), removed AS (
+        DELETE FROM toolkit_entries WHERE user_id = $1 AND id = $2 AND EXISTS (SELECT FROM saved)
+    )
+    INSERT INTO toolkit_entries SELECT $1, $2, version, $3 FROM saved RETURNING version";
+
+const VERSIONS: &str = "
+    SELECT version FROM toolkit_entries WHERE user_id = $1 AND id = $2 AND version >= $3
+    ORDER BY version DESC";
 
 const UPDATE_STATE: &str = "
     WITH removed AS (DELETE FROM toolkit_state WHERE scope = $1 AND owner = $2 AND key = ANY($5))
     INSERT INTO toolkit_state SELECT $1, $2, key, value FROM unnest($3, $4) AS changed (key, value)
     ON CONFLICT (scope, owner, key) DO UPDATE SET value = EXCLUDED.value";
 
-type Connect = Box<dyn Fn() -> BoxFuture<'static, Result<Client, StoreError>> + Send + Sync>;
-
-/// A store in a PostgreSQL database, version 11 or later. Several programs may share the database. Clones
-/// share the connection.
+/// A store in a PostgreSQL database, version 11 or later. Several programs may share the database. A store
+/// opens at most eight connections, each when it is first needed. Clones share the connections.
 ///
 /// The tables `toolkit_conversations`, `toolkit_entries` and `toolkit_state` are created in the first schema
 /// of the search path if they do not exist. Together, the id of a conversation and the id of its user may
 /// have about 2,600 bytes.
+///
+/// After a lost connection, the store connects again and repeats the operation, up to five times in 3.4 seconds.
+/// An entry that is already in the log is not appended again.
 ///
 /// Each operation executes one statement, without an explicit transaction and without named prepared
 /// statements. It therefore works with connection poolers in transaction mode. There is no time limit by
@@ -83,7 +94,8 @@ type Connect = Box<dyn Fn() -> BoxFuture<'static, Result<Client, StoreError>> + 
 /// `statement_timeout` in its `options`.
 ///
 /// ```no_run
-/// use toolkit_agent::{Sessions, session::PostgresStore};
+/// use toolkit_agent::Sessions;
+/// use toolkit_agent_stores::PostgresStore;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let store = PostgresStore::connect("host=localhost user=ada dbname=agents").await?;
@@ -94,23 +106,20 @@ type Connect = Box<dyn Fn() -> BoxFuture<'static, Result<Client, StoreError>> + 
 /// # }).unwrap();
 /// ```
 #[derive(Clone)]
-pub struct PostgresStore(Arc<Inner>);
+pub struct PostgresStore(Arc<Connections>);
 
-struct Inner {
-    client: Mutex<Arc<Client>>,
-    /// Opens a new connection if the connection was lost. `None` if the program has opened the connection
-    /// itself.
-    connect: Option<Connect>,
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore").field("reconnects", &self.0.reconnects()).finish_non_exhaustive()
+    }
 }
-
-debug!(PostgresStore, self, "reconnects": self.0.connect.is_some());
 
 impl PostgresStore {
     /// Connects without encryption to a server. `config` is a connection string, such as
     /// `host=localhost user=ada dbname=agents` or `postgresql://ada@localhost/agents`.
     ///
     /// Use this for a server on the same machine or in a private network. For other servers, use
-    /// [`connect_with`](Self::connect_with). Its documentation also describes lost connections.
+    /// [`connect_with`](Self::connect_with).
     ///
     /// # Errors
     /// [`StoreError`] if the connection string is invalid, the server cannot be reached, or the tables cannot
@@ -129,9 +138,6 @@ impl PostgresStore {
     /// Connects with encryption. `tls` is a connector from a crate such as `tokio-postgres-rustls` or
     /// `postgres-native-tls`. [`Config::ssl_mode`] sets whether the server must support encryption.
     ///
-    /// If the connection is lost during an operation, this operation fails. The next operation connects
-    /// again.
-    ///
     /// # Errors
     /// [`StoreError`] if the server cannot be reached, or the tables cannot be created.
     pub async fn connect_with<T>(config: Config, tls: T) -> Result<Self, StoreError>
@@ -145,13 +151,14 @@ impl PostgresStore {
             let config = config.clone();
             let tls = tls.clone();
             Box::pin(async move {
-                let (client, connection) = config.connect(tls).await.map_err(failed)?;
+                let (client, connection) = config.connect(tls).await?;
                 // An error of the connection can be ignored, because its statements return an error, too.
                 tokio::spawn(async { drop(connection.await) });
                 Ok(client)
             })
         });
-        Self::open(connect().await?.into(), Some(connect)).await
+        let client = connect().await.map_err(failed)?;
+        Self::open(client.into(), Some(connect)).await
     }
 
     /// Creates a store that uses an open connection. The program must also run the task of the connection.
@@ -170,39 +177,55 @@ impl PostgresStore {
         if exist != Some(true) {
             client.batch_execute(TABLES).await.map_err(failed)?;
         }
-        Ok(Self(Arc::new(Inner { client: Mutex::new(client), connect })))
+        Ok(Self(Arc::new(Connections::new(client, connect))))
     }
 
-    async fn client(&self) -> Result<Arc<Client>, StoreError> {
-        let mut client = self.0.client.lock().await;
-        if client.is_closed()
-            && let Some(connect) = &self.0.connect
-        {
-            *client = connect().await?.into();
-        }
-        Ok(client.clone())
-    }
-
-    /// Executes a statement. Repeats the statement if the server has rolled it back because of a concurrent
-    /// one.
-    async fn query(
+    /// Changes the log of a conversation that has this version, and returns its new version. After a lost
+    /// connection, the versions in the log show whether the change has succeeded.
+    async fn change(
         &self,
         sql: &str,
-        parameters: &[(&(dyn ToSql + Sync), Type)],
-    ) -> Result<Vec<Row>, StoreError> {
-        let client = self.client().await?;
-        let mut attempt = 1;
+        [user, id]: [&str; 2],
+        version: u64,
+        entry: &str,
+    ) -> Result<u64, StoreError> {
+        let next = next_version(version);
+        let numbers = [next.cast_signed(), version.cast_signed()];
+        let strings = [user.as_bytes(), id.as_bytes(), entry.as_bytes()];
+        let mut parameters: Vec<Parameter<'_>> = strings.iter().map(bytes).collect();
+        let used = if version == 0 { &numbers[..1] } else { &numbers[..] };
+        parameters.extend(used.iter().map(|number| -> Parameter<'_> { (number, Type::INT8) }));
+        let sql = if version == 0 { CREATE } else { sql };
+        let mut pauses = PAUSES.into_iter();
+        let mut was_lost = false;
         loop {
-            let error = match client.query_typed(sql, parameters).await {
-                Ok(rows) => return Ok(rows),
-                Err(error) => error,
-            };
-            let codes = [&SqlState::T_R_SERIALIZATION_FAILURE, &SqlState::T_R_DEADLOCK_DETECTED];
-            if attempt == ATTEMPTS || !error.code().is_some_and(|code| codes.contains(&code)) {
-                return Err(failed(error));
+            match self.0.attempt(sql, &parameters).await {
+                Ok(rows) if !rows.is_empty() => return Ok(next),
+                Ok(_) if !was_lost => return Err(StoreError::conflict(id)),
+                // An attempt on a lost connection may have ended after the versions were read.
+                Ok(_) => {}
+                Err(failure) => {
+                    let pause = pauses.next().filter(|_| failure.is_lost).ok_or(failure.error)?;
+                    was_lost = true;
+                    sleep(pause).await;
+                }
             }
-            attempt += 1;
+            let versions = self.versions([user, id], version).await?;
+            if versions.contains(&next) {
+                return Ok(next);
+            }
+            if versions.first().copied().unwrap_or(0) != version {
+                return Err(StoreError::conflict(id));
+            }
         }
+    }
+
+    /// Reads the versions of the entries from `version` on, the latest first.
+    async fn versions(&self, key: [&str; 2], version: u64) -> Result<Vec<u64>, StoreError> {
+        let [user, id] = key.map(str::as_bytes);
+        let number = version.cast_signed();
+        let rows = self.0.query(VERSIONS, &[bytes(&user), bytes(&id), (&number, Type::INT8)]).await?;
+        rows.iter().map(|row| version_of(row, 0)).collect()
     }
 }
 
@@ -211,52 +234,43 @@ impl ConversationStore for PostgresStore {
         // A conversation has at least one entry. The version of the last entry is the version of the log.
         let sql =
             "SELECT entry, version FROM toolkit_entries WHERE user_id = $1 AND id = $2 ORDER BY version";
-        let rows = self.query(sql, &[bytes(&user.as_bytes()), bytes(&id.as_bytes())]).await?;
+        let rows = self.0.query(sql, &[bytes(&user.as_bytes()), bytes(&id.as_bytes())]).await?;
         let Some(last) = rows.last() else { return Ok(None) };
         let entries = rows.iter().map(|row| text(row, 0)).collect::<Result<_, _>>()?;
         Ok(Some(ConversationLog::new(entries, version_of(last, 1)?)))
     }
 
     async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
-        let owner = user.as_bytes();
-        let key = id.as_bytes();
-        let content = entry.as_bytes();
-        let mut parameters = vec![bytes(&owner), bytes(&key), bytes(&content)];
-        let number = version.cast_signed();
-        let sql = if version == 0 {
-            CREATE
-        } else {
-            parameters.push((&number, Type::INT8));
-            APPEND
-        };
-        let rows = self.query(sql, &parameters).await?;
-        version_of(rows.first().ok_or_else(|| StoreError::conflict(id))?, 0)
+        self.change(APPEND, [user, id], version, entry).await
+    }
+
+    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        self.change(REPLACE, [user, id], version, entry).await
     }
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
         let sql =
             "SELECT id, saved_at FROM toolkit_conversations WHERE user_id = $1 ORDER BY saved_at DESC, id";
-        let rows = self.query(sql, &[bytes(&user.as_bytes())]).await?;
+        let rows = self.0.query(sql, &[bytes(&user.as_bytes())]).await?;
         let info = |row| Ok(ConversationInfo::new(text(row, 0)?, get::<SystemTime>(row, 1)?));
         rows.iter().map(info).collect()
     }
 
     async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
         let sql = "DELETE FROM toolkit_conversations WHERE user_id = $1 AND id = $2 RETURNING true";
-        let rows = self.query(sql, &[bytes(&user.as_bytes()), bytes(&id.as_bytes())]).await?;
+        let rows = self.0.query(sql, &[bytes(&user.as_bytes()), bytes(&id.as_bytes())]).await?;
         Ok(!rows.is_empty())
     }
 
     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
-        let [scope, owner] = scope.key();
+        let [scope, owner] = columns(scope);
         let sql = "SELECT key, value FROM toolkit_state WHERE scope = $1 AND owner = $2";
-        let rows = self.query(sql, &[(&scope, Type::TEXT), bytes(&owner.as_bytes())]).await?;
+        let rows = self.0.query(sql, &[(&scope, Type::TEXT), bytes(&owner.as_bytes())]).await?;
         rows.iter().map(|row| Ok((text(row, 0)?, serde_json::from_str(&text(row, 1)?)?))).collect()
     }
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
-        check_values(changes)?;
-        let [scope, owner] = scope.key();
+        let [scope, owner] = columns(scope);
         let owner = owner.as_bytes();
         let mut keys = Vec::new();
         let mut values = Vec::new();
@@ -270,18 +284,18 @@ impl ConversationStore for PostgresStore {
                 None => removed.push(key.as_bytes()),
             }
         }
-        let parameters: [(&(dyn ToSql + Sync), Type); 5] = [
+        let parameters: [Parameter<'_>; 5] = [
             (&scope, Type::TEXT),
             bytes(&owner),
             (&keys, Type::BYTEA_ARRAY),
             (&values, Type::BYTEA_ARRAY),
             (&removed, Type::BYTEA_ARRAY),
         ];
-        self.query(UPDATE_STATE, &parameters).await.map(drop)
+        self.0.query(UPDATE_STATE, &parameters).await.map(drop)
     }
 }
 
-fn bytes<'a>(bytes: &'a &[u8]) -> (&'a (dyn ToSql + Sync), Type) {
+fn bytes<'a>(bytes: &'a &[u8]) -> Parameter<'a> {
     (bytes, Type::BYTEA)
 }
 
@@ -299,15 +313,9 @@ fn version_of(row: &Row, column: usize) -> Result<u64, StoreError> {
     get(row, column).map(i64::cast_unsigned)
 }
 
-/// Converts an error of the server or the connection. The message leaves out details, because they may
-/// contain values of rows.
-fn failed(error: tokio_postgres::Error) -> StoreError {
-    let mut reason = match error.as_db_error() {
-        Some(error) => error.message().to_owned(),
-        None => error.to_string(),
-    };
-    if let (None, Some(source)) = (error.as_db_error(), error.source()) {
-        reason = format!("{reason}: {source}");
-    }
-    StoreError::new(format_args!("the PostgreSQL database of conversations failed: {reason}"))
+/// Returns a version for the entry after `version`. The upper half counts the changes of the log. The lower half
+/// is random, so the store recognizes its own entry after a lost connection, and a conversation that is deleted
+/// and created again has other versions.
+fn next_version(version: u64) -> u64 {
+    (((version >> 32) + 1) << 32) | (random() & u64::from(u32::MAX))
 }

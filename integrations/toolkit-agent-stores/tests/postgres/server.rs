@@ -59,6 +59,11 @@ impl Schema {
         format!("{}{separator}options={options}", self.server)
     }
 
+    /// Returns the connection string of the server.
+    pub(crate) fn server(&self) -> &'static str {
+        self.server
+    }
+
     /// Executes a statement on a connection of its own.
     pub(crate) async fn execute(&self, sql: &str) {
         let (client, connection) = tokio_postgres::connect(self.server, NoTls).await.unwrap();

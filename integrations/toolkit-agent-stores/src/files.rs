@@ -3,31 +3,35 @@
 mod log;
 mod names;
 
-use super::store::{
-    ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError, apply, blocking,
-    check_values,
-};
 use fs4::FileExt;
 use names::{ENDING, id_of, path_of};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use toolkit_agent::session::{ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError};
 use toolkit_core::context::SessionDelta;
+
+/// The maximum number of operations of a store that work at the same time. A disk writes several files at once
+/// faster than one after the other.
+const OPERATIONS: usize = 8;
 
 /// A store with one file for each conversation, in a folder. Clones share the conversations.
 ///
 /// A save appends one line of JSON to the file. After a crash, an incomplete last line is ignored. Several
-/// programs may share a folder: a lock on the file protects each save.
+/// programs may share a folder: a lock on the file protects each save. At most eight operations of a store
+/// work at the same time, in blocking tasks of Tokio, and the others wait.
 ///
 /// File names contain the ids of the user and the conversation. A lowercase ASCII letter, a digit, `-` or `_` takes one
 /// byte of a path, and any other byte of an id takes three. If a path is too long for the system (on Linux, over 4,095
 /// bytes), opening the conversation fails.
 ///
 /// ```
-/// use toolkit_agent::{Sessions, session::FileStore};
+/// use toolkit_agent::Sessions;
+/// use toolkit_agent_stores::FileStore;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// # let folder = tempfile::tempdir()?;
@@ -42,13 +46,41 @@ use toolkit_core::context::SessionDelta;
 #[derive(Debug, Clone)]
 pub struct FileStore {
     folder: PathBuf,
+    permits: Arc<Semaphore>,
 }
 
 impl FileStore {
     /// Creates a store in `folder`. The folder is created at the first save.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+        Self { folder: folder.into(), permits: Arc::new(Semaphore::new(OPERATIONS)) }
+    }
+
+    /// Runs `work` on a thread for blocking tasks, and returns its result. A panic becomes an error.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let permit = self.permits.clone().acquire_owned().await;
+        let work = move || {
+            let _permit = permit;
+            work()
+        };
+        let done = tokio::task::spawn_blocking(work).await;
+        // A panic message may contain secrets, and the model may read this error.
+        done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
+    }
+
+    /// Changes the log of a conversation with `write`, which returns the new version.
+    async fn write(
+        &self,
+        user: &str,
+        id: &str,
+        write: impl FnOnce(&Path) -> io::Result<Option<u64>> + Send + 'static,
+    ) -> Result<u64, StoreError> {
+        let path = self.conversation(user, id);
+        let work = move || write(&path).map_err(|error| failed("written", &path, &error));
+        self.blocking(work).await?.ok_or_else(|| StoreError::conflict(id))
     }
 
     fn conversations_of(&self, user: &str) -> PathBuf {
@@ -70,28 +102,25 @@ impl FileStore {
 impl ConversationStore for FileStore {
     async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
         let path = self.conversation(user, id);
-        blocking(move || log::read(&path).map_err(|error| failed("read", &path, &error))).await
+        self.blocking(move || log::read(&path).map_err(|error| failed("read", &path, &error))).await
     }
 
     async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
-        let path = self.conversation(user, id);
-        let id = id.to_owned();
         let entry = entry.to_owned();
-        blocking(move || {
-            let appended = log::append(&path, version, &entry);
-            appended
-                .map_err(|error| failed("written", &path, &error))?
-                .ok_or_else(|| StoreError::conflict(&id))
-        })
-        .await
+        self.write(user, id, move |path| log::append(path, version, &entry)).await
+    }
+
+    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        let entry = entry.to_owned();
+        self.write(user, id, move |path| log::replace(path, version, &entry)).await
     }
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
         let folder = self.conversations_of(user);
-        blocking(move || {
+        self.blocking(move || {
             let mut found = Vec::new();
             list(&folder, &folder, &mut found)?;
-            found.sort_by(ConversationInfo::latest_first);
+            found.sort_by(|one, other| other.saved_at.cmp(&one.saved_at).then_with(|| one.id.cmp(&other.id)));
             Ok(found)
         })
         .await
@@ -99,24 +128,29 @@ impl ConversationStore for FileStore {
 
     async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
         let path = self.conversation(user, id);
-        blocking(move || log::delete(&path).map_err(|error| failed("deleted", &path, &error))).await
+        self.blocking(move || log::delete(&path).map_err(|error| failed("deleted", &path, &error))).await
     }
 
     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
         let path = self.state(scope);
-        blocking(move || Ok(read(&path)?.unwrap_or_default())).await
+        self.blocking(move || read(&path)).await
     }
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
-        check_values(changes)?;
         let path = self.state(scope);
         let changes = changes.clone();
         let lock = self.folder.join("state.lock");
-        blocking(move || {
+        self.blocking(move || {
             let _lock = locked(&lock).map_err(|error| failed("locked", &lock, &error))?;
-            let mut values: BTreeMap<String, Value> = read(&path)?.unwrap_or_default();
-            apply(&mut values, &changes);
-            write(&path, &serde_json::to_vec(&values)?)
+            let mut values = read(&path)?;
+            for (key, value) in changes {
+                match value {
+                    Some(value) => values.insert(key, value),
+                    None => values.remove(&key),
+                };
+            }
+            let text = serde_json::to_vec(&values)?;
+            replace_file(&path, &text).map_err(|error| failed("written", &path, &error))
         })
         .await
     }
@@ -134,27 +168,24 @@ fn locked(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reads and parses a JSON file. Returns `None` if the file does not exist.
-fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
+/// Reads the session values in a file. Returns no values if the file does not exist.
+fn read(path: &Path) -> Result<BTreeMap<String, Value>, StoreError> {
     match fs::read(path) {
-        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| failed("parsed", path, &error)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Ok(text) => serde_json::from_slice(&text).map_err(|error| failed("parsed", path, &error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
         Err(error) => Err(failed("read", path, &error)),
     }
 }
 
 /// Writes `text` to a temporary file, and then replaces the file at `path` with the temporary file.
-fn write(path: &Path, text: &[u8]) -> Result<(), StoreError> {
+fn replace_file(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let replace = || -> io::Result<()> {
-        create_folder(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(text)?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        sync_folder(path)
-    };
-    replace().map_err(|error| failed("written", path, &error))
+    create_folder(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    sync_folder(path)
 }
 
 /// Creates a folder that a crash of the system does not remove, with the folders around it.

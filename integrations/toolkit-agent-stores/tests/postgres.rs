@@ -2,19 +2,28 @@
 
 mod server;
 
-use crate::{sessions, storage};
-use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
+use crate::contract;
+use serde::Deserialize;
 use server::Schema;
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
-use toolkit_agent::session::{ConversationStore, PostgresStore, StateScope};
+use toolkit_agent::session::{ConversationStore, StateScope};
+use toolkit_agent::{Agent, ScriptedModel, Sessions};
+use toolkit_agent_stores::PostgresStore;
 use toolkit_core::context::SessionDelta;
+use toolkit_core::schemars::JsonSchema;
+use toolkit_core::{ClosureTool, ToolRegistry};
 
 /// Isolation levels of the server. In the last two, the server rolls back statements instead of letting them wait.
 const LEVELS: [&str; 3] = ["read\\ committed", "repeatable\\ read", "serializable"];
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "toolkit_core::schemars")]
+struct Nothing {}
 
 async fn open(config: &str) -> PostgresStore {
     PostgresStore::connect(config).await.unwrap()
@@ -23,23 +32,8 @@ async fn open(config: &str) -> PostgresStore {
 #[tokio::test]
 async fn postgres_store_keeps_conversations() {
     let Some(schema) = Schema::new().await else { return };
-    sessions::check(async || open(&schema.config()).await).await;
+    contract::check(async || open(&schema.config()).await).await;
     schema.drop().await;
-}
-
-#[test]
-fn a_value_saved_in_postgres_can_be_read_again() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let mut runner = TestRunner::new(ProptestConfig { cases: 15, ..ProptestConfig::default() });
-    let checked = runner.run(&storage::values(), |values| {
-        runtime.block_on(async {
-            let Some(schema) = Schema::new().await else { return Ok(()) };
-            let checked = storage::check(async || open(&schema.config()).await, &values).await;
-            schema.drop().await;
-            checked
-        })
-    });
-    checked.unwrap();
 }
 
 #[tokio::test]
@@ -173,6 +167,80 @@ async fn a_lost_connection_is_an_error_or_replaced() {
     assert_eq!(error.message, "the PostgreSQL database of conversations failed: connection closed");
     assert!(!error.is_conflict);
     assert_eq!(store.load("ada", "1").await.unwrap().unwrap().entries.len(), 2);
+    schema.drop().await;
+}
+
+/// Ends all connections of a store, over and over, until the returned task is aborted.
+fn disconnect_often(schema: &Schema) -> tokio::task::JoinHandle<()> {
+    let sql = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{}'",
+        schema.name
+    );
+    let (server, pause) = (schema.server(), Duration::from_millis(30));
+    tokio::spawn(async move {
+        let (client, connection) = tokio_postgres::connect(server, NoTls).await.unwrap();
+        tokio::spawn(async { drop(connection.await) });
+        loop {
+            client.batch_execute(&sql).await.unwrap();
+            tokio::time::sleep(pause).await;
+        }
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_connections_lose_no_entry_and_write_none_twice() {
+    let Some(schema) = Schema::new().await else { return };
+    let store = open(&schema.config_with(&format!("-capplication_name={}", schema.name))).await;
+    let disconnecting = disconnect_often(&schema);
+    let mut writers = JoinSet::new();
+    for id in 0..16 {
+        let store = store.clone();
+        writers.spawn(async move {
+            let id = id.to_string();
+            let mut version = 0;
+            // All entries are equal: only their versions tell them apart.
+            for _ in 0..100 {
+                version = store.append("ada", &id, version, "[]").await.unwrap();
+            }
+            assert_eq!(store.load("ada", &id).await.unwrap().unwrap().entries.len(), 100);
+            let version = store.replace("ada", &id, version, "[1]").await.unwrap();
+            assert_eq!(store.load("ada", &id).await.unwrap().unwrap().version, version);
+        });
+    }
+    writers.join_all().await;
+    disconnecting.abort();
+    schema.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_connections_end_no_run_and_run_no_call_twice() {
+    let Some(schema) = Schema::new().await else { return };
+    let store = open(&schema.config_with(&format!("-capplication_name={}", schema.name))).await;
+    let sessions = Sessions::new(store);
+    let disconnecting = disconnect_often(&schema);
+    let mut runs = JoinSet::new();
+    for id in 0..16 {
+        let sessions = sessions.clone();
+        runs.spawn(async move {
+            let count = Arc::new(AtomicU32::new(0));
+            let counted = count.clone();
+            let work = ClosureTool::new("work", "Works.", move |_: Nothing| {
+                // The outputs differ, so that the agent does not refuse a repeated call.
+                counted.fetch_add(1, Ordering::Relaxed)
+            });
+            let mut model = ScriptedModel::new();
+            for _ in 0..10 {
+                model = model.call("work", "{}").then();
+            }
+            let tools = ToolRegistry::from_tools([work.unwrap()]).unwrap();
+            let agent = Agent::builder(model.text("Done.")).tools(tools).build().unwrap();
+            let output = sessions.run(&agent, "ada", &id.to_string(), "Work.").await.unwrap();
+            assert_eq!((output.text.as_str(), count.load(Ordering::Relaxed)), ("Done.", 10));
+            assert_eq!(sessions.open("ada", &id.to_string()).await.unwrap().messages().len(), 22);
+        });
+    }
+    runs.join_all().await;
+    disconnecting.abort();
     schema.drop().await;
 }
 

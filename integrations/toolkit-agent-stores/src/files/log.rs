@@ -1,0 +1,166 @@
+//! The log of one conversation: a file with the id of the log in the first line, and one line for each save.
+
+use super::{create_folder, replace_file, sync_folder};
+use crate::random;
+use fs4::FileExt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use toolkit_agent::session::ConversationLog;
+
+/// The number of bytes of the first line: 16 hexadecimal digits in quotes.
+const HEADER: usize = 19;
+/// The number of bits in a version that contain the length of the file. The other bits come from the id of the
+/// log, so a log that is deleted and created again, or replaced, has other versions.
+const LENGTH_BITS: u32 = 40;
+
+/// Reads the entries of the log at `path`. Ignores an incomplete last line. Returns `None` if there is no
+/// entry.
+pub(super) fn read(path: &Path) -> io::Result<Option<ConversationLog>> {
+    let mut file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    FileExt::lock_shared(&file)?;
+    let mut text = Vec::new();
+    file.read_to_end(&mut text)?;
+    text.truncate(text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let invalid = |reason: String| io::Error::new(ErrorKind::InvalidData, reason);
+    let id = id_of(&text).ok_or_else(|| invalid("the first line is not the id of a log".to_owned()))?;
+    let version = version_of(id, text.len() as u64);
+    let text = String::from_utf8(text).map_err(|error| invalid(error.to_string()))?;
+    let entries: Vec<String> = text.split_terminator('\n').skip(1).map(str::to_owned).collect();
+    Ok((!entries.is_empty()).then(|| ConversationLog::new(entries, version)))
+}
+
+/// Appends an entry to the log at `path`, and returns the new version. Does nothing and returns `None` if the
+/// version of the log is not `version`.
+pub(super) fn append(path: &Path, version: u64, entry: &str) -> io::Result<Option<u64>> {
+    let Some((mut file, id)) = open_at(path, version)? else { return Ok(None) };
+    let length = length_of(version);
+    let text = if length == 0 { new_log(id, entry) } else { format!("{entry}\n") };
+    if file.metadata()?.len() > length {
+        // Removes the incomplete line of a save that a crash has interrupted.
+        file.set_len(length)?;
+    }
+    file.seek(SeekFrom::Start(length))?;
+    let mut write = || {
+        file.write_all(text.as_bytes())?;
+        file.sync_data()?;
+        // A new file is safe only when its folder is.
+        if length == 0 { sync_folder(path) } else { Ok(()) }
+    };
+    if let Err(error) = write() {
+        // The caller treats the entry as unsaved, so remove it: no later load may read it.
+        file.set_len(length)?;
+        return Err(error);
+    }
+    Ok(Some(version_of(id, length + text.len() as u64)))
+}
+
+/// Replaces the log at `path` by a log with one entry, and returns the new version. Does nothing and returns
+/// `None` if the version of the log is not `version`.
+pub(super) fn replace(path: &Path, version: u64, entry: &str) -> io::Result<Option<u64>> {
+    // The lock on the old file lasts until the new file is in its place.
+    let Some(_old) = open_at(path, version)? else { return Ok(None) };
+    let id = random();
+    let text = new_log(id, entry);
+    replace_file(path, text.as_bytes())?;
+    Ok(Some(version_of(id, text.len() as u64)))
+}
+
+/// Deletes a log, and returns whether it existed.
+pub(super) fn delete(path: &Path) -> io::Result<bool> {
+    let file = match lock(path, File::options().read(true).write(true)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        file => file?,
+    };
+    let existed = file.metadata()?.len() > 0;
+    // Another program that waits for the lock then finds an empty log and reports a conflict.
+    file.set_len(0)?;
+    fs::remove_file(path).map(|()| existed)
+}
+
+/// Opens and locks the log at `path`, and returns its id. Returns `None` if the version of the log is not
+/// `version`. A new log gets a new id.
+fn open_at(path: &Path, version: u64) -> io::Result<Option<(File, u64)>> {
+    let length = length_of(version);
+    let is_new = length == 0;
+    if is_new {
+        create_folder(path.parent().unwrap_or(Path::new(".")))?;
+    }
+    let mut options = File::options();
+    options.create(is_new).truncate(false).read(true).write(true);
+    let mut file = match lock(path, &options) {
+        Err(error) if error.kind() == ErrorKind::NotFound && !is_new => return Ok(None),
+        file => file?,
+    };
+    let mut id = random();
+    if !is_new {
+        let mut header = Vec::new();
+        (&file).take(HEADER as u64).read_to_end(&mut header)?;
+        let Some(found) = id_of(&header).filter(|id| version_of(*id, length) == version) else {
+            return Ok(None);
+        };
+        id = found;
+    }
+    if file.metadata()?.len() < length {
+        return Ok(None);
+    }
+    file.seek(SeekFrom::Start(length))?;
+    let mut rest = Vec::new();
+    file.read_to_end(&mut rest)?;
+    // A crash may have interrupted the first save after the id of the log.
+    let lines = rest.iter().filter(|byte| **byte == b'\n').count();
+    Ok((lines <= usize::from(is_new)).then_some((file, id)))
+}
+
+fn lock(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    loop {
+        let file = options.open(path)?;
+        FileExt::lock(&file)?;
+        if is_at(&file, path)? {
+            return Ok(file);
+        }
+    }
+}
+
+/// Returns whether `path` still leads to the opened `file`. Another program may have deleted or replaced it
+/// before it was locked.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let own = file.metadata()?;
+    match fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        at_path => at_path.map(|at_path| (at_path.dev(), at_path.ino()) == (own.dev(), own.ino())),
+    }
+}
+
+/// Returns whether `path` still exists. On systems other than Unix, no other file can replace an open file.
+#[cfg(not(unix))]
+fn is_at(_: &File, path: &Path) -> io::Result<bool> {
+    path.try_exists()
+}
+
+/// Returns the text of a log with one entry.
+fn new_log(id: u64, entry: &str) -> String {
+    format!("\"{id:016x}\"\n{entry}\n")
+}
+
+/// Reads the id of a log from the beginning of its file.
+fn id_of(text: &[u8]) -> Option<u64> {
+    let digits = text.get(..HEADER)?.strip_prefix(b"\"")?.strip_suffix(b"\"\n")?;
+    u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+fn version_of(id: u64, length: u64) -> u64 {
+    (id << LENGTH_BITS) | length
+}
+
+fn length_of(version: u64) -> u64 {
+    version & ((1 << LENGTH_BITS) - 1)
+}

@@ -1,0 +1,51 @@
+//! Stores for the conversations of agents: files, SQLite and PostgreSQL.
+//!
+//! Each store is a [`ConversationStore`](toolkit_agent::session::ConversationStore) for
+//! [`Sessions`](toolkit_agent::Sessions). Conversations in memory need no store of this crate: see
+//! [`MemoryStore`](toolkit_agent::session::MemoryStore).
+//!
+//! # Features
+//!
+//! No feature is enabled by default.
+//!
+//! | feature | adds |
+//! | --- | --- |
+//! | `files` | `FileStore`: a file for each conversation |
+//! | `sqlite` | `SqliteStore`: an SQLite database |
+//! | `postgres` | `PostgresStore`: a PostgreSQL database |
+
+#[cfg(feature = "files")]
+mod files;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
+#[cfg(feature = "files")]
+pub use files::FileStore;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
+
+/// Returns the values of the database columns `scope` and `owner`.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+fn columns(scope: toolkit_agent::session::StateScope<'_>) -> [&str; 2] {
+    use toolkit_agent::session::StateScope;
+    match scope {
+        StateScope::App => ["app", ""],
+        StateScope::User(user) => ["user", user],
+    }
+}
+
+/// Returns a random number for versions. Logs that are deleted and created again get other versions by it.
+#[cfg(any(feature = "files", feature = "postgres"))]
+fn random() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(std::time::SystemTime::now())
+}
+
+/// The examples of the README, compiled as doc tests.
+#[cfg(all(doctest, feature = "files", feature = "postgres", feature = "sqlite"))]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -1,0 +1,160 @@
+//! The connections of a store, and statements that survive the loss of a connection.
+
+use std::error::Error;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
+use tokio::time::sleep;
+use tokio_postgres::error::{Severity, SqlState};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
+use toolkit_agent::session::StoreError;
+
+/// The maximum number of connections of a store.
+const CONNECTIONS: usize = 8;
+/// The maximum number of attempts to execute a statement that the server rolls back because of concurrent
+/// ones.
+const ATTEMPTS: usize = 10;
+/// The pauses before further attempts, after a connection was lost.
+pub(super) const PAUSES: [Duration; 5] = [
+    Duration::from_millis(20),
+    Duration::from_millis(100),
+    Duration::from_millis(300),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+];
+
+pub(super) type Connect = Box<
+    dyn Fn() -> Pin<Box<dyn Future<Output = Result<Client, tokio_postgres::Error>> + Send>> + Send + Sync,
+>;
+
+/// A parameter of a statement, with its type.
+pub(super) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// The error of one attempt to execute a statement.
+pub(super) struct Failure {
+    pub(super) error: StoreError,
+    /// Whether the connection was lost, so the effect of the statement is unknown, and another attempt may
+    /// get another connection.
+    pub(super) is_lost: bool,
+}
+
+/// Connections that are opened when they are first needed. Each executes one statement at a time.
+pub(super) struct Connections {
+    idle: Mutex<Vec<Arc<Client>>>,
+    permits: Semaphore,
+    /// Opens a connection. `None` if the program has opened the only connection itself.
+    connect: Option<Connect>,
+}
+
+impl Connections {
+    /// Creates the connections of a store from the first one.
+    pub(super) fn new(client: Arc<Client>, connect: Option<Connect>) -> Self {
+        // The statements of a single connection are sent without waiting for each other.
+        let idle = if connect.is_some() { vec![client] } else { vec![client; CONNECTIONS] };
+        Self { idle: Mutex::new(idle), permits: Semaphore::new(CONNECTIONS), connect }
+    }
+
+    /// Returns whether lost connections are replaced.
+    pub(super) fn reconnects(&self) -> bool {
+        self.connect.is_some()
+    }
+
+    /// Executes a statement that may be executed again after a connection was lost.
+    pub(super) async fn query(
+        &self,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, StoreError> {
+        let mut pauses = PAUSES.into_iter();
+        loop {
+            let failure = match self.attempt(sql, parameters).await {
+                Ok(rows) => return Ok(rows),
+                Err(failure) => failure,
+            };
+            let Some(pause) = pauses.next().filter(|_| failure.is_lost) else { return Err(failure.error) };
+            sleep(pause).await;
+        }
+    }
+
+    /// Executes a statement once. Repeats the statement if the server has rolled it back because of a
+    /// concurrent one.
+    pub(super) async fn attempt(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, Failure> {
+        let lease = self.lease().await?;
+        let mut attempt = 1;
+        loop {
+            let error = match lease.client.query_typed(sql, parameters).await {
+                Ok(rows) => return Ok(rows),
+                Err(error) => error,
+            };
+            let codes = [&SqlState::T_R_SERIALIZATION_FAILURE, &SqlState::T_R_DEADLOCK_DETECTED];
+            if attempt == ATTEMPTS || !error.code().is_some_and(|code| codes.contains(&code)) {
+                return Err(self.failure(error));
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Takes an idle connection, or opens one.
+    async fn lease(&self) -> Result<Lease<'_>, Failure> {
+        let permit = self.permits.acquire().await;
+        let client = match (self.idle(), &self.connect) {
+            (Some(client), _) => client,
+            (None, Some(connect)) => connect().await.map_err(|error| self.failure(error))?.into(),
+            (None, None) => {
+                let error = StoreError::new("the PostgreSQL store has no connection");
+                return Err(Failure { error, is_lost: false });
+            }
+        };
+        Ok(Lease { client, connections: self, _permit: permit })
+    }
+
+    fn idle(&self) -> Option<Arc<Client>> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.reconnects() {
+            idle.retain(|client| !client.is_closed());
+        }
+        idle.pop()
+    }
+
+    fn failure(&self, error: tokio_postgres::Error) -> Failure {
+        Failure { is_lost: self.reconnects() && is_lost(&error), error: failed(error) }
+    }
+}
+
+/// A connection in use. It becomes idle when it is dropped.
+struct Lease<'a> {
+    client: Arc<Client>,
+    connections: &'a Connections,
+    _permit: Result<SemaphorePermit<'a>, AcquireError>,
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        let mut idle = self.connections.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.push(self.client.clone());
+    }
+}
+
+/// Returns whether an error has ended the connection, or has prevented it.
+fn is_lost(error: &tokio_postgres::Error) -> bool {
+    match error.as_db_error() {
+        Some(error) => matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic)),
+        None => error.is_closed() || error.source().is_some_and(<dyn Error>::is::<io::Error>),
+    }
+}
+
+/// Converts an error of the server or the connection. The message leaves out details, because they may
+/// contain values of rows.
+pub(super) fn failed(error: tokio_postgres::Error) -> StoreError {
+    let mut reason = match error.as_db_error() {
+        Some(error) => error.message().to_owned(),
+        None => error.to_string(),
+    };
+    if let (None, Some(source)) = (error.as_db_error(), error.source()) {
+        reason = format!("{reason}: {source}");
+    }
+    StoreError::new(format_args!("the PostgreSQL database of conversations failed: {reason}"))
+}

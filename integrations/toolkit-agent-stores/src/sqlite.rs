@@ -1,0 +1,233 @@
+//! A store that keeps conversations in an SQLite database.
+
+mod database;
+
+use crate::columns;
+use database::Database;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use toolkit_agent::session::{ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError};
+use toolkit_core::context::SessionDelta;
+
+/// The maximum time to wait for a database that another program has locked.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS conversations (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, user_id TEXT NOT NULL, id TEXT NOT NULL,
+        saved_at INTEGER NOT NULL, version INTEGER NOT NULL,
+        UNIQUE (user_id, id)
+    );
+    CREATE TABLE IF NOT EXISTS entries (
+        conversation INTEGER NOT NULL, version INTEGER NOT NULL, entry TEXT NOT NULL,
+        PRIMARY KEY (conversation, version)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS state (
+        scope TEXT NOT NULL, owner TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+        PRIMARY KEY (scope, owner, key)
+    ) WITHOUT ROWID;";
+
+const FIND: &str = "SELECT number, version FROM conversations WHERE user_id = ?1 AND id = ?2";
+
+/// A store in an SQLite database. Several programs may share the database.
+///
+/// Each store has one thread, which owns the connection and commits all waiting saves together. Clones share
+/// the thread, and it ends when the last clone is dropped.
+///
+/// ```
+/// use toolkit_agent::Sessions;
+/// use toolkit_agent_stores::SqliteStore;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("agents.db");
+/// let sessions = Sessions::new(SqliteStore::open(path).await?);
+/// let mut conversation = sessions.open("ada", "session 1").await?;
+/// sessions.save(&mut conversation).await?;
+/// assert_eq!(sessions.list("ada").await?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct SqliteStore(Database);
+
+impl SqliteStore {
+    /// Opens the database at `path`, or creates it if the file does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database cannot be opened.
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref().to_owned();
+        let opened = tokio::task::spawn_blocking(move || Self::with(Connection::open(path))).await;
+        opened.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
+    }
+
+    /// Creates a database in memory, for tests.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database cannot be created.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        Self::with(Connection::open_in_memory())
+    }
+
+    fn with(connection: rusqlite::Result<Connection>) -> Result<Self, StoreError> {
+        let connection = connection.and_then(prepared).map_err(failed)?;
+        Database::start(connection).map(Self).map_err(failed)
+    }
+
+    /// Changes the log of a conversation that has this version, and returns its new version.
+    async fn change(
+        &self,
+        user: &str,
+        id: &str,
+        version: u64,
+        entry: &str,
+        is_replacement: bool,
+    ) -> Result<u64, StoreError> {
+        let key = [user.to_owned(), id.to_owned()];
+        let entry = entry.to_owned();
+        let work = move |transaction: &Transaction<'_>| {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
+            let Some((number, latest)) = find(transaction, &key, version, now)? else { return Ok(None) };
+            if is_replacement {
+                transaction.execute("DELETE FROM entries WHERE conversation = ?1", [number])?;
+            }
+            let mut statement = transaction.prepare("INSERT INTO entries VALUES (?1, ?2, ?3)")?;
+            statement.execute(params![number, latest + 1, entry])?;
+            let sql = "UPDATE conversations SET version = ?2, saved_at = ?3 WHERE number = ?1";
+            transaction.prepare(sql)?.execute(params![number, latest + 1, now])?;
+            Ok(Some(version_of(number, latest + 1)))
+        };
+        self.0.write(work).await?.ok_or_else(|| StoreError::conflict(id))
+    }
+}
+
+/// Prepares a new connection, and creates the tables if they do not exist.
+fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // In WAL mode, readers and one writer do not block each other. In-memory databases ignore this mode.
+    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    // Deleted content is overwritten with zeros.
+    connection.query_row("PRAGMA secure_delete = ON", [], |_| Ok(()))?;
+    connection.execute_batch(TABLES)?;
+    Ok(connection)
+}
+
+/// Finds a conversation that has this version, or creates it if the version is 0. Returns its number and the
+/// version of its last entry.
+fn find(
+    transaction: &Transaction<'_>,
+    key: &[String; 2],
+    version: u64,
+    now: i64,
+) -> rusqlite::Result<Option<(i64, i64)>> {
+    if version == 0 {
+        let sql = "INSERT INTO conversations (user_id, id, saved_at, version) VALUES (?1, ?2, ?3, 0)
+            ON CONFLICT DO NOTHING";
+        let created = transaction.prepare(sql)?.execute(params![key[0], key[1], now])?;
+        return Ok((created > 0).then(|| (transaction.last_insert_rowid(), 0)));
+    }
+    let found = transaction.prepare(FIND)?.query_row([&key[0], &key[1]], number_and_version).optional()?;
+    Ok(found.filter(|(number, latest)| version_of(*number, *latest) == version))
+}
+
+impl ConversationStore for SqliteStore {
+    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
+        let key = [user.to_owned(), id.to_owned()];
+        let work = move |transaction: &Transaction<'_>| {
+            let found = transaction.prepare(FIND)?.query_row(key, number_and_version).optional()?;
+            let Some((number, version)) = found else { return Ok(None) };
+            let sql = "SELECT entry FROM entries WHERE conversation = ?1 ORDER BY version";
+            let mut statement = transaction.prepare(sql)?;
+            let entries = statement.query_map([number], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            Ok(Some(ConversationLog::new(entries, version_of(number, version))))
+        };
+        self.0.read(work).await
+    }
+
+    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        self.change(user, id, version, entry, false).await
+    }
+
+    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        self.change(user, id, version, entry, true).await
+    }
+
+    async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
+        let user = user.to_owned();
+        let work = move |transaction: &Transaction<'_>| {
+            let sql = "SELECT id, saved_at FROM conversations WHERE user_id = ?1 ORDER BY saved_at DESC, id";
+            let mut statement = transaction.prepare(sql)?;
+            let rows = statement.query_map([user], |row| {
+                let since = Duration::from_micros(u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default());
+                let saved_at = UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH);
+                Ok(ConversationInfo::new(row.get::<_, String>(0)?, saved_at))
+            })?;
+            rows.collect()
+        };
+        self.0.read(work).await
+    }
+
+    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
+        let key = [user.to_owned(), id.to_owned()];
+        let work = move |transaction: &Transaction<'_>| {
+            let sql = "DELETE FROM entries WHERE conversation IN
+                (SELECT number FROM conversations WHERE user_id = ?1 AND id = ?2)";
+            transaction.execute(sql, [&key[0], &key[1]])?;
+            let sql = "DELETE FROM conversations WHERE user_id = ?1 AND id = ?2";
+            Ok(transaction.execute(sql, key)? > 0)
+        };
+        self.0.write(work).await
+    }
+
+    async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
+        let scope = columns(scope).map(str::to_owned);
+        let work = move |transaction: &Transaction<'_>| {
+            let sql = "SELECT key, value FROM state WHERE scope = ?1 AND owner = ?2";
+            let mut statement = transaction.prepare(sql)?;
+            statement.query_map(scope, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        };
+        let rows: Vec<(String, String)> = self.0.read(work).await?;
+        rows.into_iter().map(|(key, value)| Ok((key, serde_json::from_str(&value)?))).collect()
+    }
+
+    async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        let [scope, owner] = columns(scope).map(str::to_owned);
+        let changes = changes.clone();
+        let work = move |transaction: &Transaction<'_>| {
+            for (key, value) in changes {
+                match value {
+                    Some(value) => transaction.execute(
+                        "INSERT OR REPLACE INTO state VALUES (?1, ?2, ?3, ?4)",
+                        params![scope, owner, key, value.to_string()],
+                    )?,
+                    None => transaction.execute(
+                        "DELETE FROM state WHERE scope = ?1 AND owner = ?2 AND key = ?3",
+                        params![scope, owner, key],
+                    )?,
+                };
+            }
+            Ok(())
+        };
+        self.0.write(work).await
+    }
+}
+
+fn number_and_version(row: &Row<'_>) -> rusqlite::Result<(i64, i64)> {
+    Ok((row.get(0)?, row.get(1)?))
+}
+
+/// Returns the version of a log. It includes the number of the conversation, so a conversation that is
+/// deleted and created again has other versions.
+fn version_of(number: i64, version: i64) -> u64 {
+    (number.cast_unsigned() << 32) | (version.cast_unsigned() & u64::from(u32::MAX))
+}
+
+fn failed(error: impl fmt::Display) -> StoreError {
+    StoreError::new(format_args!("the database of conversations failed: {error}"))
+}

@@ -1,0 +1,115 @@
+//! The thread that owns the connection of a store, and commits all waiting jobs together.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use std::io;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use tokio::sync::oneshot;
+use toolkit_agent::session::StoreError;
+
+/// A handle to the thread. The thread ends when the last clone is dropped.
+#[derive(Debug, Clone)]
+pub(super) struct Database(Sender<Box<dyn Job>>);
+
+impl Database {
+    /// Starts the thread.
+    pub(super) fn start(connection: Connection) -> io::Result<Self> {
+        let (sender, jobs) = mpsc::channel();
+        thread::Builder::new().name("toolkit-sqlite".to_owned()).spawn(move || serve(connection, &jobs))?;
+        Ok(Self(sender))
+    }
+
+    /// Reads from the database.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.execute(false, work).await
+    }
+
+    /// Changes the database. The changes are on the disk when this method returns.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.execute(true, work).await
+    }
+
+    async fn execute<T: Send + 'static>(
+        &self,
+        is_write: bool,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let ended = || StoreError::new("the thread of the store of conversations has ended");
+        let (answer, answered) = oneshot::channel();
+        let task = Task { is_write, work: Some(work), value: None, answer };
+        self.0.send(Box::new(task)).map_err(|_| ended())?;
+        answered.await.unwrap_or_else(|_| Err(ended()))
+    }
+}
+
+/// Executes jobs until all handles are dropped. The jobs that wait at the same time share a transaction.
+fn serve(mut connection: Connection, jobs: &Receiver<Box<dyn Job>>) {
+    while let Ok(first) = jobs.recv() {
+        let mut batch = vec![first];
+        batch.extend(jobs.try_iter());
+        let committed = execute(&mut connection, &mut batch).map_err(super::failed);
+        for job in batch {
+            job.answer(committed.clone());
+        }
+    }
+}
+
+/// Executes jobs in one transaction. After an error, the transaction is rolled back.
+fn execute(connection: &mut Connection, batch: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+    // A transaction that begins as a reader cannot write after another program has written.
+    let behavior = if batch.iter().any(|job| job.is_write()) {
+        TransactionBehavior::Immediate
+    } else {
+        TransactionBehavior::Deferred
+    };
+    let transaction = connection.transaction_with_behavior(behavior)?;
+    for job in batch {
+        job.run(&transaction)?;
+    }
+    transaction.commit()
+}
+
+/// A job for the thread.
+trait Job: Send {
+    fn is_write(&self) -> bool;
+
+    fn run(&mut self, transaction: &Transaction<'_>) -> rusqlite::Result<()>;
+
+    /// Answers the caller after the transaction has ended.
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
+}
+
+struct Task<T, W> {
+    is_write: bool,
+    work: Option<W>,
+    value: Option<T>,
+    answer: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, W> Job for Task<T, W>
+where
+    T: Send,
+    W: FnOnce(&Transaction<'_>) -> rusqlite::Result<T> + Send,
+{
+    fn is_write(&self) -> bool {
+        self.is_write
+    }
+
+    fn run(&mut self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+        self.value = self.work.take().map(|work| work(transaction)).transpose()?;
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
+        let unanswered = || StoreError::new("the store of conversations has not executed the operation");
+        let Self { value, answer, .. } = *self;
+        // The caller may no longer wait.
+        let _ = answer.send(committed.and_then(|()| value.ok_or_else(unanswered)));
+    }
+}

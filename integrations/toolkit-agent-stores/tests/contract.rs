@@ -1,0 +1,125 @@
+//! The contract of a store, for all four stores.
+
+use serde_json::Value;
+use std::time::Duration;
+use tokio::time::sleep;
+use toolkit_agent::session::{ConversationLog, ConversationStore, MemoryStore, StateScope};
+use toolkit_agent_stores::{FileStore, SqliteStore};
+
+/// Checks the contract of a store. `open` opens the same store again, like another program.
+pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
+    let ids =
+        ["1", "../1", "A", "a", "", "con", "a/b\\c:d*e?f\"g<h>i|j", "ä\u{1F600}\0", &"long ".repeat(100)];
+    let store = open().await;
+    assert!(store.load("ada", "1").await.unwrap().is_none());
+    assert!(store.list("ada").await.unwrap().is_empty());
+    for user in ["ada", "bob", ""] {
+        for id in ids {
+            let version =
+                store.append(user, id, 0, &format!("\"{user} {}\"", id.escape_debug())).await.unwrap();
+            assert!(version > 0);
+            assert!(store.append(user, id, 0, "\"again\"").await.unwrap_err().is_conflict);
+            store.append(user, id, version, "[2]").await.unwrap();
+        }
+    }
+    let store = open().await;
+    for user in ["ada", "bob", ""] {
+        let mut listed: Vec<String> =
+            store.list(user).await.unwrap().into_iter().map(|info| info.id).collect();
+        let mut expected: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+        listed.sort();
+        expected.sort();
+        assert_eq!(listed, expected);
+        for id in ids {
+            let log = store.load(user, id).await.unwrap().unwrap();
+            assert_eq!(log.entries, [format!("\"{user} {}\"", id.escape_debug()), "[2]".to_owned()]);
+        }
+    }
+    // The latest comes first.
+    sleep(Duration::from_millis(20)).await;
+    let log = store.load("ada", "a").await.unwrap().unwrap();
+    let latest = store.append("ada", "a", log.version, "[3]").await.unwrap();
+    assert_eq!(store.list("ada").await.unwrap()[0].id, "a");
+    // Of two writers, the second one is told.
+    let other = open().await;
+    let refused = other.append("ada", "a", log.version, "[4]").await.unwrap_err();
+    assert!(refused.is_conflict && refused.message.contains("`a`"), "{refused}");
+    assert_eq!(other.load("ada", "a").await.unwrap().unwrap().entries[2..], ["[3]"]);
+    other.append("ada", "a", latest, "[5]").await.unwrap();
+    // A conversation that was deleted and created again is another conversation.
+    assert!(store.delete("ada", "a").await.unwrap());
+    assert!(!store.delete("ada", "a").await.unwrap());
+    assert!(store.load("ada", "a").await.unwrap().is_none());
+    assert_eq!((store.list("ada").await.unwrap().len(), store.list("bob").await.unwrap().len()), (8, 9));
+    assert!(store.append("ada", "a", latest, "[6]").await.unwrap_err().is_conflict);
+    assert!(!store.delete("ada", "a").await.unwrap());
+    let mut created = store.append("ada", "a", 0, "[\"new\"]").await.unwrap();
+    for entry in ["[2]", "[3]", "[5]"] {
+        assert!(store.append("ada", "a", latest, "[6]").await.unwrap_err().is_conflict);
+        created = store.append("ada", "a", created, entry).await.unwrap();
+    }
+    assert!(store.append("ada", "a", latest, "[6]").await.unwrap_err().is_conflict);
+    assert!(store.delete("ada", "a").await.unwrap());
+
+    let owners = [StateScope::App, StateScope::User("ada"), StateScope::User("")];
+    for (number, owner) in owners.into_iter().enumerate() {
+        let set = [("n".to_owned(), Some(number.into())), ("gone".to_owned(), Some("soon".into()))];
+        store.update_state(owner, &set.into()).await.unwrap();
+        let change = [("gone".to_owned(), None), ("s".to_owned(), Some("ü".into()))];
+        store.update_state(owner, &change.into()).await.unwrap();
+    }
+    let store = open().await;
+    for (number, owner) in owners.into_iter().enumerate() {
+        let expected = [("n".to_owned(), number.into()), ("s".to_owned(), "ü".into())];
+        assert_eq!(store.load_state(owner).await.unwrap(), expected.into());
+    }
+    assert!(store.load_state(StateScope::User("bob")).await.unwrap().is_empty());
+    // The deepest value that sessions save can be read again.
+    let deep = (0..126).fold(Value::from("ü\0"), |inner, _| vec![inner].into());
+    store.update_state(StateScope::App, &[("deep".to_owned(), Some(deep.clone()))].into()).await.unwrap();
+    assert_eq!(open().await.load_state(StateScope::App).await.unwrap()["deep"], deep);
+    check_replacements(&store, &open().await).await;
+}
+
+/// Checks that a log is replaced at its version only, and that its old versions no longer exist.
+async fn check_replacements<S: ConversationStore>(store: &S, other: &S) {
+    let first = store.replace("ada", "r", 0, "[1]").await.unwrap();
+    assert!(first > 0);
+    assert!(store.replace("ada", "r", 0, "[7]").await.unwrap_err().is_conflict);
+    assert!(store.replace("ada", "none", first, "[7]").await.unwrap_err().is_conflict);
+    let second = store.append("ada", "r", first, "[2]").await.unwrap();
+    assert!(other.replace("ada", "r", first, "[7]").await.unwrap_err().is_conflict);
+    assert_eq!(store.load("ada", "r").await.unwrap().unwrap().entries, ["[1]", "[2]"]);
+    let third = other.replace("ada", "r", second, "[3]").await.unwrap();
+    assert_eq!(
+        store.load("ada", "r").await.unwrap(),
+        Some(ConversationLog::new(vec!["[3]".to_owned()], third))
+    );
+    for version in [0, first, second] {
+        assert!(store.append("ada", "r", version, "[7]").await.unwrap_err().is_conflict);
+    }
+    // The new log has the length of the old one.
+    let fourth = store.replace("ada", "r", third, "[4]").await.unwrap();
+    assert!(other.append("ada", "r", third, "[7]").await.unwrap_err().is_conflict);
+    other.append("ada", "r", fourth, "[5]").await.unwrap();
+    assert_eq!(store.load("ada", "r").await.unwrap().unwrap().entries, ["[4]", "[5]"]);
+    assert!(store.delete("ada", "r").await.unwrap());
+}
+
+#[tokio::test]
+async fn memory_store_keeps_conversations() {
+    let store = MemoryStore::new();
+    check(async || store.clone()).await;
+}
+
+#[tokio::test]
+async fn file_store_keeps_conversations() {
+    let folder = tempfile::tempdir().unwrap();
+    check(async || FileStore::new(folder.path().join("deep/er"))).await;
+}
+
+#[tokio::test]
+async fn sqlite_store_keeps_conversations() {
+    let folder = tempfile::tempdir().unwrap();
+    check(async || SqliteStore::open(folder.path().join("a.db")).await.unwrap()).await;
+}

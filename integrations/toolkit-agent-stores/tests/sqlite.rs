@@ -1,0 +1,50 @@
+//! The store in an SQLite database: its thread and its transactions.
+
+use std::time::Duration;
+use tokio::task::JoinSet;
+use toolkit_agent::session::ConversationStore;
+use toolkit_agent_stores::SqliteStore;
+
+/// Appends that wait at the same time share a transaction, and each is judged by its own version.
+#[tokio::test]
+async fn a_refused_append_does_not_undo_those_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    let mut writers = JoinSet::new();
+    for number in 0..300 {
+        let store = store.clone();
+        // Each log has three writers.
+        let id = (number / 3).to_string();
+        writers.spawn(async move { store.append("ada", &id, 0, &number.to_string()).await });
+    }
+    let appended = writers.join_all().await;
+    let refused = appended.iter().filter_map(|appended| appended.as_ref().err());
+    assert!(refused.clone().all(|error| error.is_conflict));
+    assert_eq!(refused.count(), 200);
+    let other = SqliteStore::open(&path).await.unwrap();
+    assert_eq!(other.list("ada").await.unwrap().len(), 100);
+    for id in 0..100 {
+        assert_eq!(other.load("ada", &id.to_string()).await.unwrap().unwrap().entries.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn the_last_clone_closes_the_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("a.db")).await.unwrap();
+    let clone = store.clone();
+    drop(store);
+    clone.append("ada", "1", 0, "[]").await.unwrap();
+    // SQLite removes this file when the last connection is closed.
+    let log = folder.path().join("a.db-wal");
+    assert!(log.exists());
+    drop(clone);
+    for _ in 0..500 {
+        if !log.exists() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the database is still open");
+}
