@@ -59,6 +59,9 @@ async fn measure(
     }
     let seconds = started.elapsed().as_secs_f64();
     println!("{name}: {runs} runs in {seconds:.2} s, up to {most} threads");
+    for number in 0..runs {
+        sessions.delete("ada", &number.to_string()).await?;
+    }
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! The store in a PostgreSQL database, on a real server.
 
+mod proxy;
 mod server;
 
 use crate::contract;
@@ -209,6 +210,30 @@ async fn lost_connections_lose_no_entry_and_write_none_twice() {
     }
     writers.join_all().await;
     disconnecting.abort();
+    schema.drop().await;
+}
+
+/// The entries of a log are equal, and each third connection is lost after the server has executed an append.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_append_whose_answer_is_lost_is_not_repeated() {
+    let Some(schema) = Schema::new().await else { return };
+    let (config, lost) = proxy::start(&schema.config()).await;
+    let store = PostgresStore::connect_with(config, NoTls).await.unwrap();
+    let other = open(&schema.config()).await;
+    for id in ["1", "2"] {
+        let mut version = 0;
+        for _ in 0..20 {
+            let next = store.append("ada", id, version, "[]").await.unwrap();
+            assert!(store.append("ada", id, version, "[]").await.unwrap_err().is_conflict);
+            assert!(other.append("ada", id, version, "[]").await.unwrap_err().is_conflict);
+            version = next;
+        }
+        let log = other.load("ada", id).await.unwrap().unwrap();
+        assert_eq!((log.entries.len(), log.version), (20, version));
+        let version = store.replace("ada", id, version, "[1]").await.unwrap();
+        assert_eq!(other.load("ada", id).await.unwrap().unwrap().version, version);
+    }
+    assert!(lost.load(Ordering::Relaxed) > 20);
     schema.drop().await;
 }
 
