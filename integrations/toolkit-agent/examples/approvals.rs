@@ -143,7 +143,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert!(asked.starts_with("HTTP/1.1 202") && asked.contains("more than 100 €"), "{asked}");
     println!("{asked}\n");
     let decided =
-        send(&address, "/conversations/1/decisions", "application/json", r#"{"call_1": "approve"}"#).await?;
+        send(&address, "/conversations/1/decisions", "application/json", r#"{"1.1.0": "approve"}"#).await?;
     assert!(decided.starts_with("HTTP/1.1 200") && decided.contains("Invoice 7 is paid"), "{decided}");
     println!("{decided}\n");
     let streamed = send(&address, "/conversations/2/stream", "text/plain", "Pay invoice 7.").await?;

@@ -2,10 +2,9 @@
 
 mod called;
 mod ended;
-mod refused;
 mod shared;
 
-pub(crate) use called::{CalledAgents, Caller};
+pub(crate) use called::{Begun, CalledAgents, Caller};
 pub use shared::Run;
 
 use crate::conversation::Conversation;
@@ -56,6 +55,12 @@ pub trait RunAgent: Send + Sync + 'static {
         &[]
     }
 
+    /// Returns whether the agent finds its place in an interrupted run by the order of its sub-agents. A run can then
+    /// only be resumed with the same sub-agents. Default: `false`.
+    fn is_team(&self) -> bool {
+        false
+    }
+
     /// Returns the limits of a run that the program starts with this agent.
     ///
     /// [`RunOptions::with_limits`](crate::RunOptions::with_limits) overrides them. If another agent has
@@ -104,6 +109,7 @@ object_safe! {
         fn name(&self) -> &str;
         fn description(&self) -> &str;
         fn sub_agents(&self) -> &[Agent];
+        fn is_team(&self) -> bool;
         fn limits(&self) -> Limits;
         async fn run(conversation: &'a mut Conversation, run: &'a Run) -> Result<AgentOutput, AgentError>;
     }
@@ -195,9 +201,15 @@ impl Agent {
         let span = AgentSpan::new(self.name(), self.description(), conversation.id());
         let measured = run.with_span(&span);
         let run = measured.as_ref().unwrap_or(run);
+        let members = self.sub_agents().iter().filter(|_| self.0.is_team());
+        let members = members.map(|agent| agent.name().to_owned()).collect();
+        conversation.enter(self.name(), members).map_err(AgentError::TeamChanged)?;
         let output = span.around(self.0.run(conversation, run)).await;
         span.end(&output, run.usage());
-        conversation.leave(depth, output.is_ok());
+        match &output {
+            Ok(output) => conversation.agent_ended(depth, output),
+            Err(_) => conversation.agent_failed(depth),
+        }
         output
     }
 

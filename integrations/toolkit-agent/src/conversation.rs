@@ -1,40 +1,42 @@
 //! A conversation: its messages and its session.
 
 mod branches;
-mod changes;
 mod compacted;
-mod edit;
-mod keys;
+mod entry;
+mod fold_turn;
+mod inputs;
+mod log;
 mod lost;
 mod native;
-mod nested;
-mod progress;
+mod run_state;
+mod runs;
+mod state;
 mod stored;
 mod turn;
+mod turns;
+mod verdict;
 mod views;
-mod withhold;
 
-pub(crate) use changes::{Changes, Cursor, Position, Saved};
 pub(crate) use compacted::{Compacted, Compactions, is_boundary};
-pub(crate) use edit::{REMOVED, WITHHELD};
-pub(crate) use keys::{Counts, Keys};
+pub(crate) use entry::{Arrived, Entry, ModelEnd, Stop, Verdict};
+pub(crate) use log::{Log, Position, VERSION};
 pub(crate) use lost::{is_final, unknown, with_account};
-pub(crate) use progress::{Progress, Step};
-use stored::{session_values, shared_text};
+pub(crate) use run_state::{Frame, RunState};
+pub(crate) use state::State;
 pub(crate) use turn::Turn;
+pub(crate) use verdict::accepted_beside;
 pub(crate) use views::Views;
 
 use crate::message::store_details;
-use crate::output::{AgentOutput, RunOutput};
 use crate::pending::PendingCall;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use stored::Stored;
+use toolkit_core::Session;
 use toolkit_core::context::SessionMap;
-use toolkit_core::{Session, ToolResult};
-use toolkit_llm::{Message, Messages, ToolMessage};
+use toolkit_llm::{Message, Messages};
 
 /// A sequence of messages between a user and agents, and the session with its values. Clones have their own
 /// messages but share the session.
@@ -56,71 +58,49 @@ use toolkit_llm::{Message, Messages, ToolMessage};
 /// assert_eq!(restored.messages(), conversation.messages());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(try_from = "Stored")]
 pub struct Conversation {
-    #[serde(with = "shared_text")]
     id: Arc<str>,
-    #[serde(rename = "user", default, skip_serializing_if = "String::is_empty")]
     user_id: String,
-    messages: Messages,
-    /// The time of each message, in seconds since 1970. The time is 0 or missing if it is unknown.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    times: Vec<u64>,
-    /// The unfinished turn, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    turn: Option<Turn>,
-    /// The latest run, if the conversation had one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    progress: Option<Progress>,
-    #[serde(default, skip_serializing_if = "Compactions::is_empty")]
-    compactions: Compactions,
-    /// The unfinished conversations of agents called as tools, and the copies for parallel agents.
-    /// `child_of_call` and `child_of_branch` create the keys.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    children: BTreeMap<String, Self>,
-    /// The calls of removed messages.
-    #[serde(default, skip_serializing_if = "Keys::is_empty")]
-    removed_calls: Keys,
+    /// Changed only by [`record`](Self::record).
+    state: State,
     /// The session without its id. Only the values without a key prefix are saved.
-    #[serde(
-        rename = "state",
-        default,
-        with = "session_values",
-        skip_serializing_if = "session_values::is_empty"
-    )]
     session: Session,
     /// Whether the JSON of the conversation includes the details of errors.
-    #[serde(skip)]
     error_details: bool,
     /// Keeps the session values of the user in memory while this conversation is open. All conversations of
     /// the user share these values.
-    #[serde(skip)]
     pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
-    /// The log to which the conversation is saved, and the state at the last save.
-    #[serde(skip)]
-    pub(crate) saved: Saved,
-    /// The number of messages copied from another conversation, if this conversation is the copy for a
-    /// parallel agent. Otherwise 0.
-    #[serde(skip)]
-    base: usize,
-    /// The calls of messages that were removed before those copied from another conversation, if this conversation is
-    /// the copy for a parallel agent.
-    #[serde(skip)]
-    copied_calls: Keys,
-    /// The copied messages that were replaced, if this conversation is the copy for a parallel agent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    replaced: edit::Replaced,
-    /// The number of turns that began since the conversation was created or loaded.
-    #[serde(skip)]
-    turns: u64,
-    /// The names of the agents that are working in this conversation now, the outermost first.
-    #[serde(skip)]
-    entered: Vec<String>,
-    #[serde(skip)]
+    log: OwnLog,
+    /// The path to this conversation from the outermost one, with a `/` after each key.
+    node: Arc<str>,
+    live: Live,
+}
+
+/// What a process knows of a conversation in addition to its state.
+#[derive(Debug, Clone, Default)]
+struct Live {
+    /// The number of agents that are working in this conversation now.
+    depth: usize,
+    /// The number of agents that were working when the run was last resumed, and have not begun again.
+    resumed: usize,
+    /// The pieces of the model's message since its last complete call.
+    arrived: Arrived,
     views: Views,
     /// A weak reference that is alive while a run works in this conversation.
-    #[serde(skip)]
     running: Weak<()>,
+}
+
+/// The log to which a conversation is saved. `None` if it is not saved. A clone of a conversation has its own position:
+/// after one of them is saved, a save of the other is refused.
+#[derive(Debug, Default)]
+struct OwnLog(Option<Arc<Log>>);
+
+impl Clone for OwnLog {
+    fn clone(&self) -> Self {
+        Self(self.0.as_deref().map(|log| Arc::new(log.copied())))
+    }
 }
 
 /// The id of the owner of the conversation. Tools of a run receive it as an extension of their context.
@@ -132,6 +112,21 @@ impl Conversation {
     #[must_use]
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into().into(), ..Self::default() }
+    }
+
+    /// Applies an entry, and adds it to the log.
+    pub(crate) fn record(&mut self, entry: Entry) {
+        let at = log::now();
+        if let Some(log) = &self.log.0 {
+            let begins = matches!(entry, Entry::TurnBegan { .. });
+            let turns = self.state.run.as_ref().map_or(0, |run| run.turns);
+            let turn = (begins || self.state.turn.is_some()).then_some(turns + u32::from(begins));
+            log.push(self.node.trim_end_matches('/'), turn, &entry, at);
+        }
+        self.state.apply(entry, at / 1_000);
+        if let Some(index) = self.state.changed.0.take() {
+            self.live.views.change_from(index);
+        }
     }
 
     /// Returns the id of the conversation.
@@ -150,23 +145,42 @@ impl Conversation {
     /// adds these messages.
     ///
     /// An answer is not included before it has passed the [guardrails](crate::guardrail) for answers, and neither is
-    /// its text before a pause of the provider. The results of other calls in the turn of the answer are included.
+    /// its text before a pause of the provider.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
-        self.messages.get(..self.checked()).unwrap_or_default()
+        let shown = self.state.unchecked.unwrap_or(usize::MAX).min(self.state.messages.len());
+        self.state.messages.get(..shown).unwrap_or_default()
     }
 
-    /// Returns all messages, including those that guardrails have not checked.
+    /// Returns all messages, including text before a pause that guardrails have not checked.
     pub(crate) fn all_messages(&self) -> &[Message] {
-        &self.messages
+        &self.state.messages
+    }
+
+    /// Returns the list of all messages, including text before a pause that guardrails have not checked.
+    pub(crate) fn history(&self) -> &Messages {
+        &self.state.messages
+    }
+
+    /// Returns the messages that guardrails have not checked: text before a pause of the provider.
+    pub(crate) fn unchecked(&self) -> &[Message] {
+        self.state.messages.get(self.messages().len()..).unwrap_or_default()
+    }
+
+    /// Returns the [messages](Self::messages) from the index `begin` on. If they are all messages, the returned list
+    /// shares them instead of copying them.
+    pub(crate) fn messages_since(&self, begin: usize) -> Messages {
+        match self.messages().get(begin..) {
+            Some(since) if since.len() == self.state.messages.len() => self.state.messages.clone(),
+            since => since.unwrap_or_default().to_vec().into(),
+        }
     }
 
     /// Returns the time of the message at `index`, with a precision of one second. Returns `None` if the time
     /// is unknown.
     #[must_use]
     pub fn time_of(&self, index: usize) -> Option<SystemTime> {
-        let seconds = *self.times.get(index).filter(|seconds| **seconds > 0)?;
-        UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+        UNIX_EPOCH.checked_add(Duration::from_secs(*self.state.times.get(index)?))
     }
 
     /// Adds a message. An unfinished turn is [settled](Self::settle) first.
@@ -174,39 +188,15 @@ impl Conversation {
     /// A message of the user also ends an unfinished run: [`resume`](crate::Agent::resume) then answers this
     /// message instead of continuing the run.
     pub fn push(&mut self, message: impl Into<Message>) {
-        self.settle();
-        let message = message.into();
-        if self.running.strong_count() == 0 && matches!(message, Message::User(_)) {
-            self.entered.clear();
-            self.give_up_run();
+        let mut message = message.into();
+        if self.live.running.strong_count() == 0 && matches!(message, Message::User(_)) {
+            self.end_latest_run();
         }
-        self.add(message);
-    }
-
-    fn add(&mut self, message: Message) {
-        self.messages.push(message);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.times.resize(self.messages.len() - 1, 0);
-        self.times.push(now.as_secs());
-        if self.error_details
-            && let Some(Message::Tool(message)) = self.messages.last_mut()
-        {
+        if let (true, Message::Tool(message)) = (self.error_details, &mut message) {
             message.results.iter_mut().for_each(|result| store_details(result, true));
         }
-    }
-
-    /// Returns the list of all messages, including those that guardrails have not checked.
-    pub(crate) fn history(&self) -> &Messages {
-        &self.messages
-    }
-
-    /// Returns the [messages](Self::messages) from the index `begin` on. If they are all messages, the returned list
-    /// shares them instead of copying them.
-    pub(crate) fn messages_since(&self, begin: usize) -> Messages {
-        match self.messages().get(begin..) {
-            Some(since) if since.len() == self.messages.len() => self.messages.clone(),
-            since => since.unwrap_or_default().to_vec().into(),
-        }
+        self.settle();
+        self.record(Entry::Message(Box::new(message)));
     }
 
     /// Returns the session of the conversation. The tools of a run see the same session.
@@ -231,16 +221,21 @@ impl Conversation {
         self
     }
 
-    /// Keeps the latest `max` messages, and removes all older messages.
+    /// Keeps the latest `max` messages, and removes all older messages. Unfinished parallel agents are abandoned.
     ///
     /// Fewer than `max` messages may remain, because providers require that a history begins with a user
     /// message. More than `max` messages remain if the latest user message is older. This message and all
     /// messages after it always remain.
     pub fn keep_latest(&mut self, max: usize) {
+        if self.state.has_branches() {
+            self.abandon();
+        }
         self.settle();
-        let start =
-            start_of_latest(&self.messages, max, || self.messages.iter().rposition(Message::is_input));
-        self.remove_first(start);
+        let messages = &self.state.messages;
+        let start = start_of_latest(messages, max, || messages.iter().rposition(Message::is_input));
+        if start > 0 {
+            self.record(Entry::Removed(start));
+        }
     }
 
     /// Completes a turn that was left unfinished by a crash, a dropped run or an
@@ -253,21 +248,27 @@ impl Conversation {
     /// turn is removed, because the guardrail has not checked it. Text before a pause of the provider is removed for
     /// the same reason.
     pub fn settle(&mut self) {
-        self.stop_turn(false);
-        self.withhold_unchecked(None);
+        self.keep_arrived();
+        if self.state.turn.is_some() || self.state.unchecked.is_some() {
+            self.record(Entry::Settled);
+        }
     }
 
-    /// Ends the unfinished turn before its answer was checked. If the agent of the turn checks its answers,
-    /// removes the answer. Text before a pause stays, so that the agent can continue it.
-    ///
-    /// An empty message is added only if `is_kept` is `true` and the message has content in the JSON of the
-    /// provider.
-    pub(crate) fn stop_turn(&mut self, is_kept: bool) {
-        if let Some(mut turn) = self.turn.take() {
-            turn.withhold_answer();
-            let is_kept = is_kept && turn.message().native.is_some();
-            self.withhold_before(turn.message());
-            self.add_turn(turn, is_kept);
+    /// Ends an unfinished run without an answer, for example if the program has no longer the agents that it began
+    /// with. The messages of its unfinished agents stay. Calls without a result get an error result, as by
+    /// [`settle`](Self::settle).
+    pub fn abandon(&mut self) {
+        if self.state.run.as_ref().is_none_or(|run| run.end.is_none()) {
+            self.end_latest_run();
+        }
+    }
+
+    fn end_latest_run(&mut self) {
+        self.live.depth = 0;
+        self.live.resumed = 0;
+        self.keep_arrived();
+        if self.state.run.is_some() || self.state.turn.is_some() {
+            self.record(Entry::Abandoned);
         }
     }
 
@@ -276,80 +277,8 @@ impl Conversation {
     #[must_use]
     pub fn pending(&self) -> Vec<PendingCall> {
         let mut found = Vec::new();
-        self.waiting(&Keys::default(), "", &mut found);
+        self.state.waiting("", &mut found);
         found
-    }
-
-    /// Returns the unfinished turn, if there is one.
-    pub(crate) fn unfinished(&self) -> Option<&Turn> {
-        self.turn.as_ref()
-    }
-
-    pub(crate) fn begin_turn(&mut self, agent: &str) -> &mut Turn {
-        self.stop_turn(false);
-        self.turns += 1;
-        self.turn.insert(Turn::new(agent, self.turns))
-    }
-
-    /// Returns the unfinished turn. Creates an empty turn if there is none.
-    pub(crate) fn turn(&mut self) -> &mut Turn {
-        self.turn.get_or_insert_with(|| {
-            self.turns += 1;
-            Turn::new("", self.turns)
-        })
-    }
-
-    /// Replaces the unfinished turn with an earlier copy of the same turn.
-    pub(crate) fn restore_turn(&mut self, turn: Turn) {
-        self.turns += 1;
-        self.turn = Some(turn.renumbered(self.turns));
-    }
-
-    /// Discards the unfinished turn.
-    pub(crate) fn discard_turn(&mut self) {
-        self.turn = None;
-        self.drop_called();
-    }
-
-    /// Adds the result of a call to the unfinished turn.
-    pub(crate) fn add_result(&mut self, result: ToolResult) {
-        let error_details = self.error_details;
-        self.turn().add_result(result, error_details);
-    }
-
-    /// Ends the unfinished turn. Adds the message of the model and the results of its calls to the
-    /// conversation, and returns these results in the order of the calls.
-    ///
-    /// An empty message is added only if `is_kept` is `true`.
-    pub(crate) fn end_turn(&mut self, is_kept: bool) -> &[ToolResult] {
-        let turn = self.turn.take().unwrap_or_default();
-        match self.add_turn(turn, is_kept).then(|| self.messages.last()).flatten() {
-            Some(Message::Tool(message)) => &message.results,
-            _ => &[],
-        }
-    }
-
-    /// Adds the message of a turn and the results of its calls. Returns whether there were results.
-    fn add_turn(&mut self, turn: Turn, is_kept: bool) -> bool {
-        let checks_answers = turn.checks_answers();
-        let called = &mut self.children;
-        let (message, results) = turn.into_parts(|position| called.remove(&nested::child_of_call(position)));
-        self.drop_called();
-        if message.is_empty() && !is_kept {
-            return false;
-        }
-        if !message.calls.is_empty() && !message.has_answer() {
-            // Text before calls is not an answer.
-            self.set_checked();
-        }
-        let given = (!results.is_empty()).then(|| ToolMessage::new(results).by(message.agent.as_str()));
-        let is_unchecked = checks_answers && message.paused && message.calls.is_empty();
-        let is_unchecked = is_unchecked && !message.text.is_empty();
-        self.add(Message::Assistant(message));
-        if is_unchecked {
-            self.set_unchecked();
-        }
-        given.map(|given| self.add(Message::Tool(given))).is_some()
     }
 }
 

@@ -70,9 +70,12 @@ pub enum AgentError {
         pending: Vec<PendingCall>,
     },
     /// A decision of the program names no pending call, or approves a call that does not wait for approval. Or the
-    /// run was not interrupted when the conversation was saved, so it may still work. The conversation is unchanged
-    /// then. Or another agent runs in place of the agent that has made the call. The call stays pending then.
+    /// run was not interrupted when the conversation was saved, so it may still work. The conversation is unchanged.
     InvalidDecision(String),
+    /// The run was interrupted in an agent or in a team that the program no longer has, or a call waits for a tool that
+    /// is gone. The conversation is unchanged: the earlier program can resume the run, and
+    /// [`Conversation::abandon`](crate::Conversation::abandon) ends it.
+    TeamChanged(String),
     /// The tools of the agent are invalid.
     Build(BuildError),
     /// A typed run has no valid answer: no answer matched the requested type, the model refused to answer, or a
@@ -127,7 +130,7 @@ impl fmt::Display for AgentError {
                     .map(line)
                     .try_for_each(|(id, tool, reason)| write!(f, "\n- `{id}`: `{tool}` {reason}"))
             }
-            Self::InvalidDecision(reason) => f.write_str(reason),
+            Self::InvalidDecision(reason) | Self::TeamChanged(reason) => f.write_str(reason),
             Self::Build(error) => error.fmt(f),
             Self::InvalidOutput(reason) => {
                 write!(f, "the answer does not match the requested type: {reason}")

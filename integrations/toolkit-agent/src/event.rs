@@ -206,6 +206,20 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
+    /// An answer broke off after a call had started. Its pieces stay: the agent calls the model again after a pause, with
+    /// the results of its calls.
+    #[non_exhaustive]
+    AnswerBroken {
+        /// The name of the agent that calls the model.
+        agent: String,
+        /// The message of the error.
+        error: String,
+        /// The time until the next call of the model.
+        pause: Duration,
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
+    },
     /// A [compaction](crate::compaction::Compaction) left out or shortened messages sent to a model, because
     /// they were too long for the model's context window.
     #[non_exhaustive]
@@ -316,6 +330,7 @@ impl RunEvent {
             | Self::CallPending { within, .. }
             | Self::Message { within, .. }
             | Self::ModelRetried { within, .. }
+            | Self::AnswerBroken { within, .. }
             | Self::Compacted { within, .. }
             | Self::Guardrail { within, .. }
             | Self::Transferred { within, .. }

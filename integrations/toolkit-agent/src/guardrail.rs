@@ -34,19 +34,18 @@ use toolkit_llm::model::{ModelRequest, ModelResponse};
 /// parts of it. The model reads them, and [`AgentError::InvalidOutput`](crate::AgentError::InvalidOutput)
 /// contains them.
 ///
-/// If a run stops before the check of its answer begins, the conversation does not contain the answer. In a
-/// typed run, the check may read the arguments of one call. The text and the other answers in the same
-/// message were then not checked, so they are withheld.
+/// An answer is not part of the [messages](crate::Conversation::messages) before its check. If a run is cancelled
+/// before, the answer is removed. If it is dropped, a [resumed](crate::Agent::resume) run checks the answer again, and
+/// new input removes it; until then, the JSON and the log of the conversation contain it. Calls beside the answer, and
+/// their results, always stay. Text before a pause of the provider is hidden in the same way, but a resumed run of the
+/// same agent continues it.
 ///
-/// If a run is dropped while its answer is checked, the [messages](crate::Conversation::messages) end before this
-/// answer. The JSON of the conversation contains the answer until the conversation gets new input or is resumed. Then
-/// the answer is withheld. If the answer came together with other calls, both contain these calls and their results
-/// without the answer. Text before a pause of the provider is hidden in the same way, but a resumed run of the same
-/// agent continues it.
+/// In a typed run, the check may read the arguments of one call. The text and the other answers in the same message
+/// were then not checked, so they are withheld.
 ///
 /// A run with [autosave](crate::RunOptions::with_autosave) saves its input before the checks begin, so that the input
-/// survives a crash. A loaded conversation does not contain a blocked or replaced input, but the store keeps the entry
-/// with this input in the log until the conversation is deleted. A [`Recorder`](crate::record::Recorder) records all
+/// survives a crash. A loaded conversation does not contain a blocked or replaced input, but the store keeps it in the
+/// log until the conversation is [erased](crate::Sessions::erase) or deleted. A [`Recorder`](crate::record::Recorder) records all
 /// that its model reads and writes, also before a check.
 ///
 /// Guardrails for the same type run in the order in which they were added. Each checks the value that the

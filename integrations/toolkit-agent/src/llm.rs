@@ -21,9 +21,11 @@ mod restart;
 mod settings;
 mod situation;
 mod started;
+mod step;
 mod summaries;
 mod tools;
-mod unfinished;
+mod turns;
+mod work;
 
 pub use builder::AgentBuilder;
 pub use settings::InstructionsContext;

@@ -60,10 +60,21 @@ pub struct RunOutput {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Spent {
+    #[serde(skip_serializing_if = "Usage::is_empty")]
     pub(crate) usage: Usage,
+    #[serde(skip_serializing_if = "is_free")]
     pub(crate) cost: f64,
     pub(crate) model_calls: u32,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) tool_calls: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+fn is_free(cost: &f64) -> bool {
+    *cost == 0.0
 }
 
 impl Spent {

@@ -9,11 +9,10 @@ use toolkit_core::{IntoToolOutput, ToolCall, ToolError, ToolOutput};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PendingCall {
-    /// The key of the call in [`Decisions`]. Usually, this is the id of the call. For a call made inside an
-    /// agent called as a tool, the id of the enclosing call comes first, followed by `/`. For a call made by
-    /// a parallel agent, the index of the agent comes first, followed by `/`. If earlier calls of the
-    /// conversation have the same id, a number is appended, as in `call_1#2`: some providers use an id again in
-    /// each turn. So a decision reaches no later call. In the id of a call, `~` and `/` become `~0` and `~1`.
+    /// The key of the call in [`Decisions`]: the numbers of its run, its turn and the call, as in `1.2.0`. For a call
+    /// made inside an agent called as a tool, the key of the enclosing call comes first, followed by `/`. For a call
+    /// made by a parallel agent, `b` and the number of the agent come first. No other call of the conversation has the
+    /// same key, also if the provider uses an id again.
     pub id: String,
     /// The name of the agent that made the call.
     pub agent: String,
@@ -79,8 +78,8 @@ impl Decision {
 /// ```
 /// use toolkit_agent::{Decision, Decisions};
 ///
-/// let decisions: Decisions = serde_json::from_str(r#"{"call_1": "approve", "call_2": {"deny": "too expensive"}}"#)?;
-/// let same = Decisions::new().approve("call_1").deny("call_2", "too expensive");
+/// let decisions: Decisions = serde_json::from_str(r#"{"1.1.0": "approve", "1.1.1": {"deny": "too expensive"}}"#)?;
+/// let same = Decisions::new().approve("1.1.0").deny("1.1.1", "too expensive");
 /// assert_eq!(decisions, same);
 /// # Ok::<(), serde_json::Error>(())
 /// ```

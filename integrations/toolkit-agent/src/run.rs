@@ -1,19 +1,20 @@
 //! The functions that start a run: an agent answers in a conversation.
 
 use crate::agent::{Agent, Run};
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Stop};
 use crate::error::{AgentError, RunError};
 use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::options::RunOptions;
 use crate::output::RunOutput;
 use crate::pending::Decisions;
-use crate::session::Sessions;
+use crate::session::{Sessions, StoreError};
 use crate::span::in_current;
 use futures_core::Stream;
 use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use toolkit_llm::UserMessage;
@@ -130,7 +131,8 @@ impl Agent {
         input: Option<UserMessage>,
         run: Run,
     ) -> Result<RunOutput, RunError> {
-        let ended = self.answer(conversation, input, run.with_journal(conversation)).await;
+        let run = run.with_journal(conversation);
+        let ended = self.answer(conversation, input, &run).await;
         ended.map_err(|error| RunError::new(error, conversation.latest_run()))
     }
 
@@ -138,15 +140,13 @@ impl Agent {
         &self,
         conversation: &mut Conversation,
         input: Option<UserMessage>,
-        run: Run,
+        run: &Run,
     ) -> Result<RunOutput, AgentError> {
-        run.connect(conversation, false);
         match input {
-            Some(input) if run.0.answers_only => conversation.begin_attempt(input),
-            Some(input) => conversation.begin_run(input),
+            Some(input) => conversation.begin_run(input, run.0.answers_only),
             None => {
                 if run.is_outermost() {
-                    check_decisions(&run.0.decisions, conversation).map_err(AgentError::InvalidDecision)?;
+                    check_resumed(&run.0.decisions, conversation)?;
                 }
                 match conversation.continue_run() {
                     ControlFlow::Continue(spent) if run.is_outermost() => run.0.budget.set_earlier(spent),
@@ -160,28 +160,27 @@ impl Agent {
                 }
             }
         }
-        let _running = conversation.start_run();
         // The run may have stopped while it repeated an invalid answer. Then it continues without tool calls.
-        let run = if conversation.is_repetition() { run.for_answers_only() } else { run };
-        let output = match run.save(conversation).await {
-            Ok(()) => self.join_run(conversation, &run).await,
+        let repetition = conversation.is_repetition().then(|| run.for_answers_only());
+        let run = repetition.as_ref().unwrap_or(run);
+        let mut working = Working::new(conversation, run);
+        let output = match run.save(working.conversation).await {
+            Ok(()) => self.join_run(working.conversation, run).await,
             Err(error) => Err(error),
         };
-        // Connected again, because the agent may have replaced the conversation with another one.
-        run.connect(conversation, true);
-        conversation.leave_all();
+        working.is_dropped = false;
+        drop(working);
+        // An agent may have replaced the conversation with another one.
+        run.connect(conversation);
+        conversation.set_spent(run.0.budget.sum());
         let output = match output {
-            Ok(output) => {
-                conversation.settle();
-                conversation.set_spent(run.0.budget.sum());
-                Ok(conversation.end_run(output))
+            Ok(_) => Ok(conversation.end_run()),
+            Err(AgentError::Interrupted { .. }) => {
+                conversation.stop_run(Stop::Interrupted);
+                Err(AgentError::Interrupted { pending: conversation.pending() })
             }
-            Err(AgentError::Interrupted { .. }) => Err(run.interrupted(conversation.pending())),
             Err(error) => {
-                // A turn with pending calls stays unfinished, because the calls can still be decided.
-                if conversation.pending().is_empty() {
-                    conversation.stop_turn(false);
-                }
+                conversation.stop_run(Stop::Failed);
                 Err(error)
             }
         };
@@ -194,15 +193,47 @@ impl Agent {
     }
 }
 
-/// Checks the decisions about the pending calls of a conversation that a run continues.
-fn check_decisions(decisions: &Decisions, conversation: &Conversation) -> Result<(), String> {
+/// A run that works on a conversation. If its future is dropped, the conversation notes that the run has stopped, so
+/// that pending calls can be decided.
+struct Working<'a> {
+    conversation: &'a mut Conversation,
+    run: &'a Run,
+    is_dropped: bool,
+    _running: Arc<()>,
+}
+
+impl<'a> Working<'a> {
+    fn new(conversation: &'a mut Conversation, run: &'a Run) -> Self {
+        let running = conversation.start_run();
+        Self { conversation, run, is_dropped: true, _running: running }
+    }
+}
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        if self.is_dropped {
+            self.run.connect(self.conversation);
+            self.conversation.stop_run(Stop::Dropped);
+            if self.run.is_outermost() {
+                self.run.save_dropped(self.conversation);
+            }
+        }
+    }
+}
+
+/// Checks that a conversation can be resumed with these decisions.
+fn check_resumed(decisions: &Decisions, conversation: &Conversation) -> Result<(), AgentError> {
+    if conversation.all_messages().is_empty() {
+        let text = format!("conversation `{}` is empty; begin it with an input", conversation.id());
+        return Err(AgentError::Other(text));
+    }
     if !decisions.is_empty() && conversation.may_be_worked_on() {
         // Running calls would lose their results.
         let text = "a run works on this conversation, or its process has died; wait for the end of the run, or resume \
             without decisions to take it over, and decide then";
-        return Err(text.to_owned());
+        return Err(AgentError::InvalidDecision(text.to_owned()));
     }
-    decisions.check(&conversation.pending())
+    decisions.check(&conversation.pending()).map_err(AgentError::InvalidDecision)
 }
 
 impl Sessions {
@@ -220,6 +251,16 @@ impl Sessions {
     ) -> Result<RunOutput, RunError> {
         let mut conversation = self.open(user, id).await?;
         agent.run_with(&mut conversation, input, RunOptions::new().with_autosave(self)).await
+    }
+
+    /// Ends the unfinished run of a saved conversation without an answer. See [`Conversation::abandon`].
+    ///
+    /// # Errors
+    /// [`StoreError`](crate::session::StoreError) if the conversation cannot be read or saved.
+    pub async fn abandon(&self, user: &str, id: &str) -> Result<(), StoreError> {
+        let mut conversation = self.open(user, id).await?;
+        conversation.abandon();
+        self.save(&mut conversation).await
     }
 
     /// Continues a saved conversation that has no answer yet, for example after a crash.

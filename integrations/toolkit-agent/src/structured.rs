@@ -252,7 +252,7 @@ impl Agent {
                 form.continue_from(1);
             }
             has_ended = false;
-            conversation.set_invalid_answers(form.invalid_answers());
+            conversation.set_invalid_answers(form.invalid_answers(), false);
             run = run.for_answers_only();
             let feedback = format!(
                 "Your answer is not of the form that was asked for: {invalid}\n\

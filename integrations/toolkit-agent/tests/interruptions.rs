@@ -354,9 +354,9 @@ async fn pending_calls_name_their_agent_their_call_and_their_reason() {
     assert_eq!(
         found,
         [
-            ("call_0/call_0", "expert", "pay", "waits for approval: it costs money".to_owned()),
-            ("call_0/call_1", "expert", "ask", "waits for an answer: Which colour?".to_owned()),
-            ("call_2", "root", "pay", "waits for approval: it costs money".to_owned()),
+            ("1.1.0/1.1.0", "expert", "pay", "waits for approval: it costs money".to_owned()),
+            ("1.1.0/1.1.1", "expert", "ask", "waits for an answer: Which colour?".to_owned()),
+            ("1.1.2", "root", "pay", "waits for approval: it costs money".to_owned()),
         ]
     );
     // Without a decision, nothing runs and no model is called.
@@ -375,12 +375,12 @@ async fn an_invalid_decision_changes_nothing() {
     let before = serde_json::to_string(&conversation).unwrap();
     for (decisions, expected) in [
         (
-            Decisions::new().approve("call_9"),
-            "call `call_9` is not pending; pending calls: `call_0`, `call_2`, `call_3`",
+            Decisions::new().approve("1.1.9"),
+            "call `1.1.9` is not pending; pending calls: `1.1.0`, `1.1.2`, `1.1.3`",
         ),
         (
-            Decisions::new().approve("call_0").approve("call_2"),
-            "call `call_2` needs no approval; give its result instead",
+            Decisions::new().approve("1.1.0").approve("1.1.2"),
+            "call `1.1.2` needs no approval; give its result instead",
         ),
     ] {
         let refused = decide(&agent, &mut conversation, decisions).await;
@@ -397,9 +397,9 @@ async fn the_model_reads_each_decision() {
     let mut conversation = Conversation::new("1");
     pending(agent.run_in(&mut conversation, "go").await);
     let decisions = Decisions::new()
-        .deny("call_0", "too expensive")
-        .answer("call_2", serde_json::json!({"colour": "red"}))
-        .with("call_3", Decision::Fail("the job crashed".to_owned()));
+        .deny("1.1.0", "too expensive")
+        .answer("1.1.2", serde_json::json!({"colour": "red"}))
+        .with("1.1.3", Decision::Fail("the job crashed".to_owned()));
     decide(&agent, &mut conversation, decisions).await.unwrap();
     let results = "results: Tool `pay` was denied: too expensive, seen, {\"colour\":\"red\"}, Error running tool: the job \
         crashed";
@@ -480,9 +480,9 @@ async fn a_repeated_decision_does_not_reach_a_later_call_with_the_same_id() {
     let agent = Agent::builder(model).dispatcher(dispatcher).build().unwrap();
     let mut conversation = Conversation::new("1");
     pending(agent.run_in(&mut conversation, "go").await);
-    let decisions = || Decisions::new().approve("call_0");
+    let decisions = || Decisions::new().approve("1.1.0");
     let later = pending(decide(&agent, &mut conversation, decisions()).await);
-    assert_eq!((later.len(), later[0].id.as_str(), later[0].call.id.as_str()), (1, "call_0#2", "call_0"));
+    assert_eq!((later.len(), later[0].id.as_str(), later[0].call.id.as_str()), (1, "1.2.0", "call_0"));
     let refused = decide(&agent, &mut conversation, decisions()).await.map_err(AgentError::from);
     assert!(matches!(refused, Err(AgentError::InvalidDecision(_))), "{refused:?}");
     assert_eq!(runs.counts(), [1, 0]);
@@ -526,7 +526,7 @@ async fn an_approval_may_change_the_arguments_or_hold_for_the_session() {
 /// An approval for the session would let the other call run as the model wrote it.
 #[tokio::test]
 async fn a_changed_call_runs_changed_beside_an_approval_for_the_session() {
-    for first in ["x", "y"] {
+    for first in ["1.1.0", "1.1.1"] {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let noted = seen.clone();
         let pay = ClosureTool::new("pay", "Pays.", move |Amount { euros }: Amount| {
@@ -540,7 +540,7 @@ async fn a_changed_call_runs_changed_beside_an_approval_for_the_session() {
         let agent = Agent::builder(model).dispatcher(dispatcher).build().unwrap();
         let mut conversation = Conversation::new("1");
         pending(agent.run_in(&mut conversation, "go").await);
-        let second = if first == "x" { "y" } else { "x" };
+        let second = if first == "1.1.0" { "1.1.1" } else { "1.1.0" };
         let less = Decision::Change(serde_json::json!({"euros": 5}));
         let decisions = Decisions::new().with(first, Decision::ApproveForSession).with(second, less);
         assert_eq!(decide(&agent, &mut conversation, decisions).await.unwrap().text, "done");
@@ -701,7 +701,7 @@ async fn of_calls_with_the_same_id_each_has_its_own_decision() {
             Ok(output) => break output,
             Err(AgentError::Interrupted { pending, .. }) => {
                 let decide = |all: Decisions, call: &PendingCall| match call.id.as_str() {
-                    "x#2" => all.deny("x#2", "once is enough"),
+                    "1.1.1" => all.deny("1.1.1", "once is enough"),
                     id => all.approve(id),
                 };
                 let decisions = pending.iter().fold(Decisions::new(), decide);
@@ -761,6 +761,7 @@ async fn another_agent_reads_what_an_unfinished_turn_has_left() {
     pending(runs.team(0, true).run_in(&mut conversation, "go").await);
     let model = ScriptedModel::new().text("I see.");
     let other = Agent::builder(model.clone()).name("other").build().unwrap();
+    conversation.abandon();
     other.resume(&mut conversation, RunOptions::new()).await.unwrap();
     let request = transcript(&model.requests()[0].messages).join("\n");
     assert!(
@@ -815,7 +816,7 @@ async fn a_decision_is_not_lost_to_another_agent() {
     let calls = pending(runs.team(0, true).run_in(&mut conversation, "go").await);
     let other = runs.agent("other", "look", &[], true);
     let refused = decide(&other, &mut conversation, Order::All.decide(&calls)).await;
-    assert!(matches!(&refused, Err(RunError { error: AgentError::InvalidDecision(_), .. })), "{refused:?}");
+    assert!(matches!(&refused, Err(RunError { error: AgentError::TeamChanged(_), .. })), "{refused:?}");
     decide(&runs.team(0, true), &mut conversation, Order::All.decide(&calls)).await.unwrap();
     assert_eq!(runs.counts(), [1, 1]);
 }

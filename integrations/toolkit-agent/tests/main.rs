@@ -17,6 +17,7 @@ mod cancel;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod clients;
 mod compaction;
+mod erased;
 mod events;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
@@ -26,6 +27,7 @@ mod hosted;
 mod interruptions;
 mod kosong;
 mod limits;
+mod log;
 mod models;
 mod new_input;
 mod pauses;

@@ -231,11 +231,11 @@ async fn a_resumed_run_counts_from_its_beginning() {
     let mut conversation = Conversation::new("1");
     let failed = agent.run_in(&mut conversation, "go").await.unwrap_err();
     assert_eq!(spent(&failed.output), (1, 1, 1, 1));
-    let refused = RunOptions::new().with_decisions(Decisions::new().approve("call_7"));
+    let refused = RunOptions::new().with_decisions(Decisions::new().approve("1.1.7"));
     let failed = agent.resume(&mut conversation, refused).await.unwrap_err();
     assert!(matches!(failed.error, AgentError::InvalidDecision(_)));
     assert_eq!(spent(&failed.output), (1, 1, 1, 1));
-    let decided = RunOptions::new().with_decisions(Decisions::new().answer("call_0", "blue"));
+    let decided = RunOptions::new().with_decisions(Decisions::new().answer("1.1.0", "blue"));
     let failed = agent.resume(&mut conversation, decided).await.unwrap_err();
     assert_eq!(spent(&failed.output), (1, 2, 1, 3));
     let output = agent.resume(&mut conversation, RunOptions::new()).await.unwrap();

@@ -1,16 +1,14 @@
 //! The agents called as tools in one turn, and the run that calls them.
 
 use super::Run;
-use crate::conversation::{Conversation, Counts};
+use crate::conversation::{Conversation, Log, State};
 use crate::event::RunScope;
 use crate::helpers::lock;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::mem::take;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use toolkit_core::CallId;
 use toolkit_llm::__private::{Bill, Billing};
-use toolkit_llm::Messages;
 use toolkit_llm::model::Price;
 
 /// The run of an agent, for its tools and its model.
@@ -47,136 +45,98 @@ impl Billing for Caller {
     }
 }
 
-/// The agents called as tools in the current turn of an agent.
+/// The agents called as tools in one turn.
 #[derive(Debug, Default)]
 pub(crate) struct CalledAgents(Mutex<Called>);
 
 #[derive(Debug, Default)]
 struct Called {
-    /// The unfinished conversations of the called agents, by the index of the call in its turn. A
-    /// conversation is absent while its agent works, and comes back with `true` if the agent is interrupted.
-    conversations: BTreeMap<usize, (Conversation, bool)>,
-    /// The messages before the turn, until `counts` has counted their calls. Most turns call no agent, so the rest is
-    /// computed when it is first needed.
-    earlier: Option<Messages>,
-    /// The calls of the conversation, and those of the turn that have a key. The conversation keeps the counts between
-    /// turns.
-    counts: Counts,
-    /// The calls of the turn. `true` marks a call that runs.
+    /// The log of the run.
+    log: Option<Arc<Log>>,
+    /// The path to the calls of the turn, to which the index of a call is added.
+    turn: String,
+    /// The unfinished conversations, by the index of the call. `true` marks one that has stopped in this turn.
+    conversations: BTreeMap<usize, (State, bool)>,
+    /// The calls of the turn in their order, and whether they run.
     calls: Vec<(CallId, bool)>,
-    /// The keys of the first calls of the turn. The others get a key when it is first needed.
-    keys: Vec<String>,
-    /// The index of each call that runs, by its id. `None` if several such calls have the same id, because the index
-    /// is then ambiguous.
+    /// The indexes of the calls that run, of which the first `read` calls are known. `None` if several have the same id.
     positions: HashMap<CallId, Option<usize>>,
-    /// The indexes of the calls with working agents.
+    read: usize,
+    /// The calls that are working now.
     working: HashSet<usize>,
-    /// The number of agents that began without a registered call, or with an ambiguous call id.
+    /// The calls that have begun.
+    begun: HashSet<usize>,
+    /// The number of calls that cannot be told apart.
     unknown: usize,
 }
 
-impl Called {
-    /// Computes the keys and the indexes of all calls so far.
-    fn read_calls(&mut self) {
-        if let Some(earlier) = self.earlier.take() {
-            self.counts.extend(&earlier);
-        }
-        for (id, runs) in self.calls.iter().skip(self.keys.len()) {
-            let position = self.keys.len();
-            self.keys.push(self.counts.keys.next(id));
-            if *runs {
-                self.positions
-                    .entry(id.clone())
-                    .and_modify(|position| *position = None)
-                    .or_insert(Some(position));
-            }
-        }
-    }
+/// The begin of an agent called as a tool.
+pub(crate) struct Begun {
+    /// The index of the call in the turn.
+    pub(crate) position: usize,
+    pub(crate) conversation: Conversation,
+    /// Whether the conversation has unfinished work.
+    pub(crate) is_unfinished: bool,
 }
 
 impl CalledAgents {
-    /// Removes the calls of the previous turn.
-    pub(crate) fn begin_turn(&self) {
-        let called = &mut *lock(&self.0);
-        called.conversations.clear();
-        called.calls.clear();
-        called.keys.clear();
-        called.positions.clear();
-        called.working.clear();
-        called.unknown = 0;
+    /// Begins a turn, whose calls are at the path `turn` of the log.
+    pub(crate) fn begin_turn(&self, log: Option<Arc<Log>>, turn: String) {
+        *lock(&self.0) = Called { log, turn, ..Called::default() };
     }
 
-    /// Prepares for the calls of a turn of `conversation`.
-    pub(crate) fn begin_calls(&self, conversation: &mut Conversation) {
-        let called = &mut *lock(&self.0);
-        called.counts = conversation.take_counts();
-        called.earlier = Some(conversation.history().clone());
-    }
-
-    /// Returns the counts of the calls before the turn to the conversation, and releases its messages, so that adding
-    /// to them does not copy them.
-    pub(crate) fn end_calls(&self, conversation: &mut Conversation) {
-        let called = &mut *lock(&self.0);
-        let Called { counts, calls, keys, earlier, .. } = called;
-        if earlier.take().is_some() || !keys.is_empty() {
-            calls.iter().take(keys.len()).for_each(|(id, _)| counts.keys.undo(id));
-            keys.clear();
-            calls.clear();
-            conversation.keep_counts(take(counts));
-        }
-    }
-
-    /// Registers the next call of the turn. `runs` is `false` if its tool does not run.
+    /// Adds the next call of the turn. `runs` is `false` if the call already has a result.
     pub(crate) fn add(&self, call_id: CallId, runs: bool) {
         lock(&self.0).calls.push((call_id, runs));
     }
 
-    /// Stores the unfinished conversation of the agent called at `position`, before the call runs again.
-    pub(crate) fn keep(&self, position: usize, unfinished: Conversation) {
+    /// Adds the unfinished conversation of an agent that is called again.
+    pub(crate) fn keep(&self, position: usize, unfinished: State) {
         lock(&self.0).conversations.insert(position, (unfinished, false));
     }
 
-    /// Returns the key of the call at `position`.
-    pub(crate) fn key(&self, position: usize) -> String {
+    /// Begins the call with this id. Returns `None` if several calls have this id, or if the call is already working.
+    pub(crate) fn begin(&self, call_id: &CallId) -> Option<Begun> {
         let called = &mut *lock(&self.0);
-        called.read_calls();
-        called.keys.get(position).cloned().unwrap_or_default()
-    }
-
-    /// Begins the agent of the call with this id. Returns the index and the key of the call, and the unfinished
-    /// conversation to continue. Returns `None` if the id is unknown or belongs to several calls, or if the agent
-    /// already works.
-    pub(crate) fn begin(&self, call_id: &CallId) -> Option<(usize, String, Option<Conversation>)> {
-        let called = &mut *lock(&self.0);
-        called.read_calls();
+        for (position, (id, _)) in
+            called.calls.iter().enumerate().skip(called.read).filter(|(_, (_, runs))| *runs)
+        {
+            let entry = called.positions.entry(id.clone());
+            entry.and_modify(|position| *position = None).or_insert(Some(position));
+        }
+        called.read = called.calls.len();
         let position = (*called.positions.get(call_id)?)?;
-        let is_first = called.working.insert(position);
-        let key = called.keys.get(position).cloned().unwrap_or_default();
-        is_first.then(|| {
-            (position, key, called.conversations.remove(&position).map(|(unfinished, _)| unfinished))
-        })
+        if !called.working.insert(position) {
+            return None;
+        }
+        let unfinished = called.conversations.remove(&position).map(|(unfinished, _)| unfinished);
+        let is_unfinished = unfinished.is_some();
+        let node = format!("{}{position}", called.turn);
+        let mut conversation = Conversation::called(called.log.clone(), &node, unfinished);
+        if !called.begun.insert(position) && !is_unfinished {
+            conversation.reset();
+        }
+        Some(Begun { position, conversation, is_unfinished })
     }
 
-    /// Returns a new unique scope for an agent if [`begin`](Self::begin) has returned `None` for its call.
+    /// Returns the scope of the events of a call that cannot be told apart from others.
     pub(crate) fn scope(&self, call_id: &str) -> RunScope {
         let mut called = lock(&self.0);
         called.unknown += 1;
         RunScope::Call(format!("{call_id}#{}", called.unknown).into())
     }
 
-    /// Marks the agent of a call as no longer working, so that a repeated call may begin it again. Stores the
-    /// conversation if it has pending calls.
-    pub(crate) fn end(&self, position: usize, conversation: Conversation) {
+    /// Ends the work of a called agent. Its conversation is unfinished if calls in it are pending.
+    pub(crate) fn end(&self, position: usize, conversation: State) {
         let mut called = lock(&self.0);
         called.working.remove(&position);
-        if !conversation.pending().is_empty() {
+        if conversation.is_pending() {
             called.conversations.insert(position, (conversation, true));
         }
     }
 
-    /// Removes and returns the unfinished conversation of the agent called at `position`, and whether the agent has
-    /// begun in this run.
-    pub(crate) fn take(&self, position: usize) -> Option<(Conversation, bool)> {
+    /// Takes the unfinished conversation of a called agent. `true` marks one that has stopped in this turn.
+    pub(crate) fn take(&self, position: usize) -> Option<(State, bool)> {
         lock(&self.0).conversations.remove(&position)
     }
 }

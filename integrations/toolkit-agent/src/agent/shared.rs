@@ -2,7 +2,6 @@
 
 use super::Agent;
 use super::ended::Ended;
-use super::refused::Refused;
 use crate::answer::AnswerFormat;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
@@ -52,14 +51,11 @@ pub(crate) struct RunInner {
     autosave: Option<Sessions>,
     /// The log for all conversations of the run. `None` if the run is not saved.
     journal: Option<Journal>,
-    /// The path to the conversation of this agent: the keys of the nested conversations, the outermost first.
-    pub(crate) node: Vec<String>,
     /// The tool calls and the parallel agents that enclose this agent, the outermost first.
     within: Vec<RunScope>,
     pub(crate) decisions: Decisions,
-    /// The prefix of the [ids](crate::PendingCall::id) of this agent's pending calls. `None` if its calls cannot be
-    /// decided, because its conversation cannot be continued after an interruption.
-    pub(crate) prefix: Option<String>,
+    /// Whether the calls of the run have a place in the log. Without one, they can neither be decided nor continued.
+    pub(crate) is_tracked: bool,
     pub(crate) answer_format: Option<Arc<AnswerFormat>>,
     /// Whether all tool calls are refused, because an answer of the run was invalid and agents may only
     /// answer again.
@@ -75,7 +71,6 @@ pub(crate) struct RunInner {
 #[derive(Default)]
 pub(super) struct Shared {
     ended: Ended,
-    pub(super) refused: Refused,
     /// Whether another program or task has saved the conversation, so that the run can save nothing more.
     is_lost: AtomicBool,
     /// Whether a save was given up after [`GRACE`].
@@ -100,10 +95,9 @@ impl Run {
             invocation_id,
             autosave: options.autosave,
             journal: None,
-            node: Vec::new(),
             within: Vec::new(),
             decisions: options.decisions,
-            prefix: Some(String::new()),
+            is_tracked: true,
             cancellation: options.cancellation,
             outermost: None,
             budget: Arc::new(Budget::new(limits)),
@@ -157,7 +151,7 @@ impl Run {
         root: Agent,
         cancellation: CancellationToken,
         scope: Option<RunScope>,
-        called: Option<(usize, &str)>,
+        is_tracked: bool,
     ) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
         let mut inner = RunInner { root, cancellation, answer_format: None, ..RunInner::clone(&self.0) };
@@ -167,25 +161,18 @@ impl Run {
         if let Some(limits) = inner.root.own_limits() {
             inner.budget = Arc::new(Budget::within(inner.budget, limits));
         }
-        match called {
-            Some((position, key)) => {
-                inner.node = Conversation::node_of_call(&inner.node, position);
-                inner.prefix = inner.prefix.map(|prefix| format!("{prefix}{key}/"));
-            }
-            None => {
-                inner.journal = None;
-                inner.autosave = None;
-                inner.decisions = Decisions::default();
-                inner.prefix = None;
-            }
+        if !is_tracked {
+            inner.journal = None;
+            inner.autosave = None;
+            inner.decisions = Decisions::default();
+            inner.is_tracked = false;
         }
         Self(Arc::new(inner))
     }
 
-    /// Returns the run for the parallel agent at `index`. `node` is the path of keys to its copy of the conversation.
-    pub(crate) fn branch(&self, index: usize, node: Vec<String>) -> Self {
-        let prefix = self.0.prefix.as_ref().map(|prefix| format!("{prefix}{index}/"));
-        let mut inner = RunInner { node, prefix, answer_format: None, ..RunInner::clone(&self.0) };
+    /// Returns the run for the parallel agent at `index`.
+    pub(crate) fn branch(&self, index: usize) -> Self {
+        let mut inner = RunInner { answer_format: None, ..RunInner::clone(&self.0) };
         inner.within.push(RunScope::Branch(index));
         Self(Arc::new(inner))
     }
@@ -212,10 +199,10 @@ impl Run {
         }
     }
 
-    /// Returns the run with the journal of its conversation, if the run was started with autosave.
-    pub(crate) fn with_journal(self, conversation: &Conversation) -> Self {
+    /// Returns the run with the journal of its conversation, if it saves it.
+    pub(crate) fn with_journal(self, conversation: &mut Conversation) -> Self {
         match &self.0.autosave {
-            Some(sessions) if self.0.node.is_empty() => {
+            Some(sessions) if self.is_outermost() => {
                 let journal = Some(sessions.journal(conversation));
                 Self(Arc::new(RunInner { journal, ..RunInner::clone(&self.0) }))
             }
@@ -223,40 +210,43 @@ impl Run {
         }
     }
 
-    /// Connects `conversation` to the log of the run. `is_replaced` is `true` if an agent may have replaced
-    /// the conversation with another one.
-    pub(crate) fn connect(&self, conversation: &mut Conversation, is_replaced: bool) {
-        if let Some(journal) = &self.0.journal {
-            conversation.saved.connect(&journal.cursor, is_replaced);
+    /// Connects a conversation to the log of the run, in case an agent has replaced the conversation.
+    pub(crate) fn connect(&self, conversation: &mut Conversation) {
+        if let Some(journal) = self.0.journal.as_ref().filter(|_| self.is_outermost()) {
+            conversation.save_in(&journal.log);
         }
     }
 
-    /// Saves the conversation if the run was started with autosave. Does nothing for a conversation that is
-    /// not connected to the log of the run, such as a clone.
-    ///
-    /// A run that is cancelled or out of time waits for the store once, for at most [`GRACE`]. A save that
-    /// has begun still finishes in its own task, and the next save waits for it.
+    /// Saves the entries that are not saved yet. Does nothing in a run without [autosave](RunOptions::with_autosave).
+    /// If the run stops while the save waits for a slow store, the save is given up after [`GRACE`].
     pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
-        let spent = || self.0.budget.sum_of_run();
-        if self.0.node.is_empty() {
-            conversation.set_spent(spent());
+        if self.is_outermost() {
+            conversation.set_spent(self.0.budget.sum_of_run());
         }
-        match &self.0.journal {
-            Some(journal) if conversation.saved.is_in(&journal.cursor) => {
-                // Boxed, because most runs are not saved, and the future of a run has room for several saves.
-                let save = Box::pin(journal.save(&self.0.node, conversation, || Some(spent())));
-                let saved = match Handle::try_current() {
-                    Ok(_) => Box::pin(self.until_late(save)).await?,
-                    // Without a runtime, no task can finish a save that was dropped, so this save is not
-                    // interrupted.
-                    Err(_) => save.await,
-                };
-                if saved.as_ref().is_err_and(|error| error.is_conflict) {
-                    self.0.shared.is_lost.store(true, Ordering::Relaxed);
-                }
-                Ok(saved?)
-            }
-            _ => Ok(()),
+        let journal = self.0.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
+        let Some(journal) = journal else { return Ok(()) };
+        let budget = self.0.budget.clone();
+        // Boxed, because most runs are not saved, and the future of a run has room for several saves.
+        let save = Box::pin(journal.save(conversation.session(), move || budget.sum_of_run()));
+        let saved = match Handle::try_current() {
+            Ok(_) => Box::pin(self.until_late(save)).await?,
+            // Without a runtime, no task can finish a save that was dropped, so this save is not interrupted.
+            Err(_) => save.await,
+        };
+        if saved.as_ref().is_err_and(|error| error.is_conflict) {
+            self.0.shared.is_lost.store(true, Ordering::Relaxed);
+        }
+        Ok(saved?)
+    }
+
+    /// Saves the entries that are not saved yet in a task of its own, because the future of the run is dropped.
+    pub(crate) fn save_dropped(&self, conversation: &mut Conversation) {
+        conversation.set_spent(self.0.budget.sum_of_run());
+        let journal = self.0.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
+        if let (Some(journal), Ok(runtime)) = (journal.cloned(), Handle::try_current()) {
+            let session = conversation.session();
+            let spent = self.0.budget.sum_of_run();
+            runtime.spawn(async move { journal.save(session, || spent).await });
         }
     }
 
@@ -281,7 +271,7 @@ impl Run {
 
     /// Returns whether this is the outermost run.
     pub(crate) fn is_outermost(&self) -> bool {
-        self.0.prefix.as_deref() == Some("")
+        self.0.is_tracked && self.0.within.is_empty()
     }
 
     /// Returns whether the run has a listener.

@@ -1,8 +1,8 @@
 //! The compactions of a conversation. A compaction belongs to one agent, and makes the messages sent to the
 //! model of this agent shorter.
 
-use super::Conversation;
-use super::branches::is_branch;
+use super::State;
+use super::{Conversation, Entry};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toolkit_llm::Message;
@@ -44,10 +44,6 @@ pub(crate) struct Compactions {
     /// removed or added.
     #[serde(skip_serializing_if = "is_zero")]
     usage_from: usize,
-    /// The number of changes so far. A save compares this number with its last value, to find out whether to
-    /// write the compactions.
-    #[serde(skip)]
-    revision: u64,
 }
 
 fn is_zero(number: &usize) -> bool {
@@ -105,14 +101,20 @@ impl Compactions {
         self.agents.is_empty() && self.usage_from == 0
     }
 
-    pub(super) fn revision(&self) -> u64 {
-        self.revision
+    pub(super) fn set(&mut self, agent: &str, compacted: Compacted) {
+        self.agents.insert(agent.to_owned(), compacted);
     }
 
-    /// Records that the token counts of the first `len` messages are not valid any more.
-    pub(super) fn distrust_usage(&mut self, len: usize) {
-        self.usage_from = len;
-        self.revision += 1;
+    fn of(&self, agent: &str) -> Option<&Compacted> {
+        self.agents.get(agent)
+    }
+
+    /// Adapts the indexes after the first `removed` messages were removed. `len` is the number of messages left.
+    pub(super) fn remove_first(&mut self, removed: usize, len: usize) {
+        if removed > 0 {
+            self.agents.values_mut().for_each(|compacted| compacted.remove_first(removed));
+            self.usage_from = len;
+        }
     }
 }
 
@@ -127,17 +129,17 @@ impl Conversation {
 
     /// Returns the latest compaction for the named agent.
     pub(crate) fn compacted(&self, agent: &str) -> Option<&Compacted> {
-        self.compactions.agents.get(agent)
+        self.state.compactions.of(agent)
     }
 
     pub(crate) fn set_compacted(&mut self, agent: &str, compacted: Compacted) {
-        self.compactions.agents.insert(agent.to_owned(), compacted);
-        self.compactions.revision += 1;
+        let compacted = Box::new(compacted);
+        self.record(Entry::Compacted { agent: agent.to_owned(), compacted });
     }
 
     /// Returns the index of the first message whose token count is still valid.
     pub(crate) fn usage_from(&self) -> usize {
-        self.compactions.usage_from
+        self.state.compactions.usage_from
     }
 
     /// Returns the indexes of the user messages that a compaction must not leave out.
@@ -145,61 +147,46 @@ impl Conversation {
     /// These are the input of the run, the latest message of the user, and the latest input. If the run
     /// repeats an invalid answer, the original question is one of them.
     pub(crate) fn unanswered(&self) -> Vec<usize> {
-        let is_user = |index: &usize| matches!(self.messages.get(*index), Some(Message::User(_)));
-        // In the copy for a parallel agent, the run may have begun with a message that was copied.
-        let progress = self.progress.as_ref().filter(|progress| progress.begin >= self.base);
-        let inputs =
-            progress.into_iter().flat_map(|progress| progress.question.into_iter().chain([progress.begin]));
-        let latest = self.messages.iter().rposition(|message| matches!(message, Message::User(_)));
-        let question = self.messages.iter().rposition(Message::is_input);
+        let State { messages, run, base, .. } = &self.state;
+        let is_user = |index: &usize| matches!(messages.get(*index), Some(Message::User(_)));
+        // In the copy for a parallel agent, the run has begun with a message that was copied.
+        let run = run.as_ref().filter(|run| run.begin >= *base);
+        let inputs = run.into_iter().flat_map(|run| run.question.into_iter().chain([run.begin]));
+        let latest = messages.iter().rposition(|message| matches!(message, Message::User(_)));
+        let question = messages.iter().rposition(Message::is_input);
         let mut indexes: Vec<usize> = inputs.filter(is_user).chain(latest).chain(question).collect();
         indexes.sort_unstable();
         indexes.dedup();
         indexes
     }
+}
 
-    /// Adopts the compactions from the copy for a parallel agent. The new messages of the copy are already at
-    /// the end of `self`.
-    ///
-    /// `shared` is the number of messages at the beginning that the copy and `self` have in common. `outer`
-    /// is the number of messages in the conversations that enclose `self`. All indexes in compactions count
-    /// these messages, too.
-    pub(super) fn take_over(&mut self, compactions: Compactions, shared: usize, outer: usize) {
-        let len = outer + self.messages.len();
+impl State {
+    /// Adopts the compactions from the copy for a parallel agent, whose new messages are already at the end. `shared` is
+    /// the number of messages at the beginning that both have in common.
+    pub(super) fn adopt_compactions(&mut self, compactions: Compactions, shared: usize) {
+        let len = self.messages.len();
         for (agent, compacted) in compactions.agents {
-            let is_boundary = |index: &usize| {
-                index.checked_sub(outer).is_some_and(|index| is_boundary(&self.messages, index))
-            };
             let boundary = if compacted.start > shared {
-                (outer..=shared).rev().find(is_boundary)
+                (0..=shared).rev().find(|index| is_boundary(&self.messages, *index))
             } else {
                 Some(compacted.start)
             };
             let Some(boundary) = boundary else { continue };
             let clipped = compacted.clipped(boundary, shared, len);
-            let known = self.compacted(&agent).map_or((0, 0, 0), Compacted::progress);
+            let known = self.compactions.of(&agent).map_or((0, 0, 0), Compacted::progress);
             if clipped.progress() > known {
-                self.set_compacted(&agent, clipped);
+                self.compactions.set(&agent, clipped);
             }
         }
-        self.compactions.distrust_usage(len);
-    }
-
-    /// Adapts the compactions after the first `removed` messages were removed. `outer` is the number of
-    /// messages in the conversations that enclose `self`, or 0 if there are none.
-    pub(super) fn move_compactions(&mut self, removed: usize, outer: usize) {
-        let len = outer + self.messages.len();
-        self.compactions.agents.values_mut().for_each(|compacted| compacted.remove_first(removed));
-        self.compactions.distrust_usage(len);
-        // The indexes in the copy for a parallel agent include the messages of this conversation.
-        let branches = self.children.iter_mut().filter(|(key, _)| is_branch(key));
-        branches.for_each(|(_, branch)| branch.move_compactions(removed, len));
+        self.compactions.usage_from = len;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::AgentOutput;
     use toolkit_llm::UserMessage;
 
     #[test]
@@ -254,8 +241,11 @@ mod tests {
             }
             conversation.push(Message::user("3"));
             let base = conversation.messages().len();
-            let copies = ["a", "b"].map(|agent| {
-                let mut copy = conversation.branch(0);
+            conversation.enter("group", vec!["a".to_owned(), "b".to_owned()]).unwrap();
+            (0..2).for_each(|index| conversation.begin_branch(index));
+            let expected = ["a", "b"].map(|agent| {
+                let index = usize::from(agent == "b");
+                let mut copy = conversation.branch(index);
                 for _ in 0..4 {
                     copy.push(Message::assistant(agent));
                 }
@@ -271,11 +261,11 @@ mod tests {
                     ..Compacted::default()
                 };
                 copy.set_compacted(agent, compacted.clone());
-                (copy, compacted)
+                conversation.return_branch(index, copy);
+                compacted
             });
-            let [(a, of_a), (b, of_b)] = copies;
-            conversation.add_branch(a, base);
-            conversation.add_branch(b, base);
+            let [of_a, of_b] = expected;
+            conversation.agent_ended(0, &AgentOutput::new("group", "done"));
             // The messages of the first agent follow the copied messages directly, so its compaction is
             // unchanged.
             assert_eq!(conversation.compacted("a"), Some(&Compacted { made_at: 9, ..of_a }));
@@ -292,7 +282,7 @@ mod tests {
         let mut conversation = Conversation::new("1");
         conversation.push(Message::user("old"));
         assert_eq!(conversation.unanswered(), [0]);
-        conversation.begin_run("input".into());
+        conversation.begin_run("input".into(), false);
         assert_eq!(conversation.unanswered(), [1]);
         let running = conversation.start_run();
         conversation.push(Message::assistant("?"));
@@ -302,13 +292,13 @@ mod tests {
         drop(running);
         conversation.push(Message::user("new"));
         assert_eq!(conversation.unanswered(), [5]);
-        conversation.begin_run("question".into());
+        conversation.begin_run("question".into(), false);
         for (attempt, feedback) in [8, 10].into_iter().enumerate() {
             conversation.push(Message::assistant("wrong"));
-            conversation.begin_attempt(format!("feedback {attempt}").as_str().into());
+            conversation.begin_run(UserMessage::feedback(format!("feedback {attempt}")), true);
             assert_eq!(conversation.unanswered(), [6, feedback]);
         }
-        conversation.begin_run("another question".into());
+        conversation.begin_run("another question".into(), false);
         assert_eq!(conversation.unanswered(), [11]);
         // In the copy for a parallel agent, no run has begun.
         let mut copy = Conversation::new("1");

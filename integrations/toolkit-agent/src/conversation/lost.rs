@@ -1,6 +1,6 @@
 //! The results of calls whose turn ends before they have one.
 
-use super::Conversation;
+use super::State;
 use toolkit_core::error::Pending;
 use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolkit_llm::Message;
@@ -18,26 +18,15 @@ pub(crate) fn unknown(call: &ToolCall) -> ToolError {
     ToolError::new(ErrorKind::Cancelled, text)
 }
 
-impl Conversation {
-    /// Adds a result for each call of the unfinished turn from the index `begin` on that has none, because the run has
-    /// stopped before it started these calls.
-    pub(crate) fn set_not_begun(&mut self, begin: usize) {
-        let Some(turn) = &self.turn else { return };
-        let missing = turn.unanswered().into_iter().filter(|position| *position >= begin);
-        let result = |position: usize| {
-            let call = turn.message().calls.get(position)?;
-            let text = format!("Tool `{}` was not run: the run stopped before the call began", call.name);
-            let error = ToolError::new(ErrorKind::Cancelled, text);
-            Some(ToolResult::of(call, Err(error)).with_position(position))
-        };
-        let results: Vec<ToolResult> = missing.filter_map(result).collect();
-        results.into_iter().for_each(|result| self.add_result(result));
-    }
+/// Creates the error for a call that the run has not started before it stopped.
+pub(super) fn not_started(call: &ToolCall) -> ToolError {
+    let text = format!("Tool `{}` was not run: the run stopped before the call began", call.name);
+    ToolError::new(ErrorKind::Cancelled, text)
 }
 
 /// Creates the error for a call whose turn ends before the call has a result. `pending` is the reason why the call
 /// waits for the program, and `called` the conversation of an agent called as a tool.
-pub(super) fn lost(call: &ToolCall, pending: Option<&Pending>, called: Option<Conversation>) -> ToolError {
+pub(super) fn lost(call: &ToolCall, pending: Option<&Pending>, called: Option<State>) -> ToolError {
     let name = &call.name;
     let text = match (pending, called.map(account)) {
         (_, Some(calls)) if !calls.is_empty() => format!(
@@ -64,7 +53,7 @@ pub(crate) fn is_final(error: &ToolError) -> bool {
 }
 
 /// Adds the calls of an agent called as a tool to the error of its call, after which the agent cannot continue.
-pub(crate) fn with_account(error: &ToolError, called: Conversation) -> ToolError {
+pub(crate) fn with_account(error: &ToolError, called: State) -> ToolError {
     match account(called) {
         calls if calls.is_empty() => error.clone(),
         calls => {
@@ -78,11 +67,11 @@ pub(crate) fn with_account(error: &ToolError, called: Conversation) -> ToolError
 }
 
 /// Returns a line for each call that an agent called as a tool has made.
-fn account(mut called: Conversation) -> String {
+fn account(mut called: State) -> String {
     called.give_up_work(0);
     let mut lines = String::new();
     let mut calls = &[][..];
-    for message in called.messages() {
+    for message in called.messages.iter() {
         match message {
             Message::Assistant(said) => calls = &said.calls,
             Message::Tool(given) => {

@@ -1,46 +1,159 @@
-//! The forms of the fields of a conversation in JSON.
+//! Conversations as JSON and as logs.
 
-/// Serializes the session values of a conversation as a JSON object.
-pub(super) mod session_values {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use serde_json::Value;
-    use std::collections::BTreeMap;
-    use toolkit_core::Session;
+use super::Entry;
+use super::log::ReadLine;
+use super::{Conversation, OwnLog, State};
+use super::{Log, Position, VERSION};
+use crate::helpers::lock;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, Weak};
+use toolkit_core::Session;
 
-    pub(in super::super) fn is_empty(session: &Session) -> bool {
-        session.store().snapshot().is_empty()
-    }
+/// A conversation in JSON, as it is read.
+#[derive(Deserialize)]
+pub(super) struct Stored {
+    #[serde(default)]
+    version: u32,
+    id: String,
+    #[serde(default)]
+    user: String,
+    #[serde(default)]
+    values: BTreeMap<String, Value>,
+    #[serde(default)]
+    state: State,
+}
 
-    pub(in super::super) fn serialize<S: Serializer>(
-        session: &Session,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        session.store().snapshot().serialize(serializer)
-    }
+/// A conversation in JSON, as it is written.
+#[derive(Serialize)]
+struct StoredRef<'a> {
+    version: u32,
+    id: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    user: &'a str,
+    /// The session values without a key prefix.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    values: BTreeMap<String, Value>,
+    state: &'a State,
+}
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Session, D::Error> {
-        let values = BTreeMap::<String, Value>::deserialize(deserializer)?;
-        Ok(Session::default().with_store(values.into_iter().collect()))
+impl Serialize for Conversation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let detached = self.state.has_branches().then(|| self.state.detached());
+        let values = self.session.store().snapshot();
+        let state = detached.as_ref().unwrap_or(&self.state);
+        StoredRef { version: VERSION, id: &self.id, user: &self.user_id, values, state }.serialize(serializer)
     }
 }
 
-/// Serializes shared text as a string.
-pub(super) mod shared_text {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use std::sync::Arc;
+impl TryFrom<Stored> for Conversation {
+    type Error = String;
 
-    pub(in super::super) fn serialize<S: Serializer>(
-        text: &Arc<str>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        (**text).serialize(serializer)
+    fn try_from(stored: Stored) -> Result<Self, String> {
+        check_version(stored.version)?;
+        let session = Session::default().with_store(stored.values.into_iter().collect());
+        let state = stored.state.attached();
+        Ok(Self { id: stored.id.into(), user_id: stored.user, state, session, ..Self::default() })
+    }
+}
+
+fn check_version(version: u32) -> Result<(), String> {
+    match version {
+        VERSION => Ok(()),
+        0 => {
+            Err("it was saved by an unreleased version of toolkit-agent, whose format is not read; delete it"
+                .to_owned())
+        }
+        newer => Err(format!(
+            "it has version {newer} of the format, and this version of toolkit-agent reads version {VERSION}; read it \
+             with a newer one"
+        )),
+    }
+}
+
+impl Conversation {
+    /// Reads a conversation from the entries of a log in `store`, which has this version.
+    ///
+    /// # Errors
+    /// A message if the log has another format, or if an entry is missing, repeated or damaged.
+    pub(crate) fn read(
+        id: &str,
+        entries: &[String],
+        store: Weak<dyn Any + Send + Sync>,
+        version: u64,
+    ) -> Result<Self, String> {
+        let mut conversation = Self::new(id);
+        let mut next = 0;
+        for entry in entries {
+            for line in serde_json::Deserializer::from_str(entry).into_iter::<Value>() {
+                let line = line.map_err(|error| error.to_string())?;
+                conversation.read_line(line, next)?;
+                next += 1;
+            }
+        }
+        let values = conversation.session.store().snapshot();
+        let spent = conversation.state.spent();
+        let position = Mutex::new(Position::after(store, version, next, values, spent));
+        conversation.log = OwnLog(Some(Arc::new(Log { position, ..Log::default() })));
+        Ok(conversation)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Arc<str>, D::Error> {
-        String::deserialize(deserializer).map(Arc::from)
+    fn read_line(&mut self, line: Value, next: u64) -> Result<(), String> {
+        if next == 0 {
+            let version = line.pointer("/entry/log/version").and_then(Value::as_u64).unwrap_or_default();
+            check_version(u32::try_from(version).unwrap_or(u32::MAX))?;
+        }
+        let ReadLine { n, at, node, entry } =
+            serde_json::from_value(line).map_err(|error| format!("entry {next} is damaged: {error}"))?;
+        if n != next {
+            return Err(format!("entry {next} of its log is missing; entry {n} is in its place"));
+        }
+        if let Entry::Values { set, removed } = &entry {
+            set.iter().for_each(|(key, value)| self.session.store().set(key.as_str(), value.clone()));
+            removed.iter().for_each(|key| self.session.store().remove(key));
+        }
+        self.state.apply_at(&node, entry, at / 1_000);
+        Ok(())
+    }
+
+    /// Returns the position in a log that contains only the conversation as it is.
+    pub(crate) fn snapshot(&self, store: &Weak<dyn Any + Send + Sync>) -> Position {
+        Position::with_snapshot(store.clone(), &self.state)
+    }
+
+    /// Returns the log of the conversation in `store`. Begins one if the conversation has none there. Its first entries
+    /// are then the conversation so far.
+    pub(crate) fn log_in(&mut self, store: &Weak<dyn Any + Send + Sync>) -> Arc<Log> {
+        if let Some(log) = self.log.0.as_ref().filter(|log| log.is_in(store)) {
+            return log.clone();
+        }
+        let log = Arc::new(Log { position: Mutex::new(self.snapshot(store)), ..Log::default() });
+        self.log = OwnLog(Some(log.clone()));
+        log
+    }
+
+    /// Saves the conversation in the log of a run from now on.
+    pub(crate) fn save_in(&mut self, log: &Arc<Log>) {
+        if self.is_saved_in(log) {
+            return;
+        }
+        self.log = OwnLog(Some(log.clone()));
+        if self.state != State::default() {
+            self.record(Entry::Snapshot(Box::new(self.state.detached())));
+        }
+    }
+
+    /// Returns whether the conversation is saved in this log.
+    pub(crate) fn is_saved_in(&self, log: &Arc<Log>) -> bool {
+        self.log.0.as_ref().is_some_and(|own| Arc::ptr_eq(own, log))
+    }
+}
+
+impl Log {
+    /// Returns a log with the same position.
+    pub(super) fn copied(&self) -> Self {
+        Self { position: Mutex::new(lock(&self.position).clone()), ..Self::default() }
     }
 }

@@ -1,12 +1,16 @@
-//! Tests of conversations: turns, limits on length, and saves.
+//! Tests of conversations: turns, limits on length, and the fold of their log.
 
-use super::progress::Frame;
+mod logs;
+
 use super::*;
+use crate::helpers::lock;
+use crate::output::AgentOutput;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
-use toolkit_core::{ToolCall, ToolError};
-use toolkit_llm::NativeMessages;
+use toolkit_core::{ToolCall, ToolError, ToolResult};
+use toolkit_llm::model::FinishReason;
+use toolkit_llm::{AssistantMessage, NativeMessages};
 
 fn call(id: &str) -> ToolCall {
     ToolCall::new(id, "add", "{}")
@@ -16,8 +20,9 @@ fn call(id: &str) -> ToolCall {
 fn settling_answers_every_call_of_an_unfinished_turn() {
     let mut conversation = Conversation::new("1");
     conversation.push(Message::user("hi"));
-    let turn = conversation.begin_turn("root");
-    turn.edit(|message| message.calls = vec![call("a"), call("b"), call("a")]);
+    conversation.begin_turn("root", false);
+    ["a", "b", "a", "c"].into_iter().for_each(|id| conversation.push_call(call(id), false));
+    conversation.start_calls(vec![0, 1, 2]);
     for result in [
         ToolResult::of(&call("a"), Ok("third".into())).with_position(2),
         ToolResult::of(&call("a"), Ok("first".into())),
@@ -27,14 +32,15 @@ fn settling_answers_every_call_of_an_unfinished_turn() {
     let saved = serde_json::to_string(&conversation).unwrap();
     for mut conversation in [conversation, serde_json::from_str(&saved).unwrap()] {
         conversation.settle();
-        let [_, Message::Assistant(said), Message::Tool(given)] = conversation.messages() else {
+        let [_, Message::Assistant(message), Message::Tool(given)] = conversation.messages() else {
             panic!("{:?}", conversation.messages())
         };
-        assert_eq!((said.agent.as_str(), said.calls.len()), ("root", 3));
+        assert_eq!((message.agent.as_str(), message.calls.len()), ("root", 4));
         let texts: Vec<_> = given.results.iter().map(ToolResult::to_text).collect();
         let unknown = "Tool `add` was started, but the program stopped before it had a result. It may have run; find out \
             before calling it again";
-        assert_eq!(texts, ["first", unknown, "third"]);
+        let not_started = "Tool `add` was not run: the run stopped before the call began";
+        assert_eq!(texts, ["first", unknown, "third", not_started]);
     }
 }
 
@@ -44,8 +50,9 @@ fn the_latest_messages_begin_with_a_user_message() {
         let mut conversation = Conversation::new("1");
         for text in ["1", "2"] {
             conversation.push(Message::user(text));
-            conversation.begin_turn("").push_call(call(text));
-            conversation.end_turn(false);
+            conversation.begin_turn("", false);
+            conversation.push_call(call(text), false);
+            conversation.stop_turn(false);
             conversation.push(Message::assistant("done"));
         }
         conversation
@@ -68,7 +75,7 @@ fn session_values_are_saved() {
 
 /// Further parts of the native form of a message.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Native {
+enum Further {
     Part,
     Empty,
     Message,
@@ -79,115 +86,158 @@ enum Native {
     Response,
 }
 
-/// A change of an unfinished turn, of the place in a team, or of what the log has.
+/// A change of a conversation.
 #[derive(Debug, Clone)]
-enum Step {
+enum Change {
+    Message,
+    Input,
+    Block(usize),
+    Keep(usize),
+    Run,
+    Resume,
+    Stop(Stop),
+    Abandon,
+    Enter(u8),
+    Leave,
+    BeginTurn(bool),
     Text(u8),
-    Reasoning(u8),
     Call,
-    Native(Native),
-    Edit,
+    Native(Further),
+    EndMessage(bool),
     Result(usize),
     Pending(usize),
-    Restart(usize),
-    Restore,
-    End,
-    Begin,
-    /// The agents that work, each a step of the one before.
-    Place(Vec<u8>),
-    NoPlace,
-    Save,
-    /// A save that fails, and whether the log has its entry all the same.
-    FailedSave(bool),
+    Decide(usize),
+    EndTurn(Verdict),
+    StopTurn(bool),
+    /// A change of the parallel agent at an index.
+    Branch(usize, Box<Self>),
 }
 
-fn step() -> impl Strategy<Value = Step> {
-    prop_oneof![
-        4 => (0..3_u8).prop_map(Step::Text),
-        3 => (0..3_u8).prop_map(Step::Reasoning),
-        3 => Just(Step::Call),
-        4 => Just(Step::Native(Native::Part)),
-        3 => select(&[Native::Message, Native::Field, Native::Empty, Native::Format, Native::Response][..]).prop_map(Step::Native),
-        1 => Just(Step::Edit),
-        2 => (0..4_usize).prop_map(Step::Result),
-        1 => (0..4_usize).prop_map(Step::Pending),
-        1 => (0..4_usize).prop_map(Step::Restart),
-        1 => Just(Step::Restore),
-        1 => Just(Step::End),
-        1 => Just(Step::Begin),
-        3 => prop::collection::vec(0..2_u8, 0..4).prop_map(Step::Place),
-        1 => Just(Step::NoPlace),
-        8 => Just(Step::Save),
-        1 => any::<bool>().prop_map(Step::FailedSave),
-    ]
+fn change() -> impl Strategy<Value = Change> {
+    let natives =
+        [Further::Part, Further::Message, Further::Field, Further::Empty, Further::Format, Further::Response];
+    let verdicts =
+        [Verdict::Unchanged, Verdict::Accepted, Verdict::Replaced("no".to_owned()), Verdict::Withheld];
+    let stops = [Stop::Interrupted, Stop::Failed, Stop::Dropped];
+    let leaf = prop_oneof![
+        2 => Just(Change::Message),
+        1 => Just(Change::Input),
+        1 => (0..4_usize).prop_map(Change::Block),
+        1 => (0..6_usize).prop_map(Change::Keep),
+        2 => Just(Change::Run),
+        1 => Just(Change::Resume),
+        1 => select(stops.to_vec()).prop_map(Change::Stop),
+        1 => Just(Change::Abandon),
+        3 => (0..3_u8).prop_map(Change::Enter),
+        2 => Just(Change::Leave),
+        4 => any::<bool>().prop_map(Change::BeginTurn),
+        4 => (0..3_u8).prop_map(Change::Text),
+        4 => Just(Change::Call),
+        4 => select(natives.to_vec()).prop_map(Change::Native),
+        4 => any::<bool>().prop_map(Change::EndMessage),
+        2 => (0..4_usize).prop_map(Change::Result),
+        1 => (0..4_usize).prop_map(Change::Pending),
+        1 => (0..4_usize).prop_map(Change::Decide),
+        3 => select(verdicts.to_vec()).prop_map(Change::EndTurn),
+        1 => any::<bool>().prop_map(Change::StopTurn),
+    ];
+    leaf.prop_recursive(2, 4, 1, |inner| {
+        (0..2_usize, inner).prop_map(|(index, inner)| Change::Branch(index, Box::new(inner)))
+    })
 }
 
-/// Applies a step that is no save.
-fn change(conversation: &mut Conversation, step: &Step) {
-    let turn = conversation.turn();
-    let calls = turn.message().calls.len();
+fn apply(conversation: &mut Conversation, change: &Change) {
     let result = |outcome| ToolResult::of(&call("a"), outcome);
-    match *step {
-        Step::Place(ref agents) => {
-            let frame = |agent: &u8| Frame { agent: agent.to_string(), step: progress::Step::Escalated };
-            conversation.progress.get_or_insert_default().frames = agents.iter().map(frame).collect();
+    let calls = conversation.turn_message().map_or(0, |message| message.calls.len());
+    match change {
+        Change::Message => conversation.push(Message::assistant("Hm.")),
+        Change::Input => conversation.push(Message::user("And?")),
+        Change::Block(index) => conversation.block_input(*index),
+        Change::Keep(max) => conversation.keep_latest(*max),
+        Change::Run => conversation.begin_run("Hi.".into(), false),
+        Change::Resume => drop(conversation.continue_run()),
+        Change::Stop(stop) => conversation.stop_run(*stop),
+        Change::Abandon => conversation.abandon(),
+        Change::Enter(agent) => {
+            let _ = conversation.enter(&agent.to_string(), vec!["x".to_owned(), "y".to_owned()]);
         }
-        Step::NoPlace => conversation.progress = None,
-        Step::Text(piece) => turn.push_text(["a", "ü\n", ""][usize::from(piece)]),
-        Step::Reasoning(piece) => turn.push_reasoning(["b", "€", ""][usize::from(piece)]),
-        Step::Call => turn.push_call(call("a")),
-        Step::Native(kind) => {
+        Change::Leave => {
+            let depth = conversation.depth().saturating_sub(1);
+            conversation.agent_ended(depth, &AgentOutput::new("a", "Hm."));
+        }
+        Change::BeginTurn(checks) => conversation.begin_turn("root", *checks),
+        Change::Text(piece) if conversation.turn().is_some() => {
+            conversation.push_text(["a", "ü\n", ""][usize::from(*piece)]);
+            conversation.push_reasoning(["b", "€", ""][usize::from(*piece)]);
+        }
+        Change::Call if conversation.turn().is_some() => {
+            conversation.push_call(call("a"), calls == 2);
+            conversation.start_calls(vec![calls]);
+        }
+        Change::Native(kind) if conversation.turn().is_some() => {
             let message = match kind {
-                Native::Empty => json!({"content": []}),
-                Native::Part | Native::Format | Native::Response => json!({"content": [calls]}),
-                Native::Field => json!({"content": [calls], "field": true}),
-                Native::Message => json!({"type": "call", "number": calls}),
+                Further::Empty => json!({"content": []}),
+                Further::Part | Further::Format | Further::Response => json!({"content": [calls]}),
+                Further::Field => json!({"content": [calls], "field": true}),
+                Further::Message => json!({"type": "call", "number": calls}),
             };
-            let format = if kind == Native::Format { "other" } else { "own" };
+            let format = if *kind == Further::Format { "other" } else { "own" };
             let mut native = NativeMessages::new(format, vec![message]);
-            native.response_id = (kind == Native::Response).then(|| calls.to_string());
-            turn.push_native(native);
+            native.response_id = (*kind == Further::Response).then(|| calls.to_string());
+            conversation.push_native(native);
         }
-        Step::Edit => turn.edit(|message| {
-            message.text.pop();
-            message.drop_native();
-            message.calls.pop();
-        }),
-        Step::Result(position) => conversation.add_result(result(Ok("ok".into())).with_position(position)),
-        Step::Pending(position) => {
-            conversation.add_result(result(Err(ToolError::deferred("add"))).with_position(position));
+        Change::EndMessage(is_continued) => {
+            let known = conversation.turn_message().cloned().unwrap_or_default();
+            let message = if *is_continued {
+                let mut message = known;
+                message.text.push_str(" More.");
+                message
+            } else {
+                AssistantMessage::text("Other.").by(known.agent.as_str()).with_calls(known.calls)
+            };
+            conversation.end_message(message.clone(), FinishReason::Stop, false);
+            assert_eq!(conversation.turn_message(), Some(&message));
         }
-        Step::Restart(position) => turn.restart(position),
-        Step::Restore => {
-            let turn = turn.clone();
-            conversation.restore_turn(turn);
+        Change::Result(position) => {
+            let known = conversation.turn().is_some_and(|turn| !turn.unanswered().contains(position));
+            if !known {
+                conversation.add_result(result(Ok("ok".into())).with_position(*position));
+            }
         }
-        Step::End => drop(conversation.end_turn(true).len()),
-        Step::Begin => drop(conversation.begin_turn("root").marks()),
-        Step::Save | Step::FailedSave(_) => {}
+        Change::Pending(position) => {
+            conversation.add_result(result(Err(ToolError::deferred("add"))).with_position(*position));
+        }
+        Change::Decide(position) => conversation.decide(*position),
+        Change::EndTurn(verdict) => conversation.end_turn(verdict.clone()),
+        Change::StopTurn(is_kept) => conversation.stop_turn(*is_kept),
+        Change::Branch(index, change) => {
+            if !conversation.has_branch(*index) {
+                conversation.begin_branch(*index);
+            }
+            let mut branch = conversation.branch(*index);
+            apply(&mut branch, change);
+            conversation.return_branch(*index, branch);
+        }
+        _ => {}
     }
 }
 
 proptest! {
-    /// The changes of all saves together give the conversation, wherever in a turn they were saved.
+    /// The state of a live conversation is the fold of its log, after each change, and its JSON gives the same state.
     #[test]
-    fn the_changes_of_all_saves_give_the_conversation(steps in prop::collection::vec(step(), 1..40)) {
+    fn the_state_is_the_fold_of_the_log(changes in prop::collection::vec(change(), 1..40)) {
+        let store: Arc<dyn Any + Send + Sync> = Arc::new(());
         let mut conversation = Conversation::new("1");
-        let mut logged = Conversation::new("1");
-        let mut position = Position::default();
-        for step in steps {
-            change(&mut conversation, &step);
-            let (Step::Save | Step::FailedSave(_)) = step else { continue };
-            let changes = conversation.changes(&position, &BTreeMap::new(), &[], None);
-            conversation.mark_saved(position.generation);
-            position.generation += u64::from(!matches!(step, Step::Save));
-            if !matches!(step, Step::FailedSave(false)) {
-                let entry = serde_json::to_string(&changes).unwrap();
-                let changes: Vec<Changes> = serde_json::from_str(&entry).unwrap();
-                changes.into_iter().for_each(|changes| logged.apply(changes));
-                let json = |conversation| serde_json::to_value(conversation).unwrap();
-                prop_assert_eq!(json(&logged), json(&conversation), "{}", entry);
-            }
+        conversation.push(Message::user("Before."));
+        let log = conversation.log_in(&Arc::downgrade(&store));
+        for change in changes {
+            apply(&mut conversation, &change);
+            let entries = lock(&log.position).unsaved.clone();
+            let loaded = Conversation::read("1", &entries, Arc::downgrade(&store), 1).unwrap();
+            prop_assert_eq!(&loaded.state, &conversation.state, "{:?}", entries);
+            let json = serde_json::to_string(&conversation).unwrap();
+            let restored: Conversation = serde_json::from_str(&json).unwrap();
+            prop_assert_eq!(&restored.state, &conversation.state, "{}", json);
         }
     }
 }
@@ -198,6 +248,7 @@ fn native_parts_continue_a_message_with_the_same_fields() {
     let own = |messages: &[Value]| NativeMessages::new("own", messages.to_vec());
     let item = json!({"type": "call", "id": "a"});
     let mut conversation = Conversation::new("1");
+    conversation.begin_turn("", false);
     for (further, expected) in [
         (vec![message("a", &[1])], vec![message("a", &[1])]),
         (vec![message("a", &[2, 3])], vec![message("a", &[1, 2, 3])]),
@@ -208,7 +259,8 @@ fn native_parts_continue_a_message_with_the_same_fields() {
             vec![message("a", &[1, 2, 3]), item.clone(), item.clone(), message("b", &[]), message("b", &[4])],
         ),
     ] {
-        conversation.turn().push_native(own(&further));
-        assert_eq!(conversation.turn().message().native, Some(own(&expected)));
+        conversation.push_native(own(&further));
+        let native = conversation.arrived_message().and_then(|message| message.native.clone());
+        assert_eq!(native, Some(own(&expected)));
     }
 }

@@ -1,6 +1,6 @@
 //! The messages of a conversation as the models of its agents read them, kept from request to request.
 
-use super::{Compacted, Conversation, Counts};
+use super::{Compacted, Conversation};
 use toolkit_llm::{Message, Messages};
 
 /// The messages in the latest requests of the agents. A request adds only the messages that are new since then, so the
@@ -13,8 +13,6 @@ pub(crate) struct Views {
     rewritten: Vec<View>,
     /// The number of messages searched for inputs, and the index of the latest input among them.
     input: (usize, Option<usize>),
-    /// The counts of the calls in the messages. `None` before they are first counted, and during a turn with calls.
-    pub(super) counts: Option<Counts>,
 }
 
 impl Clone for Views {
@@ -80,7 +78,6 @@ impl Views {
     pub(super) fn change_from(&mut self, index: usize) {
         self.unchanged.1 = self.unchanged.1.min(index);
         self.rewritten.iter_mut().for_each(|view| view.change_from(index));
-        self.counts.take_if(|counts| counts.messages > index);
         let (searched, latest) = &mut self.input;
         if latest.is_some_and(|latest| latest >= index) {
             self.input = (0, None);
@@ -148,6 +145,6 @@ impl View {
 impl Conversation {
     /// Returns the views, with the list of messages, which a request can share.
     pub(crate) fn views(&mut self) -> (&mut Views, &Messages) {
-        (&mut self.views, &self.messages)
+        (&mut self.live.views, &self.state.messages)
     }
 }

@@ -168,11 +168,6 @@ impl<'a> FinalAnswer<'a> {
         Some(if arguments.trim().is_empty() { "{}" } else { arguments }.to_owned())
     }
 
-    /// Returns whether the answer must have a certain form.
-    pub(super) fn has_form(&self) -> bool {
-        self.format.is_some()
-    }
-
     /// Returns why the calls of a turn give no valid answer. Returns `None` if the turn gives no answer and
     /// may go on. The caller ignores the reason if another call gave a valid answer.
     pub(super) fn invalid(&self, calls: &[ToolCall], results: &[ToolResult]) -> Option<String> {

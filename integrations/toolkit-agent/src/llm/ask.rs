@@ -5,13 +5,12 @@ use super::calls::TurnCalls;
 use super::settings::Settings;
 use super::started::put_first;
 use crate::agent::{Run, RunAgent};
-use crate::conversation::{Conversation, Turn};
+use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::span::{ModelCall, ModelSpan, TracedContents};
 use futures_core::Stream;
 use std::future::poll_fn;
-use std::mem::take;
 use std::pin::{Pin, pin};
 use std::sync::atomic::Ordering;
 use std::task::Poll;
@@ -59,7 +58,7 @@ impl LlmAgent {
                     calls.meter.is_exceeded |= error.kind == ModelErrorKind::ContextTooLong;
                     let partial = error.partial.take();
                     calls.broken = Some(error);
-                    return Ok(interrupted(partial, calls.conversation.turn()));
+                    return Ok(interrupted(partial, calls.conversation));
                 }
                 Err(AgentError::Model(error)) => error.reporting(reported.take().usage),
                 Err(error) => return Err(error),
@@ -90,7 +89,7 @@ impl LlmAgent {
 
     /// Begins a turn of this agent in the conversation.
     pub(super) fn begin_turn(&self, conversation: &mut Conversation) {
-        conversation.begin_turn(&self.settings.name).set_checks_answers(self.settings.guards.check_answers());
+        conversation.begin_turn(&self.settings.name, self.settings.guards.check_answers());
     }
 
     /// Waits before the model continues an answer that broke off after tool calls had started. `breaks` is
@@ -110,48 +109,41 @@ impl LlmAgent {
             return Ok(());
         };
         *breaks += 1;
-        match self.settings.retry.pause_after_break(*breaks, &error) {
-            Some(pause) => run.until_stopped(sleep(pause)).await,
-            None => Err(error.into()),
-        }
+        let Some(pause) = self.settings.retry.pause_after_break(*breaks, &error) else {
+            return Err(error.into());
+        };
+        run.emit(|| RunEvent::AnswerBroken {
+            agent: self.settings.name.clone(),
+            error: error.to_string(),
+            pause,
+            within: run.within(),
+        });
+        run.until_stopped(sleep(pause)).await
     }
 
-    /// Moves the message of a complete response into the turn, and starts the calls that are not started yet.
-    /// `response` still contains the text afterwards.
+    /// Adds the message of a complete response to the turn, and starts the calls that are not started yet.
     pub(super) async fn receive_calls(
         &self,
-        response: &mut ModelResponse,
+        response: ModelResponse,
         calls: &mut TurnCalls<'_>,
     ) -> Result<(), AgentError> {
         let run = calls.run;
-        let usage = response.usage;
-        let paused = response.finish.is_paused();
-        let mut message = take(&mut response.message);
-        response.message.text.clone_from(&message.text);
-        // The turn already has the name of the agent, so the string is reused.
-        calls.conversation.turn().edit(|turn| std::mem::swap(&mut turn.agent, &mut message.agent));
+        let ModelResponse { mut message, usage, finish, hosted, .. } = response;
         self.name().clone_into(&mut message.agent);
         message.usage = usage;
-        message.paused = paused;
-        let turn = calls.conversation.turn();
+        message.paused = finish.is_paused();
+        let started = calls.conversation.turn_message().map_or(&[][..], |turn| &turn.calls);
         // The started calls come first, so that the position of each result is the index of its call.
-        if put_first(turn.message().calls.get(..calls.started).unwrap_or_default(), &mut message.calls) {
+        if put_first(started.get(..calls.started).unwrap_or_default(), &mut message.calls) {
             // The native form lacks the calls that were added here, so it is dropped.
             message.drop_native();
-        }
-        if calls.answer.has_form() {
-            response.message.calls.clone_from(&message.calls);
         }
         if let Some(call) = message.calls.iter().find(|call| calls.answer.is_in(call)) {
             message.answer_tool.clone_from(&call.name);
         }
-        calls.emit_message(&message, &response.hosted);
+        calls.emit_message(&message, &hosted);
         let has_calls = !message.calls.is_empty();
-        if has_calls && !message.has_answer() {
-            // Text before calls is not an answer, and its events were emitted.
-            calls.conversation.set_checked();
-        }
-        calls.conversation.turn().edit(|turn| *turn = message);
+        calls.conversation.end_message(message, finish, !hosted.is_empty());
         calls.count();
         if has_calls {
             run.save(calls.conversation).await?;
@@ -234,7 +226,7 @@ impl LlmAgent {
             match delta {
                 StreamEvent::Text(text) => {
                     if !calls.is_unchecked {
-                        calls.conversation.turn().push_text(&text);
+                        calls.conversation.push_text(&text);
                     }
                     calls.emit_piece(calls.hold_text, || RunEvent::Text {
                         agent: agent(),
@@ -244,7 +236,7 @@ impl LlmAgent {
                 }
                 StreamEvent::Reasoning(text) => {
                     if !calls.is_unchecked {
-                        calls.conversation.turn().push_reasoning(&text);
+                        calls.conversation.push_reasoning(&text);
                     }
                     calls.emit_piece(calls.hold_pieces, || RunEvent::Reasoning {
                         agent: agent(),
@@ -278,13 +270,10 @@ impl LlmAgent {
                 }
                 StreamEvent::Usage(usage) => reported.bill = usage.into(),
                 StreamEvent::Native(_) if calls.is_unchecked => {}
-                StreamEvent::Native(native) => calls.conversation.turn().push_native(native),
+                StreamEvent::Native(native) => calls.conversation.push_native(native),
                 StreamEvent::Call(call) if !callbacks.may_change_calls() && !calls.is_unchecked => {
-                    if calls.answer.is_in(&call) && calls.conversation.turn().message().answer_tool.is_empty()
-                    {
-                        calls.conversation.turn().edit(|message| message.answer_tool.clone_from(&call.name));
-                    }
-                    calls.conversation.turn().push_call(call);
+                    let is_answer = calls.answer.is_in(&call);
+                    calls.conversation.push_call(call, is_answer);
                     calls.count();
                     run.save(calls.conversation).await?;
                     calls.start();
@@ -321,12 +310,14 @@ async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>, span: &ModelS
     .await
 }
 
-/// Returns the part of the response that arrived before the stream broke. The message of `turn` is used if
+/// Returns the part of the response that arrived before the stream broke. The message of the turn is used if
 /// `partial` lacks calls.
-fn interrupted(partial: Option<Box<ModelResponse>>, turn: &Turn) -> ModelResponse {
+fn interrupted(partial: Option<Box<ModelResponse>>, conversation: &mut Conversation) -> ModelResponse {
     let mut partial = partial.map(|partial| *partial).unwrap_or_default();
-    if partial.message.calls.len() < turn.message().calls.len() {
-        partial.message = turn.message().clone();
+    if let Some(message) = conversation.arrived_message()
+        && partial.message.calls.len() < message.calls.len()
+    {
+        partial.message = message.clone();
     }
     partial.with_finish(FinishReason::Interrupted)
 }

@@ -9,7 +9,7 @@ use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::situation::GuardScope;
 use crate::agent::{Caller, Run};
-use crate::conversation::{Conversation, is_final, with_account};
+use crate::conversation::{Conversation, Entry, Turn, is_final, with_account};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use futures_core::Stream;
@@ -22,7 +22,7 @@ use std::task::{Context, Poll};
 use toolkit_core::{Batch, ToolCall, ToolError, ToolResult};
 use toolkit_llm::AssistantMessage;
 use toolkit_llm::HostedCall;
-use toolkit_llm::model::{FinishReason, ModelError, ModelResponse};
+use toolkit_llm::model::{FinishReason, ModelError};
 
 /// The tool calls of one turn, with the state needed to run them and to emit events.
 pub(super) struct TurnCalls<'a> {
@@ -128,15 +128,16 @@ impl<'a> TurnCalls<'a> {
 
     /// Counts new calls of the turn for the limits. Refused calls get an error result: calls beyond a limit,
     /// calls repeated too often, calls after an invalid answer, and parallel calls that the request has
-    /// forbidden.
+    /// forbidden. The others count as started.
     ///
     /// Called before the save that precedes the start of calls, so that a refused call does not run after a
-    /// crash.
+    /// crash, and another one does not run twice.
     pub(super) fn count(&mut self) {
-        let calls = &self.conversation.turn().message().calls;
+        let Some(message) = self.conversation.turn_message() else { return };
         let counted = self.started + self.counted.len();
         let mut refused = Vec::new();
-        for (position, call) in calls.iter().enumerate().skip(counted) {
+        let mut started = Vec::new();
+        for (position, call) in message.calls.iter().enumerate().skip(counted) {
             let refusal = if self.one_call && position > 0 && !self.answer.is_in(call) {
                 Some(beside_another())
             } else {
@@ -144,20 +145,25 @@ impl<'a> TurnCalls<'a> {
             };
             self.has_invalid |= self.answer.is_invalid(call);
             self.counted.push_back(refusal.is_some());
-            refused.extend(refusal.map(|error| ToolResult::of(call, Err(error)).with_position(position)));
+            match refusal {
+                Some(error) => refused.push(ToolResult::of(call, Err(error)).with_position(position)),
+                None => started.push(position),
+            }
         }
         refused.into_iter().for_each(|result| self.keep(result));
+        self.conversation.start_calls(started);
     }
 
     /// Starts all calls that were counted, except for refused calls.
     pub(super) fn start(&mut self) {
         if self.started == 0 && !self.counted.is_empty() {
-            self.caller.called.begin_calls(self.conversation);
+            self.caller.called.begin_turn(self.conversation.log(), self.conversation.path_of_turn());
         }
         while let Some(is_refused) = self.counted.pop_front() {
             let position = self.started;
             self.started += 1;
-            let Some(call) = self.conversation.turn().message().calls.get(position).cloned() else { return };
+            let Some(message) = self.conversation.turn_message() else { return };
+            let Some(call) = message.calls.get(position).cloned() else { return };
             if is_refused { self.caller.called.add(call.id, false) } else { self.dispatch(position, call) }
         }
     }
@@ -177,54 +183,50 @@ impl<'a> TurnCalls<'a> {
 
     /// Continues the unfinished turn of the conversation: adds the results in `restart`, and starts its
     /// calls.
-    pub(super) async fn restart(
-        &mut self,
-        mut restart: Restart,
-        guards: &Guards,
-    ) -> Result<ModelResponse, AgentError> {
-        self.started = self.conversation.turn().message().calls.len();
-        let calls = &self.conversation.turn().message().calls;
-        self.run.until_stopped(guards.decided(self.scope, calls, &mut restart.results)).await?;
-        let before = self.conversation.turn().clone();
-        if !self.is_held(before.message()) {
+    pub(super) async fn restart(&mut self, mut restart: Restart, guards: &Guards) -> Result<(), AgentError> {
+        let Some(message) = self.conversation.arrived_message().cloned() else { return Ok(()) };
+        self.started = message.calls.len();
+        let decided = guards.decided(self.scope, &message.calls, &mut restart.results);
+        self.run.until_stopped(decided).await?;
+        if !self.is_held(&message) {
             // Text before calls is no answer, so its events come before those of the calls.
             self.held.emit(self.run);
-            self.conversation.set_checked();
         }
-        let changes = self.conversation.turn().take_state_changes();
-        self.conversation.session().apply(&changes);
+        self.conversation.apply_state_changes();
+        if self.conversation.turn().is_some_and(|turn| turn.end().is_none()) {
+            self.conversation.end_message(message.clone(), FinishReason::Interrupted, false);
+        }
+        let turn = self.conversation.turn();
+        let pending = |position: &usize| Some((*position, turn?.pending(*position)?.clone()));
+        let pending: Vec<_> = restart.positions.iter().filter_map(pending).collect();
         for position in &restart.positions {
-            self.conversation.turn().restart(*position);
+            self.conversation.decide(*position);
         }
         for result in restart.results {
-            self.conversation.turn().restart(result.position);
             self.keep(result);
         }
+        self.conversation.start_calls(restart.positions.clone());
         // Saved before the calls run, so that they are not pending again after a crash.
         if let Err(error) = self.run.save(self.conversation).await {
-            self.conversation.restore_turn(before);
+            for (call, reason) in pending {
+                self.conversation.record(Entry::Pending { call, reason });
+            }
             return Err(error);
         }
-        let message = before.message();
-        if self.is_held(message) {
+        if self.is_held(&message) {
             // The earlier run has not emitted it, because the answer was not checked.
-            let run = self.run;
             let message = Box::new(message.clone());
-            self.held.push(RunEvent::Message { message, within: run.within() });
+            self.held.push(RunEvent::Message { message, within: self.run.within() });
         }
-        self.caller.called.begin_calls(self.conversation);
+        self.caller.called.begin_turn(self.conversation.log(), self.conversation.path_of_turn());
         let mut positions = restart.positions.into_iter().peekable();
-        for (position, call) in message.calls.iter().cloned().enumerate() {
+        for (position, call) in message.calls.into_iter().enumerate() {
             match positions.next_if_eq(&position) {
                 Some(_) => self.dispatch(position, call),
                 None => self.caller.called.add(call.id, false),
             }
         }
-        let mut response = ModelResponse::text(message.text.as_str());
-        if self.answer.has_form() {
-            response.message.calls.clone_from(&message.calls);
-        }
-        Ok(response.with_finish(FinishReason::ToolCalls))
+        Ok(())
     }
 
     /// Waits for the next result of a running call. Returns `None` if no call is running.
@@ -251,7 +253,8 @@ impl<'a> TurnCalls<'a> {
     /// in the turn.
     fn received(&mut self, result: ToolResult) -> ToolResult {
         let position = self.dispatched.get(result.position).copied().unwrap_or(result.position);
-        if let Some(call) = self.conversation.turn().message().calls.get(position) {
+        let message = self.conversation.turn_message();
+        if let Some(call) = message.and_then(|message| message.calls.get(position)) {
             self.repetitions.record(call, &result);
         }
         result.with_position(position)
@@ -263,13 +266,13 @@ impl<'a> TurnCalls<'a> {
         match (self.caller.called.take(result.position), &result.outcome) {
             // The agent has not begun again, so its result is lost unless it can still be decided.
             (Some((child, false)), Err(error))
-                if is_final(error) || child.pending().is_empty() && error.pending().is_none() =>
+                if is_final(error) || !child.is_pending() && error.pending().is_none() =>
             {
                 result.outcome = Err(with_account(error, child));
             }
             // An agent called as a tool may have stopped with pending calls. They can be decided later.
-            (Some((child, _)), _) if !child.pending().is_empty() => {
-                self.conversation.keep_called(result.position, child);
+            (Some((child, _)), _) if child.is_pending() => {
+                self.conversation.return_called(result.position, child);
                 if result.error().is_some_and(|error| error.pending().is_none()) {
                     result.outcome = Err(ToolError::deferred(result.name.as_str()));
                 }
@@ -278,6 +281,8 @@ impl<'a> TurnCalls<'a> {
         }
         let agent = || self.agent.to_owned();
         match result.error().and_then(ToolError::pending).cloned() {
+            // The result of an answer is for the model.
+            None if self.is_answer(&result) => {}
             None => self.run.emit(|| RunEvent::Result {
                 agent: agent(),
                 result: Box::new(result.clone()),
@@ -285,10 +290,10 @@ impl<'a> TurnCalls<'a> {
             }),
             Some(reason) => {
                 let call_id = result.call_id.clone();
-                if let Some(prefix) = &self.run.0.prefix {
+                if self.run.0.is_tracked {
                     self.run.emit(|| RunEvent::CallPending {
                         agent: agent(),
-                        id: format!("{prefix}{}", self.caller.called.key(result.position)),
+                        id: self.conversation.path_of_call(result.position),
                         call_id,
                         reason,
                         within: self.run.within(),
@@ -299,28 +304,26 @@ impl<'a> TurnCalls<'a> {
         self.conversation.add_result(result);
     }
 
-    /// Adds the turn to the conversation after all calls have ended. `finished` is the result of
-    /// [`finish`](Self::finish). Returns the results in the order of the calls.
-    ///
-    /// If calls are pending, the turn stays unfinished, and an error is returned.
-    pub(super) fn end_turn(
-        self,
-        finished: Result<(), AgentError>,
-        is_kept: bool,
-    ) -> Result<&'a [ToolResult], AgentError> {
-        self.caller.called.end_calls(self.conversation);
-        if self.conversation.turn().has_pending() {
-            // The batch has already applied the changes to the session.
-            self.conversation.turn().take_state_changes();
+    /// Returns whether the result is of a call whose arguments are the answer.
+    fn is_answer(&self, result: &ToolResult) -> bool {
+        let message = self.conversation.turn_message();
+        message
+            .and_then(|message| message.calls.get(result.position))
+            .is_some_and(|call| self.answer.is_in(call))
+    }
+
+    /// Ends the calls of the turn. `finished` is the result of [`finish`](Self::finish). If calls are pending, the turn
+    /// stays unfinished, and an error is returned.
+    pub(super) fn end(self, finished: Result<(), AgentError>) -> Result<(), AgentError> {
+        if self.conversation.turn().is_some_and(Turn::has_pending) {
             finished?;
             return Err(AgentError::Interrupted { pending: Vec::new() });
         }
-        let Self { conversation, .. } = self;
-        if let Err(error) = finished {
-            conversation.stop_turn(is_kept);
-            return Err(error);
+        if finished.is_err() {
+            let is_kept = self.conversation.turn().and_then(Turn::end).is_some_and(|end| end.is_kept);
+            self.conversation.stop_turn(is_kept);
         }
-        Ok(conversation.end_turn(is_kept))
+        finished
     }
 
     /// Waits for the results of all calls. If the run is cancelled or out of time, cancels the running calls.
@@ -368,7 +371,10 @@ impl<'a> TurnCalls<'a> {
         while let Some(result) = self.next().await {
             self.keep(result);
         }
-        self.conversation.set_not_begun(self.started);
-        self.caller.called.end_calls(self.conversation);
+        let turn = self.conversation.turn();
+        let unanswered = turn.map(Turn::unanswered).unwrap_or_default();
+        for position in unanswered.into_iter().filter(|position| *position >= self.started) {
+            self.conversation.add_not_started(position);
+        }
     }
 }

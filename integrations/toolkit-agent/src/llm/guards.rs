@@ -3,7 +3,7 @@
 use super::callbacks::ModelCallbacks;
 use super::held::Held;
 use super::situation::{Checked, GuardScope, Situation};
-use crate::conversation::{Conversation, REMOVED, Step, WITHHELD};
+use crate::conversation::{Conversation, Verdict, accepted_beside};
 use crate::error::AgentError;
 use crate::guardrail::{Check, CheckFn, Guardrail};
 use crate::helpers::BoxFuture;
@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use toolkit_core::middleware::{Callbacks, ToolRequest};
 use toolkit_core::{ToolCall, ToolError, ToolOutput, ToolResult};
 use toolkit_llm::model::{FinishReason, ModelResponse};
-use toolkit_llm::{AssistantMessage, Message, UserMessage};
+use toolkit_llm::{Message, UserMessage};
 
 /// The guardrails for inputs and answers of an agent. All others run as callbacks.
 #[derive(Default)]
@@ -128,8 +128,6 @@ impl Guards {
             return None;
         }
         let inputs = conversation.unchecked_inputs(scope.agent);
-        let is_removed = |message: &UserMessage| message.to_text() == REMOVED;
-        let inputs: Vec<_> = inputs.into_iter().filter(|(_, message)| !is_removed(message)).collect();
         if inputs.is_empty() {
             return None;
         }
@@ -147,32 +145,9 @@ impl Guards {
         }))
     }
 
-    /// Removes an invalid answer of a typed run, because guardrails for answers do not check it.
-    ///
-    /// `is_added` is `false` if the answer is empty and therefore not in the conversation.
-    pub(super) fn withhold(&self, conversation: &mut Conversation, held: &mut Held, is_added: bool) {
-        if !self.outputs.is_empty() {
-            held.clear_all();
-            conversation.remove_paused(conversation.begin_of_answer(is_added));
-            if is_added {
-                conversation.replace_answer(WITHHELD);
-            }
-            conversation.set_checked();
-        }
-    }
-
-    /// Removes the answers from a turn with a transfer, because guardrails for answers do not check them.
-    pub(super) fn withhold_beside_transfer(&self, conversation: &mut Conversation, held: &mut Held) {
-        if !self.outputs.is_empty()
-            && let Some(message) = conversation.withhold_answers()
-        {
-            held.replace_message(message);
-            conversation.set_checked();
-        }
-    }
-
-    /// Runs the guardrails on an answer, and changes the last messages accordingly. Returns the answer or its
-    /// replacement. `is_added` is `false` if the answer is empty and therefore not in the conversation.
+    /// Runs the guardrails on the answer in the unfinished turn, and ends the turn with their verdict. Returns the
+    /// answer or its replacement. If the run stops meanwhile, the turn stays unfinished, and a resumed run checks it
+    /// again.
     ///
     /// # Errors
     /// [`AgentError::Blocked`] if a check has ended the run.
@@ -181,57 +156,42 @@ impl Guards {
         scope: GuardScope<'_>,
         conversation: &mut Conversation,
         output: AgentOutput,
-        is_repair: bool,
         held: &mut Held,
-        is_added: bool,
     ) -> Result<AgentOutput, AgentError> {
         if self.outputs.is_empty() {
-            conversation.set_checked();
+            conversation.end_turn(Verdict::Unchanged);
             return Ok(output);
         }
-        let AgentOutput { agent, finish, escalate, .. } = output.clone();
-        let hidden = is_added.then(|| {
-            conversation.set_step(Step::Unchecked { escalate, is_repair });
-            conversation.hide_answer()
-        });
         let situation = scope.situation();
-        let begin = conversation.begin_of_answer(is_added);
-        let text = conversation.paused_text(begin) + &output.text;
+        let text = conversation.paused_text() + &output.text;
         let whole = AgentOutput { text, ..output.clone() };
-        let checked = scope.run.until_stopped(situation.judge(self.outputs.clone(), whole)).await;
-        let checked = match checked {
-            Ok(Ok(checked)) => checked,
-            Ok(Err(error)) => {
-                conversation.withhold_unchecked(None);
+        let checked = match scope.run.until_stopped(situation.judge(self.outputs.clone(), whole)).await? {
+            Ok(checked) => checked,
+            Err(error) => {
+                conversation.end_turn(Verdict::Withheld);
                 return Err(error);
             }
-            Err(stopped) => {
-                // A resumed run continues the text before a pause.
-                conversation.withhold_unchecked(Some(scope.agent));
-                return Err(stopped);
-            }
         };
-        let was_paused = conversation.show_answer(hidden.flatten());
-        if matches!(checked, Checked::Passed(_)) {
-            if is_added && let Some(message) = conversation.withhold_beside_answer(was_paused) {
-                held.replace_message(message);
-            }
-            conversation.set_checked();
-            held.emit(scope.run);
-            return Ok(output);
-        }
-        conversation.remove_paused(begin);
-        conversation.set_checked();
-        held.clear_all();
+        let AgentOutput { agent, finish, escalate, .. } = output.clone();
         let (text, finish) = match checked {
-            Checked::Passed(output) | Checked::Replaced(output) => (output.text, finish),
+            Checked::Passed(_) => {
+                let was_paused = !conversation.unchecked().is_empty();
+                let turn = conversation.turn();
+                let accepted =
+                    turn.and_then(|turn| accepted_beside(turn.message(), turn.results(), was_paused));
+                conversation.end_turn(Verdict::Accepted);
+                if accepted.is_some()
+                    && let Some(message) = conversation.latest_message()
+                {
+                    held.replace_message(message);
+                }
+                return Ok(output);
+            }
+            Checked::Replaced(output) => (output.text, finish),
             Checked::Blocked(text) => (text, blocked_finish()),
         };
-        if is_added {
-            conversation.replace_answer(&text);
-        } else {
-            conversation.push(AssistantMessage::text(&text).by(agent.as_str()));
-        }
+        held.clear_all();
+        conversation.end_turn(Verdict::Replaced(text.clone()));
         scope.emit_answer(conversation, &text);
         Ok(AgentOutput { text, agent, finish, escalate })
     }
@@ -251,9 +211,9 @@ pub(super) fn apply_inputs(
     for (index, checked) in judged {
         match checked {
             Ok(Checked::Passed(_)) => {}
-            Ok(Checked::Replaced(message)) => conversation.replace_message(index, Message::User(message)),
+            Ok(Checked::Replaced(message)) => conversation.replace_input(index, message),
             Ok(Checked::Blocked(text)) => {
-                conversation.replace_message(index, Message::user(REMOVED));
+                conversation.block_input(index);
                 let mut message = blocked(text.clone()).message;
                 agent.clone_into(&mut message.agent);
                 conversation.push(Message::Assistant(message));
@@ -263,7 +223,7 @@ pub(super) fn apply_inputs(
             }
             Err(error) => {
                 if matches!(error, AgentError::Blocked { .. }) {
-                    conversation.replace_message(index, Message::user(REMOVED));
+                    conversation.block_input(index);
                 }
                 return Err(error);
             }

@@ -221,7 +221,7 @@ mod tests {
                 match next() % 24 {
                     0 if len > 0 => {
                         let index = len - 1 - next() as usize % len.min(3);
-                        conversation.replace_message(index, Message::user("Other."));
+                        conversation.replace_input(index, "Other.".into());
                     }
                     1 if len > 4 => {
                         let start = next() as usize % (len - 2);

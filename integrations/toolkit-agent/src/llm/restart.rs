@@ -3,6 +3,7 @@
 use super::answer::FinalAnswer;
 use crate::agent::Run;
 use crate::conversation::{Conversation, Turn, unknown};
+use crate::error::AgentError;
 use crate::pending::Decision;
 use std::collections::HashSet;
 use toolkit_core::middleware::{Approval, DecidedApprovals};
@@ -30,37 +31,45 @@ impl Restart {
         run: &Run,
         tools: &ToolRegistry,
         answer: &FinalAnswer<'_>,
-    ) -> Self {
+    ) -> Result<Self, AgentError> {
         let mut restart = Self::default();
         let calls = &turn.message().calls;
         // Calls after an accepted answer had been started, so they are not refused, even if the answer would
         // be invalid now.
         let is_invalid = |(position, call)| answer.is_invalid(call) && !turn.has_succeeded(position);
         let invalid = calls.iter().enumerate().position(is_invalid).unwrap_or(calls.len());
-        let keys = conversation.keys_of_turn();
-        let prefix = run.0.prefix.as_deref().unwrap_or_default();
+        let decisions = &run.0.decisions;
         for position in turn.unanswered() {
-            let Some((call, key)) = calls.get(position).zip(keys.get(position)) else { continue };
-            let id = format!("{prefix}{key}");
-            let decisions = &run.0.decisions;
+            let Some(call) = calls.get(position) else { continue };
+            let id = conversation.path_of_call(position);
             let is_agent = conversation.has_called(position);
             let refusal = answer.refusal(call, invalid < position);
             if let Some(error) = refusal.filter(|_| turn.pending(position).is_none()) {
                 restart.results.push(ToolResult::of(call, Err(error)).with_position(position));
                 continue;
             }
+            let decision = decisions.get(&id);
+            let runs = decision.is_some_and(Decision::runs_the_call) || is_agent && decisions.are_within(&id);
+            if runs && !tools.contains(&call.name) {
+                let text = format!(
+                    "call `{id}` waits for tool `{}`, which the agent no longer has; resume the run with the earlier \
+                     program, or abandon it",
+                    call.name
+                );
+                return Err(AgentError::TeamChanged(text));
+            }
             match turn.pending(position) {
                 Some(_) if is_agent && !decisions.are_within(&id) => {}
                 // The agent had begun, so its call needs no further approval.
                 _ if is_agent && restart.approve(position, call, Approval::Granted) => {}
-                Some(_) => restart.decide(position, call, decisions.get(&id)),
-                None if (answer.is_in(call) || may_repeat(call, tools)) && restart.run(position, call) => {}
+                Some(_) => restart.decide(position, call, decision),
+                None if may_run(turn, position, answer, tools) && restart.run(position, call) => {}
                 None => {
                     restart.results.push(ToolResult::of(call, Err(unknown(call))).with_position(position));
                 }
             }
         }
-        restart
+        Ok(restart)
     }
 
     fn decide(&mut self, position: usize, call: &ToolCall, decision: Option<&Decision>) {
@@ -99,7 +108,11 @@ impl Restart {
     }
 }
 
-/// Returns whether a call may run a second time, because its tool is marked as repeatable.
-fn may_repeat(call: &ToolCall, tools: &ToolRegistry) -> bool {
-    tools.get(&call.name).is_some_and(|tool| tool.definition().metadata.is_repeatable())
+/// Returns whether a call without a result may run: it was not started, gives an answer, or its tool is marked as
+/// repeatable.
+fn may_run(turn: &Turn, position: usize, answer: &FinalAnswer<'_>, tools: &ToolRegistry) -> bool {
+    let Some(call) = turn.message().calls.get(position) else { return false };
+    let is_repeatable =
+        || tools.get(&call.name).is_some_and(|tool| tool.definition().metadata.is_repeatable());
+    !turn.has_started(position) || answer.is_in(call) || is_repeatable()
 }

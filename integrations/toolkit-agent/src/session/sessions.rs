@@ -2,7 +2,7 @@
 
 use super::memory::MemoryStore;
 use super::store::{
-    ConversationInfo, ConversationStore, DynStore, StateScope, StoreError, apply, check_value, decode,
+    ConversationInfo, ConversationStore, DynStore, StateScope, StoreError, apply, check_value,
 };
 use crate::conversation::Conversation;
 use crate::helpers::lock;
@@ -81,12 +81,9 @@ impl Sessions {
     /// conversations. Returns `None` if the store does not contain it.
     pub(crate) async fn read(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
         let Some(log) = self.inner.store.load(user, id).await? else { return Ok(None) };
-        let mut conversation = Conversation::new(id);
-        for entry in log.entries {
-            decode(id, &entry)?.into_iter().for_each(|changes| conversation.apply(changes));
-        }
-        self.attach(&mut conversation, log.version);
-        Ok(Some(conversation))
+        let read = Conversation::read(id, &log.entries, self.store_id(), log.version);
+        let failed = |reason| StoreError::new(format_args!("conversation `{id}` cannot be read: {reason}"));
+        read.map(Some).map_err(failed)
     }
 
     /// Returns the session values with the prefix `user:`. Conversations of a user that are open at the same
@@ -116,7 +113,35 @@ impl Sessions {
     /// [`StoreError`] if the store cannot be written. [`is_conflict`](StoreError::is_conflict) is `true` if
     /// another program or task has saved the conversation since it was opened.
     pub async fn save(&self, conversation: &mut Conversation) -> Result<(), StoreError> {
-        self.journal(conversation).save(&[], conversation, || None).await
+        let spent = conversation.spent();
+        self.journal(conversation).save(conversation.session(), || spent).await
+    }
+
+    /// Deletes from the store what the conversation no longer contains, and saves it. A log keeps everything that was
+    /// ever part of a conversation: blocked inputs, answers that guardrails have replaced, and messages removed by
+    /// [`keep_latest`](Conversation::keep_latest). This method replaces the entries of the log by the conversation as it
+    /// is.
+    ///
+    /// ```
+    /// use toolkit_agent::{Message, Sessions};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let sessions = Sessions::default();
+    /// let mut conversation = sessions.open("ada", "1").await?;
+    /// conversation.push(Message::user("My number is 4711."));
+    /// conversation.push(Message::user("Forget it."));
+    /// sessions.save(&mut conversation).await?;
+    /// conversation.keep_latest(1);
+    /// sessions.erase(&mut conversation).await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`StoreError`] as by [`save`](Self::save).
+    pub async fn erase(&self, conversation: &mut Conversation) -> Result<(), StoreError> {
+        self.save(conversation).await?;
+        self.journal(conversation).rewrite(conversation).await
     }
 
     /// Lists the conversations of a user, the latest first.

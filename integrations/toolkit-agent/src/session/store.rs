@@ -1,6 +1,5 @@
 //! The trait for stores of conversations, and its types.
 
-use crate::conversation::Changes;
 use crate::helpers::{MAX_NESTING, check_nesting};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -177,24 +176,6 @@ impl From<serde_json::Error> for StoreError {
     }
 }
 
-/// Encodes an entry of a log: a JSON object for each changed conversation. Returns an error if the entry is
-/// nested too deeply to be decoded again.
-pub(super) fn encode(id: &str, entry: &[Changes]) -> Result<String, StoreError> {
-    let objects = entry.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-    let text = objects.join(" ");
-    check_nesting(&text, MAX_NESTING).map_err(|reason| {
-        StoreError::new(format_args!("conversation `{id}` cannot be saved: it {reason}"))
-    })?;
-    Ok(text)
-}
-
-/// Decodes an entry of a log into the changes of conversations.
-pub(super) fn decode(id: &str, entry: &str) -> Result<Vec<Changes>, StoreError> {
-    let changes = serde_json::Deserializer::from_str(entry).into_iter();
-    let failed = |error| StoreError::new(format_args!("conversation `{id}` cannot be read: {error}"));
-    changes.collect::<Result<_, _>>().map_err(failed)
-}
-
 /// Checks that a session value is not nested too deeply to be read again. One level less is allowed than for
 /// JSON text, because some stores wrap the value.
 pub(super) fn check_value(key: &str, value: Option<&Value>) -> Result<(), StoreError> {
@@ -218,6 +199,7 @@ object_safe! {
     pub(super) trait DynStore: ConversationStore {
         async fn load(user: &'a str, id: &'a str) -> Result<Option<ConversationLog>, StoreError>;
         async fn append(user: &'a str, id: &'a str, version: u64, entry: &'a str) -> Result<u64, StoreError>;
+        async fn replace(user: &'a str, id: &'a str, version: u64, entry: &'a str) -> Result<u64, StoreError>;
         async fn list(user: &'a str) -> Result<Vec<ConversationInfo>, StoreError>;
         async fn delete(user: &'a str, id: &'a str) -> Result<bool, StoreError>;
         async fn load_state(scope: StateScope<'a>) -> Result<BTreeMap<String, Value>, StoreError>;

@@ -3,7 +3,7 @@
 use super::concurrent::Concurrent;
 use super::workflow::{Workflow, workflow_agent};
 use crate::agent::{Agent, Run, RunAgent, agent_facts};
-use crate::conversation::{Conversation, Step};
+use crate::conversation::{Conversation, Stop};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::helpers::{BoxFuture, lock};
@@ -11,7 +11,6 @@ use crate::limits::Limits;
 use crate::output::AgentOutput;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use toolkit_llm::AssistantMessage;
 
 /// A group of parallel agents, each with a copy of the conversation.
 ///
@@ -19,9 +18,8 @@ use toolkit_llm::AssistantMessage;
 /// The answer of the group consists of the agents' answers, separated by blank lines. A change of session
 /// values is visible to all agents immediately.
 ///
-/// A [resumed](Agent::resume) run continues the agents that had not finished. If the program was changed, the run finds
-/// its agents by their names. The messages of an agent that is gone are added after those of the other agents. An agent
-/// that takes the place of an unfinished one reads its work.
+/// A [resumed](Agent::resume) run continues the agents that had not finished. It needs the same agents in the same
+/// order, and ends with [`AgentError::TeamChanged`] otherwise.
 ///
 /// The agents run concurrently in one task. Their tool calls run in tasks of their own.
 ///
@@ -81,7 +79,7 @@ impl Group<'_> {
     /// Stores the copies of the agents that have ended.
     fn keep(&mut self) {
         for (index, copy) in std::mem::take(&mut *lock(self.ended)) {
-            self.conversation.keep_branch(index, copy);
+            self.conversation.return_branch(index, copy);
         }
     }
 }
@@ -99,7 +97,8 @@ fn ends_group(error: &AgentError, run: &Run) -> bool {
         AgentError::Interrupted { .. }
         | AgentError::Blocked { .. }
         | AgentError::Cancelled
-        | AgentError::Store(_) => true,
+        | AgentError::Store(_)
+        | AgentError::TeamChanged(_) => true,
         // A limit of the agent itself does not end the group.
         AgentError::Limit(limit) => run.0.budget.has_exceeded(limit),
         _ => false,
@@ -112,102 +111,34 @@ async fn answer(agent: &Agent, copy: &mut Conversation, run: &Run) -> Result<Age
         return Ok(output);
     }
     let output = agent.join_run(copy, run).await;
-    if let Ok(output) = &output {
-        copy.end_run(output.clone());
+    match &output {
+        Ok(_) => drop(copy.end_run()),
+        Err(AgentError::Interrupted { .. }) => copy.stop_run(Stop::Interrupted),
+        Err(_) => copy.stop_run(Stop::Failed),
     }
     let saved = run.save(copy).await;
     match output.and_then(|output| saved.map(|()| output)) {
+        Err(error @ AgentError::TeamChanged(_)) => Err(error),
         // The pending calls of the agent can still be decided.
         Err(_) if !copy.pending().is_empty() => Err(AgentError::Interrupted { pending: Vec::new() }),
         output => output,
     }
 }
 
-/// The copies of a group: one for each agent, and one for each agent that is gone since the run began.
-struct Places {
-    /// The names of the agents, by the index of the copy.
-    names: Vec<String>,
-    /// The index of the copy of each agent.
-    of_agents: Vec<usize>,
-}
-
-impl Places {
-    fn step(&self, failed: &BTreeMap<usize, String>) -> Step {
-        Step::Parallel { agents: self.names.clone(), failed: failed.clone() }
-    }
-
-    /// Returns the copies that belong to no agent.
-    fn gone(&self) -> impl Iterator<Item = usize> {
-        (0..self.names.len()).filter(|index| !self.of_agents.contains(index))
-    }
-
-    /// Returns the indexes of all copies with the names of their agents. The agents that are gone come last.
-    fn in_order(&self) -> impl Iterator<Item = (usize, &str)> {
-        let indexes = self.of_agents.iter().copied().chain(self.gone());
-        indexes.filter_map(|index| Some((index, self.names.get(index)?.as_str())))
-    }
-}
-
 impl ParallelAgent {
-    /// Finds the copy of each agent by its name. `names` are the names of the agents when the run began, or empty if it
-    /// begins now. Creates copies for new agents, and abandons the unfinished work of agents that are gone.
-    fn places(
-        &self,
-        conversation: &mut Conversation,
-        run: &Run,
-        names: Vec<String>,
-        failed: &BTreeMap<usize, String>,
-    ) -> Result<Places, AgentError> {
-        let agents = &self.workflow.sub_agents;
-        let mut found: Vec<Option<usize>> = Vec::with_capacity(agents.len());
-        for agent in agents {
-            // An agent may have several places.
-            let is_own =
-                |(index, name): &(usize, &String)| *name == agent.name() && !found.contains(&Some(*index));
-            found.push(names.iter().enumerate().find(is_own).map(|(index, _)| index));
-        }
-        for (index, name) in names.iter().enumerate().filter(|(index, _)| !found.contains(&Some(*index))) {
-            run.check_gone(conversation.has_pending_branch(index), name, &self.workflow.name)?;
-        }
-        let begun = names.len();
-        let mut places = Places { names, of_agents: Vec::with_capacity(agents.len()) };
-        for (at, (agent, own)) in agents.iter().zip(&found).enumerate() {
-            let is_unfinished = |at: &usize| {
-                let is_free = *at < begun && !found.contains(&Some(*at)) && !failed.contains_key(at);
-                is_free && !conversation.has_finished_branch(*at)
-            };
-            let index = own.or_else(|| Some(at).filter(is_unfinished)).unwrap_or(places.names.len());
-            if let Some(name) = places.names.get_mut(index) {
-                agent.name().clone_into(name);
-            } else {
-                places.names.push(agent.name().to_owned());
-                conversation.begin_branch(index);
-            }
-            places.of_agents.push(index);
-        }
-        for index in
-            places.gone().filter(|index| !conversation.has_finished_branch(*index)).collect::<Vec<_>>()
-        {
-            conversation.give_up_branch(index);
-        }
-        Ok(places)
-    }
-
-    /// Runs each agent on a copy of the conversation, and stores the copies in the conversation, also if the future
-    /// is dropped. Skips agents that had failed before an interruption. Returns the outputs by the index of the copy.
+    /// Runs all agents that have not ended, and returns their outputs by their index.
     async fn branches(
         &self,
         conversation: &mut Conversation,
         run: &Run,
-        places: &Places,
-        failed: &mut BTreeMap<usize, String>,
     ) -> Result<BTreeMap<usize, Result<AgentOutput, AgentError>>, AgentError> {
+        let failed = conversation.frame().map(|frame| frame.failed.clone()).unwrap_or_default();
         let ended = Ended::default();
         let mut group = Group { conversation, ended: &ended };
-        let agents = places.of_agents.iter().copied().zip(&self.workflow.sub_agents);
+        let agents = self.workflow.sub_agents.iter().enumerate();
         let mut branches =
             Concurrent::new(agents.filter(|(index, _)| !failed.contains_key(index)).map(|(index, agent)| {
-                let run = run.branch(index, group.conversation.node_of_branch(&run.0.node, index));
+                let run = run.branch(index);
                 let mut work = Work { index, copy: group.conversation.branch(index), ended: &ended };
                 let branch: BoxFuture<'_, _> =
                     Box::pin(async move { answer(agent, &mut work.copy, &run).await });
@@ -222,8 +153,7 @@ impl ParallelAgent {
             if let Err(error) = &output
                 && !ends_group(error, run)
             {
-                failed.insert(index, error.to_string());
-                group.conversation.set_step(places.step(failed));
+                group.conversation.branch_failed(index, error.to_string());
                 // Even after a failed save, the other agents finish.
                 saved = saved.and(branches.beside(run.save(group.conversation)).await);
             }
@@ -233,16 +163,14 @@ impl ParallelAgent {
     }
 
     async fn work(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
-        run.check_decisions(conversation, &self.workflow.name)?;
         conversation.settle();
-        let (names, mut failed) = match run.enter(conversation, &self.workflow.name)? {
-            Some(Step::Parallel { agents, failed }) => (agents, failed),
-            _ => Default::default(),
-        };
-        let places = self.places(conversation, run, names, &failed)?;
-        conversation.set_step(places.step(&failed));
+        for index in 0..self.workflow.sub_agents.len() {
+            if !conversation.has_branch(index) {
+                conversation.begin_branch(index);
+            }
+        }
         run.save(conversation).await?;
-        let mut outputs = self.branches(conversation, run, &places, &mut failed).await?;
+        let outputs = self.branches(conversation, run).await?;
         run.check_cancelled()?;
         let is_limit = |error: &&AgentError| matches!(error, AgentError::Limit(_)) && ends_group(error, run);
         if let Some(limit) = outputs.values().filter_map(|output| output.as_ref().err()).find(is_limit) {
@@ -254,47 +182,44 @@ impl ParallelAgent {
                     return Err(AgentError::Interrupted { pending: Vec::new() });
                 }
                 Err(AgentError::Store(error)) => return Err(error.clone().into()),
+                Err(AgentError::TeamChanged(change)) => return Err(AgentError::TeamChanged(change.clone())),
                 _ => {}
             }
         }
+        self.output(conversation, run, outputs)
+    }
+
+    /// Returns the outputs of all agents as one.
+    fn output(
+        &self,
+        conversation: &mut Conversation,
+        run: &Run,
+        mut outputs: BTreeMap<usize, Result<AgentOutput, AgentError>>,
+    ) -> Result<AgentOutput, AgentError> {
+        let failed = conversation.frame().map(|frame| frame.failed.clone()).unwrap_or_default();
         let mut texts = Vec::new();
         let mut errors = Vec::new();
         let mut escalate = false;
-        let base = conversation.messages().len();
-        let indexes = 0..places.names.len();
-        let mut copies: Vec<_> = indexes.map(|index| conversation.take_branch(index)).collect();
-        // A failed agent may contain a parallel group that has reached its own limit, with unfinished copies.
-        copies.iter_mut().flatten().for_each(|copy| copy.give_up_work(base));
-        // The input guardrails of an agent may have replaced messages in its copy.
-        conversation.replace_as(copies.iter().flatten());
-        for (index, agent) in places.in_order() {
-            if let Some(copy) = copies.get_mut(index).and_then(Option::take) {
-                conversation.add_branch(copy, base);
-            }
-            let error = match (outputs.remove(&index), failed.remove(&index)) {
+        for (index, agent) in self.workflow.sub_agents.iter().enumerate() {
+            let error = match (outputs.remove(&index), failed.get(&index)) {
                 (Some(Ok(output)), _) => {
                     escalate |= output.escalate;
                     texts.push(output.text);
                     continue;
                 }
                 (Some(Err(error)), _) => error,
-                (None, Some(error)) => AgentError::Other(error),
-                // The agent is gone.
-                (None, None) => continue,
+                (None, error) => AgentError::Other(error.cloned().unwrap_or_default()),
             };
-            let agent = agent.to_owned();
-            let text = AssistantMessage::text(format!("(No answer: {error})"));
-            conversation.push(text.by(agent.as_str()));
             run.emit(|| RunEvent::BranchFailed {
-                agent: agent.clone(),
+                agent: agent.name().to_owned(),
                 error: error.to_string(),
                 within: run.within(),
             });
-            errors.push((agent, error));
+            errors.push((agent.name().to_owned(), error));
         }
         if texts.is_empty() && !errors.is_empty() {
-            // Removes the step, so that a resumed run asks all agents again.
-            conversation.end_step();
+            // A resumed run asks all agents again.
+            conversation.branches_failed();
             return Err(AgentError::Branches(errors));
         }
         texts.retain(|text| !text.is_empty());

@@ -1,6 +1,6 @@
 //! Agents as tools of other agents, the tool for transfers, and the names of a team.
 
-use crate::agent::{Agent, CalledAgents, Caller, Run};
+use crate::agent::{Agent, Begun, CalledAgents, Caller, Run};
 use crate::conversation::{Conversation, Owner};
 use crate::error::AgentError;
 use crate::event::RunScope;
@@ -72,31 +72,35 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
     let cancellation = context.cancellation_token();
     let caller = context.extension::<Caller>();
     let called = caller.map(|caller| &caller.called).zip(context.call_id());
-    let begun = called.and_then(|(called, id)| called.begin(id).map(|begun| (called, begun)));
-    let position = begun.as_ref().map(|(_, (position, key, _))| (*position, key.as_str()));
+    let begun = called.and_then(|(called, id)| called.begin(id));
     let scope = match (&begun, called) {
         (None, Some((called, id))) => Some(called.scope(id.as_str())),
         _ => context.call_id().cloned().map(RunScope::Call),
     };
     let run = match caller {
-        Some(caller) => caller.run.nested(agent.clone(), cancellation, scope, position),
+        Some(caller) => caller.run.nested(agent.clone(), cancellation, scope, begun.is_some()),
+        // Outside of a run, the agent has a run of its own.
         None => Run::new(agent.clone(), RunOptions::new().with_cancellation(cancellation), None),
     };
-    let (called, unfinished) = match begun {
-        Some((called, (position, _, unfinished))) => (Some((called, position)), unfinished),
-        None => (None, None),
+    let is_tracked = begun.is_some();
+    let input = begun.as_ref().is_none_or(|begun| !begun.is_unfinished).then(|| request.into());
+    let mut work = match (begun, caller) {
+        (Some(Begun { position, conversation, .. }), Some(caller)) => {
+            Work { called: Some((&caller.called, position)), conversation }
+        }
+        _ => Work { called: None, conversation: Conversation::default() },
     };
-    let input = unfinished.is_none().then(|| request.into());
-    let mut conversation = unfinished.unwrap_or_default();
     if let Some(session) = context.run().and_then(|run| run.session()) {
-        conversation = conversation.sharing(session);
+        work.conversation = std::mem::take(&mut work.conversation).sharing(session);
     }
     if let Some(Owner(user)) = context.extension() {
-        conversation = conversation.with_user_id(user.as_str());
+        work.conversation = std::mem::take(&mut work.conversation).with_user_id(user.as_str());
     }
-    let mut work = Work { called, conversation };
-    let output = agent.execute(&mut work.conversation, input, run).await.map_err(AgentError::from);
-    if work.called.is_some() && output.is_err() && !work.conversation.pending().is_empty() {
+    let output = agent.execute(&mut work.conversation, input, run.clone()).await.map_err(AgentError::from);
+    if let Err(error @ AgentError::TeamChanged(_)) = &output {
+        run.end(error.clone());
+    }
+    if is_tracked && output.is_err() && !work.conversation.pending().is_empty() {
         return Err(ToolError::deferred(agent.name()));
     }
     match output {
@@ -119,7 +123,7 @@ struct Work<'a> {
 impl Drop for Work<'_> {
     fn drop(&mut self) {
         if let Some((called, position)) = self.called {
-            called.end(position, std::mem::take(&mut self.conversation));
+            called.end(position, self.conversation.take_state());
         }
     }
 }

@@ -2,12 +2,11 @@
 
 use super::check_names;
 use crate::agent::{Agent, Run, RunAgent, agent_facts};
-use crate::conversation::{Conversation, Step};
+use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::output::AgentOutput;
-use std::collections::VecDeque;
 
 /// The settings and the agents of a team.
 #[derive(Debug, Clone)]
@@ -50,97 +49,25 @@ impl Workflow {
         run: &Run,
         max_iterations: u32,
     ) -> Result<AgentOutput, AgentError> {
+        let count = self.sub_agents.len();
+        let last = usize::try_from(max_iterations).unwrap_or(usize::MAX).saturating_mul(count);
         // After an invalid answer, only the last agent runs again, because it gives the answer.
-        let (first, at) = if run.0.answers_only {
-            (max_iterations.saturating_sub(1), self.sub_agents.len().saturating_sub(1))
-        } else {
-            (0, 0)
-        };
-        let names = |count: usize| self.sub_agents.iter().take(count).map(|agent| agent.name().to_owned());
-        let (mut iteration, mut index, mut agents, mut output) = match run.enter(conversation, &self.name)? {
-            Some(Step::Sequence { iteration, index, agents, output }) => (iteration, index, agents, output),
-            _ => (first, at, Vec::new(), None),
-        };
-        if agents.is_empty() {
-            agents.extend(names(index));
-        }
-        let step = |iteration, index, agents: &[String], output: &Option<AgentOutput>| Step::Sequence {
-            iteration,
-            index,
-            agents: agents.to_vec(),
-            output: output.clone(),
-        };
-        let has_escalated =
-            |output: &Option<AgentOutput>| output.as_ref().is_some_and(|output| output.escalate);
-        while iteration < max_iterations && !has_escalated(&output) {
-            let mut left = self.left(&agents, index, conversation, run)?;
-            // The step of an interrupted agent stays, because a changed step removes the steps of the agents within it.
-            let mut is_resumed =
-                left.front().is_some_and(|agent| agents.get(index).is_some_and(|name| name == agent.name()));
-            agents.truncate(index);
-            agents.extend(left.iter().map(|agent| agent.name().to_owned()));
-            while let Some(agent) = left.pop_front() {
-                run.check_cancelled()?;
-                if !std::mem::take(&mut is_resumed) {
-                    conversation.set_step(step(iteration, index, &agents, &output));
-                }
-                index += 1;
-                // Only the last agent gives the final answer, so the other agents get no answer format.
-                let part = if left.is_empty() { run.clone() } else { run.with_answer_format(None) };
-                output = Some(agent.join_run(conversation, &part).await?);
-                conversation.set_step(step(iteration, index, &agents, &output));
-                run.save(conversation).await?;
-                if has_escalated(&output) {
-                    break;
-                }
+        let skipped = if run.0.answers_only { last.saturating_sub(1) } else { 0 };
+        loop {
+            let frame = conversation.frame();
+            let done = skipped + frame.map_or(0, |frame| frame.ended);
+            let output = frame.and_then(|frame| frame.output.as_ref());
+            if done >= last || output.is_some_and(|output| output.escalate) {
+                return Ok(output.cloned().unwrap_or_else(|| AgentOutput::new(self.name.as_str(), "")));
             }
-            iteration += 1;
-            index = 0;
-            agents.clear();
+            run.check_cancelled()?;
+            let Some(agent) = self.sub_agents.get(done % count) else { continue };
+            // Only the last agent gives the final answer, so the other agents get no answer format.
+            let part =
+                if (done + 1).is_multiple_of(count) { run.clone() } else { run.with_answer_format(None) };
+            agent.join_run(conversation, &part).await?;
+            run.save(conversation).await?;
         }
-        Ok(output.unwrap_or_else(|| AgentOutput::new(self.name.as_str(), "")))
-    }
-
-    /// Returns the agents that have not ended in an iteration, in the order of their work. `planned` are the names of the
-    /// agents when the run stopped, in the same order, and the first `ended` of them have ended. The interrupted agent
-    /// comes first. If it is no longer an agent of the team, abandons its work.
-    fn left(
-        &self,
-        planned: &[String],
-        ended: usize,
-        conversation: &mut Conversation,
-        run: &Run,
-    ) -> Result<VecDeque<&Agent>, AgentError> {
-        let names = planned.iter().take(ended);
-        let is_gone = |name: &str| self.sub_agents.iter().all(|agent| agent.name() != name);
-        // An agent in the place of one that has ended and is gone has another name, and does not repeat its work.
-        let is_new = |agent: &&Agent| planned.iter().all(|name| name != agent.name());
-        let renamed =
-            |(at, name): (usize, &String)| self.sub_agents.get(at).filter(is_new).filter(|_| is_gone(name));
-        let renamed: Vec<&str> = names.clone().enumerate().filter_map(renamed).map(Agent::name).collect();
-        let mut done: Vec<&str> = names.map(String::as_str).chain(renamed).collect();
-        let mut left: VecDeque<&Agent> = self.sub_agents.iter().collect();
-        // An agent may have several places.
-        left.retain(|agent| match done.iter().position(|name| *name == agent.name()) {
-            Some(at) => {
-                done.remove(at);
-                false
-            }
-            None => true,
-        });
-        if let Some(interrupted) = planned.get(ended) {
-            match left.iter().position(|agent| agent.name() == interrupted) {
-                Some(at) => {
-                    let agent = left.remove(at);
-                    agent.into_iter().for_each(|agent| left.push_front(agent));
-                }
-                None => {
-                    run.check_gone(!conversation.pending().is_empty(), interrupted, &self.name)?;
-                    conversation.give_up_interrupted();
-                }
-            }
-        }
-        Ok(left)
     }
 }
 
@@ -167,6 +94,10 @@ macro_rules! workflow_agent {
         impl RunAgent for $agent {
             agent_facts!(workflow);
 
+            fn is_team(&self) -> bool {
+                true
+            }
+
             async fn run(
                 &self,
                 conversation: &mut Conversation,
@@ -184,8 +115,8 @@ pub(super) use workflow_agent;
 ///
 /// Each agent reads the messages of the agents before it, and the last agent gives the answer. An agent that
 /// [escalates](toolkit_core::context::ActionsHandle::escalate) ends the sequence early. A
-/// [resumed](Agent::resume) run continues with the agent that had not ended. If the program was changed, the run finds
-/// its agents by their names: none of them runs again after it has ended.
+/// [resumed](Agent::resume) run continues with the agent that had not ended. It needs the same agents in the same
+/// order, and ends with [`AgentError::TeamChanged`] otherwise.
 ///
 /// ```
 /// use toolkit_agent::{Agent, ScriptedModel, team::SequentialAgent};

@@ -129,7 +129,7 @@ async fn a_log_keeps_shifted_compactions() {
     let restored = sessions.open("ada", "1").await.unwrap();
     let [one, other] = [&conversation, &restored].map(|it| serde_json::to_value(it).unwrap());
     assert_eq!(one, other);
-    assert!(one["compactions"]["agents"]["agent"]["start"].as_u64().unwrap() <= 2, "{one}");
+    assert!(one["state"]["compactions"]["agents"]["agent"]["start"].as_u64().unwrap() <= 2, "{one}");
 }
 
 /// Parallel agents work on copies of the conversation, and their messages are added one after another.

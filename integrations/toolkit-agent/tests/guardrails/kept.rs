@@ -254,8 +254,8 @@ async fn an_escalation_survives_the_check_of_its_answer() {
     assert!(timeout(Duration::from_millis(10), team.run_in(&mut conversation, "go")).await.is_err());
     let saved = serde_json::to_string(&conversation).unwrap();
     let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
-    assert_eq!(team.resume(&mut conversation, RunOptions::new()).await.unwrap().text, "Two.");
-    assert_eq!(model.remaining(), 1);
+    assert_eq!(team.resume(&mut conversation, RunOptions::new()).await.unwrap().text, "One.");
+    assert_eq!(model.remaining(), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,203 @@
+//! The entries of a conversation's log.
+
+use super::Compacted;
+use super::State;
+use crate::output::{AgentOutput, Spent};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use toolkit_core::error::Pending;
+use toolkit_core::{ToolCall, ToolResult};
+use toolkit_llm::model::FinishReason;
+use toolkit_llm::{AssistantMessage, Message, NativeMessages, UserMessage};
+
+/// A change of a conversation. Applying an entry is the only way to change one, for a run and for loading.
+///
+/// `docs/log.md` describes the JSON. A change of its meaning needs a new [`VERSION`](super::VERSION).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Entry {
+    /// The log begins. It is the first entry of each log.
+    Log {
+        /// The version of the format.
+        version: u32,
+    },
+    /// The conversation so far, of which the log has no entries.
+    Snapshot(Box<State>),
+    /// The program has added a message.
+    Message(Box<Message>),
+    /// The program has removed this number of messages at the beginning.
+    Removed(usize),
+    /// The program has ended the unfinished turn.
+    Settled,
+    /// The program has abandoned the unfinished run.
+    Abandoned,
+    /// Session values have changed since the last such entry.
+    Values {
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        set: BTreeMap<String, Value>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        removed: Vec<String>,
+    },
+
+    /// A run begins with the input of a user.
+    RunBegan {
+        input: UserMessage,
+        /// Whether the run repeats the one before after an invalid answer. The input is feedback then.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_attempt: bool,
+    },
+    /// A process continues the unfinished run.
+    Resumed,
+    /// What the run has spent so far.
+    Spent(Spent),
+    /// The run has stopped without an answer.
+    Stopped(Stop),
+    /// The run has ended with the answer of its agent.
+    Ended,
+
+    /// A guardrail has replaced an input.
+    InputReplaced { index: usize, message: UserMessage },
+    /// A guardrail has removed an input.
+    InputBlocked { index: usize },
+
+    /// An agent begins within the first `depth` working agents.
+    AgentBegan {
+        depth: usize,
+        agent: String,
+        /// The agents of a team, in their order. A resumed run must have the same.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        members: Vec<String>,
+    },
+    /// The agent within the first `depth` working agents has ended with an answer. `text` is missing if it is the
+    /// text of the latest answer in the messages.
+    AgentEnded {
+        depth: usize,
+        agent: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        finish: FinishReason,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        escalate: bool,
+    },
+    /// The innermost agent hands the conversation to another agent.
+    Transferred(String),
+    /// The answer was invalid. `count` is the number of invalid answers so far.
+    AnswerInvalid {
+        count: u32,
+        /// Whether the innermost agent answers again.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_repeated: bool,
+    },
+    /// A member of a parallel team begins, in a copy of the conversation.
+    BranchBegan(usize),
+    /// A member of a parallel team has failed.
+    BranchFailed { index: usize, error: String },
+    /// All members of a parallel team have failed. Their messages become part of the conversation.
+    BranchesFailed,
+
+    /// An agent calls its model.
+    TurnBegan {
+        agent: String,
+        /// Whether guardrails check the answers of the agent.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        checks_answers: bool,
+    },
+    /// The model has completed a call. The pieces of the message since the call before come with it.
+    Call(Box<Arrived>),
+    /// These calls are started.
+    Started(Vec<usize>),
+    /// A call has a result. Its position is the index of the call in the turn.
+    Result(Box<ToolResult>),
+    /// A call waits for a decision or a result.
+    Pending { call: usize, reason: Pending },
+    /// A pending call was decided.
+    Decided(usize),
+    /// The changes of session values in the results so far are applied.
+    Applied,
+    /// Guardrails check the answer of the turn from now on.
+    AnswersChecked,
+    /// The message of the model is complete, or has broken off.
+    ModelEnded(Box<ModelEnd>),
+    /// The model has failed before a call was started.
+    ModelFailed,
+    /// The turn ends before it is complete.
+    TurnStopped {
+        /// Whether to add an empty message that the provider knows.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_kept: bool,
+    },
+    /// The turn ends.
+    TurnEnded(Verdict),
+    /// Text before a pause of the provider is removed, because its answer was not checked.
+    PausedRemoved,
+    /// An agent's model reads less of the conversation from now on.
+    Compacted { agent: String, compacted: Box<Compacted> },
+}
+
+/// The pieces of a message since its last call, and the next call.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Arrived {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) text: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) reasoning: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) native: Option<NativeMessages>,
+    /// `None` if the message has broken off after the pieces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) call: Option<ToolCall>,
+    /// The name of the tool whose arguments are the answer, if the call is one of it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) answer_tool: String,
+}
+
+/// The end of a message.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ModelEnd {
+    pub(crate) finish: FinishReason,
+    /// Whether the provider knows the message although it is empty.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_kept: bool,
+    /// Whether `message` continues the pieces that have arrived with calls. Otherwise it replaces them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) continues: bool,
+    /// The message without the name of its agent, which the turn has.
+    pub(crate) message: AssistantMessage,
+}
+
+/// The end of a run without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Stop {
+    /// Calls wait for decisions or results.
+    Interrupted,
+    /// The run has failed, was cancelled or has reached a limit.
+    Failed,
+    /// The future of the run was dropped.
+    Dropped,
+}
+
+/// What becomes of a complete turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Verdict {
+    /// The turn becomes part of the conversation as it is.
+    Unchanged,
+    /// Its answer was accepted. Everything beside the answer that no guardrail has seen is removed.
+    Accepted,
+    /// A guardrail has replaced or blocked the answer.
+    Replaced(String),
+    /// Its answer is not shown, because it is invalid or another agent answers.
+    Withheld,
+}
+
+impl Entry {
+    /// Creates the entry for the end of an agent. `latest` is the text of the latest answer in the messages.
+    pub(super) fn agent_ended(depth: usize, output: AgentOutput, latest: &str) -> Self {
+        let AgentOutput { text, agent, finish, escalate } = output;
+        Self::AgentEnded { depth, agent, text: (text != latest).then_some(text), finish, escalate }
+    }
+}

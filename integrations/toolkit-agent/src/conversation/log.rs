@@ -1,0 +1,176 @@
+//! The log of a conversation: numbered entries that wait to be saved.
+
+use super::Entry;
+use super::State;
+use crate::helpers::{MAX_NESTING, check_nesting, lock};
+use crate::output::Spent;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The version of the format of logs and of conversations in JSON.
+pub(crate) const VERSION: u32 = 1;
+
+/// An entry as it is written.
+#[derive(Serialize)]
+struct Line<'a> {
+    /// The number of the entry in its log, counted from 0.
+    n: u64,
+    /// The time, in milliseconds since 1970.
+    at: u64,
+    /// The path to the conversation of an agent called as a tool or of a parallel agent, from the outermost one.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    node: &'a str,
+    /// The number of the turn in the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<u32>,
+    entry: &'a Entry,
+}
+
+/// An entry as it is read.
+#[derive(Deserialize)]
+pub(crate) struct ReadLine {
+    pub(super) n: u64,
+    pub(super) at: u64,
+    #[serde(default)]
+    pub(super) node: String,
+    pub(super) entry: Entry,
+}
+
+/// Returns the milliseconds since 1970.
+pub(super) fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The log to which a conversation and the conversations nested in it are saved.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    pub(crate) position: Mutex<Position>,
+    /// A lock for saving, so that only one save runs at a time.
+    pub(crate) turnstile: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// The position in a log, and the entries that are not saved yet.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Position {
+    /// The store that contains the log.
+    pub(crate) store: Option<Weak<dyn Any + Send + Sync>>,
+    /// The version of the log after the latest entry.
+    pub(crate) version: u64,
+    /// The number of the next entry.
+    next: u64,
+    /// The entries that are not saved yet, as JSON.
+    pub(crate) unsaved: Vec<String>,
+    /// The session values in the log.
+    values: BTreeMap<String, Value>,
+    /// What the run has spent, as in the log.
+    spent: Spent,
+    /// Why an entry could not be written. Nothing can be saved afterwards.
+    failure: Option<String>,
+}
+
+impl Log {
+    pub(super) fn push(&self, node: &str, turn: Option<u32>, entry: &Entry, at: u64) {
+        lock(&self.position).push(node, turn, entry, at);
+    }
+
+    /// Returns whether this is the log of a conversation in `store`.
+    pub(super) fn is_in(&self, store: &Weak<dyn Any + Send + Sync>) -> bool {
+        lock(&self.position).store.as_ref().is_some_and(|own| own.ptr_eq(store))
+    }
+}
+
+impl Position {
+    /// Begins a log in `store` with the conversation so far.
+    pub(super) fn with_snapshot(store: Weak<dyn Any + Send + Sync>, state: &State) -> Self {
+        let mut position = Self { store: Some(store), ..Self::default() };
+        position.push("", None, &Entry::Log { version: VERSION }, now());
+        if *state != State::default() {
+            position.push("", None, &Entry::Snapshot(Box::new(state.detached())), now());
+        }
+        position
+    }
+
+    /// Returns the position after the entries that were read.
+    pub(super) fn after(
+        store: Weak<dyn Any + Send + Sync>,
+        version: u64,
+        next: u64,
+        values: BTreeMap<String, Value>,
+        spent: Spent,
+    ) -> Self {
+        Self { store: Some(store), version, next, values, spent, ..Self::default() }
+    }
+
+    fn push(&mut self, node: &str, turn: Option<u32>, entry: &Entry, at: u64) {
+        let line = Line { n: self.next, at, node, turn, entry };
+        let text = serde_json::to_string(&line).map_err(|error| error.to_string());
+        match text.and_then(|text| check_nesting(&text, MAX_NESTING).map(|()| text)) {
+            Ok(text) => {
+                self.next += 1;
+                if node.is_empty() {
+                    self.reset_spent(entry);
+                }
+                self.unsaved.push(text);
+            }
+            Err(reason) => {
+                self.failure.get_or_insert(reason);
+            }
+        }
+    }
+
+    fn reset_spent(&mut self, entry: &Entry) {
+        match entry {
+            Entry::RunBegan { .. } | Entry::Abandoned => self.spent = Spent::default(),
+            Entry::Snapshot(state) => self.spent = state.spent(),
+            _ => {}
+        }
+    }
+
+    /// Adds entries for changed session values and for what the run has spent, and takes the entries that are not
+    /// saved yet.
+    ///
+    /// # Errors
+    /// The reason why an entry could not be written: it is nested too deeply to be read again.
+    pub(crate) fn take(
+        &mut self,
+        values: BTreeMap<String, Value>,
+        spent: Spent,
+    ) -> Result<Vec<String>, String> {
+        if spent != self.spent {
+            self.push("", None, &Entry::Spent(spent), now());
+            self.spent = spent;
+        }
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        if values != self.values {
+            self.push_values(values);
+            // The values can change again, so this failure may pass.
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+        }
+        Ok(std::mem::take(&mut self.unsaved))
+    }
+
+    fn push_values(&mut self, values: BTreeMap<String, Value>) {
+        let removed = self.values.keys().filter(|key| !values.contains_key(*key)).cloned().collect();
+        let changed = values.iter().filter(|(key, value)| self.values.get(*key) != Some(value));
+        let set = changed.map(|(key, value)| (key.clone(), value.clone())).collect();
+        self.push("", None, &Entry::Values { set, removed }, now());
+        if self.failure.is_none() {
+            self.values = values;
+        }
+    }
+
+    /// Returns entries that could not be saved to the beginning of the entries that wait.
+    pub(crate) fn restore(&mut self, mut entries: Vec<String>) {
+        entries.append(&mut self.unsaved);
+        self.unsaved = entries;
+    }
+}

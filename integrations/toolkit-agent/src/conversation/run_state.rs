@@ -1,0 +1,80 @@
+//! The state of the latest run of a conversation.
+
+use crate::output::{AgentOutput, Spent};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The latest run of a conversation.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct RunState {
+    /// The index of the first message of the run.
+    pub(super) begin: usize,
+    /// The index of the original question, if the run repeats an invalid answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) question: Option<usize>,
+    /// The number of invalid answers in this run and the runs that it repeats.
+    pub(super) invalid_answers: u32,
+    /// Whether a process works on the run, or has died.
+    pub(super) is_working: bool,
+    /// The number of messages in the conversation when the run ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) end: Option<usize>,
+    /// The answer of the run. `None` if the run has not ended with an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output: Option<AgentOutput>,
+    pub(super) spent: Spent,
+    /// The number of turns that have begun.
+    pub(super) turns: u32,
+    /// The number of parallel agents whose messages have become part of the conversation.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) joined: usize,
+    /// The agents that are working, each nested in the one before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) frames: Vec<Frame>,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+impl RunState {
+    /// Returns the index of the first message of the run, or of the original question.
+    pub(super) fn first(&self) -> usize {
+        self.question.unwrap_or(self.begin)
+    }
+
+    /// Moves the indexes after the first `removed` messages of the conversation were removed.
+    pub(super) fn remove_first(&mut self, removed: usize) {
+        self.begin = self.begin.saturating_sub(removed);
+        self.question = self.question.map(|question| question.saturating_sub(removed));
+        self.end = self.end.map(|end| end.saturating_sub(removed));
+    }
+}
+
+/// A working agent, and how far it has come.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Frame {
+    pub(crate) agent: String,
+    /// The agents of a team, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) members: Vec<String>,
+    /// The number of members that have ended, in all iterations.
+    pub(crate) ended: usize,
+    /// The output of the member that ended last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) output: Option<AgentOutput>,
+    /// The errors of failed members of a parallel team, by their index.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) failed: BTreeMap<usize, String>,
+    /// The agent to which the conversation was transferred.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) transfer: Option<String>,
+    /// Whether a tool of the agent has asked the loop around the agent to end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) escalate: bool,
+    /// Whether an answer was invalid, so that the agent only asks for another one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_repair: bool,
+}

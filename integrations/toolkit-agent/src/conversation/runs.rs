@@ -1,0 +1,356 @@
+//! The run of a conversation, its agents, and the conversations nested in it.
+
+use super::RunState;
+use super::branches::is_branch;
+use super::{Conversation, Entry, Frame, Live, Log, OwnLog, State, Stop};
+use crate::model::FinishReason;
+use crate::output::{AgentOutput, RunOutput, Spent};
+use crate::pending::PendingCall;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Weak};
+use toolkit_core::Session;
+use toolkit_llm::UserMessage;
+
+impl Conversation {
+    /// Begins a new run with `input`. Abandons the latest run if it is unfinished. `is_attempt` is `true` if the run
+    /// repeats the latest run with feedback as its input.
+    pub(crate) fn begin_run(&mut self, input: UserMessage, is_attempt: bool) {
+        self.live.depth = 0;
+        self.live.resumed = 0;
+        self.keep_arrived();
+        self.record(Entry::RunBegan { input, is_attempt });
+    }
+
+    /// Records that a run works in this conversation, until the returned value is dropped.
+    pub(crate) fn start_run(&mut self) -> Arc<()> {
+        let running = Arc::new(());
+        self.live.running = Arc::downgrade(&running);
+        running
+    }
+
+    /// Returns the index of the first message of the latest run. If the run repeats an invalid answer,
+    /// returns the index of the original question.
+    pub(crate) fn begin_of_run(&self) -> usize {
+        self.state.run.as_ref().map_or(self.state.messages.len(), RunState::first)
+    }
+
+    /// Returns the number of invalid answers in the latest run, including the runs that it repeats.
+    pub(crate) fn invalid_answers(&self) -> u32 {
+        self.state.run.as_ref().map_or(0, |run| run.invalid_answers)
+    }
+
+    /// Notes the number of invalid answers in the latest run, and whether the innermost agent answers again.
+    pub(crate) fn set_invalid_answers(&mut self, count: u32, is_repeated: bool) {
+        if is_repeated || self.invalid_answers() != count {
+            self.record(Entry::AnswerInvalid { count, is_repeated });
+        }
+    }
+
+    /// Notes that the run has stopped without an answer.
+    pub(crate) fn stop_run(&mut self, stop: Stop) {
+        self.live.depth = 0;
+        self.live.resumed = 0;
+        self.keep_arrived();
+        self.record(Entry::Stopped(stop));
+    }
+
+    /// Returns whether the latest run works, or its process has died.
+    pub(crate) fn is_working(&self) -> bool {
+        self.state.run.as_ref().is_some_and(|run| run.is_working)
+    }
+
+    /// Returns whether the conversation was loaded while a run worked in it, or after the process of the run died.
+    pub(crate) fn may_be_worked_on(&self) -> bool {
+        Weak::ptr_eq(&self.live.running, &Weak::new()) && self.is_working()
+    }
+
+    /// Continues the latest run. Returns `Break` with its output if it has already ended with an answer.
+    /// Otherwise, returns the tokens, the cost and the numbers of calls so far.
+    pub(crate) fn continue_run(&mut self) -> ControlFlow<RunOutput, Spent> {
+        if let Some(output) = self.finished() {
+            let begin = self.begin_of_run();
+            return ControlFlow::Break(output.in_run(self.spent(), self.messages_since(begin)));
+        }
+        self.keep_arrived();
+        self.record(Entry::Resumed);
+        self.live.depth = 0;
+        self.live.resumed = self.frames().len();
+        ControlFlow::Continue(self.spent())
+    }
+
+    /// Returns the output of the latest run, if the run has ended with an answer and no message was added
+    /// afterwards.
+    pub(crate) fn finished(&self) -> Option<AgentOutput> {
+        let run = self.state.run.as_ref().filter(|run| run.end == Some(self.state.messages.len()))?;
+        run.output.clone().filter(|_| self.state.turn.is_none())
+    }
+
+    /// Returns the output of the latest run so far: its tokens, cost, messages and numbers of calls, and its
+    /// answer if there is one. Messages of unfinished turns and of unfinished parallel agents are not
+    /// included.
+    ///
+    /// Returns `None` if the conversation had no run, or if the program has added a user message after the
+    /// run.
+    ///
+    /// ```
+    /// use toolkit_agent::{Agent, Conversation, ScriptedModel};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let agent = Agent::builder(ScriptedModel::new().text("Hello.")).build()?;
+    /// let mut conversation = Conversation::default();
+    /// let output = agent.run_in(&mut conversation, "Hi.").await?;
+    /// assert_eq!(conversation.latest_run(), Some(output));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn latest_run(&self) -> Option<RunOutput> {
+        let run = self.state.run.as_ref()?;
+        let unfinished = || AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() };
+        let mut messages = self.messages_since(run.first());
+        let len = run.end.map_or(usize::MAX, |end| end.saturating_sub(run.first()));
+        if len < messages.len() {
+            messages.truncate(len);
+        }
+        Some(run.output.clone().unwrap_or_else(unfinished).in_run(run.spent, messages))
+    }
+
+    /// Ends the run, whose outermost agent has answered, and returns its output.
+    pub(crate) fn end_run(&mut self) -> RunOutput {
+        self.live.depth = 0;
+        self.live.resumed = 0;
+        self.record(Entry::Ended);
+        self.latest_run().unwrap_or_default()
+    }
+
+    /// Returns the tokens, the cost and the numbers of calls of the latest run, which may be unfinished.
+    pub(crate) fn spent(&self) -> Spent {
+        self.state.spent()
+    }
+
+    /// Sets the tokens, the cost and the numbers of calls of the run so far. A save writes them.
+    pub(crate) fn set_spent(&mut self, spent: Spent) {
+        if let Some(run) = &mut self.state.run {
+            run.spent = spent;
+        }
+    }
+
+    fn frames(&self) -> &[Frame] {
+        self.state.run.as_ref().map_or(&[], |run| &run.frames)
+    }
+
+    /// Adds an agent to the working agents. `members` are the agents of a team.
+    ///
+    /// # Errors
+    /// A message if the run was interrupted in another agent in its place, or in a team of other agents.
+    pub(crate) fn enter(&mut self, agent: &str, members: Vec<String>) -> Result<(), String> {
+        let depth = self.live.depth;
+        match self.frames().get(depth).filter(|_| depth < self.live.resumed) {
+            Some(frame) => check_team(frame, agent, &members)?,
+            None => {
+                self.live.resumed = self.live.resumed.min(depth);
+                self.record(Entry::AgentBegan { depth, agent: agent.to_owned(), members });
+            }
+        }
+        self.live.depth += 1;
+        Ok(())
+    }
+
+    /// Returns the innermost working agent.
+    pub(crate) fn frame(&self) -> Option<&Frame> {
+        self.frames().get(self.live.depth.checked_sub(1)?)
+    }
+
+    /// Returns the number of agents that are working now, nested in each other.
+    pub(crate) fn depth(&self) -> usize {
+        self.live.depth
+    }
+
+    /// Ends the agents within the outermost `depth` agents, which have answered with `output`.
+    pub(crate) fn agent_ended(&mut self, depth: usize, output: &AgentOutput) {
+        self.live.depth = depth;
+        self.live.resumed = self.live.resumed.min(depth);
+        if self.frames().len() > depth {
+            let latest = self.last_answer();
+            self.record(Entry::agent_ended(depth, output.clone(), &latest));
+        }
+    }
+
+    /// Leaves the agents within the outermost `depth` agents, which have failed. A later run continues them.
+    pub(crate) fn agent_failed(&mut self, depth: usize) {
+        self.live.depth = depth;
+        self.live.resumed = self.live.resumed.min(depth);
+    }
+
+    /// Creates an empty conversation that shares the values of `session`.
+    pub(crate) fn with_session(session: &Session) -> Self {
+        Self::new(session.id()).sharing(session)
+    }
+
+    /// Returns the conversation with the id and the values of `session`. It shares the values with `session`.
+    pub(crate) fn sharing(mut self, session: &Session) -> Self {
+        self.id = session.id().into();
+        self.session = session.clone();
+        self
+    }
+
+    /// Returns the path to the call at `position` of the unfinished turn. Decisions name it.
+    pub(crate) fn path_of_call(&self, position: usize) -> String {
+        format!("{}{}", self.node, self.state.call_key(position))
+    }
+
+    /// Returns the path to the calls of the unfinished turn, to which the index of a call is added.
+    pub(crate) fn path_of_turn(&self) -> String {
+        let mut path = self.path_of_call(0);
+        path.pop();
+        path
+    }
+
+    /// Removes and returns the unfinished conversation of the agent called at `position`.
+    pub(crate) fn take_called(&mut self, position: usize) -> Option<State> {
+        // Checked first: most turns call no agent, and building the key allocates.
+        if self.state.children.is_empty() {
+            None
+        } else {
+            self.state.children.remove(&self.state.call_key(position))
+        }
+    }
+
+    pub(crate) fn has_called(&self, position: usize) -> bool {
+        !self.state.children.is_empty() && self.state.children.contains_key(&self.state.call_key(position))
+    }
+
+    /// Returns the unfinished conversation of the agent called at `position` to its place.
+    pub(crate) fn return_called(&mut self, position: usize, called: State) {
+        self.state.children.insert(self.state.call_key(position), called);
+    }
+
+    /// Creates the conversation of an agent called as a tool, at the path `node` of a log.
+    pub(crate) fn called(log: Option<Arc<Log>>, node: &str, unfinished: Option<State>) -> Self {
+        let resumed =
+            unfinished.as_ref().and_then(|state| state.run.as_ref()).map_or(0, |run| run.frames.len());
+        Self {
+            state: unfinished.unwrap_or_default(),
+            log: OwnLog(log),
+            node: format!("{node}/").into(),
+            live: Live { resumed, ..Live::default() },
+            ..Self::default()
+        }
+    }
+
+    /// Returns the log to which the conversation is saved.
+    pub(crate) fn log(&self) -> Option<Arc<Log>> {
+        self.log.0.clone()
+    }
+
+    /// Removes everything, because a call begins again.
+    pub(crate) fn reset(&mut self) {
+        self.record(Entry::Snapshot(Box::default()));
+    }
+
+    /// Returns the state, and leaves an empty one.
+    pub(crate) fn take_state(&mut self) -> State {
+        self.keep_arrived();
+        std::mem::take(&mut self.state)
+    }
+
+    /// Adds an empty copy for the parallel agent at `index`, before the agent begins.
+    pub(crate) fn begin_branch(&mut self, index: usize) {
+        self.record(Entry::BranchBegan(index));
+    }
+
+    /// Returns the conversation of the parallel agent at `index`: a copy of this one, with its unfinished work.
+    pub(crate) fn branch(&mut self, index: usize) -> Self {
+        let key = self.state.branch_key(index);
+        let state = self.state.children.remove(&key).unwrap_or_default();
+        let resumed = state.run.as_ref().map_or(0, |run| run.frames.len());
+        Self {
+            state,
+            user_id: self.user_id.clone(),
+            error_details: self.error_details,
+            log: OwnLog(self.log.0.clone()),
+            node: format!("{}{key}/", self.node).into(),
+            live: Live { resumed, ..Live::default() },
+            ..Self::with_session(&self.session())
+        }
+    }
+
+    /// Returns the conversation of the parallel agent at `index` to its place. The agent may be finished or not.
+    pub(crate) fn return_branch(&mut self, index: usize, mut branch: Self) {
+        self.state.children.insert(self.state.branch_key(index), branch.take_state());
+    }
+
+    /// Notes that the parallel agent at `index` has failed.
+    pub(crate) fn branch_failed(&mut self, index: usize, error: String) {
+        self.record(Entry::BranchFailed { index, error });
+    }
+
+    /// Notes that all parallel agents have failed, and adds their messages.
+    pub(crate) fn branches_failed(&mut self) {
+        self.record(Entry::BranchesFailed);
+    }
+
+    pub(crate) fn has_branch(&self, index: usize) -> bool {
+        self.state.children.contains_key(&self.state.branch_key(index))
+    }
+}
+
+/// Checks that an agent can continue the work of an interrupted agent.
+fn check_team(frame: &Frame, agent: &str, members: &[String]) -> Result<(), String> {
+    let list = |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let was = &frame.agent;
+    let change = if was != agent {
+        format!("the run was interrupted in agent `{was}`, and agent `{agent}` is in its place")
+    } else if frame.members != members {
+        let before = list(&frame.members);
+        format!("the run was interrupted in the team `{was}` of {before}, which now has {}", list(members))
+    } else {
+        return Ok(());
+    };
+    Err(format!("{change}; resume it with the earlier program, or abandon it"))
+}
+
+impl State {
+    /// Returns what the latest run has spent.
+    pub(super) fn spent(&self) -> Spent {
+        self.run.as_ref().map(|run| run.spent).unwrap_or_default()
+    }
+
+    /// Returns whether calls wait for decisions or results.
+    pub(super) fn has_waiting(&self) -> bool {
+        let mut found = Vec::new();
+        self.waiting("", &mut found);
+        !found.is_empty()
+    }
+
+    /// Returns whether calls wait for decisions or results.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.has_waiting()
+    }
+
+    /// Collects the calls that wait for decisions or results. `node` is the path to this conversation.
+    pub(super) fn waiting(&self, node: &str, found: &mut Vec<PendingCall>) {
+        if let Some(turn) = &self.turn
+            && (turn.has_pending() || !self.children.is_empty())
+        {
+            for position in turn.unanswered() {
+                let Some(call) = turn.message().calls.get(position) else { continue };
+                let key = self.call_key(position);
+                let id = format!("{node}{key}");
+                match (self.children.get(&key), turn.pending(position)) {
+                    (Some(child), _) => child.waiting(&format!("{id}/"), found),
+                    (None, Some(reason)) => found.push(PendingCall {
+                        id,
+                        agent: turn.message().agent.clone(),
+                        call: call.clone(),
+                        reason: reason.clone(),
+                    }),
+                    (None, None) => {}
+                }
+            }
+        }
+        for (key, branch) in self.children.iter().filter(|(key, _)| is_branch(key)) {
+            branch.waiting(&format!("{node}{key}/"), found);
+        }
+    }
+}

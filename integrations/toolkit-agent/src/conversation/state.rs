@@ -1,0 +1,295 @@
+//! The state of a conversation: a fold over the entries of its log.
+
+use super::Compactions;
+use super::Turn;
+use super::{Entry, Stop};
+use super::{Frame, RunState};
+use crate::message::REMOVED;
+use crate::output::AgentOutput;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use toolkit_llm::{Message, Messages, UserMessage};
+
+/// The messages of a conversation, its unfinished turn and its latest run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct State {
+    pub(super) messages: Messages,
+    /// The time of each message, in seconds since 1970.
+    pub(super) times: Vec<u64>,
+    /// The index of the first message of which no guardrail has seen the answer: text before a pause of the provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) unchecked: Option<usize>,
+    /// The indexes of inputs that a guardrail has removed.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) blocked: BTreeSet<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) turn: Option<Turn>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) run: Option<RunState>,
+    /// The number of runs that have begun.
+    pub(super) runs: u32,
+    #[serde(skip_serializing_if = "Compactions::is_empty")]
+    pub(super) compactions: Compactions,
+    /// The unfinished conversations of agents called as tools, by their call, and of parallel agents.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) children: BTreeMap<String, Self>,
+    /// The number of messages copied from another conversation, in the conversation of a parallel agent.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) base: usize,
+    /// The number of copied messages that were removed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) trimmed: usize,
+    /// The number of messages that the JSON leaves out, because the conversation around this one begins with them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) shared: usize,
+    /// The copied messages that guardrails have replaced, in the conversation of a parallel agent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) replaced: Vec<(usize, UserMessage)>,
+    /// The index of the first message that has changed, for the views of the messages.
+    #[serde(skip)]
+    pub(super) changed: Changed,
+}
+
+/// The index of the first message that has changed since it was last asked for. Not a part of the state.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Changed(pub(super) Option<usize>);
+
+impl PartialEq for Changed {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+impl State {
+    /// Applies an entry of the conversation at the path `node` within this one. `at` is its time in seconds.
+    pub(crate) fn apply_at(&mut self, node: &str, entry: Entry, at: u64) {
+        let keys = node.split('/').filter(|key| !key.is_empty());
+        let target = keys.fold(self, |state, key| state.children.entry(key.to_owned()).or_default());
+        target.apply(entry, at);
+    }
+
+    /// Applies an entry of this conversation.
+    pub(crate) fn apply(&mut self, entry: Entry, at: u64) {
+        match entry {
+            Entry::Log { .. } | Entry::Values { .. } => {}
+            Entry::Snapshot(state) => *self = state.attached(),
+            Entry::Message(message) => {
+                self.stop_turn(false, at);
+                self.add(*message, at);
+            }
+            Entry::Removed(count) => self.remove_first(count),
+            Entry::Settled => self.settle(at),
+            Entry::Abandoned => self.give_up_run(at),
+            Entry::InputReplaced { index, message } => self.replace_input(index, message),
+            Entry::InputBlocked { index } => self.block_input(index),
+            Entry::PausedRemoved => drop(self.remove_paused()),
+            Entry::Compacted { agent, compacted } => self.compactions.set(&agent, *compacted),
+            entry => self.apply_to_run(entry, at),
+        }
+    }
+
+    fn apply_to_run(&mut self, entry: Entry, at: u64) {
+        match entry {
+            Entry::RunBegan { input, is_attempt } => self.begin_run(input, is_attempt, at),
+            Entry::Resumed => self.resume(),
+            Entry::Spent(spent) => self.run().spent = spent,
+            Entry::Stopped(stop) => self.stop(stop, at),
+            Entry::Ended => {
+                self.settle(at);
+                self.children.clear();
+                let end = self.messages.len();
+                let run = self.run();
+                run.is_working = false;
+                run.frames.clear();
+                run.end = Some(end);
+            }
+            Entry::AgentBegan { depth, agent, members } => {
+                if self.run().frames.len() > depth {
+                    self.give_up_work(at);
+                }
+                let frames = &mut self.run().frames;
+                frames.truncate(depth);
+                frames.push(Frame { agent, members, ..Frame::default() });
+            }
+            Entry::AgentEnded { depth, agent, text, finish, escalate } => {
+                let text = text.unwrap_or_else(|| self.last_answer());
+                self.end_agent(depth, AgentOutput { text, agent, finish, escalate }, at);
+            }
+            Entry::Transferred(to) => self.frame().transfer = Some(to),
+            Entry::AnswerInvalid { count, is_repeated } => {
+                self.run().invalid_answers = count;
+                if is_repeated {
+                    self.frame().is_repair = true;
+                }
+            }
+            Entry::BranchBegan(index) => self.begin_branch(index),
+            Entry::BranchFailed { index, error } => drop(self.frame().failed.insert(index, error)),
+            Entry::BranchesFailed => {
+                self.join_branches(at);
+                self.frame().failed.clear();
+            }
+            entry => self.apply_to_turn(entry, at),
+        }
+    }
+
+    pub(super) fn run(&mut self) -> &mut RunState {
+        let begin = self.messages.len();
+        self.run.get_or_insert_with(|| RunState { begin, ..RunState::default() })
+    }
+
+    pub(super) fn frame(&mut self) -> &mut Frame {
+        let frames = &mut self.run().frames;
+        if frames.is_empty() {
+            frames.push(Frame::default());
+        }
+        let last = frames.len() - 1;
+        &mut frames[last]
+    }
+
+    /// Returns the key of a call of the unfinished turn: the numbers of the run, the turn and the call.
+    pub(super) fn call_key(&self, position: usize) -> String {
+        let turns = self.run.as_ref().map_or(0, |run| run.turns);
+        format!("{}.{turns}.{position}", self.runs)
+    }
+
+    pub(super) fn add(&mut self, message: Message, at: u64) {
+        self.messages.push(message);
+        self.times.push(at);
+    }
+
+    fn begin_run(&mut self, input: UserMessage, is_attempt: bool, at: u64) {
+        let before = self.run.as_ref().filter(|_| is_attempt);
+        let question = before.map(RunState::first);
+        let invalid_answers = before.map_or(0, |run| run.invalid_answers);
+        self.give_up_run(at);
+        self.runs += 1;
+        let begin = self.messages.len();
+        let run = RunState { begin, question, invalid_answers, is_working: true, ..RunState::default() };
+        self.run = Some(run);
+        self.add(Message::User(input), at);
+    }
+
+    fn resume(&mut self) {
+        let begin = self.messages.len();
+        if self.run.as_ref().is_none_or(|run| run.end.is_some()) {
+            self.runs += 1;
+            self.run = Some(RunState { begin, ..RunState::default() });
+        }
+        self.run().is_working = true;
+    }
+
+    fn stop(&mut self, stop: Stop, at: u64) {
+        self.run().is_working = false;
+        if stop == Stop::Interrupted
+            && let Some(turn) = &mut self.turn
+        {
+            // The batch of the run has applied the changes of its results.
+            turn.set_applied();
+        }
+        // Pending calls can still be decided.
+        if stop == Stop::Failed && !self.has_waiting() {
+            self.stop_turn(false, at);
+        }
+    }
+
+    fn end_agent(&mut self, depth: usize, output: AgentOutput, at: u64) {
+        self.join_branches(at);
+        let run = self.run();
+        run.frames.truncate(depth);
+        match run.frames.last_mut() {
+            Some(outer) => {
+                outer.ended += 1;
+                outer.output = Some(output);
+            }
+            None => run.output = Some(output),
+        }
+    }
+
+    /// Ends the unfinished turn and removes text before a pause of the provider.
+    pub(super) fn settle(&mut self, at: u64) {
+        self.stop_turn(false, at);
+        self.remove_paused();
+    }
+
+    /// Abandons unfinished work: ends the unfinished turn, and appends the messages of unfinished parallel agents.
+    pub(super) fn give_up_work(&mut self, at: u64) {
+        self.settle(at);
+        self.join_branches(at);
+    }
+
+    fn give_up_run(&mut self, at: u64) {
+        self.give_up_work(at);
+        self.run = None;
+    }
+
+    /// Removes text before a pause of which no guardrail has seen the answer. Returns whether there was any.
+    pub(super) fn remove_paused(&mut self) -> bool {
+        match self.unchecked.take() {
+            Some(begin) => {
+                self.remove(begin..self.messages.len());
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn remove(&mut self, range: Range<usize>) {
+        if !range.is_empty() {
+            self.messages.drain(range.clone());
+            self.times.drain(range.clone());
+            self.mark_changed(range.start);
+        }
+    }
+
+    pub(super) fn mark_changed(&mut self, index: usize) {
+        self.changed.0 = Some(self.changed.0.map_or(index, |known| known.min(index)));
+    }
+
+    pub(super) fn replace_input(&mut self, index: usize, message: UserMessage) {
+        let Some(place) = self.messages.get_mut(index) else { return };
+        if index < self.base {
+            self.replaced.push((index + self.trimmed, message.clone()));
+        }
+        *place = Message::User(message);
+        self.mark_changed(index);
+    }
+
+    pub(super) fn block_input(&mut self, index: usize) {
+        self.blocked.insert(index);
+        self.replace_input(index, REMOVED.into());
+    }
+
+    /// Removes the first `count` messages.
+    fn remove_first(&mut self, count: usize) {
+        let count = count.min(self.messages.len());
+        self.remove(0..count);
+        self.unchecked = self.unchecked.map(|unchecked| unchecked.saturating_sub(count));
+        self.blocked = self.blocked.iter().filter_map(|index| index.checked_sub(count)).collect();
+        let copied = count.min(self.base);
+        self.base -= copied;
+        self.trimmed += copied;
+        if let Some(run) = &mut self.run {
+            run.remove_first(count);
+        }
+        self.compactions.remove_first(count, self.messages.len());
+    }
+
+    /// Returns the text of the latest message of a model. If it has no text, returns the arguments of its last call.
+    pub(super) fn last_answer(&self) -> String {
+        let latest = self.messages.iter().rev().find_map(|message| match message {
+            Message::Assistant(message) => Some(message),
+            _ => None,
+        });
+        let Some(message) = latest else { return String::new() };
+        match message.calls.last() {
+            Some(call) if message.text.is_empty() => call.arguments.as_str().to_owned(),
+            _ => message.text.clone(),
+        }
+    }
+}

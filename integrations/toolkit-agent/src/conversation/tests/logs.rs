@@ -1,0 +1,175 @@
+//! Tests of the format of logs.
+
+use super::super::VERSION;
+use super::*;
+use crate::output::Spent;
+
+#[test]
+fn a_damaged_log_is_refused() {
+    let store: Arc<dyn Any + Send + Sync> = Arc::new(());
+    let mut conversation = Conversation::new("1");
+    let log = conversation.log_in(&Arc::downgrade(&store));
+    (0..3).for_each(|_| conversation.push(Message::user("Hi.")));
+    let entries = lock(&log.position).unsaved.clone();
+    let read = |entries: &[String]| Conversation::read("1", entries, Arc::downgrade(&store), 1).map(drop);
+    assert_eq!(read(&entries), Ok(()));
+    let mut swapped = entries.clone();
+    swapped.swap(1, 2);
+    let repeated = [&entries[..2], &entries[1..]].concat();
+    let missing = [&entries[..1], &entries[2..]].concat();
+    for damaged in [swapped, repeated, missing] {
+        let error = read(&damaged).unwrap_err();
+        assert!(error.contains("of its log is missing"), "{error}");
+    }
+    let newer = entries[0].replace("\"version\":1", "\"version\":2");
+    let error = read(&[newer]).unwrap_err();
+    assert!(error.ends_with("read it with a newer one"), "{error}");
+    let error = read(&[r#"{"messages": [], "progress": {}}"#.to_owned()]).unwrap_err();
+    assert!(error.contains("unreleased version"), "{error}");
+}
+
+/// A conversation in which everything happens that a log can contain.
+fn eventful() -> (Conversation, Vec<String>) {
+    let store: Arc<dyn Any + Send + Sync> = Arc::new(());
+    let mut conversation = Conversation::new("1");
+    conversation.push(Message::user("Before the log."));
+    let log = conversation.log_in(&Arc::downgrade(&store));
+    let of = |id: &str, outcome| ToolResult::of(&call(id), outcome);
+    let native =
+        |part: u32| NativeMessages::new("anthropic", vec![json!({"role": "assistant", "content": [part]})]);
+    conversation.push(Message::user("Hello?"));
+    conversation.keep_latest(1);
+    conversation.push(Message::assistant("Hello."));
+    conversation.begin_run("Add, please.".into(), false);
+    conversation.replace_input(2, "Add.".into());
+    conversation.enter("lead", Vec::new()).unwrap();
+    conversation.begin_turn("lead", false);
+    conversation.push_text("I fail.");
+    conversation.discard_turn();
+    conversation.begin_turn("lead", false);
+    conversation.push_text("I add.");
+    conversation.push_native(native(1));
+    ["a", "b", "b"].into_iter().for_each(|id| conversation.push_call(call(id), false));
+    conversation.start_calls(vec![0, 1]);
+    let mut message = conversation.arrived_message().cloned().unwrap_or_default();
+    message.text.push_str(" And more.");
+    conversation.end_message(message, FinishReason::ToolCalls, false);
+    let mut sum = of("a", Ok("3".into()));
+    sum.actions.state_delta = [("sum".to_owned(), Some(3.into()))].into();
+    conversation.add_result(sum);
+    conversation.add_result(of("b", Err(ToolError::question("Which?"))).with_position(1));
+    let mut called = Conversation::called(conversation.log(), &conversation.path_of_call(2), None);
+    called.begin_run("Help.".into(), false);
+    called.enter("expert", Vec::new()).unwrap();
+    called.stop_run(Stop::Dropped);
+    conversation.return_called(2, called.take_state());
+    conversation.stop_run(Stop::Dropped);
+    assert!(conversation.continue_run().is_continue());
+    conversation.enter("lead", Vec::new()).unwrap();
+    conversation.check_answers();
+    conversation.apply_state_changes();
+    conversation.decide(1);
+    conversation.add_result(of("b", Ok("blue".into())).with_position(1));
+    conversation.add_result(of("b", Ok("helped".into())).with_position(2));
+    conversation.end_turn(Verdict::Unchanged);
+    let compacted = Compacted {
+        start: 1,
+        left_out: 1,
+        made_at: 4,
+        summary: "They add.".to_owned(),
+        ..Compacted::default()
+    };
+    conversation.set_compacted("lead", compacted);
+    conversation.record(Entry::Transferred("team".to_owned()));
+    conversation.enter("team", vec!["x".to_owned(), "y".to_owned()]).unwrap();
+    for index in 0..2 {
+        conversation.begin_branch(index);
+        let mut branch = conversation.branch(index);
+        branch.push(Message::assistant("From a branch."));
+        conversation.return_branch(index, branch);
+    }
+    conversation.branch_failed(0, "no model".to_owned());
+    conversation.branch_failed(1, "no key".to_owned());
+    conversation.branches_failed();
+    conversation.begin_turn("lead", true);
+    let mut message = AssistantMessage::text("Wait").by("lead");
+    message.paused = true;
+    conversation.end_message(message, FinishReason::Stop, false);
+    conversation.end_turn(Verdict::Unchanged);
+    conversation.remove_paused_of_others("other");
+    conversation.begin_turn("lead", true);
+    conversation.end_message(AssistantMessage::text("[]").by("lead"), FinishReason::Stop, false);
+    conversation.end_turn(Verdict::Withheld);
+    conversation.set_invalid_answers(1, true);
+    conversation.begin_turn("lead", true);
+    conversation.end_message(
+        AssistantMessage::text("An account number.").by("lead"),
+        FinishReason::Stop,
+        false,
+    );
+    conversation.end_turn(Verdict::Replaced("No.".to_owned()));
+    conversation.agent_ended(0, &AgentOutput::new("lead", "No."));
+    conversation.end_run();
+    conversation.begin_run("Once more.".into(), false);
+    conversation.begin_turn("lead", false);
+    conversation.push_text("I am");
+    conversation.stop_turn(false);
+    conversation.begin_turn("lead", false);
+    conversation.push_call(call("d"), false);
+    conversation.settle();
+    conversation.abandon();
+    conversation.begin_run("A secret.".into(), false);
+    conversation.block_input(conversation.messages().len() - 1);
+    let values = [("colour".to_owned(), json!("blue"))].into();
+    let spent = Spent { cost: 0.5, model_calls: 7, tool_calls: 3, ..Spent::default() };
+    conversation.set_spent(spent);
+    let entries = lock(&log.position).take(values, spent).unwrap();
+    (conversation, entries)
+}
+
+fn kept(name: &str) -> String {
+    format!("{}/tests/data/logs/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Writes the kept log of a new version of the format.
+#[test]
+#[ignore = "only for a new version of the format"]
+fn write_a_kept_log() {
+    let (conversation, entries) = eventful();
+    std::fs::write(kept(&format!("{VERSION}.log")), entries.join("\n") + "\n").unwrap();
+    let state = serde_json::to_string_pretty(&conversation.state).unwrap();
+    std::fs::write(kept(&format!("{VERSION}.json")), state + "\n").unwrap();
+}
+
+/// Each version of the format that was ever written gives the same conversation as then.
+#[test]
+fn kept_logs_are_read() {
+    for version in 1..=VERSION {
+        let log = std::fs::read_to_string(kept(&format!("{version}.log"))).unwrap();
+        let entries: Vec<String> = log.lines().map(str::to_owned).collect();
+        let store: Arc<dyn Any + Send + Sync> = Arc::new(());
+        let loaded = Conversation::read("1", &entries, Arc::downgrade(&store), 1).unwrap();
+        let json = std::fs::read_to_string(kept(&format!("{version}.json"))).unwrap();
+        assert_eq!(loaded.state, serde_json::from_str(&json).unwrap());
+        assert_eq!(loaded.session().get("colour"), Some("blue".into()));
+    }
+}
+
+/// The kept log and the documentation of the format have every kind of entry.
+#[test]
+fn every_entry_is_kept_and_documented() {
+    let log = std::fs::read_to_string(kept(&format!("{VERSION}.log"))).unwrap();
+    let kinds: std::collections::BTreeSet<String> = log
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["entry"].take())
+        .map(|entry| match entry {
+            Value::String(kind) => kind,
+            entry => entry.as_object().unwrap().keys().next().unwrap().clone(),
+        })
+        .collect();
+    let page = include_str!("../../../docs/log.md");
+    let table = page.split("## What happens in a run").nth(1).unwrap().split("\n\n").nth(1).unwrap();
+    let names = table.lines().skip(2).map(|row| row.split('|').nth(1).unwrap());
+    let documented = names.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect();
+    assert_eq!(kinds, documented);
+}

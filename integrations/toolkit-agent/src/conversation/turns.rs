@@ -1,0 +1,202 @@
+//! The unfinished turn of a conversation, while a run works on it.
+
+use super::lost::not_started;
+use super::native::GrowingNative as _;
+use super::{Arrived, Conversation, Entry, ModelEnd, Turn, Verdict};
+use crate::message::store_details;
+use std::mem::take;
+use toolkit_core::{ToolCall, ToolError, ToolResult};
+use toolkit_llm::model::FinishReason;
+use toolkit_llm::{AssistantMessage, Message, NativeMessages};
+
+impl Conversation {
+    /// Returns the unfinished turn, if there is one.
+    pub(crate) fn turn(&self) -> Option<&Turn> {
+        self.state.turn.as_ref()
+    }
+
+    /// Returns the message of the unfinished turn, without the pieces since its last complete call.
+    pub(crate) fn turn_message(&self) -> Option<&AssistantMessage> {
+        self.turn().map(Turn::message)
+    }
+
+    /// Begins a turn of an agent.
+    pub(crate) fn begin_turn(&mut self, agent: &str, checks_answers: bool) {
+        self.keep_arrived();
+        self.record(Entry::TurnBegan { agent: agent.to_owned(), checks_answers });
+    }
+
+    /// Adds a piece of the text of the message that arrives.
+    pub(crate) fn push_text(&mut self, piece: &str) {
+        self.live.arrived.text.push_str(piece);
+    }
+
+    /// Adds a piece of the reasoning of the message that arrives.
+    pub(crate) fn push_reasoning(&mut self, piece: &str) {
+        self.live.arrived.reasoning.push_str(piece);
+    }
+
+    /// Adds parts of the message that arrives, in its native form.
+    pub(crate) fn push_native(&mut self, native: NativeMessages) {
+        match &mut self.live.arrived.native {
+            Some(known) => known.extend(native),
+            none => *none = Some(native),
+        }
+    }
+
+    /// Adds a complete call. `is_answer` tells whether its arguments are the answer.
+    pub(crate) fn push_call(&mut self, call: ToolCall, is_answer: bool) {
+        let answer_tool = if is_answer { call.name.clone() } else { String::new() };
+        let arrived = Arrived { call: Some(call), answer_tool, ..take(&mut self.live.arrived) };
+        self.record(Entry::Call(Box::new(arrived)));
+    }
+
+    /// Adds the pieces that have arrived since the last call to the turn, because the message has broken off.
+    pub(super) fn keep_arrived(&mut self) {
+        if self.live.arrived == Arrived::default() {
+            return;
+        }
+        let arrived = take(&mut self.live.arrived);
+        if self.state.turn.is_some() {
+            self.record(Entry::Call(Box::new(arrived)));
+        }
+    }
+
+    /// Returns the message of the unfinished turn, with all pieces that have arrived.
+    pub(crate) fn arrived_message(&mut self) -> Option<&AssistantMessage> {
+        self.keep_arrived();
+        self.turn_message()
+    }
+
+    /// Ends the message of the turn. `message` is the complete message, beginning with the calls of the turn so far.
+    /// `is_kept` tells whether the provider knows the message although it is empty.
+    pub(crate) fn end_message(&mut self, mut message: AssistantMessage, finish: FinishReason, is_kept: bool) {
+        message.agent.clear();
+        let mut arrived = take(&mut self.live.arrived);
+        let known = self.turn_message().filter(|known| !known.calls.is_empty());
+        let end = match known.and_then(|known| rest(known, &mut arrived, &message)) {
+            Some(message) => ModelEnd { finish, is_kept, continues: true, message },
+            None => ModelEnd { finish, is_kept, continues: false, message },
+        };
+        self.record(Entry::ModelEnded(Box::new(end)));
+    }
+
+    /// Notes that these calls are started.
+    pub(crate) fn start_calls(&mut self, calls: Vec<usize>) {
+        if !calls.is_empty() {
+            self.record(Entry::Started(calls));
+        }
+    }
+
+    /// Adds the result of a call to the unfinished turn. If the result is an error of the kind `Pending`, only marks the
+    /// call as pending.
+    pub(crate) fn add_result(&mut self, mut result: ToolResult) {
+        if let Some(reason) = result.error().and_then(ToolError::pending) {
+            return self.record(Entry::Pending { call: result.position, reason: reason.clone() });
+        }
+        if self.error_details {
+            store_details(&mut result, true);
+        }
+        self.record(Entry::Result(Box::new(result)));
+    }
+
+    /// Adds a result for a call that has not begun, because the run stops.
+    pub(crate) fn add_not_started(&mut self, position: usize) {
+        let call = self.turn_message().and_then(|message| message.calls.get(position));
+        if let Some(result) = call.map(|call| ToolResult::of(call, Err(not_started(call)))) {
+            self.add_result(result.with_position(position));
+        }
+    }
+
+    /// Notes that guardrails check the answer of the unfinished turn.
+    pub(crate) fn check_answers(&mut self) {
+        if self.turn().is_some_and(|turn| !turn.checks_answers) {
+            self.record(Entry::AnswersChecked);
+        }
+    }
+
+    /// Notes that a pending call was decided.
+    pub(crate) fn decide(&mut self, call: usize) {
+        if self.turn().is_some_and(|turn| turn.pending(call).is_some()) {
+            self.record(Entry::Decided(call));
+        }
+    }
+
+    /// Applies the changes of session values that a stopped run has left in the results of the turn.
+    pub(crate) fn apply_state_changes(&mut self) {
+        let changes = self.turn().map(Turn::state_changes).unwrap_or_default();
+        if !changes.is_empty() {
+            self.session().apply(&changes);
+            self.record(Entry::Applied);
+        }
+    }
+
+    /// Discards the unfinished turn, because the model has failed before a call was started.
+    pub(crate) fn discard_turn(&mut self) {
+        self.live.arrived = Arrived::default();
+        if self.state.turn.is_some() {
+            self.record(Entry::ModelFailed);
+        }
+    }
+
+    /// Ends the unfinished turn before it is complete. If the agent of the turn checks its answers, removes the answer.
+    pub(crate) fn stop_turn(&mut self, is_kept: bool) {
+        self.keep_arrived();
+        if self.state.turn.is_some() {
+            self.record(Entry::TurnStopped { is_kept });
+        }
+    }
+
+    /// Ends the complete turn. Adds what its verdict leaves of the message and the results to the conversation.
+    pub(crate) fn end_turn(&mut self, verdict: Verdict) {
+        self.record(Entry::TurnEnded(verdict));
+    }
+
+    /// Returns the latest message of a model.
+    pub(crate) fn latest_message(&self) -> Option<&AssistantMessage> {
+        self.state.messages.iter().rev().find_map(|message| match message {
+            Message::Assistant(message) => Some(message),
+            _ => None,
+        })
+    }
+
+    /// Returns the text before a pause that belongs to the answer in the unfinished turn. The arguments of a call are an
+    /// answer of their own.
+    pub(crate) fn paused_text(&self) -> String {
+        let is_text = self.turn_message().is_none_or(|message| message.calls.is_empty());
+        if is_text { self.unchecked().iter().map(Message::to_text).collect() } else { String::new() }
+    }
+
+    /// Removes text before a pause that guardrails have not checked, unless `agent` can continue it.
+    pub(crate) fn remove_paused_of_others(&mut self, agent: &str) {
+        let is_own = |message: &Message| matches!(message, Message::Assistant(own) if own.agent == agent);
+        if !self.unchecked().iter().all(is_own) {
+            self.record(Entry::PausedRemoved);
+        }
+    }
+}
+
+/// Returns the part of a message that is not in the turn yet. Returns `None` if the message does not continue the turn.
+/// `arrived` are the pieces since the last call.
+fn rest(
+    known: &AssistantMessage,
+    arrived: &mut Arrived,
+    message: &AssistantMessage,
+) -> Option<AssistantMessage> {
+    if !message.calls.starts_with(&known.calls) {
+        return None;
+    }
+    let text = message.text.strip_prefix(&known.text)?.to_owned();
+    let reasoning = message.reasoning.strip_prefix(&known.reasoning)?.to_owned();
+    let calls = message.calls.get(known.calls.len()..).unwrap_or_default().to_vec();
+    let is_known = arrived.native.is_none() && message.native == known.native;
+    let native = if is_known { None } else { Some(message.native.clone()?) };
+    let mut rest = AssistantMessage::text(text).with_calls(calls);
+    rest.reasoning = reasoning;
+    rest.answer_tool.clone_from(&message.answer_tool);
+    rest.usage = message.usage;
+    rest.native = native;
+    rest.paused = message.paused;
+    rest.differs_from_server = message.differs_from_server;
+    Some(rest)
+}

@@ -1,0 +1,99 @@
+//! What remains of a turn after the verdict about its answer.
+
+use serde_json::Value;
+use toolkit_core::{ErrorKind, ToolError, ToolOutput, ToolResult};
+use toolkit_llm::AssistantMessage;
+
+/// Returns whether all calls of a message give an answer.
+pub(super) fn is_answer_call_only(message: &AssistantMessage) -> bool {
+    message.calls.iter().all(|call| message.is_answer(call))
+}
+
+/// Removes the answer of a turn. Other calls stay, and so does the text of a message with other calls only.
+///
+/// - A text answer is removed. Text before a pause stays: the turn is not finished.
+/// - If the arguments of calls are the answer, they become empty. The errors of invalid answers stay.
+/// - If the output of a tool is the answer, an error replaces the output.
+pub(super) fn withhold(message: &mut AssistantMessage, results: &mut [ToolResult]) {
+    if message.calls.is_empty() && !message.paused {
+        message.text.clear();
+        drop_draft(message);
+    }
+    if message.has_answer() {
+        for (call, result) in message.calls.iter().zip(results.iter_mut()) {
+            if message.is_answer(call) && result.outcome.is_ok() {
+                result.outcome = Err(ToolError::cancelled(&call.name));
+            }
+        }
+        replace_calls(message, "{}", |_| true);
+    }
+    withhold_outputs(results);
+}
+
+/// Returns the index of the call whose arguments are the accepted answer, if something is beside it that no guardrail
+/// has seen: other answers, or text of the message, also before a pause.
+pub(crate) fn accepted_beside(
+    message: &AssistantMessage,
+    results: &[ToolResult],
+    was_paused: bool,
+) -> Option<usize> {
+    let is_accepted = |result: &&ToolResult| {
+        message.calls.get(result.position).is_some_and(|call| message.is_answer(call))
+            && result.outcome.is_ok()
+    };
+    let accepted = results.iter().find(is_accepted)?.position;
+    let answers = message.calls.iter().filter(|call| message.is_answer(call)).count();
+    (answers > 1 || !message.text.is_empty() || was_paused).then_some(accepted)
+}
+
+/// Removes everything beside the accepted answer of a turn that no guardrail has seen.
+pub(super) fn withhold_beside(message: &mut AssistantMessage, results: &[ToolResult], was_paused: bool) {
+    if let Some(accepted) = accepted_beside(message, results, was_paused) {
+        replace_calls(message, "{}", |index| index != accepted);
+    }
+}
+
+/// Replaces the answer of a turn with `text`. The answer is the text of the message, the arguments of a call, or the
+/// output of a tool.
+pub(super) fn replace_answer(message: &mut AssistantMessage, results: &mut [ToolResult], text: &str) {
+    if message.calls.is_empty() {
+        text.clone_into(&mut message.text);
+        drop_draft(message);
+    } else if message.has_answer() {
+        let is_object = serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object());
+        replace_calls(message, if is_object { text } else { "{}" }, |_| true);
+        withhold_outputs(results);
+    } else {
+        let mut texts = Some(text);
+        for result in results {
+            result.outcome = Ok(ToolOutput::text(texts.take().unwrap_or_default()));
+        }
+    }
+}
+
+fn withhold_outputs(results: &mut [ToolResult]) {
+    for result in results.iter_mut().filter(|result| result.actions.skip_summarization) {
+        let text = format!("The output of tool `{}` was withheld", result.name);
+        result.outcome = Err(ToolError::new(ErrorKind::Denied, text));
+    }
+}
+
+/// Replaces the arguments of calls that give an answer, and removes the text of the message. `is_selected` gets the
+/// index of a call, and returns whether to replace its arguments.
+fn replace_calls(message: &mut AssistantMessage, arguments: &str, is_selected: impl Fn(usize) -> bool) {
+    let tool = std::mem::take(&mut message.answer_tool);
+    for (index, call) in message.calls.iter_mut().enumerate() {
+        if call.name == tool && is_selected(index) {
+            call.arguments = arguments.into();
+        }
+    }
+    message.answer_tool = tool;
+    message.text.clear();
+    drop_draft(message);
+}
+
+/// Removes the reasoning and the native form of a message, because both may contain the removed answer.
+fn drop_draft(message: &mut AssistantMessage) {
+    message.reasoning.clear();
+    message.drop_native();
+}

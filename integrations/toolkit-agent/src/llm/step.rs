@@ -1,0 +1,68 @@
+//! The next step after a complete turn.
+
+use super::answer::FinalAnswer;
+use crate::conversation::Turn;
+use toolkit_core::ToolResult;
+use toolkit_core::context::ToolActions;
+use toolkit_llm::model::FinishReason;
+
+/// The next step of an agent after a complete turn.
+#[derive(Debug, PartialEq)]
+pub(super) enum Step {
+    /// The results go back to the model.
+    Ask,
+    /// The provider has paused the turn, and continues it in the next one.
+    Continue,
+    /// The turn gives an answer, which has to be checked.
+    Answer {
+        text: String,
+        finish: FinishReason,
+        /// Whether the answer is the arguments of a call, which were checked.
+        is_accepted: bool,
+    },
+    /// The calls of the turn give no valid answer, and the model answers again.
+    Repair {
+        /// What is wrong with the answer.
+        invalid: String,
+        has_answer: bool,
+    },
+    /// Another agent continues the conversation.
+    Transfer {
+        to: String,
+        /// What is wrong with an answer beside the transfer.
+        invalid: Option<String>,
+        has_answer: bool,
+    },
+}
+
+/// Returns the step after a turn in which all calls have results.
+pub(super) fn next_step(turn: &Turn, answer: &FinalAnswer<'_>) -> Step {
+    let message = turn.message();
+    let results = turn.results();
+    let finish = turn.end().map(|end| end.finish.clone()).unwrap_or(FinishReason::ToolCalls);
+    let ToolActions { transfer_to_agent, skip_summarization, .. } = ToolResult::merged_actions(results);
+    let accepted = answer.accepted(&message.calls, results);
+    let is_accepted = accepted.is_some();
+    let is_paused = results.is_empty() && finish.is_paused();
+    let is_answer = is_accepted || skip_summarization || results.is_empty() && !is_paused;
+    let invalid = answer.invalid(&message.calls, results).filter(|_| !is_answer);
+    let has_answer = message.calls.iter().any(|call| answer.is_in(call));
+    if let Some(to) = transfer_to_agent {
+        let has_answer = is_accepted || skip_summarization || invalid.is_some() && has_answer;
+        return Step::Transfer { to, invalid, has_answer };
+    }
+    if let Some(invalid) = invalid {
+        return Step::Repair { invalid, has_answer };
+    }
+    if !is_answer {
+        return if is_paused { Step::Continue } else { Step::Ask };
+    }
+    let text = accepted.unwrap_or_else(|| {
+        if results.is_empty() {
+            message.text.clone()
+        } else {
+            results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n")
+        }
+    });
+    Step::Answer { text, finish, is_accepted }
+}

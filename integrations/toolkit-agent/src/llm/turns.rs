@@ -1,0 +1,93 @@
+//! The turns of an agent with a model, from the input to the answer.
+
+use super::agent::LlmAgent;
+use super::situation::GuardScope;
+use super::work::{Outcome, Work};
+use crate::agent::{Agent, Run, RunAgent, agent_facts};
+use crate::conversation::Conversation;
+use crate::error::AgentError;
+use crate::event::RunEvent;
+use crate::helpers::BoxFuture;
+use crate::limits::Limits;
+use crate::output::AgentOutput;
+use crate::span::AgentSpan;
+use toolkit_llm::ChatModel as _;
+
+impl RunAgent for LlmAgent {
+    agent_facts!(settings);
+
+    async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
+        AgentSpan::with_model(self.settings.model.provider(), self.settings.model.name());
+        run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned(), within: run.within() });
+        let frame = conversation.frame();
+        let is_repair = frame.is_some_and(|frame| frame.is_repair);
+        let outcome = match frame.and_then(|frame| frame.transfer.clone()) {
+            Some(to) => Ok(Outcome::Transfer(to)),
+            None => self.boxed_turns(conversation, run, is_repair).await,
+        };
+        run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
+        match outcome? {
+            Outcome::Answer(output) => Ok(output),
+            Outcome::Transfer(to) => {
+                let below = self.sub_agents().iter().find_map(|agent| agent.find(&to));
+                let found = below.or_else(|| run.root().find(&to));
+                let agent = found.ok_or_else(|| AgentError::UnknownAgent(to.clone()))?;
+                run.emit(|| RunEvent::Transferred { from: self.name().to_owned(), to, within: run.within() });
+                agent.join_run(conversation, &run.without_limits_of(self.name())).await
+            }
+        }
+    }
+}
+
+impl LlmAgent {
+    /// Boxes the future of [`turns`](Self::turns), because the futures of a chain of transfers are nested in
+    /// each other. The function is not inlined: otherwise, the stack would hold an unboxed future for each
+    /// agent of the chain.
+    #[inline(never)]
+    fn boxed_turns<'a>(
+        &'a self,
+        conversation: &'a mut Conversation,
+        run: &'a Run,
+        is_repair: bool,
+    ) -> BoxFuture<'a, Result<Outcome, AgentError>> {
+        Box::pin(self.turns(conversation, run, is_repair))
+    }
+
+    /// Calls the model and runs its tool calls, turn by turn, until a turn gives the answer or transfers the
+    /// conversation.
+    async fn turns(
+        &self,
+        conversation: &mut Conversation,
+        run: &Run,
+        is_repair: bool,
+    ) -> Result<Outcome, AgentError> {
+        let session = conversation.session();
+        let scope = GuardScope { run, agent: self.name(), session: &session };
+        let mut work = Work::new(self, run, scope, is_repair);
+        if let Some(output) = work.begin(conversation).await? {
+            return Ok(Outcome::Answer(output));
+        }
+        loop {
+            if let Some(outcome) = work.turn(conversation).await? {
+                return Ok(outcome);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_future<'a, F>(_: impl Fn(&'a LlmAgent, &'a mut Conversation, &'a Run, bool) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// The future of a run is moved into a box once for each run. Functions that take a future by value once
+    /// made this future four times as large.
+    #[test]
+    fn the_future_of_a_run_is_small() {
+        let size = size_of_future(LlmAgent::turns);
+        assert!(size < 10_000, "{size} bytes");
+    }
+}

@@ -1,0 +1,344 @@
+//! The work of an agent in a run, turn by turn.
+
+use super::agent::LlmAgent;
+use super::answer::FinalAnswer;
+use super::beside::beside;
+use super::calls::TurnCalls;
+use super::guards::{InputCheck, apply_inputs};
+use super::held::Held;
+use super::meter::Meter;
+use super::repetitions::Repetitions;
+use super::restart::Restart;
+use super::situation::GuardScope;
+use super::step::{Step, next_step};
+use super::tools::Tools;
+use crate::agent::{Caller, Run, RunAgent as _};
+use crate::conversation::{Conversation, Entry, Turn, Verdict};
+use crate::error::AgentError;
+use crate::event::RunEvent;
+use crate::output::AgentOutput;
+use std::collections::VecDeque;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use toolkit_core::Dispatcher;
+use toolkit_llm::model::{FinishReason, ModelError};
+use toolkit_llm::{Message, UserMessage};
+
+/// The end of an agent's turns: an answer or a transfer.
+pub(super) enum Outcome {
+    Answer(AgentOutput),
+    /// The conversation was transferred to the agent with this name.
+    Transfer(String),
+}
+
+/// The work of an agent in a run.
+pub(super) struct Work<'a> {
+    agent: &'a LlmAgent,
+    run: &'a Run,
+    scope: GuardScope<'a>,
+    answer: FinalAnswer<'a>,
+    repetitions: Repetitions,
+    meter: Meter,
+    held: Held,
+    caller: Arc<Caller>,
+    /// The check of the input that runs at the same time as the model. `None` after it has passed.
+    beside: Option<InputCheck>,
+    /// The dispatcher of the last turn.
+    last: Option<Dispatcher>,
+    /// The number of answers in a row that broke off.
+    breaks: u32,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(agent: &'a LlmAgent, run: &'a Run, scope: GuardScope<'a>, is_repair: bool) -> Self {
+        Self {
+            agent,
+            run,
+            scope,
+            answer: FinalAnswer::new(run, is_repair),
+            repetitions: Repetitions::new(&run.0.budget.limits),
+            meter: Meter::default(),
+            held: Held::default(),
+            caller: Arc::new(Caller::new(run, agent.settings.price)),
+            beside: None,
+            last: None,
+            breaks: 0,
+        }
+    }
+
+    /// Checks the input, and begins the check that runs at the same time as the model. Returns the agent's answer if the
+    /// input was blocked.
+    pub(super) async fn begin(
+        &mut self,
+        conversation: &mut Conversation,
+    ) -> Result<Option<AgentOutput>, AgentError> {
+        conversation.remove_paused_of_others(self.agent.name());
+        let settings = &self.agent.settings;
+        if settings.hold_text() {
+            self.held.push_paused(conversation.unchecked(), self.run);
+        }
+        // Calls start after the input has passed its checks.
+        let has_begun = |turn: &Turn| !turn.message().calls.is_empty() || turn.end().is_some();
+        if self.answer.is_repair() || self.own_turn(conversation).is_some_and(has_begun) {
+            return Ok(None);
+        }
+        if let Some(check) = settings.guards.inputs(self.scope, conversation, false) {
+            let judged = self.run.until_stopped(check).await?;
+            if let Some(output) = apply_inputs(conversation, self.scope, judged)? {
+                return Ok(Some(output));
+            }
+        }
+        self.beside = settings.guards.inputs(self.scope, conversation, true);
+        Ok(None)
+    }
+
+    /// Returns the unfinished turn of this agent.
+    fn own_turn<'c>(&self, conversation: &'c Conversation) -> Option<&'c Turn> {
+        conversation.turn().filter(|turn| turn.message().agent == self.agent.name())
+    }
+
+    /// Makes one turn: asks the model, or continues the unfinished turn, and does what follows from it. Returns `None` if
+    /// another turn follows.
+    pub(super) async fn turn(
+        &mut self,
+        conversation: &mut Conversation,
+    ) -> Result<Option<Outcome>, AgentError> {
+        self.run.check_cancelled()?;
+        let current = self.agent.tools.current()?;
+        self.answer.begin_turn(&self.agent.settings, &current, self.run)?;
+        let open = self
+            .own_turn(conversation)
+            .filter(|turn| !turn.message().calls.is_empty() || turn.end().is_some());
+        let is_complete = open.is_some_and(Turn::is_complete);
+        self.held.clear();
+        let restart = match open {
+            Some(turn) if !is_complete => {
+                let tools = current.registry();
+                Some(Restart::new(turn, conversation, self.run, &tools, &self.answer)?)
+            }
+            _ => None,
+        };
+        if open.is_none() {
+            // If another agent has left a turn unfinished, the model reads what this turn contains.
+            conversation.stop_turn(false);
+        } else if self.agent.settings.guards.check_answers() {
+            // The turn may have begun before the agent had this guardrail.
+            conversation.check_answers();
+        }
+        let broken = if is_complete {
+            self.hold_message(conversation);
+            None
+        } else {
+            match self.calls(conversation, current, restart).await? {
+                Some(Ended::Turn(broken)) => broken,
+                Some(Ended::Input(output)) => return Ok(Some(Outcome::Answer(output))),
+                None => return Ok(None),
+            }
+        };
+        let Some(turn) = conversation.turn() else { return Ok(None) };
+        match next_step(turn, &self.answer) {
+            Step::Ask | Step::Continue => {
+                conversation.end_turn(Verdict::Unchanged);
+                self.end_turn(conversation).await?;
+                self.agent.pause_after_break(self.run, broken, &mut self.breaks).await?;
+                Ok(None)
+            }
+            Step::Transfer { to, invalid, has_answer } => {
+                self.transfer(conversation, to, invalid, has_answer).await.map(Some)
+            }
+            Step::Repair { invalid, has_answer } => {
+                let repeated = self.answer.repeat(&invalid);
+                self.withhold(conversation, has_answer);
+                conversation.set_invalid_answers(self.answer.invalid_answers(), true);
+                repeated?;
+                self.end_turn(conversation).await?;
+                self.agent.pause_after_break(self.run, broken, &mut self.breaks).await?;
+                Ok(None)
+            }
+            Step::Answer { text, finish, is_accepted } => {
+                self.judge(conversation, text, finish, is_accepted).await
+            }
+        }
+    }
+
+    /// Asks the model or continues the unfinished turn, and waits for the results of all calls. Returns `None` if the
+    /// turn has to be made again.
+    async fn calls(
+        &mut self,
+        conversation: &mut Conversation,
+        current: Dispatcher,
+        restart: Option<Restart>,
+    ) -> Result<Option<Ended>, AgentError> {
+        let Self { agent, run, scope, .. } = *self;
+        let guards = &agent.settings.guards;
+        let decided = restart.as_ref().map(|restart| &restart.approvals);
+        let last = self.last.take();
+        let dispatcher = Tools::of_run(current, agent.name(), conversation, &self.caller, decided, last);
+        let gate = AtomicBool::new(self.beside.is_none());
+        let mut calls = TurnCalls {
+            conversation,
+            run,
+            agent: agent.name(),
+            batch: dispatcher.batch([]),
+            repetitions: &mut self.repetitions,
+            meter: &mut self.meter,
+            started: 0,
+            dispatched: Vec::new(),
+            counted: VecDeque::new(),
+            has_invalid: false,
+            one_call: false,
+            caller: &self.caller,
+            answer: &self.answer,
+            scope,
+            is_unchecked: self.beside.is_some() || guards.checks_responses,
+            gate: &gate,
+            held: &mut self.held,
+            hold_text: agent.settings.hold_text(),
+            hold_pieces: agent.settings.hold_text() && guards.checks_responses,
+            broken: None,
+            has_begun: false,
+        };
+        // Not reused after a restarted turn, because the dispatcher contains the approvals of this turn.
+        self.last = restart.is_none().then(|| dispatcher.clone());
+        let response = match restart {
+            Some(restart) => Box::pin(calls.restart(restart, guards)).await,
+            None => {
+                let asked = {
+                    // Pinned here, because a future passed by value makes the future of the run larger.
+                    let ask = pin!(agent.answer(&dispatcher, &mut calls));
+                    if self.beside.is_some() {
+                        run.until_stopped(pin!(beside(&mut self.beside, &gate, ask))).await
+                    } else {
+                        Ok(Ok(ask.await))
+                    }
+                };
+                match asked.unwrap_or_else(|error| Ok(Err(error))) {
+                    Ok(Ok(response)) => agent.receive_calls(response, &mut calls).await,
+                    Ok(Err(error)) => Err(error),
+                    Err(judged) => {
+                        drop(calls);
+                        conversation.discard_turn();
+                        return Ok(apply_inputs(conversation, scope, judged)?.map(Ended::Input));
+                    }
+                }
+            }
+        };
+        if let Err(error) = response {
+            calls.stop().await;
+            if self.answer.falls_back(&error) {
+                return Ok(None);
+            }
+            return Err(error);
+        }
+        let broken = calls.broken.take();
+        let finished = calls.finish().await;
+        calls.end(finished)?;
+        Ok(Some(Ended::Turn(broken)))
+    }
+
+    /// Holds the events of a complete message of an earlier run, which has not emitted them.
+    fn hold_message(&mut self, conversation: &Conversation) {
+        let settings = &self.agent.settings;
+        let Some(message) = conversation.turn_message().filter(|_| settings.hold_text()) else { return };
+        let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| self.answer.is_in(call));
+        if is_answer {
+            self.held.push_message(message, self.run);
+        }
+    }
+
+    /// Emits the held events of a turn that has ended, and saves the conversation.
+    async fn end_turn(&mut self, conversation: &mut Conversation) -> Result<(), AgentError> {
+        if conversation.unchecked().is_empty() {
+            self.held.emit(self.run);
+        } else {
+            // The text before a pause is checked together with the rest of the answer.
+            self.held.pause();
+        }
+        self.run.save(conversation).await
+    }
+
+    /// Ends a turn with an invalid answer, which guardrails for answers do not check.
+    fn withhold(&mut self, conversation: &mut Conversation, has_answer: bool) {
+        if has_answer && self.agent.settings.guards.check_answers() {
+            self.held.clear_all();
+            conversation.end_turn(Verdict::Withheld);
+        } else {
+            conversation.end_turn(Verdict::Unchanged);
+        }
+    }
+
+    async fn transfer(
+        &mut self,
+        conversation: &mut Conversation,
+        to: String,
+        invalid: Option<String>,
+        has_answer: bool,
+    ) -> Result<Outcome, AgentError> {
+        if let Some(invalid) = invalid {
+            let repeated = self.answer.repeat(&invalid);
+            conversation.set_invalid_answers(self.answer.invalid_answers(), true);
+            repeated?;
+        }
+        // The answer comes from the other agent.
+        let is_withheld = has_answer && self.agent.settings.guards.check_answers();
+        conversation.end_turn(if is_withheld { Verdict::Withheld } else { Verdict::Unchanged });
+        if is_withheld && let Some(message) = conversation.latest_message() {
+            self.held.replace_message(message);
+        }
+        conversation.record(Entry::Transferred(to.clone()));
+        self.end_turn(conversation).await?;
+        Ok(Outcome::Transfer(to))
+    }
+
+    /// Checks an answer: its form, then by guardrails. Returns `None` if the model answers again.
+    async fn judge(
+        &mut self,
+        conversation: &mut Conversation,
+        text: String,
+        finish: FinishReason,
+        is_accepted: bool,
+    ) -> Result<Option<Outcome>, AgentError> {
+        let settings = &self.agent.settings;
+        let feedback = if is_accepted { Ok(None) } else { self.answer.feedback(&text, &finish) };
+        if !matches!(feedback, Ok(None)) {
+            self.withhold(conversation, true);
+            conversation.set_invalid_answers(self.answer.invalid_answers(), feedback.is_ok());
+        }
+        if let Some(feedback) = feedback? {
+            conversation.push(Message::User(UserMessage::feedback(feedback)));
+            self.run.save(conversation).await?;
+            return Ok(None);
+        }
+        let escalate = conversation
+            .turn()
+            .is_some_and(|turn| turn.results().iter().any(|result| result.actions.escalate));
+        let escalate = escalate || conversation.frame().is_some_and(|frame| frame.escalate);
+        let output = AgentOutput { text, agent: self.agent.name().to_owned(), finish, escalate };
+        let output = settings.guards.output(self.scope, conversation, output, &mut self.held).await?;
+        self.held.emit(self.run);
+        if let Some(key) = &settings.output_key {
+            conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());
+        }
+        Ok(Some(Outcome::Answer(output)))
+    }
+}
+
+/// The end of the calls of a turn.
+enum Ended {
+    /// All calls have results. The error is of a stream that broke off after a call had started.
+    Turn(Option<ModelError>),
+    /// A guardrail has blocked the input, and the agent answers with this output.
+    Input(AgentOutput),
+}
+
+impl Held {
+    /// Holds the events of a message of an earlier run.
+    fn push_message(&mut self, message: &toolkit_llm::AssistantMessage, run: &Run) {
+        let agent = || message.agent.clone();
+        if !message.text.is_empty() {
+            self.push(RunEvent::Text { agent: agent(), text: message.text.clone(), within: run.within() });
+        }
+        self.push(RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
+    }
+}
