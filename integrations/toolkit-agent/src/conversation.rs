@@ -18,7 +18,7 @@ mod verdict;
 mod views;
 
 pub(crate) use compacted::{Compacted, Compactions, is_boundary};
-pub(crate) use entry::{Arrived, Entry, ModelEnd, Stop, Verdict};
+pub(crate) use entry::{Arrived, Entry, ModelEnd, Stop, TurnAnswer, Verdict};
 pub(crate) use log::{Log, Position, VERSION};
 pub(crate) use lost::{is_final, unknown, with_account};
 pub(crate) use run_state::{Frame, RunState};

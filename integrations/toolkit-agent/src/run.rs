@@ -165,7 +165,8 @@ impl Agent {
         let run = repetition.as_ref().unwrap_or(run);
         let mut working = Working::new(conversation, run);
         let output = match run.save(working.conversation).await {
-            Ok(()) => self.join_run(working.conversation, run).await,
+            Ok(()) if working.conversation.has_answered() => Ok(()),
+            Ok(()) => self.join_run(working.conversation, run).await.map(drop),
             Err(error) => Err(error),
         };
         working.is_dropped = false;
@@ -174,7 +175,7 @@ impl Agent {
         run.connect(conversation);
         conversation.set_spent(run.0.budget.sum());
         let output = match output {
-            Ok(_) => Ok(conversation.end_run()),
+            Ok(()) => Ok(conversation.end_run()),
             Err(AgentError::Interrupted { .. }) => {
                 conversation.stop_run(Stop::Interrupted);
                 Err(AgentError::Interrupted { pending: conversation.pending() })

@@ -1,5 +1,7 @@
 //! The log of a run: what is saved, and what a program can do with it.
 
+mod cuts;
+
 use crate::support::{Nothing, says, transcript};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

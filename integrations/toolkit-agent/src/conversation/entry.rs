@@ -70,7 +70,7 @@ pub(crate) enum Entry {
         members: Vec<String>,
     },
     /// The agent within the first `depth` working agents has ended with an answer. `text` is missing if it is the
-    /// text of the latest answer in the messages.
+    /// answer of its last turn, or the text of the latest answer in the messages.
     AgentEnded {
         depth: usize,
         agent: String,
@@ -127,8 +127,12 @@ pub(crate) enum Entry {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_kept: bool,
     },
-    /// The turn ends.
-    TurnEnded(Verdict),
+    /// The turn ends. `answer` is the answer of its agent, if it gives one.
+    TurnEnded {
+        verdict: Verdict,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Box<TurnAnswer>>,
+    },
     /// Text before a pause of the provider is removed, because its answer was not checked.
     PausedRemoved,
     /// An agent's model reads less of the conversation from now on.
@@ -166,6 +170,17 @@ pub(crate) struct ModelEnd {
     pub(crate) continues: bool,
     /// The message without the name of its agent, which the turn has.
     pub(crate) message: AssistantMessage,
+}
+
+/// The answer of an agent in its last turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TurnAnswer {
+    /// `None` if it is the text of the message of the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) text: Option<String>,
+    pub(crate) finish: FinishReason,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) escalate: bool,
 }
 
 /// The end of a run without an answer.

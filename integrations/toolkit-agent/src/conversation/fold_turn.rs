@@ -4,7 +4,8 @@ use super::State;
 use super::Turn;
 use super::branches::is_branch;
 use super::verdict::{is_answer_call_only, replace_answer, withhold, withhold_beside};
-use super::{Entry, ModelEnd, Verdict};
+use super::{Entry, ModelEnd, TurnAnswer, Verdict};
+use crate::output::AgentOutput;
 use toolkit_core::ToolResult;
 use toolkit_llm::{AssistantMessage, Message, ToolMessage};
 
@@ -34,7 +35,15 @@ impl State {
                 self.drop_called();
             }
             Entry::TurnStopped { is_kept } => self.stop_turn(is_kept, at),
-            Entry::TurnEnded(verdict) => self.end_turn(verdict, at),
+            Entry::TurnEnded { verdict, answer } => {
+                let agent = self.turn().message().agent.clone();
+                self.end_turn(verdict, at);
+                if let Some(answer) = answer {
+                    let TurnAnswer { text, finish, escalate } = *answer;
+                    let text = text.unwrap_or_else(|| self.last_answer());
+                    self.frame().answer = Some(AgentOutput { text, agent, finish, escalate });
+                }
+            }
             _ => {}
         }
     }

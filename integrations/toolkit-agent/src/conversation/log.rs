@@ -78,6 +78,11 @@ impl Log {
         lock(&self.position).push(node, turn, entry, at);
     }
 
+    /// Adds an entry for what the run has spent so far, if it has changed.
+    pub(super) fn spend(&self, spent: Spent) {
+        lock(&self.position).spend(spent);
+    }
+
     /// Returns whether this is the log of a conversation in `store`.
     pub(super) fn is_in(&self, store: &Weak<dyn Any + Send + Sync>) -> bool {
         lock(&self.position).store.as_ref().is_some_and(|own| own.ptr_eq(store))
@@ -123,6 +128,14 @@ impl Position {
         }
     }
 
+    /// Adds an entry for what the run has spent so far, if it has changed.
+    fn spend(&mut self, spent: Spent) {
+        if spent != self.spent {
+            self.push("", None, &Entry::Spent(spent), now());
+            self.spent = spent;
+        }
+    }
+
     fn reset_spent(&mut self, entry: &Entry) {
         match entry {
             Entry::RunBegan { .. } | Entry::Abandoned => self.spent = Spent::default(),
@@ -141,10 +154,7 @@ impl Position {
         values: BTreeMap<String, Value>,
         spent: Spent,
     ) -> Result<Vec<String>, String> {
-        if spent != self.spent {
-            self.push("", None, &Entry::Spent(spent), now());
-            self.spent = spent;
-        }
+        self.spend(spent);
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }

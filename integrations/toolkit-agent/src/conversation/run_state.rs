@@ -65,6 +65,9 @@ pub(crate) struct Frame {
     /// The output of the member that ended last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) output: Option<AgentOutput>,
+    /// The answer of the agent's last turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) answer: Option<AgentOutput>,
     /// The errors of failed members of a parallel team, by their index.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) failed: BTreeMap<usize, String>,

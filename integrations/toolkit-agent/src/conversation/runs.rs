@@ -85,6 +85,11 @@ impl Conversation {
         run.output.clone().filter(|_| self.state.turn.is_none())
     }
 
+    /// Returns whether the outermost agent of the latest run has answered, but the run has not ended.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.state.run.as_ref().is_some_and(|run| run.output.is_some() && run.end.is_none())
+    }
+
     /// Returns the output of the latest run so far: its tokens, cost, messages and numbers of calls, and its
     /// answer if there is one. Messages of unfinished turns and of unfinished parallel agents are not
     /// included.
@@ -126,6 +131,13 @@ impl Conversation {
     /// Returns the tokens, the cost and the numbers of calls of the latest run, which may be unfinished.
     pub(crate) fn spent(&self) -> Spent {
         self.state.spent()
+    }
+
+    /// Adds what the run around this conversation has spent so far to the log, before an entry that tells why.
+    pub(crate) fn log_spent(&self, spent: impl FnOnce() -> Spent) {
+        if let Some(log) = &self.log.0 {
+            log.spend(spent());
+        }
     }
 
     /// Sets the tokens, the cost and the numbers of calls of the run so far. A save writes them.
@@ -171,7 +183,7 @@ impl Conversation {
         self.live.depth = depth;
         self.live.resumed = self.live.resumed.min(depth);
         if self.frames().len() > depth {
-            let latest = self.last_answer();
+            let latest = self.state.answer_at(depth);
             self.record(Entry::agent_ended(depth, output.clone(), &latest));
         }
     }

@@ -118,7 +118,7 @@ impl State {
                 frames.push(Frame { agent, members, ..Frame::default() });
             }
             Entry::AgentEnded { depth, agent, text, finish, escalate } => {
-                let text = text.unwrap_or_else(|| self.last_answer());
+                let text = text.unwrap_or_else(|| self.answer_at(depth));
                 self.end_agent(depth, AgentOutput { text, agent, finish, escalate }, at);
             }
             Entry::Transferred(to) => self.frame().transfer = Some(to),
@@ -278,6 +278,13 @@ impl State {
             run.remove_first(count);
         }
         self.compactions.remove_first(count, self.messages.len());
+    }
+
+    /// Returns the answer of the last turn of the agent at `depth`, or else the text of the latest answer.
+    pub(super) fn answer_at(&self, depth: usize) -> String {
+        let frame = self.run.as_ref().and_then(|run| run.frames.get(depth));
+        let answer = frame.and_then(|frame| frame.answer.as_ref());
+        answer.map_or_else(|| self.last_answer(), |answer| answer.text.clone())
     }
 
     /// Returns the text of the latest message of a model. If it has no text, returns the arguments of its last call.

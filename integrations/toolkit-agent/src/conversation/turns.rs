@@ -2,8 +2,9 @@
 
 use super::lost::not_started;
 use super::native::GrowingNative as _;
-use super::{Arrived, Conversation, Entry, ModelEnd, Turn, Verdict};
+use super::{Arrived, Conversation, Entry, ModelEnd, Turn, TurnAnswer, Verdict};
 use crate::message::store_details;
+use crate::output::AgentOutput;
 use std::mem::take;
 use toolkit_core::{ToolCall, ToolError, ToolResult};
 use toolkit_llm::model::FinishReason;
@@ -149,7 +150,21 @@ impl Conversation {
 
     /// Ends the complete turn. Adds what its verdict leaves of the message and the results to the conversation.
     pub(crate) fn end_turn(&mut self, verdict: Verdict) {
-        self.record(Entry::TurnEnded(verdict));
+        self.record(Entry::TurnEnded { verdict, answer: None });
+    }
+
+    /// Ends the complete turn with the answer of its agent.
+    pub(crate) fn answer_turn(&mut self, verdict: Verdict, output: &AgentOutput) {
+        let message = self.turn_message().filter(|message| message.calls.is_empty());
+        let text = match &verdict {
+            Verdict::Replaced(text) => message.map(|_| text.as_str()),
+            _ => message.map(|message| message.text.as_str()),
+        };
+        let is_known = !output.text.is_empty() && text == Some(output.text.as_str());
+        let text = (!is_known).then(|| output.text.clone());
+        let answer =
+            Some(Box::new(TurnAnswer { text, finish: output.finish.clone(), escalate: output.escalate }));
+        self.record(Entry::TurnEnded { verdict, answer });
     }
 
     /// Returns the latest message of a model.

@@ -64,6 +64,7 @@ impl LlmAgent {
                 Err(error) => return Err(error),
             };
             calls.caller.add(error.billed());
+            calls.conversation.log_spent(|| run.0.budget.sum_of_run());
             calls.conversation.discard_turn();
             calls.forget();
             calls.held.clear();
@@ -143,6 +144,7 @@ impl LlmAgent {
         }
         calls.emit_message(&message, &hosted);
         let has_calls = !message.calls.is_empty();
+        calls.conversation.log_spent(|| run.0.budget.sum_of_run());
         calls.conversation.end_message(message, finish, !hosted.is_empty());
         calls.count();
         if has_calls {
@@ -273,6 +275,7 @@ impl LlmAgent {
                 StreamEvent::Native(native) => calls.conversation.push_native(native),
                 StreamEvent::Call(call) if !callbacks.may_change_calls() && !calls.is_unchecked => {
                     let is_answer = calls.answer.is_in(&call);
+                    calls.conversation.log_spent(|| run.0.budget.sum_of_run());
                     calls.conversation.push_call(call, is_answer);
                     calls.count();
                     run.save(calls.conversation).await?;

@@ -151,6 +151,7 @@ impl<'a> TurnCalls<'a> {
             }
         }
         refused.into_iter().for_each(|result| self.keep(result));
+        self.conversation.log_spent(|| self.run.0.budget.sum_of_run());
         self.conversation.start_calls(started);
     }
 
@@ -200,6 +201,10 @@ impl<'a> TurnCalls<'a> {
         let pending = |position: &usize| Some((*position, turn?.pending(*position)?.clone()));
         let pending: Vec<_> = restart.positions.iter().filter_map(pending).collect();
         for position in &restart.positions {
+            if self.conversation.turn().is_some_and(|turn| !turn.has_started(*position)) {
+                // The earlier run may have stopped before it counted the call.
+                self.run.0.budget.take_tool_call();
+            }
             self.conversation.decide(*position);
         }
         for result in restart.results {

@@ -159,7 +159,7 @@ impl Guards {
         held: &mut Held,
     ) -> Result<AgentOutput, AgentError> {
         if self.outputs.is_empty() {
-            conversation.end_turn(Verdict::Unchanged);
+            conversation.answer_turn(Verdict::Unchanged, &output);
             return Ok(output);
         }
         let situation = scope.situation();
@@ -179,7 +179,7 @@ impl Guards {
                 let turn = conversation.turn();
                 let accepted =
                     turn.and_then(|turn| accepted_beside(turn.message(), turn.results(), was_paused));
-                conversation.end_turn(Verdict::Accepted);
+                conversation.answer_turn(Verdict::Accepted, &output);
                 if accepted.is_some()
                     && let Some(message) = conversation.latest_message()
                 {
@@ -191,9 +191,10 @@ impl Guards {
             Checked::Blocked(text) => (text, blocked_finish()),
         };
         held.clear_all();
-        conversation.end_turn(Verdict::Replaced(text.clone()));
-        scope.emit_answer(conversation, &text);
-        Ok(AgentOutput { text, agent, finish, escalate })
+        let output = AgentOutput { text, agent, finish, escalate };
+        conversation.answer_turn(Verdict::Replaced(output.text.clone()), &output);
+        scope.emit_answer(conversation, &output.text);
+        Ok(output)
     }
 }
 

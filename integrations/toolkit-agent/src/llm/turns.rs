@@ -20,10 +20,16 @@ impl RunAgent for LlmAgent {
         AgentSpan::with_model(self.settings.model.provider(), self.settings.model.name());
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned(), within: run.within() });
         let frame = conversation.frame();
+        // The run may have stopped after the last turn, or after the agent that has taken over.
+        let answered = frame.and_then(|frame| match frame.transfer {
+            Some(_) => frame.output.clone(),
+            None => frame.answer.clone(),
+        });
         let is_repair = frame.is_some_and(|frame| frame.is_repair);
-        let outcome = match frame.and_then(|frame| frame.transfer.clone()) {
-            Some(to) => Ok(Outcome::Transfer(to)),
-            None => self.boxed_turns(conversation, run, is_repair).await,
+        let outcome = match (answered, frame.and_then(|frame| frame.transfer.clone())) {
+            (Some(output), _) => Ok(Outcome::Answer(output)),
+            (None, Some(to)) => Ok(Outcome::Transfer(to)),
+            (None, None) => self.boxed_turns(conversation, run, is_repair).await,
         };
         run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
         match outcome? {

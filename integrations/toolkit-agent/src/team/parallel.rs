@@ -110,6 +110,10 @@ async fn answer(agent: &Agent, copy: &mut Conversation, run: &Run) -> Result<Age
     if let Some(output) = copy.finished() {
         return Ok(output);
     }
+    if copy.has_answered() {
+        copy.end_run();
+        return copy.finished().ok_or_else(|| AgentError::Other("the agent has no answer".to_owned()));
+    }
     let output = agent.join_run(copy, run).await;
     match &output {
         Ok(_) => drop(copy.end_run()),

@@ -107,7 +107,7 @@ fn eventful() -> (Conversation, Vec<String>) {
         FinishReason::Stop,
         false,
     );
-    conversation.end_turn(Verdict::Replaced("No.".to_owned()));
+    conversation.answer_turn(Verdict::Replaced("No.".to_owned()), &AgentOutput::new("lead", "No."));
     conversation.agent_ended(0, &AgentOutput::new("lead", "No."));
     conversation.end_run();
     conversation.begin_run("Once more.".into(), false);
