@@ -116,7 +116,10 @@ impl Conversation {
 
     /// Applies an entry, and adds it to the log.
     pub(crate) fn record(&mut self, entry: Entry) {
-        let at = log::now();
+        // Reading the clock takes time, and these entries add no message.
+        let is_timeless =
+            matches!(entry, Entry::Call(_) | Entry::Started(_) | Entry::Result(_) | Entry::ModelEnded(_));
+        let at = if is_timeless && self.log.0.is_none() { 0 } else { log::now() };
         if let Some(log) = &self.log.0 {
             let begins = matches!(entry, Entry::TurnBegan { .. });
             let turns = self.state.run.as_ref().map_or(0, |run| run.turns);

@@ -12,6 +12,7 @@ mod guards;
 mod held;
 mod history;
 mod meter;
+mod pieces;
 mod plan;
 mod reduce;
 mod refusal;

@@ -108,7 +108,8 @@ impl State {
         let mut state = self.clone();
         for (_, branch) in state.children.iter_mut() {
             *branch = branch.detached();
-            let both = branch.messages.iter().zip(self.messages.iter());
+            let own = branch.messages.iter().zip(&branch.times);
+            let both = own.zip(self.messages.iter().zip(&self.times));
             let shared = both.take_while(|(own, other)| own == other).count();
             branch.messages.drain(..shared);
             branch.times.drain(..shared);

@@ -25,7 +25,7 @@ impl LlmAgent {
         dispatcher: &Dispatcher,
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
-        let (run, Settings { name, callbacks, .. }) = (calls.run, &self.settings);
+        let (run, Settings { name, callbacks, .. }) = (calls.scope.run, &self.settings);
         run.0.budget.take_model_call()?;
         let mut request = self.fitting_request(dispatcher, calls).await?;
         let mut is_compacted = false;
@@ -53,7 +53,7 @@ impl LlmAgent {
             let Some(shorter) = Box::pin(self.shorter_request(dispatcher, calls)).await? else {
                 return Err(error.into());
             };
-            if calls.is_billed(&error) {
+            if calls.attempt.is_billed(&error) {
                 run.0.budget.take_model_call()?;
             }
             let agent = || name.clone();

@@ -32,8 +32,8 @@ impl LlmAgent {
         request: &mut ModelRequest,
         calls: &mut TurnCalls<'_>,
     ) -> Result<ModelResponse, AgentError> {
-        let (run, Settings { name, model, retry, .. }) = (calls.run, &self.settings);
-        calls.one_call = request.tool_use.parallel == Some(false);
+        let (run, Settings { name, model, retry, .. }) = (calls.scope.run, &self.settings);
+        calls.attempt.one_call = request.tool_use.parallel == Some(false);
         request.bill_to(calls.caller);
         // Counted when dropped, however the run or a time limit around it stops the attempt.
         let mut reported = Unreported::new(request.account.clone());
@@ -53,11 +53,11 @@ impl LlmAgent {
                 }
                 // Started calls cannot be undone. The model therefore continues from their results and does
                 // not answer again.
-                Err(AgentError::Model(error)) if calls.started > 0 => {
+                Err(AgentError::Model(error)) if calls.dispatch.started > 0 => {
                     let mut error = error.reporting(reported.take().usage);
                     calls.meter.is_exceeded |= error.kind == ModelErrorKind::ContextTooLong;
                     let partial = error.partial.take();
-                    calls.broken = Some(error);
+                    calls.attempt.broken = Some(error);
                     return Ok(interrupted(partial, calls.conversation));
                 }
                 Err(AgentError::Model(error)) => error.reporting(reported.take().usage),
@@ -67,12 +67,12 @@ impl LlmAgent {
             calls.conversation.log_spent(|| run.0.budget.sum_of_run());
             calls.conversation.discard_turn();
             calls.forget();
-            calls.held.clear();
+            calls.pieces.held.clear();
             // A background response runs on after the timeout of the agent, so another request would be a second one
             // to pay for.
             let pause = retry.pause_after(attempt, &error).filter(|_| !request.is_running_in_background());
             let Some(pause) = pause else { return Err(error.into()) };
-            if calls.is_billed(&error) {
+            if calls.attempt.is_billed(&error) {
                 // The provider bills an answer that broke off, so the next attempt is another model call.
                 run.0.budget.take_model_call()?;
             }
@@ -128,21 +128,21 @@ impl LlmAgent {
         response: ModelResponse,
         calls: &mut TurnCalls<'_>,
     ) -> Result<(), AgentError> {
-        let run = calls.run;
+        let run = calls.scope.run;
         let ModelResponse { mut message, usage, finish, hosted, .. } = response;
         self.name().clone_into(&mut message.agent);
         message.usage = usage;
         message.paused = finish.is_paused();
         let started = calls.conversation.turn_message().map_or(&[][..], |turn| &turn.calls);
         // The started calls come first, so that the position of each result is the index of its call.
-        if put_first(started.get(..calls.started).unwrap_or_default(), &mut message.calls) {
+        if put_first(started.get(..calls.dispatch.started).unwrap_or_default(), &mut message.calls) {
             // The native form lacks the calls that were added here, so it is dropped.
             message.drop_native();
         }
         if let Some(call) = message.calls.iter().find(|call| calls.answer.is_in(call)) {
             message.answer_tool.clone_from(&call.name);
         }
-        calls.emit_message(&message, &hosted);
+        calls.pieces.emit_message(&message, &hosted, calls.answer);
         let has_calls = !message.calls.is_empty();
         calls.conversation.log_spent(|| run.0.budget.sum_of_run());
         calls.conversation.end_message(message, finish, !hosted.is_empty());
@@ -160,14 +160,14 @@ impl LlmAgent {
         calls: &mut TurnCalls<'_>,
         reported: &mut Unreported,
     ) -> Result<ModelResponse, AgentError> {
-        let (run, Settings { name, model, .. }) = (calls.run, &self.settings);
+        let (run, Settings { name, model, .. }) = (calls.scope.run, &self.settings);
         let provider = model.provider();
         let conversation = calls.conversation.id();
         let call = ModelCall { agent: name, provider, model: model.name(), conversation };
-        calls.has_begun = false;
+        calls.attempt.has_begun = false;
         // No span contains what guardrails may still block.
-        let is_passed = run.0.traced_messages && calls.gate.load(Ordering::Relaxed);
-        let contents = TracedContents { request: is_passed, response: is_passed && !calls.hold_text };
+        let is_passed = run.0.traced_messages && calls.pieces.gate.load(Ordering::Relaxed);
+        let contents = TracedContents { request: is_passed, response: is_passed && !calls.pieces.hold_text };
         let span = ModelSpan::new(&call, request, contents);
         // Pinned here, because each function that takes a future by value makes the future of the run larger.
         let mut response = pin!(self.receive(request, calls, reported, &span));
@@ -192,23 +192,10 @@ impl LlmAgent {
         reported: &mut Unreported,
         span: &ModelSpan,
     ) -> Result<ModelResponse, AgentError> {
-        let (run, Settings { name, model, callbacks, streaming, .. }) = (calls.run, &self.settings);
+        let (run, Settings { model, callbacks, streaming, .. }) = (calls.scope.run, &self.settings);
         if !streaming {
             let response = span.around(model.respond(request.clone())).await?;
-            for call in &response.hosted {
-                calls.emit_piece(calls.hold_pieces, || RunEvent::HostedCall {
-                    agent: name.clone(),
-                    call: Box::new(call.clone()),
-                    within: run.within(),
-                });
-            }
-            if !response.message.text.is_empty() {
-                calls.emit_piece(calls.hold_text, || RunEvent::Text {
-                    agent: name.clone(),
-                    text: response.message.text.clone(),
-                    within: run.within(),
-                });
-            }
+            calls.pieces.emit_whole(&response);
             return Ok(response);
         }
         let mut stream = span.around(model.stream(request.clone())).await?;
@@ -223,57 +210,10 @@ impl LlmAgent {
                 }
                 Next::Delta(delta) => delta.ok_or_else(ModelError::cut)??,
             };
-            calls.has_begun = true;
-            let agent = || name.clone();
+            calls.attempt.has_begun = true;
             match delta {
-                StreamEvent::Text(text) => {
-                    if !calls.is_unchecked {
-                        calls.conversation.push_text(&text);
-                    }
-                    calls.emit_piece(calls.hold_text, || RunEvent::Text {
-                        agent: agent(),
-                        text,
-                        within: run.within(),
-                    });
-                }
-                StreamEvent::Reasoning(text) => {
-                    if !calls.is_unchecked {
-                        calls.conversation.push_reasoning(&text);
-                    }
-                    calls.emit_piece(calls.hold_pieces, || RunEvent::Reasoning {
-                        agent: agent(),
-                        text,
-                        within: run.within(),
-                    });
-                }
-                StreamEvent::CallStarted { id, name: tool } => {
-                    calls.emit_piece(calls.hold_pieces, || RunEvent::CallStarted {
-                        agent: agent(),
-                        call_id: id,
-                        tool,
-                        within: run.within(),
-                    });
-                }
-                StreamEvent::Arguments { id, piece } => {
-                    // Held back like text, because the arguments may be the answer.
-                    calls.emit_piece(calls.hold_text, || RunEvent::CallArguments {
-                        agent: agent(),
-                        call_id: id,
-                        piece,
-                        within: run.within(),
-                    });
-                }
-                StreamEvent::Hosted(call) => {
-                    calls.emit_piece(calls.hold_pieces, || RunEvent::HostedCall {
-                        agent: agent(),
-                        call: Box::new(call),
-                        within: run.within(),
-                    });
-                }
                 StreamEvent::Usage(usage) => reported.bill = usage.into(),
-                StreamEvent::Native(_) if calls.is_unchecked => {}
-                StreamEvent::Native(native) => calls.conversation.push_native(native),
-                StreamEvent::Call(call) if !callbacks.may_change_calls() && !calls.is_unchecked => {
+                StreamEvent::Call(call) if !callbacks.may_change_calls() && !calls.pieces.is_unchecked => {
                     let is_answer = calls.answer.is_in(&call);
                     calls.conversation.log_spent(|| run.0.budget.sum_of_run());
                     calls.conversation.push_call(call, is_answer);
@@ -282,7 +222,7 @@ impl LlmAgent {
                     calls.start();
                 }
                 StreamEvent::Done(response) => return Ok(*response),
-                _ => {}
+                piece => calls.pieces.receive(piece, calls.conversation),
             }
         }
     }

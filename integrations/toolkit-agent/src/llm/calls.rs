@@ -2,13 +2,13 @@
 
 use super::answer::FinalAnswer;
 use super::guards::Guards;
-use super::held::Held;
 use super::meter::Meter;
+use super::pieces::Pieces;
 use super::refusal::{beside_another, refusal};
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::situation::GuardScope;
-use crate::agent::{Caller, Run};
+use crate::agent::Caller;
 use crate::conversation::{Conversation, Entry, Turn, is_final, with_account};
 use crate::error::AgentError;
 use crate::event::RunEvent;
@@ -17,113 +17,68 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use toolkit_core::{Batch, ToolCall, ToolError, ToolResult};
-use toolkit_llm::AssistantMessage;
-use toolkit_llm::HostedCall;
 use toolkit_llm::model::{FinishReason, ModelError};
 
-/// The tool calls of one turn, with the state needed to run them and to emit events.
+/// The tool calls of one turn, with what is needed to run them and to emit events.
 pub(super) struct TurnCalls<'a> {
     pub(super) conversation: &'a mut Conversation,
-    pub(super) run: &'a Run,
-    pub(super) agent: &'a str,
-    pub(super) batch: Batch,
-    pub(super) repetitions: &'a mut Repetitions,
-    pub(super) meter: &'a mut Meter,
-    /// The number of calls started so far, including refused calls. They are the first calls in the message
-    /// of the turn.
-    pub(super) started: usize,
-    /// The index in the turn of each call in `batch`.
-    pub(super) dispatched: Vec<usize>,
-    /// The calls after the `started` ones that already count for the limits. `true` marks a refused call,
-    /// whose error result is already in the turn.
-    pub(super) counted: VecDeque<bool>,
-    /// Whether a counted call has given an invalid answer.
-    pub(super) has_invalid: bool,
-    /// Whether the request allows only one call per message. Some servers and providers ignore this setting.
-    pub(super) one_call: bool,
+    pub(super) scope: GuardScope<'a>,
     /// The run and the agents called as tools in this turn.
     pub(super) caller: &'a Arc<Caller>,
     pub(super) answer: &'a FinalAnswer<'a>,
-    pub(super) scope: GuardScope<'a>,
-    /// Whether the input is checked at the same time as the model answers, or the response is checked afterwards.
-    /// Then no call starts before the complete response, and the turn stays empty until the checks have passed.
-    pub(super) is_unchecked: bool,
-    /// Becomes `true` when the guardrails have accepted the input. Until then, no event of the response is
-    /// emitted.
-    pub(super) gate: &'a AtomicBool,
-    pub(super) held: &'a mut Held,
-    /// Whether text events wait until guardrails have checked the text.
-    pub(super) hold_text: bool,
-    /// Whether the events of all pieces wait until guardrails have checked the response.
-    pub(super) hold_pieces: bool,
-    /// The error of the stream, if the response broke off after a call had started.
-    pub(super) broken: Option<ModelError>,
-    /// Whether a piece of the answer has arrived in the latest attempt.
-    pub(super) has_begun: bool,
+    pub(super) repetitions: &'a mut Repetitions,
+    pub(super) meter: &'a mut Meter,
+    pub(super) pieces: Pieces<'a>,
+    pub(super) attempt: Attempt,
+    pub(super) dispatch: Dispatch,
 }
 
-impl<'a> TurnCalls<'a> {
-    /// Returns whether the provider bills the latest attempt, which has failed with this error.
+/// The latest attempt to get a response.
+#[derive(Default)]
+pub(super) struct Attempt {
+    /// Whether the request allows only one call per message. Some servers and providers ignore this setting.
+    pub(super) one_call: bool,
+    /// Whether a piece of the answer has arrived.
+    pub(super) has_begun: bool,
+    /// The error of the stream, if the response broke off after a call had started.
+    pub(super) broken: Option<ModelError>,
+}
+
+impl Attempt {
+    /// Returns whether the provider bills the attempt, which has failed with this error.
     pub(super) fn is_billed(&self, error: &ModelError) -> bool {
         self.has_begun || error.partial.is_some()
     }
+}
 
-    /// Emits a piece of the response, or holds it back.
-    pub(super) fn emit_piece(&mut self, is_held: bool, event: impl FnOnce() -> RunEvent) {
-        if !self.run.has_listener() {
-            return;
-        }
-        // Events after a stored event are stored too, to preserve their order.
-        let is_behind = self.hold_text && !self.held.is_empty();
-        if is_held || is_behind || !self.gate.load(Ordering::Relaxed) {
-            return self.held.push(event());
-        }
-        self.held.emit(self.run);
-        self.run.emit(event);
+/// The calls of a turn that are counted and dispatched so far.
+pub(super) struct Dispatch {
+    batch: Batch,
+    /// The index in the turn of each call in `batch`.
+    indexes: Vec<usize>,
+    /// The number of calls started so far, including refused calls. They are the first calls in the message
+    /// of the turn.
+    pub(super) started: usize,
+    /// The calls after the `started` ones that already count for the limits. `true` marks a refused call,
+    /// whose error result is already in the turn.
+    counted: VecDeque<bool>,
+    /// Whether a counted call has given an invalid answer.
+    has_invalid: bool,
+}
+
+impl Dispatch {
+    pub(super) fn new(batch: Batch) -> Self {
+        Self { batch, indexes: Vec::new(), started: 0, counted: VecDeque::new(), has_invalid: false }
     }
+}
 
-    /// Emits the complete message of the model. If the message contains an answer and text events wait for
-    /// checks, the event waits, too.
-    pub(super) fn emit_message(&mut self, message: &AssistantMessage, hosted: &[HostedCall]) {
-        let run = self.run;
-        let event = || RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
-        if self.hold_pieces {
-            // A check may have changed the response, so the pieces are replaced with those of the new response.
-            self.held.clear();
-            let agent = || self.agent.to_owned();
-            let within = || run.within();
-            let said = |text: &String| (!text.is_empty()).then(|| text.clone());
-            if let Some(text) = said(&message.reasoning) {
-                self.held.push(RunEvent::Reasoning { agent: agent(), text, within: within() });
-            }
-            for call in hosted {
-                let call = Box::new(call.clone());
-                self.held.push(RunEvent::HostedCall { agent: agent(), call, within: within() });
-            }
-            if let Some(text) = said(&message.text) {
-                self.held.push(RunEvent::Text { agent: agent(), text, within: within() });
-            }
-        }
-        if self.is_held(message) {
-            return self.held.push(event());
-        }
-        self.held.emit(self.run);
-        self.run.emit(event);
-    }
-
-    /// Returns whether the event of a message waits for the check of its answer.
-    fn is_held(&self, message: &AssistantMessage) -> bool {
-        let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| self.answer.is_in(call));
-        is_answer && self.hold_text
-    }
-
+impl TurnCalls<'_> {
     /// Forgets the calls of an attempt that has failed before any of them started.
     pub(super) fn forget(&mut self) {
-        self.counted.clear();
-        self.has_invalid = false;
+        self.dispatch.counted.clear();
+        self.dispatch.has_invalid = false;
     }
 
     /// Counts new calls of the turn for the limits. Refused calls get an error result: calls beyond a limit,
@@ -134,35 +89,35 @@ impl<'a> TurnCalls<'a> {
     /// crash, and another one does not run twice.
     pub(super) fn count(&mut self) {
         let Some(message) = self.conversation.turn_message() else { return };
-        let counted = self.started + self.counted.len();
+        let counted = self.dispatch.started + self.dispatch.counted.len();
         let mut refused = Vec::new();
         let mut started = Vec::new();
         for (position, call) in message.calls.iter().enumerate().skip(counted) {
-            let refusal = if self.one_call && position > 0 && !self.answer.is_in(call) {
+            let refusal = if self.attempt.one_call && position > 0 && !self.answer.is_in(call) {
                 Some(beside_another())
             } else {
-                refusal(self.run, self.answer, self.repetitions, call, self.has_invalid)
+                refusal(self.scope.run, self.answer, self.repetitions, call, self.dispatch.has_invalid)
             };
-            self.has_invalid |= self.answer.is_invalid(call);
-            self.counted.push_back(refusal.is_some());
+            self.dispatch.has_invalid |= self.answer.is_invalid(call);
+            self.dispatch.counted.push_back(refusal.is_some());
             match refusal {
                 Some(error) => refused.push(ToolResult::of(call, Err(error)).with_position(position)),
                 None => started.push(position),
             }
         }
         refused.into_iter().for_each(|result| self.keep(result));
-        self.conversation.log_spent(|| self.run.0.budget.sum_of_run());
+        self.conversation.log_spent(|| self.scope.run.0.budget.sum_of_run());
         self.conversation.start_calls(started);
     }
 
     /// Starts all calls that were counted, except for refused calls.
     pub(super) fn start(&mut self) {
-        if self.started == 0 && !self.counted.is_empty() {
+        if self.dispatch.started == 0 && !self.dispatch.counted.is_empty() {
             self.caller.called.begin_turn(self.conversation.log(), self.conversation.path_of_turn());
         }
-        while let Some(is_refused) = self.counted.pop_front() {
-            let position = self.started;
-            self.started += 1;
+        while let Some(is_refused) = self.dispatch.counted.pop_front() {
+            let position = self.dispatch.started;
+            self.dispatch.started += 1;
             let Some(message) = self.conversation.turn_message() else { return };
             let Some(call) = message.calls.get(position).cloned() else { return };
             if is_refused { self.caller.called.add(call.id, false) } else { self.dispatch(position, call) }
@@ -178,20 +133,20 @@ impl<'a> TurnCalls<'a> {
         if let Some(unfinished) = self.conversation.take_called(position) {
             self.caller.called.keep(position, unfinished);
         }
-        self.dispatched.push(position);
-        self.batch.push(call);
+        self.dispatch.indexes.push(position);
+        self.dispatch.batch.push(call);
     }
 
     /// Continues the unfinished turn of the conversation: adds the results in `restart`, and starts its
     /// calls.
     pub(super) async fn restart(&mut self, mut restart: Restart, guards: &Guards) -> Result<(), AgentError> {
         let Some(message) = self.conversation.arrived_message().cloned() else { return Ok(()) };
-        self.started = message.calls.len();
+        self.dispatch.started = message.calls.len();
         let decided = guards.decided(self.scope, &message.calls, &mut restart.results);
-        self.run.until_stopped(decided).await?;
-        if !self.is_held(&message) {
+        self.scope.run.until_stopped(decided).await?;
+        if !self.pieces.are_held(&message, self.answer) {
             // Text before calls is no answer, so its events come before those of the calls.
-            self.held.emit(self.run);
+            self.pieces.held.emit(self.scope.run);
         }
         self.conversation.apply_state_changes();
         if self.conversation.turn().is_some_and(|turn| turn.end().is_none()) {
@@ -203,7 +158,7 @@ impl<'a> TurnCalls<'a> {
         for position in &restart.positions {
             if self.conversation.turn().is_some_and(|turn| !turn.has_started(*position)) {
                 // The earlier run may have stopped before it counted the call.
-                self.run.0.budget.take_tool_call();
+                self.scope.run.0.budget.take_tool_call();
             }
             self.conversation.decide(*position);
         }
@@ -212,16 +167,16 @@ impl<'a> TurnCalls<'a> {
         }
         self.conversation.start_calls(restart.positions.clone());
         // Saved before the calls run, so that they are not pending again after a crash.
-        if let Err(error) = self.run.save(self.conversation).await {
+        if let Err(error) = self.scope.run.save(self.conversation).await {
             for (call, reason) in pending {
                 self.conversation.record(Entry::Pending { call, reason });
             }
             return Err(error);
         }
-        if self.is_held(&message) {
+        if self.pieces.are_held(&message, self.answer) {
             // The earlier run has not emitted it, because the answer was not checked.
             let message = Box::new(message.clone());
-            self.held.push(RunEvent::Message { message, within: self.run.within() });
+            self.pieces.held.push(RunEvent::Message { message, within: self.scope.run.within() });
         }
         self.caller.called.begin_turn(self.conversation.log(), self.conversation.path_of_turn());
         let mut positions = restart.positions.into_iter().peekable();
@@ -236,17 +191,17 @@ impl<'a> TurnCalls<'a> {
 
     /// Waits for the next result of a running call. Returns `None` if no call is running.
     pub(super) async fn next(&mut self) -> Option<ToolResult> {
-        if self.batch.is_empty() {
+        if self.dispatch.batch.is_empty() {
             // An empty batch is not polled, because calls may be added later.
             return None;
         }
-        let result = self.batch.next().await?;
+        let result = self.dispatch.batch.next().await?;
         Some(self.received(result))
     }
 
     /// Returns the result of a call that has already ended, without waiting. Returns `None` if there is none.
     async fn next_ready(&mut self) -> Option<ToolResult> {
-        let next = |cx: &mut Context<'_>| match Pin::new(&mut self.batch).poll_next(cx) {
+        let next = |cx: &mut Context<'_>| match Pin::new(&mut self.dispatch.batch).poll_next(cx) {
             Poll::Ready(result) => Poll::Ready(result),
             Poll::Pending => Poll::Ready(None),
         };
@@ -257,7 +212,7 @@ impl<'a> TurnCalls<'a> {
     /// Records a result for the detection of repeated calls, and sets its position to the index of the call
     /// in the turn.
     fn received(&mut self, result: ToolResult) -> ToolResult {
-        let position = self.dispatched.get(result.position).copied().unwrap_or(result.position);
+        let position = self.dispatch.indexes.get(result.position).copied().unwrap_or(result.position);
         let message = self.conversation.turn_message();
         if let Some(call) = message.and_then(|message| message.calls.get(position)) {
             self.repetitions.record(call, &result);
@@ -284,24 +239,24 @@ impl<'a> TurnCalls<'a> {
             }
             _ => {}
         }
-        let agent = || self.agent.to_owned();
+        let agent = || self.scope.agent.to_owned();
         match result.error().and_then(ToolError::pending).cloned() {
             // The result of an answer is for the model.
             None if self.is_answer(&result) => {}
-            None => self.run.emit(|| RunEvent::Result {
+            None => self.scope.run.emit(|| RunEvent::Result {
                 agent: agent(),
                 result: Box::new(result.clone()),
-                within: self.run.within(),
+                within: self.scope.run.within(),
             }),
             Some(reason) => {
                 let call_id = result.call_id.clone();
-                if self.run.0.is_tracked {
-                    self.run.emit(|| RunEvent::CallPending {
+                if self.scope.run.0.is_tracked {
+                    self.scope.run.emit(|| RunEvent::CallPending {
                         agent: agent(),
                         id: self.conversation.path_of_call(result.position),
                         call_id,
                         reason,
-                        within: self.run.within(),
+                        within: self.scope.run.within(),
                     });
                 }
             }
@@ -334,9 +289,9 @@ impl<'a> TurnCalls<'a> {
     /// Waits for the results of all calls. If the run is cancelled or out of time, cancels the running calls.
     /// Each of them still gets a result.
     pub(super) async fn finish(&mut self) -> Result<(), AgentError> {
-        let run = self.run;
+        let run = self.scope.run;
         let mut stopped = Ok(());
-        while !self.batch.is_empty() {
+        while !self.dispatch.batch.is_empty() {
             let next = match stopped {
                 // After a failed save, waits for the running calls. Then the run stops.
                 Ok(()) | Err(AgentError::Store(_)) => run.until_stopped(self.next()).await,
@@ -349,19 +304,19 @@ impl<'a> TurnCalls<'a> {
                     while let Some(result) = self.next_ready().await {
                         self.keep(result);
                     }
-                    if !self.batch.is_empty()
+                    if !self.dispatch.batch.is_empty()
                         && let Err(error) = run.save(self.conversation).await
                     {
                         self.caller.set_unsaved();
                         if !matches!(error, AgentError::Store(_)) {
-                            self.batch.cancel();
+                            self.dispatch.batch.cancel();
                         }
                         stopped = stopped.and(Err(error));
                     }
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    self.batch.cancel();
+                    self.dispatch.batch.cancel();
                     stopped = Err(error);
                 }
             }
@@ -372,13 +327,13 @@ impl<'a> TurnCalls<'a> {
 
     /// Cancels the running calls and adds all remaining results to the turn, also of calls that were not started.
     pub(super) async fn stop(mut self) {
-        self.batch.cancel();
+        self.dispatch.batch.cancel();
         while let Some(result) = self.next().await {
             self.keep(result);
         }
         let turn = self.conversation.turn();
         let unanswered = turn.map(Turn::unanswered).unwrap_or_default();
-        for position in unanswered.into_iter().filter(|position| *position >= self.started) {
+        for position in unanswered.into_iter().filter(|position| *position >= self.dispatch.started) {
             self.conversation.add_not_started(position);
         }
     }

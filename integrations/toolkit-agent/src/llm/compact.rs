@@ -103,7 +103,7 @@ impl LlmAgent {
         tokens_before: u64,
         calls: &mut TurnCalls<'_>,
     ) -> Result<(), AgentError> {
-        let (run, Settings { name, price, retry, .. }) = (calls.run, &self.settings);
+        let (run, Settings { name, price, retry, .. }) = (calls.scope.run, &self.settings);
         let Plan { mut compacted, tokens: mut tokens_after, factor, is_worth_summary } = plan;
         let messages_left_out = compacted.start.saturating_sub(first);
         let mut summary_error = None;
@@ -112,7 +112,7 @@ impl LlmAgent {
             let inputs = calls.conversation.unchecked_inputs(name);
             if inputs.iter().any(|(index, _)| indexes.contains(index)) {
                 // Waits for the check of an input, because a blocked input must not be in the summary.
-                run.until_stopped(passed(calls.gate)).await?;
+                run.until_stopped(passed(calls.pieces.gate)).await?;
             }
             let messages = self.readable(calls.conversation, &indexes, &compacted);
             let limit = compaction.summary_limit();

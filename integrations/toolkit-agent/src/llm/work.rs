@@ -3,10 +3,11 @@
 use super::agent::LlmAgent;
 use super::answer::FinalAnswer;
 use super::beside::beside;
-use super::calls::TurnCalls;
-use super::guards::{InputCheck, apply_inputs};
+use super::calls::{Attempt, Dispatch, TurnCalls};
+use super::guards::{InputCheck, Judged, apply_inputs};
 use super::held::Held;
 use super::meter::Meter;
+use super::pieces::Pieces;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::situation::GuardScope;
@@ -17,12 +18,11 @@ use crate::conversation::{Conversation, Entry, Turn, Verdict};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::output::AgentOutput;
-use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use toolkit_core::Dispatcher;
-use toolkit_llm::model::{FinishReason, ModelError};
+use toolkit_llm::model::{FinishReason, ModelError, ModelResponse};
 use toolkit_llm::{Message, UserMessage};
 
 /// The end of an agent's turns: an answer or a transfer.
@@ -136,30 +136,35 @@ impl<'a> Work<'a> {
                 None => return Ok(None),
             }
         };
+        self.follow(conversation, broken).await
+    }
+
+    /// Does what follows from a complete turn. `broken` is the error of a message that has broken off. Returns `None` if
+    /// another turn follows.
+    async fn follow(
+        &mut self,
+        conversation: &mut Conversation,
+        broken: Option<ModelError>,
+    ) -> Result<Option<Outcome>, AgentError> {
         let Some(turn) = conversation.turn() else { return Ok(None) };
         match next_step(turn, &self.answer) {
-            Step::Ask | Step::Continue => {
-                conversation.end_turn(Verdict::Unchanged);
-                self.end_turn(conversation).await?;
-                self.agent.pause_after_break(self.run, broken, &mut self.breaks).await?;
-                Ok(None)
-            }
-            Step::Transfer { to, invalid, has_answer } => {
-                self.transfer(conversation, to, invalid, has_answer).await.map(Some)
-            }
+            Step::Ask | Step::Continue => conversation.end_turn(Verdict::Unchanged),
             Step::Repair { invalid, has_answer } => {
                 let repeated = self.answer.repeat(&invalid);
-                self.withhold(conversation, has_answer);
                 conversation.set_invalid_answers(self.answer.invalid_answers(), true);
+                self.withhold(conversation, has_answer);
                 repeated?;
-                self.end_turn(conversation).await?;
-                self.agent.pause_after_break(self.run, broken, &mut self.breaks).await?;
-                Ok(None)
+            }
+            Step::Transfer { to, invalid, has_answer } => {
+                return self.transfer(conversation, to, invalid, has_answer).await.map(Some);
             }
             Step::Answer { text, finish, is_accepted } => {
-                self.judge(conversation, text, finish, is_accepted).await
+                return self.judge(conversation, text, finish, is_accepted).await;
             }
         }
+        self.end_turn(conversation).await?;
+        self.agent.pause_after_break(self.run, broken, &mut self.breaks).await?;
+        Ok(None)
     }
 
     /// Asks the model or continues the unfinished turn, and waits for the results of all calls. Returns `None` if the
@@ -170,59 +175,44 @@ impl<'a> Work<'a> {
         current: Dispatcher,
         restart: Option<Restart>,
     ) -> Result<Option<Ended>, AgentError> {
-        let Self { agent, run, scope, .. } = *self;
+        let Self { agent, scope, .. } = *self;
         let guards = &agent.settings.guards;
         let decided = restart.as_ref().map(|restart| &restart.approvals);
         let last = self.last.take();
         let dispatcher = Tools::of_run(current, agent.name(), conversation, &self.caller, decided, last);
         let gate = AtomicBool::new(self.beside.is_none());
+        let hold_text = agent.settings.hold_text();
         let mut calls = TurnCalls {
             conversation,
-            run,
-            agent: agent.name(),
-            batch: dispatcher.batch([]),
-            repetitions: &mut self.repetitions,
-            meter: &mut self.meter,
-            started: 0,
-            dispatched: Vec::new(),
-            counted: VecDeque::new(),
-            has_invalid: false,
-            one_call: false,
+            scope,
             caller: &self.caller,
             answer: &self.answer,
-            scope,
-            is_unchecked: self.beside.is_some() || guards.checks_responses,
-            gate: &gate,
-            held: &mut self.held,
-            hold_text: agent.settings.hold_text(),
-            hold_pieces: agent.settings.hold_text() && guards.checks_responses,
-            broken: None,
-            has_begun: false,
+            repetitions: &mut self.repetitions,
+            meter: &mut self.meter,
+            pieces: Pieces {
+                scope,
+                held: &mut self.held,
+                gate: &gate,
+                is_unchecked: self.beside.is_some() || guards.checks_responses,
+                hold_text,
+                hold_all: hold_text && guards.checks_responses,
+            },
+            attempt: Attempt::default(),
+            dispatch: Dispatch::new(dispatcher.batch([])),
         };
         // Not reused after a restarted turn, because the dispatcher contains the approvals of this turn.
         self.last = restart.is_none().then(|| dispatcher.clone());
         let response = match restart {
             Some(restart) => Box::pin(calls.restart(restart, guards)).await,
-            None => {
-                let asked = {
-                    // Pinned here, because a future passed by value makes the future of the run larger.
-                    let ask = pin!(agent.answer(&dispatcher, &mut calls));
-                    if self.beside.is_some() {
-                        run.until_stopped(pin!(beside(&mut self.beside, &gate, ask))).await
-                    } else {
-                        Ok(Ok(ask.await))
-                    }
-                };
-                match asked.unwrap_or_else(|error| Ok(Err(error))) {
-                    Ok(Ok(response)) => agent.receive_calls(response, &mut calls).await,
-                    Ok(Err(error)) => Err(error),
-                    Err(judged) => {
-                        drop(calls);
-                        conversation.discard_turn();
-                        return Ok(apply_inputs(conversation, scope, judged)?.map(Ended::Input));
-                    }
+            None => match response(agent, &dispatcher, &mut calls, &mut self.beside).await {
+                Ok(Ok(response)) => agent.receive_calls(response, &mut calls).await,
+                Ok(Err(judged)) => {
+                    drop(calls);
+                    conversation.discard_turn();
+                    return Ok(apply_inputs(conversation, scope, judged)?.map(Ended::Input));
                 }
-            }
+                Err(error) => Err(error),
+            },
         };
         if let Err(error) = response {
             calls.stop().await;
@@ -231,7 +221,7 @@ impl<'a> Work<'a> {
             }
             return Err(error);
         }
-        let broken = calls.broken.take();
+        let broken = calls.attempt.broken.take();
         let finished = calls.finish().await;
         calls.end(finished)?;
         Ok(Some(Ended::Turn(broken)))
@@ -282,11 +272,12 @@ impl<'a> Work<'a> {
         }
         // The answer comes from the other agent.
         let is_withheld = has_answer && self.agent.settings.guards.check_answers();
+        // Recorded first, so that a run that was cut before the end of the turn goes on with the other agent.
+        conversation.record(Entry::Transferred(to.clone()));
         conversation.end_turn(if is_withheld { Verdict::Withheld } else { Verdict::Unchanged });
         if is_withheld && let Some(message) = conversation.latest_message() {
             self.held.replace_message(message);
         }
-        conversation.record(Entry::Transferred(to.clone()));
         self.end_turn(conversation).await?;
         Ok(Outcome::Transfer(to))
     }
@@ -302,8 +293,8 @@ impl<'a> Work<'a> {
         let settings = &self.agent.settings;
         let feedback = if is_accepted { Ok(None) } else { self.answer.feedback(&text, &finish) };
         if !matches!(feedback, Ok(None)) {
-            self.withhold(conversation, true);
             conversation.set_invalid_answers(self.answer.invalid_answers(), feedback.is_ok());
+            self.withhold(conversation, true);
         }
         if let Some(feedback) = feedback? {
             conversation.push(Message::User(UserMessage::feedback(feedback)));
@@ -321,6 +312,26 @@ impl<'a> Work<'a> {
             conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());
         }
         Ok(Some(Outcome::Answer(output)))
+    }
+}
+
+/// Returns the response of the model, or the verdicts of the check of the input beside it, unless it has passed.
+async fn response(
+    agent: &LlmAgent,
+    dispatcher: &Dispatcher,
+    calls: &mut TurnCalls<'_>,
+    check: &mut Option<InputCheck>,
+) -> Result<Result<ModelResponse, Judged>, AgentError> {
+    let run = calls.scope.run;
+    let gate = calls.pieces.gate;
+    // Pinned here, because a future passed by value makes the future of the run larger.
+    let ask = pin!(agent.answer(dispatcher, calls));
+    if check.is_none() {
+        return ask.await.map(Ok);
+    }
+    match run.until_stopped(pin!(beside(check, gate, ask))).await? {
+        Ok(response) => response.map(Ok),
+        Err(judged) => Ok(Err(judged)),
     }
 }
 

@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
-use toolkit_agent::{Agent, Message, ModelRequest, ModelResponse, RunOutput, ScriptedModel, Sessions};
+use toolkit_agent::{
+    Agent, AgentBuilder, Message, ModelRequest, ModelResponse, RunOutput, ScriptedModel, Sessions,
+};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 
 /// A call of an agent.
@@ -25,6 +27,8 @@ enum Call {
 enum Team {
     /// An agent with these calls in each of its turns.
     Agent(Vec<Vec<Call>>),
+    /// An agent with these calls, which then hands over to an agent with the others.
+    Handing(Vec<Vec<Call>>, Vec<Vec<Call>>),
     Sequence(Vec<Self>),
     Parallel(Vec<Self>),
     Loop(Vec<Self>),
@@ -33,7 +37,11 @@ enum Team {
 fn team() -> impl Strategy<Value = Team> {
     let call = prop::sample::select(&[Call::Look, Call::Pay, Call::Expert][..]);
     let turns = prop::collection::vec(prop::collection::vec(call, 1..4), 0..3);
-    turns.prop_map(Team::Agent).prop_recursive(2, 6, 3, |inner| {
+    let leaf = prop_oneof![
+        turns.clone().prop_map(Team::Agent),
+        (turns.clone(), turns).prop_map(|(turns, later)| Team::Handing(turns, later)),
+    ];
+    leaf.prop_recursive(2, 6, 3, |inner| {
         let teams = prop::collection::vec(inner, 1..4);
         prop_oneof![
             teams.clone().prop_map(Team::Sequence),
@@ -58,7 +66,11 @@ impl Program {
 
     fn build(&mut self, team: &Team) -> Agent {
         match team {
-            Team::Agent(turns) => self.agent(turns),
+            Team::Agent(turns) => self.agent(turns, None),
+            Team::Handing(turns, later) => {
+                let later = self.agent(later, None);
+                self.agent(turns, Some(later))
+            }
             Team::Sequence(teams) => {
                 let name = self.name();
                 let teams: Vec<_> = teams.iter().map(|team| self.build(team)).collect();
@@ -77,7 +89,7 @@ impl Program {
         }
     }
 
-    fn agent(&mut self, turns: &[Vec<Call>]) -> Agent {
+    fn agent(&mut self, turns: &[Vec<Call>], later: Option<Agent>) -> Agent {
         let name = self.name();
         let mut tools = ToolRegistry::new();
         let look = ClosureTool::new("look", "Looks.", |_: Nothing| "seen").unwrap();
@@ -97,12 +109,13 @@ impl Program {
         );
         tools.register(pay.unwrap()).unwrap();
         if turns.iter().flatten().any(|call| *call == Call::Expert) {
-            let expert = self.agent(&[vec![Call::Pay, Call::Look]]);
+            let expert = self.agent(&[vec![Call::Pay, Call::Look]], None);
             let tool = expert.to_tool().unwrap().with_name(toolkit_core::ToolName::new("expert").unwrap());
             tools.register(tool).unwrap();
         }
         let turns = turns.to_vec();
         let own = name.clone();
+        let to = later.as_ref().map(|later| json!({"agent_name": later.name()}).to_string());
         let model = ScriptedModel::new().fallback(move |request: &ModelRequest| {
             // The calls of this agent since it last answered, each with an id that no other call has.
             let messages = &request.messages;
@@ -116,6 +129,11 @@ impl Program {
             let turn =
                 messages.iter().skip(since).filter(|message| matches!(message, Message::Tool(_))).count();
             Ok(match turns.get(turn) {
+                None if to.is_some() => {
+                    let id = format!("{input}/{own}.{answers}.{turn}.to");
+                    let arguments = to.clone().unwrap_or_default();
+                    ModelResponse::calls([ToolCall::new(id, "transfer_to_agent", arguments)])
+                }
                 None => ModelResponse::text(format!("{own} is done.")),
                 Some(calls) => ModelResponse::calls(calls.iter().enumerate().map(|(index, call)| {
                     let id = format!("{input}/{own}.{answers}.{turn}.{index}");
@@ -130,7 +148,8 @@ impl Program {
             })
         });
         // A streamed message that was cut after one of its calls goes on without the others.
-        Agent::builder(model).name(name).tools(tools).streaming(false).build().unwrap()
+        let builder = Agent::builder(model).name(name).tools(tools).streaming(false);
+        later.into_iter().fold(builder, AgentBuilder::sub_agent).build().unwrap()
     }
 }
 

@@ -1,0 +1,134 @@
+//! The pieces of a response while it arrives: their events, and when guardrails hold these back.
+
+use super::answer::FinalAnswer;
+use super::held::Held;
+use super::situation::GuardScope;
+use crate::conversation::Conversation;
+use crate::event::RunEvent;
+use std::sync::atomic::{AtomicBool, Ordering};
+use toolkit_llm::model::ModelResponse;
+use toolkit_llm::{AssistantMessage, HostedCall, StreamEvent};
+
+/// The events of the pieces of a response.
+pub(super) struct Pieces<'a> {
+    pub(super) scope: GuardScope<'a>,
+    pub(super) held: &'a mut Held,
+    /// Becomes `true` when the guardrails have accepted the input. Until then, no event of the response is
+    /// emitted.
+    pub(super) gate: &'a AtomicBool,
+    /// Whether the input is checked at the same time as the model answers, or the response is checked afterwards.
+    /// Then no call starts before the complete response, and the turn stays empty until the checks have passed.
+    pub(super) is_unchecked: bool,
+    /// Whether text events wait until guardrails have checked the text.
+    pub(super) hold_text: bool,
+    /// Whether the events of all pieces wait until guardrails have checked the response.
+    pub(super) hold_all: bool,
+}
+
+impl Pieces<'_> {
+    /// Adds a piece to the message that arrives, and emits its event or holds it back. Ignores events that are no pieces.
+    pub(super) fn receive(&mut self, piece: StreamEvent, conversation: &mut Conversation) {
+        let scope = self.scope;
+        let agent = || scope.agent.to_owned();
+        let within = || scope.run.within();
+        let is_kept = !self.is_unchecked;
+        let (hold_text, hold_all) = (self.hold_text, self.hold_all);
+        match piece {
+            StreamEvent::Text(text) => {
+                if is_kept {
+                    conversation.push_text(&text);
+                }
+                self.emit(hold_text, || RunEvent::Text { agent: agent(), text, within: within() });
+            }
+            StreamEvent::Reasoning(text) => {
+                if is_kept {
+                    conversation.push_reasoning(&text);
+                }
+                self.emit(hold_all, || RunEvent::Reasoning { agent: agent(), text, within: within() });
+            }
+            StreamEvent::Native(native) if is_kept => conversation.push_native(native),
+            StreamEvent::CallStarted { id: call_id, name: tool } => self
+                .emit(hold_all, || RunEvent::CallStarted { agent: agent(), call_id, tool, within: within() }),
+            // Held back like text, because the arguments may be the answer.
+            StreamEvent::Arguments { id: call_id, piece } => self.emit(hold_text, || {
+                RunEvent::CallArguments { agent: agent(), call_id, piece, within: within() }
+            }),
+            StreamEvent::Hosted(call) => {
+                let call = Box::new(call);
+                self.emit(hold_all, || RunEvent::HostedCall { agent: agent(), call, within: within() });
+            }
+            _ => {}
+        }
+    }
+
+    /// Emits the pieces of a response that was not streamed, or holds them back.
+    pub(super) fn emit_whole(&mut self, response: &ModelResponse) {
+        let scope = self.scope;
+        let agent = || scope.agent.to_owned();
+        let within = || scope.run.within();
+        let (hold_text, hold_all) = (self.hold_text, self.hold_all);
+        for call in &response.hosted {
+            let call = || Box::new(call.clone());
+            self.emit(hold_all, || RunEvent::HostedCall { agent: agent(), call: call(), within: within() });
+        }
+        let text = &response.message.text;
+        if !text.is_empty() {
+            self.emit(hold_text, || RunEvent::Text { agent: agent(), text: text.clone(), within: within() });
+        }
+    }
+
+    /// Emits the event of a piece, or holds it back.
+    fn emit(&mut self, is_held: bool, event: impl FnOnce() -> RunEvent) {
+        let run = self.scope.run;
+        if !run.has_listener() {
+            return;
+        }
+        // Events after a stored event are stored too, to preserve their order.
+        let is_behind = self.hold_text && !self.held.is_empty();
+        if is_held || is_behind || !self.gate.load(Ordering::Relaxed) {
+            return self.held.push(event());
+        }
+        self.held.emit(run);
+        run.emit(event);
+    }
+
+    /// Emits the complete message of the model. If the message contains an answer and text events wait for
+    /// checks, the event waits, too.
+    pub(super) fn emit_message(
+        &mut self,
+        message: &AssistantMessage,
+        hosted: &[HostedCall],
+        answer: &FinalAnswer<'_>,
+    ) {
+        let GuardScope { run, agent, .. } = self.scope;
+        let event = || RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
+        if self.hold_all {
+            // A check may have changed the response, so the pieces are replaced with those of the new response.
+            self.held.clear();
+            let agent = || agent.to_owned();
+            let within = || run.within();
+            let text_of = |text: &String| (!text.is_empty()).then(|| text.clone());
+            if let Some(text) = text_of(&message.reasoning) {
+                self.held.push(RunEvent::Reasoning { agent: agent(), text, within: within() });
+            }
+            for call in hosted {
+                let call = Box::new(call.clone());
+                self.held.push(RunEvent::HostedCall { agent: agent(), call, within: within() });
+            }
+            if let Some(text) = text_of(&message.text) {
+                self.held.push(RunEvent::Text { agent: agent(), text, within: within() });
+            }
+        }
+        if self.are_held(message, answer) {
+            return self.held.push(event());
+        }
+        self.held.emit(run);
+        run.emit(event);
+    }
+
+    /// Returns whether the event of a message waits for the check of its answer.
+    pub(super) fn are_held(&self, message: &AssistantMessage, answer: &FinalAnswer<'_>) -> bool {
+        let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| answer.is_in(call));
+        is_answer && self.hold_text
+    }
+}
