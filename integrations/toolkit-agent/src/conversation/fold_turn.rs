@@ -21,8 +21,10 @@ impl State {
             Entry::Call(arrived) => self.turn().arrive(*arrived),
             Entry::Started(calls) => self.turn().start(calls),
             Entry::Result(result) => {
-                let key = self.call_key(result.position);
-                self.children.remove(&key);
+                if !self.children.is_empty() {
+                    let key = self.call_key(result.position);
+                    self.children.remove(&key);
+                }
                 self.turn().add_result(*result);
             }
             Entry::Pending { call, reason } => self.turn().set_pending(call, reason),

@@ -17,7 +17,8 @@ use toolkit_llm::model::FinishReason;
 #[serde(default)]
 pub(crate) struct Turn {
     message: AssistantMessage,
-    /// The results so far, in the order of the calls. The position of a result is the index of its call.
+    /// The results so far, in the order of the calls once all are there. The position of a result is the index of its
+    /// call.
     results: Vec<ToolResult>,
     /// The calls that were started.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
@@ -55,7 +56,7 @@ impl Turn {
         &self.message
     }
 
-    /// Returns the results so far, in the order of the calls.
+    /// Returns the results so far, in the order of the calls if the turn is complete.
     pub(crate) fn results(&self) -> &[ToolResult] {
         &self.results
     }
@@ -91,6 +92,14 @@ impl Turn {
         }
         self.message = message;
         self.end = Some(TurnEnd { finish, is_kept });
+        self.sort();
+    }
+
+    /// Sorts the results if all are there.
+    fn sort(&mut self) {
+        if self.is_complete() {
+            self.results.sort_by_key(|result| result.position);
+        }
     }
 
     pub(super) fn start(&mut self, calls: Vec<usize>) {
@@ -102,8 +111,8 @@ impl Turn {
         if !result.actions.state_delta.is_empty() {
             self.unapplied.push(result.position);
         }
-        let place = self.results.partition_point(|known| known.position <= result.position);
-        self.results.insert(place, result);
+        self.results.push(result);
+        self.sort();
     }
 
     pub(super) fn set_pending(&mut self, call: usize, reason: Pending) {
@@ -151,9 +160,13 @@ impl Turn {
 
     /// Returns the indexes of the calls without a result.
     pub(crate) fn unanswered(&self) -> Vec<usize> {
-        let mut results = self.results.iter().peekable();
-        let has_result = |position: &usize| results.next_if(|result| result.position == *position).is_none();
-        (0..self.message.calls.len()).filter(has_result).collect()
+        let mut is_open = vec![true; self.message.calls.len()];
+        for result in &self.results {
+            if let Some(open) = is_open.get_mut(result.position) {
+                *open = false;
+            }
+        }
+        is_open.iter().enumerate().filter(|(_, open)| **open).map(|(position, _)| position).collect()
     }
 
     /// Returns the message, and one result for each call, in the order of the calls. `called` returns the unfinished
@@ -162,7 +175,8 @@ impl Turn {
         self,
         mut called: impl FnMut(usize) -> Option<State>,
     ) -> (AssistantMessage, Vec<ToolResult>) {
-        let Self { message, results, pending, started, .. } = self;
+        let Self { message, mut results, pending, started, .. } = self;
+        results.sort_by_key(|result| result.position);
         let mut results = results.into_iter().peekable();
         let of_call = |(position, call): (usize, &ToolCall)| {
             let lost = || {
