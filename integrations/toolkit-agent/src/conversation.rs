@@ -4,6 +4,7 @@ mod branches;
 mod compacted;
 mod entry;
 mod fold_turn;
+mod history;
 mod inputs;
 mod log;
 mod lost;
@@ -22,6 +23,7 @@ pub(crate) use entry::{Arrived, Entry, ModelEnd, Stop, TurnAnswer, Verdict};
 pub(crate) use log::{Log, Position, VERSION};
 pub(crate) use lost::{is_final, unknown, with_account};
 pub(crate) use run_state::{Frame, RunState};
+pub(crate) use runs::TurnPath;
 pub(crate) use state::State;
 pub(crate) use turn::Turn;
 pub(crate) use verdict::accepted_beside;
@@ -127,7 +129,7 @@ impl Conversation {
             log.push(self.node.trim_end_matches('/'), turn, &entry, at);
         }
         self.state.apply(entry, at / 1_000);
-        if let Some(index) = self.state.changed.0.take() {
+        if let Some(index) = self.state.history.take_changed() {
             self.live.views.change_from(index);
         }
     }
@@ -151,30 +153,30 @@ impl Conversation {
     /// its text before a pause of the provider.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
-        let shown = self.state.unchecked.unwrap_or(usize::MAX).min(self.state.messages.len());
-        self.state.messages.get(..shown).unwrap_or_default()
+        let shown = self.state.history.unchecked.unwrap_or(usize::MAX).min(self.state.history.len());
+        self.state.history.messages.get(..shown).unwrap_or_default()
     }
 
     /// Returns all messages, including text before a pause that guardrails have not checked.
     pub(crate) fn all_messages(&self) -> &[Message] {
-        &self.state.messages
+        &self.state.history.messages
     }
 
     /// Returns the list of all messages, including text before a pause that guardrails have not checked.
     pub(crate) fn history(&self) -> &Messages {
-        &self.state.messages
+        &self.state.history.messages
     }
 
     /// Returns the messages that guardrails have not checked: text before a pause of the provider.
     pub(crate) fn unchecked(&self) -> &[Message] {
-        self.state.messages.get(self.messages().len()..).unwrap_or_default()
+        self.state.history.messages.get(self.messages().len()..).unwrap_or_default()
     }
 
     /// Returns the [messages](Self::messages) from the index `begin` on. If they are all messages, the returned list
     /// shares them instead of copying them.
     pub(crate) fn messages_since(&self, begin: usize) -> Messages {
         match self.messages().get(begin..) {
-            Some(since) if since.len() == self.state.messages.len() => self.state.messages.clone(),
+            Some(since) if since.len() == self.state.history.len() => self.state.history.messages.clone(),
             since => since.unwrap_or_default().to_vec().into(),
         }
     }
@@ -183,7 +185,7 @@ impl Conversation {
     /// is unknown.
     #[must_use]
     pub fn time_of(&self, index: usize) -> Option<SystemTime> {
-        UNIX_EPOCH.checked_add(Duration::from_secs(*self.state.times.get(index)?))
+        UNIX_EPOCH.checked_add(Duration::from_secs(*self.state.history.times.get(index)?))
     }
 
     /// Adds a message. An unfinished turn is [settled](Self::settle) first.
@@ -234,7 +236,7 @@ impl Conversation {
             self.abandon();
         }
         self.settle();
-        let messages = &self.state.messages;
+        let messages = &self.state.history.messages;
         let start = start_of_latest(messages, max, || messages.iter().rposition(Message::is_input));
         if start > 0 {
             self.record(Entry::Removed(start));
@@ -252,7 +254,7 @@ impl Conversation {
     /// the same reason.
     pub fn settle(&mut self) {
         self.keep_arrived();
-        if self.state.turn.is_some() || self.state.unchecked.is_some() {
+        if self.state.turn.is_some() || self.state.history.unchecked.is_some() {
             self.record(Entry::Settled);
         }
     }

@@ -146,7 +146,7 @@ impl Agent {
             Some(input) => conversation.begin_run(input, run.0.answers_only),
             None => {
                 if run.is_outermost() {
-                    check_resumed(&run.0.decisions, conversation)?;
+                    check_resumed(&run.0.place.decisions, conversation)?;
                 }
                 match conversation.continue_run() {
                     ControlFlow::Continue(spent) if run.is_outermost() => run.0.budget.set_earlier(spent),

@@ -1,7 +1,7 @@
 //! The agents called as tools in one turn, and the run that calls them.
 
 use super::Run;
-use crate::conversation::{Conversation, Log, State};
+use crate::conversation::{Conversation, Log, State, TurnPath};
 use crate::event::RunScope;
 use crate::helpers::lock;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -53,8 +53,7 @@ pub(crate) struct CalledAgents(Mutex<Called>);
 struct Called {
     /// The log of the run.
     log: Option<Arc<Log>>,
-    /// The path to the calls of the turn, to which the index of a call is added.
-    turn: String,
+    turn: TurnPath,
     /// The unfinished conversations, by the index of the call. `true` marks one that has stopped in this turn.
     conversations: BTreeMap<usize, (State, bool)>,
     /// The calls of the turn in their order, and whether they run.
@@ -81,7 +80,7 @@ pub(crate) struct Begun {
 
 impl CalledAgents {
     /// Begins a turn, whose calls are at the path `turn` of the log.
-    pub(crate) fn begin_turn(&self, log: Option<Arc<Log>>, turn: String) {
+    pub(crate) fn begin_turn(&self, log: Option<Arc<Log>>, turn: TurnPath) {
         *lock(&self.0) = Called { log, turn, ..Called::default() };
     }
 
@@ -111,7 +110,7 @@ impl CalledAgents {
         }
         let unfinished = called.conversations.remove(&position).map(|(unfinished, _)| unfinished);
         let is_unfinished = unfinished.is_some();
-        let node = format!("{}{position}", called.turn);
+        let node = called.turn.call(position);
         let mut conversation = Conversation::called(called.log.clone(), &node, unfinished);
         if !called.begun.insert(position) && !is_unfinished {
             conversation.reset();

@@ -36,7 +36,6 @@ pub struct Run(pub(crate) Arc<RunInner>);
 #[derive(Clone)]
 pub(crate) struct RunInner {
     root: Agent,
-    invocation_id: Arc<str>,
     cancellation: CancellationToken,
     /// The cancellation of the outermost run. It reaches a nested run only when the calling agent cancels its calls.
     /// `None` if this is the outermost run.
@@ -45,31 +44,38 @@ pub(crate) struct RunInner {
     /// The agent whose own limits are the innermost limits of `budget`. `None` if `budget` has the limits of
     /// the run.
     limited: Option<Agent>,
-    events: Option<UnboundedSender<RunEvent>>,
-    /// The context for the tool calls in all turns of the run. It contains the `temp:` values of the session.
-    pub(crate) context: RunContext,
-    autosave: Option<Sessions>,
-    /// The log for all conversations of the run. `None` if the run is not saved.
-    journal: Option<Journal>,
-    /// The tool calls and the parallel agents that enclose this agent, the outermost first.
-    within: Vec<RunScope>,
-    pub(crate) decisions: Decisions,
-    /// Whether the calls of the run have a place in the log. Without one, they can neither be decided nor continued.
-    pub(crate) is_tracked: bool,
+    pub(crate) place: Place,
     pub(crate) answer_format: Option<Arc<AnswerFormat>>,
     /// Whether all tool calls are refused, because an answer of the run was invalid and agents may only
     /// answer again.
     pub(crate) answers_only: bool,
     /// The tokens in the span of the agent.
     usage: SpanUsage,
-    /// Whether spans contain the messages of model calls.
-    pub(crate) traced_messages: bool,
-    pub(super) shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// The place of a run in the log of the conversation.
+#[derive(Clone, Default)]
+pub(crate) struct Place {
+    /// The tool calls and the parallel agents that enclose this agent, the outermost first.
+    within: Vec<RunScope>,
+    /// Whether the calls of the run have a place in the log. Without one, they can neither be decided nor continued.
+    pub(crate) is_tracked: bool,
+    /// The log for all conversations of the run. `None` if the run is not saved.
+    journal: Option<Journal>,
+    pub(crate) decisions: Decisions,
 }
 
 /// The parts of a run that its nested runs share.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(crate) struct Shared {
+    invocation_id: Arc<str>,
+    events: Option<UnboundedSender<RunEvent>>,
+    /// The context for the tool calls in all turns of the run. It contains the `temp:` values of the session.
+    pub(crate) context: RunContext,
+    /// Whether spans contain the messages of model calls.
+    pub(crate) traced_messages: bool,
+    autosave: Option<Sessions>,
     ended: Ended,
     /// Whether another program or task has saved the conversation, so that the run can save nothing more.
     is_lost: AtomicBool,
@@ -89,25 +95,25 @@ impl Run {
     pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {
         let limits = options.limits.unwrap_or_else(|| root.limits());
         let invocation_id = options.invocation_id.map_or_else(new_id, Arc::from);
-        Self(Arc::new(RunInner {
-            root,
+        let shared = Shared {
             context: options.context.with_invocation_id(invocation_id.clone()),
             invocation_id,
+            events,
+            traced_messages: options.traced_messages,
             autosave: options.autosave,
-            journal: None,
-            within: Vec::new(),
-            decisions: options.decisions,
-            is_tracked: true,
+            ..Shared::default()
+        };
+        Self(Arc::new(RunInner {
+            root,
             cancellation: options.cancellation,
             outermost: None,
             budget: Arc::new(Budget::new(limits)),
             limited: None,
-            events,
+            place: Place { is_tracked: true, decisions: options.decisions, ..Place::default() },
             answer_format: None,
             answers_only: false,
             usage: SpanUsage::default(),
-            traced_messages: options.traced_messages,
-            shared: Arc::default(),
+            shared: Arc::new(shared),
         }))
     }
 
@@ -138,8 +144,9 @@ impl Run {
     /// Returns this run for another attempt after an invalid answer. The new run refuses all tool calls and
     /// has no decisions about pending calls.
     pub(crate) fn for_answers_only(&self) -> Self {
-        let decisions = Decisions::default();
-        Self(Arc::new(RunInner { decisions, answers_only: true, ..RunInner::clone(&self.0) }))
+        let mut inner = RunInner { answers_only: true, ..RunInner::clone(&self.0) };
+        inner.place.decisions = Decisions::default();
+        Self(Arc::new(inner))
     }
 
     /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation
@@ -156,16 +163,13 @@ impl Run {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
         let mut inner = RunInner { root, cancellation, answer_format: None, ..RunInner::clone(&self.0) };
         inner.outermost.get_or_insert_with(|| self.0.cancellation.clone());
-        inner.within.extend(scope);
+        inner.place.within.extend(scope);
         inner.limited = None;
         if let Some(limits) = inner.root.own_limits() {
             inner.budget = Arc::new(Budget::within(inner.budget, limits));
         }
         if !is_tracked {
-            inner.journal = None;
-            inner.autosave = None;
-            inner.decisions = Decisions::default();
-            inner.is_tracked = false;
+            inner.place = Place { within: inner.place.within, ..Place::default() };
         }
         Self(Arc::new(inner))
     }
@@ -173,7 +177,7 @@ impl Run {
     /// Returns the run for the parallel agent at `index`.
     pub(crate) fn branch(&self, index: usize) -> Self {
         let mut inner = RunInner { answer_format: None, ..RunInner::clone(&self.0) };
-        inner.within.push(RunScope::Branch(index));
+        inner.place.within.push(RunScope::Branch(index));
         Self(Arc::new(inner))
     }
 
@@ -201,10 +205,11 @@ impl Run {
 
     /// Returns the run with the journal of its conversation, if it saves it.
     pub(crate) fn with_journal(self, conversation: &mut Conversation) -> Self {
-        match &self.0.autosave {
+        match &self.0.shared.autosave {
             Some(sessions) if self.is_outermost() => {
-                let journal = Some(sessions.journal(conversation));
-                Self(Arc::new(RunInner { journal, ..RunInner::clone(&self.0) }))
+                let mut inner = RunInner::clone(&self.0);
+                inner.place.journal = Some(sessions.journal(conversation));
+                Self(Arc::new(inner))
             }
             _ => self,
         }
@@ -212,7 +217,7 @@ impl Run {
 
     /// Connects a conversation to the log of the run, in case an agent has replaced the conversation.
     pub(crate) fn connect(&self, conversation: &mut Conversation) {
-        if let Some(journal) = self.0.journal.as_ref().filter(|_| self.is_outermost()) {
+        if let Some(journal) = self.0.place.journal.as_ref().filter(|_| self.is_outermost()) {
             conversation.save_in(&journal.log);
         }
     }
@@ -223,7 +228,7 @@ impl Run {
         if self.is_outermost() {
             conversation.set_spent(self.0.budget.sum_of_run());
         }
-        let journal = self.0.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
+        let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
         let Some(journal) = journal else { return Ok(()) };
         let budget = self.0.budget.clone();
         // Boxed, because most runs are not saved, and the future of a run has room for several saves.
@@ -242,7 +247,7 @@ impl Run {
     /// Saves the entries that are not saved yet in a task of its own, because the future of the run is dropped.
     pub(crate) fn save_dropped(&self, conversation: &mut Conversation) {
         conversation.set_spent(self.0.budget.sum_of_run());
-        let journal = self.0.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
+        let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
         if let (Some(journal), Ok(runtime)) = (journal.cloned(), Handle::try_current()) {
             let session = conversation.session();
             let spent = self.0.budget.sum_of_run();
@@ -253,7 +258,7 @@ impl Run {
     /// Returns the id of the run.
     #[must_use]
     pub fn invocation_id(&self) -> &str {
-        &self.0.invocation_id
+        &self.0.shared.invocation_id
     }
 
     /// Returns the cancellation token of the run.
@@ -271,24 +276,24 @@ impl Run {
 
     /// Returns whether this is the outermost run.
     pub(crate) fn is_outermost(&self) -> bool {
-        self.0.is_tracked && self.0.within.is_empty()
+        self.0.place.is_tracked && self.0.place.within.is_empty()
     }
 
     /// Returns whether the run has a listener.
     #[must_use]
     pub fn has_listener(&self) -> bool {
-        self.0.events.is_some()
+        self.0.shared.events.is_some()
     }
 
     /// Returns the tool calls and the parallel agents that enclose the agent of this run, the outermost
     /// first.
     pub(crate) fn within(&self) -> Vec<RunScope> {
-        self.0.within.clone()
+        self.0.place.within.clone()
     }
 
     /// Emits an event. The closure runs only if there is a listener.
     pub fn emit(&self, event: impl FnOnce() -> RunEvent) {
-        if let Some(events) = &self.0.events {
+        if let Some(events) = &self.0.shared.events {
             // Events sent after the listener was dropped are ignored.
             let _ = events.send(event());
         }
@@ -387,4 +392,4 @@ impl Run {
     }
 }
 
-debug!(Run, self, "root": self.0.root.name(), "invocation_id": self.0.invocation_id);
+debug!(Run, self, "root": self.0.root.name(), "invocation_id": self.0.shared.invocation_id);

@@ -24,13 +24,10 @@ impl State {
     /// Adds the copy for the parallel agent at `index`.
     pub(super) fn begin_branch(&mut self, index: usize) {
         let copy = Self {
-            messages: self.messages.clone(),
-            times: self.times.clone(),
-            blocked: self.blocked.clone(),
+            history: self.history.copy(),
             run: Some(RunState { is_working: true, ..RunState::default() }),
             runs: self.runs,
             compactions: self.compactions.clone(),
-            base: self.messages.len(),
             ..Self::default()
         };
         self.children.insert(self.branch_key(index), copy);
@@ -61,19 +58,19 @@ impl State {
         let frame = run.frames.last().cloned().unwrap_or_default();
         let joined = run.joined;
         run.joined += branches.len();
-        let base = self.messages.len();
+        let base = self.history.len();
         for (index, branch) in branches {
-            let is_first = self.messages.len() == base;
-            let own = branch.messages.iter().skip(branch.base).cloned();
-            self.messages.extend(own);
-            self.times.extend(branch.times.iter().skip(branch.base));
+            let is_first = self.history.len() == base;
+            for (message, at) in branch.history.own() {
+                self.history.add(message.clone(), at);
+            }
             // Messages of other agents may stand between the copied messages and the messages of this agent.
-            let shared = if is_first { self.messages.len() } else { base };
+            let shared = if is_first { self.history.len() } else { base };
             self.adopt_compactions(branch.compactions, shared);
             let index = index.saturating_sub(joined);
             if let (Some(error), Some(agent)) = (frame.failed.get(&index), frame.members.get(index)) {
                 let text = AssistantMessage::text(format!("(No answer: {error})"));
-                self.add(Message::Assistant(text.by(agent.as_str())), at);
+                self.history.add(Message::Assistant(text.by(agent.as_str())), at);
             }
         }
     }
@@ -83,12 +80,12 @@ impl State {
     fn replace_as(&mut self, branches: &[(usize, Self)]) {
         // `None` is a removed message. A later replacement in the same copy takes the place of an earlier one.
         let mut all: BTreeMap<usize, Option<UserMessage>> = BTreeMap::new();
-        for (_, branch) in branches {
+        for (_, Self { history, .. }) in branches {
             let latest: BTreeMap<usize, &UserMessage> =
-                branch.replaced.iter().map(|(index, message)| (*index, message)).collect();
+                history.copied.replaced.iter().map(|(index, message)| (*index, message)).collect();
             for (index, message) in latest {
-                let message =
-                    (!branch.blocked.contains(&index.saturating_sub(branch.trimmed))).then_some(message);
+                let is_blocked = history.blocked.contains(&index.saturating_sub(history.copied.removed));
+                let message = (!is_blocked).then_some(message);
                 let known = all.entry(index).or_insert_with(|| message.cloned());
                 if known.as_ref() != message {
                     *known = None;
@@ -97,8 +94,8 @@ impl State {
         }
         for (index, message) in all {
             match message {
-                Some(message) => self.replace_input(index, message),
-                None => self.block_input(index),
+                Some(message) => self.history.replace(index, message),
+                None => self.history.block(index),
             }
         }
     }
@@ -108,12 +105,7 @@ impl State {
         let mut state = self.clone();
         for (_, branch) in state.children.iter_mut() {
             *branch = branch.detached();
-            let own = branch.messages.iter().zip(&branch.times);
-            let both = own.zip(self.messages.iter().zip(&self.times));
-            let shared = both.take_while(|(own, other)| own == other).count();
-            branch.messages.drain(..shared);
-            branch.times.drain(..shared);
-            branch.shared = shared;
+            branch.history.leave_out(&self.history);
         }
         state
     }
@@ -121,9 +113,7 @@ impl State {
     /// Returns the state with the messages that [`detached`](Self::detached) has left out.
     pub(super) fn attached(mut self) -> Self {
         for (_, branch) in self.children.iter_mut() {
-            let shared = take(&mut branch.shared);
-            branch.messages.splice(..0, self.messages.iter().take(shared).cloned());
-            branch.times.splice(..0, self.times.iter().take(shared).copied());
+            branch.history.complete(&self.history);
             *branch = take(branch).attached();
         }
         self

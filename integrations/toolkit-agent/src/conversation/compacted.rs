@@ -2,6 +2,7 @@
 //! model of this agent shorter.
 
 use super::State;
+use super::history::History;
 use super::{Conversation, Entry};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -147,10 +148,10 @@ impl Conversation {
     /// These are the input of the run, the latest message of the user, and the latest input. If the run
     /// repeats an invalid answer, the original question is one of them.
     pub(crate) fn unanswered(&self) -> Vec<usize> {
-        let State { messages, run, base, .. } = &self.state;
+        let State { history: History { messages, copied, .. }, run, .. } = &self.state;
         let is_user = |index: &usize| matches!(messages.get(*index), Some(Message::User(_)));
         // In the copy for a parallel agent, the run has begun with a message that was copied.
-        let run = run.as_ref().filter(|run| run.begin >= *base);
+        let run = run.as_ref().filter(|run| run.begin >= copied.count);
         let inputs = run.into_iter().flat_map(|run| run.question.into_iter().chain([run.begin]));
         let latest = messages.iter().rposition(|message| matches!(message, Message::User(_)));
         let question = messages.iter().rposition(Message::is_input);
@@ -165,10 +166,10 @@ impl State {
     /// Adopts the compactions from the copy for a parallel agent, whose new messages are already at the end. `shared` is
     /// the number of messages at the beginning that both have in common.
     pub(super) fn adopt_compactions(&mut self, compactions: Compactions, shared: usize) {
-        let len = self.messages.len();
+        let len = self.history.len();
         for (agent, compacted) in compactions.agents {
             let boundary = if compacted.start > shared {
-                (0..=shared).rev().find(|index| is_boundary(&self.messages, *index))
+                (0..=shared).rev().find(|index| is_boundary(&self.history.messages, *index))
             } else {
                 Some(compacted.start)
             };

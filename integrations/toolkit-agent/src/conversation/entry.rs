@@ -211,8 +211,14 @@ pub(crate) enum Verdict {
 
 impl Entry {
     /// Creates the entry for the end of an agent. `latest` is the text of the latest answer in the messages.
-    pub(super) fn agent_ended(depth: usize, output: AgentOutput, latest: &str) -> Self {
+    pub(super) fn agent_ended(depth: usize, output: &AgentOutput, latest: &str) -> Self {
         let AgentOutput { text, agent, finish, escalate } = output;
-        Self::AgentEnded { depth, agent, text: (text != latest).then_some(text), finish, escalate }
+        Self::AgentEnded {
+            depth,
+            agent: agent.clone(),
+            text: (text != latest).then(|| text.clone()),
+            finish: finish.clone(),
+            escalate: *escalate,
+        }
     }
 }

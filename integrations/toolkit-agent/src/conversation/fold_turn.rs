@@ -42,7 +42,7 @@ impl State {
                 self.end_turn(verdict, at);
                 if let Some(answer) = answer {
                     let TurnAnswer { text, finish, escalate } = *answer;
-                    let text = text.unwrap_or_else(|| self.last_answer());
+                    let text = text.unwrap_or_else(|| self.history.last_answer().to_owned());
                     self.frame().answer = Some(AgentOutput { text, agent, finish, escalate });
                 }
             }
@@ -64,7 +64,7 @@ impl State {
         let message = self.turn().message();
         if !message.calls.is_empty() && !message.has_answer() {
             // Text before calls is not an answer.
-            self.unchecked = None;
+            self.history.unchecked = None;
         }
     }
 
@@ -77,7 +77,7 @@ impl State {
         if is_checked {
             if !is_answer_call_only(&message) && message.has_answer() {
                 // A resumed run does not continue text before calls that have run.
-                self.remove_paused();
+                self.history.remove_paused();
             }
             withhold(&mut message, &mut results);
         }
@@ -98,23 +98,23 @@ impl State {
         match verdict {
             Verdict::Unchanged => return self.add_turn((message, results), is_checked, is_kept, at),
             Verdict::Accepted => {
-                let was_paused = continues_text && !is_text && self.remove_paused();
+                let was_paused = continues_text && !is_text && self.history.remove_paused();
                 withhold_beside(&mut message, &results, was_paused);
             }
             Verdict::Replaced(text) => {
                 if continues_text {
-                    self.remove_paused();
+                    self.history.remove_paused();
                 }
                 replace_answer(&mut message, &mut results, &text);
             }
             Verdict::Withheld => {
                 if continues_text {
-                    self.remove_paused();
+                    self.history.remove_paused();
                 }
                 withhold(&mut message, &mut results);
             }
         }
-        self.unchecked = None;
+        self.history.unchecked = None;
         self.add_turn((message, results), false, is_kept, at);
     }
 
@@ -142,18 +142,18 @@ impl State {
             return;
         }
         if !message.calls.is_empty() && !message.has_answer() {
-            self.unchecked = None;
+            self.history.unchecked = None;
         }
         let given = (!results.is_empty()).then(|| ToolMessage::new(results).by(message.agent.as_str()));
         let is_paused = message.paused && message.calls.is_empty() && !message.text.is_empty();
-        let index = self.messages.len();
-        self.add(Message::Assistant(message), at);
+        let index = self.history.len();
+        self.history.add(Message::Assistant(message), at);
         if is_checked && is_paused {
             // The text is checked together with the rest of the answer.
-            self.unchecked.get_or_insert(index);
+            self.history.unchecked.get_or_insert(index);
         }
         if let Some(given) = given {
-            self.add(Message::Tool(given), at);
+            self.history.add(Message::Tool(given), at);
         }
     }
 }

@@ -7,14 +7,14 @@ impl Conversation {
     /// Returns the text of the latest message of a model. If it has no text, returns the arguments of its
     /// last call.
     pub(crate) fn last_answer(&self) -> String {
-        self.state.last_answer()
+        self.state.history.last_answer().to_owned()
     }
 
     /// Returns whether the latest run is another attempt after an invalid answer. Such a run begins with
     /// feedback.
     pub(crate) fn is_repetition(&self) -> bool {
-        let begin = self.state.run.as_ref().map_or(self.state.messages.len(), |run| run.begin);
-        matches!(self.state.messages.get(begin), Some(Message::User(input)) if input.is_feedback)
+        let begin = self.state.run.as_ref().map_or(self.state.history.len(), |run| run.begin);
+        matches!(self.state.history.messages.get(begin), Some(Message::User(input)) if input.is_feedback)
     }
 
     /// Replaces the input at `index`.
@@ -33,7 +33,7 @@ impl Conversation {
     /// These are the user messages after the latest answer of any agent. If there are none, it is the latest
     /// user message, unless `agent` has answered it.
     pub(crate) fn unchecked_inputs(&self, agent: &str) -> Vec<(usize, UserMessage)> {
-        let messages = &self.state.messages;
+        let messages = &self.state.history.messages;
         let is_own = |message: &Message| matches!(message, Message::Assistant(other) if other.agent == agent);
         let answered = messages.iter().rposition(|message| matches!(message, Message::Assistant(_)));
         let begin = answered.map_or(0, |index| index + 1);
@@ -47,7 +47,7 @@ impl Conversation {
             let latest = latest.take_while(|(_, message)| !is_own(message)).find_map(users);
             new.extend(latest);
         }
-        new.retain(|(index, _)| !self.state.blocked.contains(index));
+        new.retain(|(index, _)| !self.state.history.blocked.contains(index));
         new
     }
 }

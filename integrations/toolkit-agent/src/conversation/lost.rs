@@ -71,7 +71,7 @@ fn account(mut called: State) -> String {
     called.give_up_work(0);
     let mut lines = String::new();
     let mut calls = &[][..];
-    for message in called.messages.iter() {
+    for message in called.history.messages.iter() {
         match message {
             Message::Assistant(said) => calls = &said.calls,
             Message::Tool(given) => {

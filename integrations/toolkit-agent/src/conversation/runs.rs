@@ -11,6 +11,20 @@ use std::sync::{Arc, Weak};
 use toolkit_core::Session;
 use toolkit_llm::UserMessage;
 
+/// The path in a log to the calls of a turn.
+#[derive(Debug, Default)]
+pub(crate) struct TurnPath {
+    node: Arc<str>,
+    run: u32,
+    turn: u32,
+}
+
+impl TurnPath {
+    pub(crate) fn call(&self, position: usize) -> String {
+        format!("{}{}.{}.{position}", self.node, self.run, self.turn)
+    }
+}
+
 impl Conversation {
     /// Begins a new run with `input`. Abandons the latest run if it is unfinished. `is_attempt` is `true` if the run
     /// repeats the latest run with feedback as its input.
@@ -31,7 +45,7 @@ impl Conversation {
     /// Returns the index of the first message of the latest run. If the run repeats an invalid answer,
     /// returns the index of the original question.
     pub(crate) fn begin_of_run(&self) -> usize {
-        self.state.run.as_ref().map_or(self.state.messages.len(), RunState::first)
+        self.state.run.as_ref().map_or(self.state.history.len(), RunState::first)
     }
 
     /// Returns the number of invalid answers in the latest run, including the runs that it repeats.
@@ -54,14 +68,10 @@ impl Conversation {
         self.record(Entry::Stopped(stop));
     }
 
-    /// Returns whether the latest run works, or its process has died.
-    pub(crate) fn is_working(&self) -> bool {
-        self.state.run.as_ref().is_some_and(|run| run.is_working)
-    }
-
     /// Returns whether the conversation was loaded while a run worked in it, or after the process of the run died.
     pub(crate) fn may_be_worked_on(&self) -> bool {
-        Weak::ptr_eq(&self.live.running, &Weak::new()) && self.is_working()
+        Weak::ptr_eq(&self.live.running, &Weak::new())
+            && self.state.run.as_ref().is_some_and(|run| run.is_working)
     }
 
     /// Continues the latest run. Returns `Break` with its output if it has already ended with an answer.
@@ -81,7 +91,7 @@ impl Conversation {
     /// Returns the output of the latest run, if the run has ended with an answer and no message was added
     /// afterwards.
     pub(crate) fn finished(&self) -> Option<AgentOutput> {
-        let run = self.state.run.as_ref().filter(|run| run.end == Some(self.state.messages.len()))?;
+        let run = self.state.run.as_ref().filter(|run| run.end == Some(self.state.history.len()))?;
         run.output.clone().filter(|_| self.state.turn.is_none())
     }
 
@@ -184,7 +194,7 @@ impl Conversation {
         self.live.resumed = self.live.resumed.min(depth);
         if self.frames().len() > depth {
             let latest = self.state.answer_at(depth);
-            self.record(Entry::agent_ended(depth, output.clone(), &latest));
+            self.record(Entry::agent_ended(depth, output, latest));
         }
     }
 
@@ -208,14 +218,13 @@ impl Conversation {
 
     /// Returns the path to the call at `position` of the unfinished turn. Decisions name it.
     pub(crate) fn path_of_call(&self, position: usize) -> String {
-        format!("{}{}", self.node, self.state.call_key(position))
+        self.turn_path().call(position)
     }
 
-    /// Returns the path to the calls of the unfinished turn, to which the index of a call is added.
-    pub(crate) fn path_of_turn(&self) -> String {
-        let mut path = self.path_of_call(0);
-        path.pop();
-        path
+    /// Returns the path to the calls of the unfinished turn.
+    pub(crate) fn turn_path(&self) -> TurnPath {
+        let turn = self.state.run.as_ref().map_or(0, |run| run.turns);
+        TurnPath { node: self.node.clone(), run: self.state.runs, turn }
     }
 
     /// Removes and returns the unfinished conversation of the agent called at `position`.
@@ -329,15 +338,10 @@ impl State {
     }
 
     /// Returns whether calls wait for decisions or results.
-    pub(super) fn has_waiting(&self) -> bool {
+    pub(crate) fn is_pending(&self) -> bool {
         let mut found = Vec::new();
         self.waiting("", &mut found);
         !found.is_empty()
-    }
-
-    /// Returns whether calls wait for decisions or results.
-    pub(crate) fn is_pending(&self) -> bool {
-        self.has_waiting()
     }
 
     /// Collects the calls that wait for decisions or results. `node` is the path to this conversation.

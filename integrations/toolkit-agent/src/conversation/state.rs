@@ -2,28 +2,19 @@
 
 use super::Compactions;
 use super::Turn;
+use super::history::History;
 use super::{Entry, Stop};
 use super::{Frame, RunState};
-use crate::message::REMOVED;
 use crate::output::AgentOutput;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-use toolkit_llm::{Message, Messages, UserMessage};
+use std::collections::BTreeMap;
+use toolkit_llm::{Message, UserMessage};
 
 /// The messages of a conversation, its unfinished turn and its latest run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct State {
-    pub(super) messages: Messages,
-    /// The time of each message, in seconds since 1970.
-    pub(super) times: Vec<u64>,
-    /// The index of the first message of which no guardrail has seen the answer: text before a pause of the provider.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) unchecked: Option<usize>,
-    /// The indexes of inputs that a guardrail has removed.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub(super) blocked: BTreeSet<usize>,
+    pub(super) history: History,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) turn: Option<Turn>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,35 +26,6 @@ pub(crate) struct State {
     /// The unfinished conversations of agents called as tools, by their call, and of parallel agents.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) children: BTreeMap<String, Self>,
-    /// The number of messages copied from another conversation, in the conversation of a parallel agent.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub(super) base: usize,
-    /// The number of copied messages that were removed.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub(super) trimmed: usize,
-    /// The number of messages that the JSON leaves out, because the conversation around this one begins with them.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub(super) shared: usize,
-    /// The copied messages that guardrails have replaced, in the conversation of a parallel agent.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) replaced: Vec<(usize, UserMessage)>,
-    /// The index of the first message that has changed, for the views of the messages.
-    #[serde(skip)]
-    pub(super) changed: Changed,
-}
-
-/// The index of the first message that has changed since it was last asked for. Not a part of the state.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Changed(pub(super) Option<usize>);
-
-impl PartialEq for Changed {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-fn is_zero(number: &usize) -> bool {
-    *number == 0
 }
 
 impl State {
@@ -81,14 +43,14 @@ impl State {
             Entry::Snapshot(state) => *self = state.attached(),
             Entry::Message(message) => {
                 self.stop_turn(false, at);
-                self.add(*message, at);
+                self.history.add(*message, at);
             }
             Entry::Removed(count) => self.remove_first(count),
             Entry::Settled => self.settle(at),
             Entry::Abandoned => self.give_up_run(at),
-            Entry::InputReplaced { index, message } => self.replace_input(index, message),
-            Entry::InputBlocked { index } => self.block_input(index),
-            Entry::PausedRemoved => drop(self.remove_paused()),
+            Entry::InputReplaced { index, message } => self.history.replace(index, message),
+            Entry::InputBlocked { index } => self.history.block(index),
+            Entry::PausedRemoved => drop(self.history.remove_paused()),
             Entry::Compacted { agent, compacted } => self.compactions.set(&agent, *compacted),
             entry => self.apply_to_run(entry, at),
         }
@@ -103,7 +65,7 @@ impl State {
             Entry::Ended => {
                 self.settle(at);
                 self.children.clear();
-                let end = self.messages.len();
+                let end = self.history.len();
                 let run = self.run();
                 run.is_working = false;
                 run.frames.clear();
@@ -115,10 +77,12 @@ impl State {
                 }
                 let frames = &mut self.run().frames;
                 frames.truncate(depth);
+                // Most agents have no agents within them, and a frame is large.
+                frames.reserve_exact(1);
                 frames.push(Frame { agent, members, ..Frame::default() });
             }
             Entry::AgentEnded { depth, agent, text, finish, escalate } => {
-                let text = text.unwrap_or_else(|| self.answer_at(depth));
+                let text = text.unwrap_or_else(|| self.answer_at(depth).to_owned());
                 self.end_agent(depth, AgentOutput { text, agent, finish, escalate }, at);
             }
             Entry::Transferred(to) => self.frame().transfer = Some(to),
@@ -139,7 +103,7 @@ impl State {
     }
 
     pub(super) fn run(&mut self) -> &mut RunState {
-        let begin = self.messages.len();
+        let begin = self.history.len();
         self.run.get_or_insert_with(|| RunState { begin, ..RunState::default() })
     }
 
@@ -158,25 +122,20 @@ impl State {
         format!("{}.{turns}.{position}", self.runs)
     }
 
-    pub(super) fn add(&mut self, message: Message, at: u64) {
-        self.messages.push(message);
-        self.times.push(at);
-    }
-
     fn begin_run(&mut self, input: UserMessage, is_attempt: bool, at: u64) {
         let before = self.run.as_ref().filter(|_| is_attempt);
         let question = before.map(RunState::first);
         let invalid_answers = before.map_or(0, |run| run.invalid_answers);
         self.give_up_run(at);
         self.runs += 1;
-        let begin = self.messages.len();
+        let begin = self.history.len();
         let run = RunState { begin, question, invalid_answers, is_working: true, ..RunState::default() };
         self.run = Some(run);
-        self.add(Message::User(input), at);
+        self.history.add(Message::User(input), at);
     }
 
     fn resume(&mut self) {
-        let begin = self.messages.len();
+        let begin = self.history.len();
         if self.run.as_ref().is_none_or(|run| run.end.is_some()) {
             self.runs += 1;
             self.run = Some(RunState { begin, ..RunState::default() });
@@ -193,7 +152,7 @@ impl State {
             turn.set_applied();
         }
         // Pending calls can still be decided.
-        if stop == Stop::Failed && !self.has_waiting() {
+        if stop == Stop::Failed && !self.is_pending() {
             self.stop_turn(false, at);
         }
     }
@@ -214,7 +173,7 @@ impl State {
     /// Ends the unfinished turn and removes text before a pause of the provider.
     pub(super) fn settle(&mut self, at: u64) {
         self.stop_turn(false, at);
-        self.remove_paused();
+        self.history.remove_paused();
     }
 
     /// Abandons unfinished work: ends the unfinished turn, and appends the messages of unfinished parallel agents.
@@ -228,75 +187,20 @@ impl State {
         self.run = None;
     }
 
-    /// Removes text before a pause of which no guardrail has seen the answer. Returns whether there was any.
-    pub(super) fn remove_paused(&mut self) -> bool {
-        match self.unchecked.take() {
-            Some(begin) => {
-                self.remove(begin..self.messages.len());
-                true
-            }
-            None => false,
-        }
-    }
-
-    fn remove(&mut self, range: Range<usize>) {
-        if !range.is_empty() {
-            self.messages.drain(range.clone());
-            self.times.drain(range.clone());
-            self.mark_changed(range.start);
-        }
-    }
-
-    pub(super) fn mark_changed(&mut self, index: usize) {
-        self.changed.0 = Some(self.changed.0.map_or(index, |known| known.min(index)));
-    }
-
-    pub(super) fn replace_input(&mut self, index: usize, message: UserMessage) {
-        let Some(place) = self.messages.get_mut(index) else { return };
-        if index < self.base {
-            self.replaced.push((index + self.trimmed, message.clone()));
-        }
-        *place = Message::User(message);
-        self.mark_changed(index);
-    }
-
-    pub(super) fn block_input(&mut self, index: usize) {
-        self.blocked.insert(index);
-        self.replace_input(index, REMOVED.into());
-    }
-
     /// Removes the first `count` messages.
     fn remove_first(&mut self, count: usize) {
-        let count = count.min(self.messages.len());
-        self.remove(0..count);
-        self.unchecked = self.unchecked.map(|unchecked| unchecked.saturating_sub(count));
-        self.blocked = self.blocked.iter().filter_map(|index| index.checked_sub(count)).collect();
-        let copied = count.min(self.base);
-        self.base -= copied;
-        self.trimmed += copied;
+        let count = count.min(self.history.len());
+        self.history.remove_first(count);
         if let Some(run) = &mut self.run {
             run.remove_first(count);
         }
-        self.compactions.remove_first(count, self.messages.len());
+        self.compactions.remove_first(count, self.history.len());
     }
 
     /// Returns the answer of the last turn of the agent at `depth`, or else the text of the latest answer.
-    pub(super) fn answer_at(&self, depth: usize) -> String {
+    pub(super) fn answer_at(&self, depth: usize) -> &str {
         let frame = self.run.as_ref().and_then(|run| run.frames.get(depth));
         let answer = frame.and_then(|frame| frame.answer.as_ref());
-        answer.map_or_else(|| self.last_answer(), |answer| answer.text.clone())
-    }
-
-    /// Returns the text of the latest message of a model. If it has no text, returns the arguments of its last call.
-    pub(super) fn last_answer(&self) -> String {
-        let latest = self.messages.iter().rev().find_map(|message| match message {
-            Message::Assistant(message) => Some(message),
-            _ => None,
-        });
-        let Some(message) = latest else { return String::new() };
-        match message.calls.last() {
-            Some(call) if message.text.is_empty() => call.arguments.as_str().to_owned(),
-            _ => message.text.clone(),
-        }
+        answer.map_or_else(|| self.history.last_answer(), |answer| &answer.text)
     }
 }

@@ -5,7 +5,7 @@ use super::lost::{lost, not_started};
 use super::native::GrowingNative as _;
 use super::{Arrived, ModelEnd};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use toolkit_core::context::SessionDelta;
 use toolkit_core::error::Pending;
 use toolkit_core::{ToolCall, ToolError, ToolResult};
@@ -20,9 +20,9 @@ pub(crate) struct Turn {
     /// The results so far, in the order of the calls once all are there. The position of a result is the index of its
     /// call.
     results: Vec<ToolResult>,
-    /// The calls that were started.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    started: BTreeSet<usize>,
+    /// The calls that were started, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    started: Vec<usize>,
     /// The calls that wait for a decision or a result, with the reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pending: BTreeMap<usize, Pending>,
@@ -103,13 +103,24 @@ impl Turn {
     }
 
     pub(super) fn start(&mut self, calls: Vec<usize>) {
-        self.started.extend(calls);
+        if self.started.is_empty() {
+            self.started = calls;
+            return;
+        }
+        for call in calls {
+            if let Err(place) = self.started.binary_search(&call) {
+                self.started.insert(place, call);
+            }
+        }
     }
 
     pub(super) fn add_result(&mut self, result: ToolResult) {
         self.pending.remove(&result.position);
         if !result.actions.state_delta.is_empty() {
             self.unapplied.push(result.position);
+        }
+        if self.results.is_empty() {
+            self.results.reserve_exact(self.message.calls.len());
         }
         self.results.push(result);
         self.sort();
@@ -145,7 +156,7 @@ impl Turn {
     }
 
     pub(crate) fn has_started(&self, position: usize) -> bool {
-        self.started.contains(&position)
+        self.started.binary_search(&position).is_ok()
     }
 
     /// Returns whether the call at `position` has a successful result.
@@ -182,7 +193,7 @@ impl Turn {
             let lost = || {
                 let error = if message.is_answer(call) {
                     ToolError::cancelled(&call.name)
-                } else if !started.contains(&position) {
+                } else if started.binary_search(&position).is_err() {
                     not_started(call)
                 } else {
                     lost(call, pending.get(&position), called(position))

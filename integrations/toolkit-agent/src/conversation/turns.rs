@@ -169,10 +169,7 @@ impl Conversation {
 
     /// Returns the latest message of a model.
     pub(crate) fn latest_message(&self) -> Option<&AssistantMessage> {
-        self.state.messages.iter().rev().find_map(|message| match message {
-            Message::Assistant(message) => Some(message),
-            _ => None,
-        })
+        self.state.history.latest_message()
     }
 
     /// Returns the text before a pause that belongs to the answer in the unfinished turn. The arguments of a call are an

@@ -145,6 +145,6 @@ impl View {
 impl Conversation {
     /// Returns the views, with the list of messages, which a request can share.
     pub(crate) fn views(&mut self) -> (&mut Views, &Messages) {
-        (&mut self.live.views, &self.state.messages)
+        (&mut self.live.views, &self.state.history.messages)
     }
 }

@@ -166,7 +166,7 @@ impl LlmAgent {
         let call = ModelCall { agent: name, provider, model: model.name(), conversation };
         calls.attempt.has_begun = false;
         // No span contains what guardrails may still block.
-        let is_passed = run.0.traced_messages && calls.pieces.gate.load(Ordering::Relaxed);
+        let is_passed = run.0.shared.traced_messages && calls.pieces.gate.load(Ordering::Relaxed);
         let contents = TracedContents { request: is_passed, response: is_passed && !calls.pieces.hold_text };
         let span = ModelSpan::new(&call, request, contents);
         // Pinned here, because each function that takes a future by value makes the future of the run larger.

@@ -113,7 +113,7 @@ impl TurnCalls<'_> {
     /// Starts all calls that were counted, except for refused calls.
     pub(super) fn start(&mut self) {
         if self.dispatch.started == 0 && !self.dispatch.counted.is_empty() {
-            self.caller.called.begin_turn(self.conversation.log(), self.conversation.path_of_turn());
+            self.caller.called.begin_turn(self.conversation.log(), self.conversation.turn_path());
         }
         while let Some(is_refused) = self.dispatch.counted.pop_front() {
             let position = self.dispatch.started;
@@ -178,7 +178,7 @@ impl TurnCalls<'_> {
             let message = Box::new(message.clone());
             self.pieces.held.push(RunEvent::Message { message, within: self.scope.run.within() });
         }
-        self.caller.called.begin_turn(self.conversation.log(), self.conversation.path_of_turn());
+        self.caller.called.begin_turn(self.conversation.log(), self.conversation.turn_path());
         let mut positions = restart.positions.into_iter().peekable();
         for (position, call) in message.calls.into_iter().enumerate() {
             match positions.next_if_eq(&position) {
@@ -250,7 +250,7 @@ impl TurnCalls<'_> {
             }),
             Some(reason) => {
                 let call_id = result.call_id.clone();
-                if self.scope.run.0.is_tracked {
+                if self.scope.run.0.place.is_tracked {
                     self.scope.run.emit(|| RunEvent::CallPending {
                         agent: agent(),
                         id: self.conversation.path_of_call(result.position),

@@ -27,14 +27,15 @@ impl Held {
     /// Holds the events of paused messages of an earlier run, which has not emitted them.
     pub(super) fn push_paused(&mut self, messages: &[Message], run: &Run) {
         for message in messages {
-            let Message::Assistant(said) = message else { continue };
-            if !said.text.is_empty() {
-                let agent = said.agent.clone();
-                let text = said.text.clone();
-                self.paused.push(RunEvent::Text { agent, text, within: run.within() });
+            if let Message::Assistant(message) = message {
+                self.paused.extend(events_of(message, run));
             }
-            self.paused.push(RunEvent::Message { message: Box::new(said.clone()), within: run.within() });
         }
+    }
+
+    /// Holds the events of a complete message of an earlier run, which has not emitted them.
+    pub(super) fn push_message(&mut self, message: &AssistantMessage, run: &Run) {
+        self.events.extend(events_of(message, run));
     }
 
     pub(super) fn emit(&mut self, run: &Run) {
@@ -73,4 +74,14 @@ impl Held {
     pub(super) fn clear_all(&mut self) {
         *self = Self::default();
     }
+}
+
+fn events_of(message: &AssistantMessage, run: &Run) -> impl Iterator<Item = RunEvent> {
+    let text = (!message.text.is_empty()).then(|| RunEvent::Text {
+        agent: message.agent.clone(),
+        text: message.text.clone(),
+        within: run.within(),
+    });
+    let message = RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
+    text.into_iter().chain([message])
 }

@@ -38,7 +38,7 @@ impl Restart {
         // be invalid now.
         let is_invalid = |(position, call)| answer.is_invalid(call) && !turn.has_succeeded(position);
         let invalid = calls.iter().enumerate().position(is_invalid).unwrap_or(calls.len());
-        let decisions = &run.0.decisions;
+        let decisions = &run.0.place.decisions;
         for position in turn.unanswered() {
             let Some(call) = calls.get(position) else { continue };
             let id = conversation.path_of_call(position);

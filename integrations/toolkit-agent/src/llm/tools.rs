@@ -69,6 +69,7 @@ impl Tools {
         let stopping = caller.clone();
         let mut context = run
             .0
+            .shared
             .context
             .clone()
             .with_agent_name(agent)

@@ -69,7 +69,7 @@ impl LlmAgent {
     ) -> Result<Outcome, AgentError> {
         let session = conversation.session();
         let scope = GuardScope { run, agent: self.name(), session: &session };
-        let mut work = Work::new(self, run, scope, is_repair);
+        let mut work = Work::new(self, scope, is_repair);
         if let Some(output) = work.begin(conversation).await? {
             return Ok(Outcome::Answer(output));
         }

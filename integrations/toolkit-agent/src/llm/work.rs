@@ -13,10 +13,9 @@ use super::restart::Restart;
 use super::situation::GuardScope;
 use super::step::{Step, next_step};
 use super::tools::Tools;
-use crate::agent::{Caller, Run, RunAgent as _};
+use crate::agent::{Caller, RunAgent as _};
 use crate::conversation::{Conversation, Entry, Turn, Verdict};
 use crate::error::AgentError;
-use crate::event::RunEvent;
 use crate::output::AgentOutput;
 use std::pin::pin;
 use std::sync::Arc;
@@ -35,7 +34,6 @@ pub(super) enum Outcome {
 /// The work of an agent in a run.
 pub(super) struct Work<'a> {
     agent: &'a LlmAgent,
-    run: &'a Run,
     scope: GuardScope<'a>,
     answer: FinalAnswer<'a>,
     repetitions: Repetitions,
@@ -51,10 +49,10 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(agent: &'a LlmAgent, run: &'a Run, scope: GuardScope<'a>, is_repair: bool) -> Self {
+    pub(super) fn new(agent: &'a LlmAgent, scope: GuardScope<'a>, is_repair: bool) -> Self {
+        let run = scope.run;
         Self {
             agent,
-            run,
             scope,
             answer: FinalAnswer::new(run, is_repair),
             repetitions: Repetitions::new(&run.0.budget.limits),
@@ -76,7 +74,7 @@ impl<'a> Work<'a> {
         conversation.remove_paused_of_others(self.agent.name());
         let settings = &self.agent.settings;
         if settings.hold_text() {
-            self.held.push_paused(conversation.unchecked(), self.run);
+            self.held.push_paused(conversation.unchecked(), self.scope.run);
         }
         // Calls start after the input has passed its checks.
         let has_begun = |turn: &Turn| !turn.message().calls.is_empty() || turn.end().is_some();
@@ -84,7 +82,7 @@ impl<'a> Work<'a> {
             return Ok(None);
         }
         if let Some(check) = settings.guards.inputs(self.scope, conversation, false) {
-            let judged = self.run.until_stopped(check).await?;
+            let judged = self.scope.run.until_stopped(check).await?;
             if let Some(output) = apply_inputs(conversation, self.scope, judged)? {
                 return Ok(Some(output));
             }
@@ -104,9 +102,9 @@ impl<'a> Work<'a> {
         &mut self,
         conversation: &mut Conversation,
     ) -> Result<Option<Outcome>, AgentError> {
-        self.run.check_cancelled()?;
+        self.scope.run.check_cancelled()?;
         let current = self.agent.tools.current()?;
-        self.answer.begin_turn(&self.agent.settings, &current, self.run)?;
+        self.answer.begin_turn(&self.agent.settings, &current, self.scope.run)?;
         let open = self
             .own_turn(conversation)
             .filter(|turn| !turn.message().calls.is_empty() || turn.end().is_some());
@@ -115,7 +113,7 @@ impl<'a> Work<'a> {
         let restart = match open {
             Some(turn) if !is_complete => {
                 let tools = current.registry();
-                Some(Restart::new(turn, conversation, self.run, &tools, &self.answer)?)
+                Some(Restart::new(turn, conversation, self.scope.run, &tools, &self.answer)?)
             }
             _ => None,
         };
@@ -163,7 +161,7 @@ impl<'a> Work<'a> {
             }
         }
         self.end_turn(conversation).await?;
-        self.agent.pause_after_break(self.run, broken, &mut self.breaks).await?;
+        self.agent.pause_after_break(self.scope.run, broken, &mut self.breaks).await?;
         Ok(None)
     }
 
@@ -233,19 +231,19 @@ impl<'a> Work<'a> {
         let Some(message) = conversation.turn_message().filter(|_| settings.hold_text()) else { return };
         let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| self.answer.is_in(call));
         if is_answer {
-            self.held.push_message(message, self.run);
+            self.held.push_message(message, self.scope.run);
         }
     }
 
     /// Emits the held events of a turn that has ended, and saves the conversation.
     async fn end_turn(&mut self, conversation: &mut Conversation) -> Result<(), AgentError> {
         if conversation.unchecked().is_empty() {
-            self.held.emit(self.run);
+            self.held.emit(self.scope.run);
         } else {
             // The text before a pause is checked together with the rest of the answer.
             self.held.pause();
         }
-        self.run.save(conversation).await
+        self.scope.run.save(conversation).await
     }
 
     /// Ends a turn with an invalid answer, which guardrails for answers do not check.
@@ -298,7 +296,7 @@ impl<'a> Work<'a> {
         }
         if let Some(feedback) = feedback? {
             conversation.push(Message::User(UserMessage::feedback(feedback)));
-            self.run.save(conversation).await?;
+            self.scope.run.save(conversation).await?;
             return Ok(None);
         }
         let escalate = conversation
@@ -307,7 +305,7 @@ impl<'a> Work<'a> {
         let escalate = escalate || conversation.frame().is_some_and(|frame| frame.escalate);
         let output = AgentOutput { text, agent: self.agent.name().to_owned(), finish, escalate };
         let output = settings.guards.output(self.scope, conversation, output, &mut self.held).await?;
-        self.held.emit(self.run);
+        self.held.emit(self.scope.run);
         if let Some(key) = &settings.output_key {
             conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());
         }
@@ -341,15 +339,4 @@ enum Ended {
     Turn(Option<ModelError>),
     /// A guardrail has blocked the input, and the agent answers with this output.
     Input(AgentOutput),
-}
-
-impl Held {
-    /// Holds the events of a message of an earlier run.
-    fn push_message(&mut self, message: &toolkit_llm::AssistantMessage, run: &Run) {
-        let agent = || message.agent.clone();
-        if !message.text.is_empty() {
-            self.push(RunEvent::Text { agent: agent(), text: message.text.clone(), within: run.within() });
-        }
-        self.push(RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
-    }
 }
