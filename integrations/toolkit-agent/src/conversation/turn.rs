@@ -187,6 +187,14 @@ impl Turn {
         mut called: impl FnMut(usize) -> Option<State>,
     ) -> (AssistantMessage, Vec<ToolResult>) {
         let Self { message, mut results, pending, started, .. } = self;
+        let is_result = |(position, (call, result)): (usize, (&ToolCall, &ToolResult))| {
+            result.position == position && result.call_id == call.id
+        };
+        if results.len() == message.calls.len()
+            && message.calls.iter().zip(&results).enumerate().all(is_result)
+        {
+            return (message, results);
+        }
         results.sort_by_key(|result| result.position);
         let mut results = results.into_iter().peekable();
         let of_call = |(position, call): (usize, &ToolCall)| {
