@@ -1,10 +1,9 @@
-//! The contract of a store, for all four stores.
+//! The contract of a store. A store of your own may be checked by a copy of this file.
 
 use serde_json::Value;
 use std::time::Duration;
-use tokio::time::sleep;
-use toolkit_agent::session::{ConversationLog, ConversationStore, MemoryStore, StateScope};
-use toolkit_agent_stores::{FileStore, SqliteStore};
+use tokio::time::{sleep, timeout};
+use toolkit_agent::session::{ConversationLog, ConversationStore, StateScope};
 
 /// Checks the contract of a store. `open` opens the same store again, like another program.
 pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
@@ -78,7 +77,10 @@ pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
     let deep = (0..126).fold(Value::from("ü\0"), |inner, _| vec![inner].into());
     store.update_state(StateScope::App, &[("deep".to_owned(), Some(deep.clone()))].into()).await.unwrap();
     assert_eq!(open().await.load_state(StateScope::App).await.unwrap()["deep"], deep);
-    check_replacements(&store, &open().await).await;
+    let other = open().await;
+    check_replacements(&store, &other).await;
+    check_races(&store, &other).await;
+    check_drops(&store, &other).await;
 }
 
 /// Checks that a log is replaced at its version only, and that its old versions no longer exist.
@@ -106,20 +108,35 @@ async fn check_replacements<S: ConversationStore>(store: &S, other: &S) {
     assert!(store.delete("ada", "r").await.unwrap());
 }
 
-#[tokio::test]
-async fn memory_store_keeps_conversations() {
-    let store = MemoryStore::new();
-    check(async || store.clone()).await;
+/// Checks that of two writers with the same version, one is told, whatever they wait for.
+async fn check_races<S: ConversationStore>(store: &S, other: &S) {
+    let mut version = 0;
+    for _ in 0..50 {
+        let (one, two) = tokio::join!(
+            store.append("ada", "race", version, "[1]"),
+            other.append("ada", "race", version, "[2]")
+        );
+        version = match (one, two) {
+            (Ok(version), Err(error)) | (Err(error), Ok(version)) if error.is_conflict => version,
+            both => panic!("one of two appends at version {version} must be a conflict: {both:?}"),
+        };
+    }
+    assert_eq!(store.load("ada", "race").await.unwrap().unwrap().entries.len(), 50);
 }
 
-#[tokio::test]
-async fn file_store_keeps_conversations() {
-    let folder = tempfile::tempdir().unwrap();
-    check(async || FileStore::new(folder.path().join("deep/er"))).await;
-}
-
-#[tokio::test]
-async fn sqlite_store_keeps_conversations() {
-    let folder = tempfile::tempdir().unwrap();
-    check(async || SqliteStore::open(folder.path().join("a.db")).await.unwrap()).await;
+/// Checks that a save whose future is dropped is whole or missing, and does not block the store.
+async fn check_drops<S: ConversationStore>(store: &S, other: &S) {
+    let mut version = store.append("ada", "drop", 0, "[0]").await.unwrap();
+    for micros in 0..50 {
+        let append = store.append("ada", "drop", version, "[1]");
+        drop(timeout(Duration::from_micros(micros * 20), append).await);
+        // An append that goes on in the background comes before this one, or is a conflict.
+        version = match other.append("ada", "drop", version, "[2]").await {
+            Ok(version) => version,
+            Err(error) if error.is_conflict => other.load("ada", "drop").await.unwrap().unwrap().version,
+            Err(error) => panic!("{error}"),
+        };
+        let log = store.load("ada", "drop").await.unwrap().unwrap();
+        assert!(log.entries.iter().all(|entry| ["[0]", "[1]", "[2]"].contains(&entry.as_str())));
+    }
 }

@@ -1,11 +1,18 @@
 //! The store in files: what is on the disk after a crash.
 
+use crate::contract;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use toolkit_agent::session::ConversationStore;
 use toolkit_agent::{Message, Sessions};
 use toolkit_agent_stores::FileStore;
+
+#[tokio::test]
+async fn file_store_keeps_conversations() {
+    let folder = tempfile::tempdir().unwrap();
+    contract::check(async || FileStore::new(folder.path().join("deep/er"))).await;
+}
 
 #[tokio::test]
 async fn files_contain_whole_saves() {

@@ -7,3 +7,9 @@ mod crashes;
 mod files;
 mod postgres;
 mod sqlite;
+
+#[tokio::test]
+async fn memory_store_keeps_conversations() {
+    let store = toolkit_agent::session::MemoryStore::new();
+    contract::check(async || store.clone()).await;
+}

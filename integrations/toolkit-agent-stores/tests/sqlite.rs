@@ -1,9 +1,16 @@
 //! The store in an SQLite database: its thread and its transactions.
 
+use crate::contract;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use toolkit_agent::session::ConversationStore;
 use toolkit_agent_stores::SqliteStore;
+
+#[tokio::test]
+async fn sqlite_store_keeps_conversations() {
+    let folder = tempfile::tempdir().unwrap();
+    contract::check(async || SqliteStore::open(folder.path().join("a.db")).await.unwrap()).await;
+}
 
 /// Appends that wait at the same time share a transaction, and each is judged by its own version.
 #[tokio::test]

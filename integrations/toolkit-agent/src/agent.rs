@@ -4,7 +4,7 @@ mod called;
 mod ended;
 mod shared;
 
-pub(crate) use called::{Begun, CalledAgents, Caller};
+pub(crate) use called::{Called, CalledAgents, Caller, OpenCall};
 pub use shared::Run;
 
 use crate::conversation::Conversation;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::future::ready;
 use std::sync::Arc;
 use toolkit_core::{Session, ToolCall, ToolOutput};
-use toolkit_llm::UserMessage;
 use toolkit_llm::model::{ModelRequest, ModelResponse};
+use toolkit_llm::{Messages, UserMessage};
 
 /// A check of one type of value in the runs of an agent. The check can replace or block the value, or end the
 /// run.
@@ -106,6 +106,9 @@ pub struct GuardContext {
     pub invocation_id: String,
     /// The tool call that is checked, or whose output is checked. `None` in checks of other values.
     pub call: Option<ToolCall>,
+    /// The messages of the conversation before the value, in checks of inputs and answers: the question that an answer
+    /// belongs to, for example. Empty in checks of other values. A request has its own messages.
+    pub messages: Messages,
 }
 
 /// The effect of a [`Guardrail`] on a run.
@@ -185,7 +188,9 @@ impl Guardrail {
         )
     }
 
-    /// Creates a guardrail from an asynchronous function, for example one that asks a model.
+    /// Creates a guardrail from an asynchronous function, for example one that asks a model. The calls of that model are a
+    /// run of their own: the limits and the cost of the checked run do not include them. If the check itself fails, it
+    /// decides what that means; [`Verdict::End`] lets nothing pass.
     ///
     /// ```
     /// use toolkit_agent::guardrail::{Guardrail, Verdict};

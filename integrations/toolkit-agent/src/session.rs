@@ -10,3 +10,4 @@ pub(crate) use journal::Journal;
 pub use memory::MemoryStore;
 pub use sessions::Sessions;
 pub use store::{ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError};
+pub use toolkit_core::context::SessionDelta;

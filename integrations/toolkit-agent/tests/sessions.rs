@@ -3,6 +3,7 @@
 use crate::support::{agent, assert_sendable, tools, transcript};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -209,6 +210,56 @@ async fn a_dropped_save_does_not_undo_later_values_of_other_programs() {
         let saved = Sessions::new(store).open("ada", "3").await.unwrap();
         assert_eq!(saved.session().get(key), Some(3.into()), "{key}");
     }
+}
+
+/// A store whose first save of values panics.
+#[derive(Clone)]
+struct Panicking(MemoryStore, Arc<AtomicBool>);
+
+impl ConversationStore for Panicking {
+    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
+        self.0.load(user, id).await
+    }
+
+    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        self.0.append(user, id, version, entry).await
+    }
+
+    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        self.0.replace(user, id, version, entry).await
+    }
+
+    async fn list(&self, user: &str) -> Result<Vec<toolkit_agent::session::ConversationInfo>, StoreError> {
+        self.0.list(user).await
+    }
+
+    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
+        self.0.delete(user, id).await
+    }
+
+    async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
+        self.0.load_state(scope).await
+    }
+
+    async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        assert!(self.1.swap(true, Ordering::Relaxed), "the first save fails");
+        self.0.update_state(scope, changes).await
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_panics_loses_no_entry() {
+    let store = MemoryStore::new();
+    let sessions = Sessions::new(Panicking(store.clone(), Arc::default()));
+    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    conversation.push(Message::user("one"));
+    conversation.session().apply(&[("user:rate".to_owned(), Some(2.into()))].into());
+    assert!(sessions.save(&mut conversation).await.is_err());
+    conversation.push(Message::user("two"));
+    sessions.save(&mut conversation).await.unwrap();
+    let saved = Sessions::new(store).open("ada", "1").await.unwrap();
+    assert_eq!(saved.messages(), conversation.messages());
+    assert_eq!(saved.session().get("user:rate"), Some(2.into()));
 }
 
 /// A store on a full disk.

@@ -47,15 +47,15 @@ impl Billing for Caller {
 
 /// The agents called as tools in one turn.
 #[derive(Debug, Default)]
-pub(crate) struct CalledAgents(Mutex<Called>);
+pub(crate) struct CalledAgents(Mutex<Calls>);
 
 #[derive(Debug, Default)]
-struct Called {
+struct Calls {
     /// The log of the run.
     log: Option<Arc<Log>>,
     turn: TurnPath,
-    /// The unfinished conversations, by the index of the call. `true` marks one that has stopped in this turn.
-    conversations: BTreeMap<usize, (State, bool)>,
+    /// The unfinished conversations, by the index of the call.
+    conversations: BTreeMap<usize, Called>,
     /// The calls of the turn in their order, and whether they run.
     calls: Vec<(CallId, bool)>,
     /// The indexes of the calls that run, of which the first `read` calls are known. `None` if several have the same id.
@@ -64,13 +64,21 @@ struct Called {
     /// The calls that are working now.
     working: HashSet<usize>,
     /// The calls that have begun.
-    begun: HashSet<usize>,
+    opened: HashSet<usize>,
     /// The number of calls that cannot be told apart.
     unknown: usize,
 }
 
-/// The begin of an agent called as a tool.
-pub(crate) struct Begun {
+/// An unfinished agent called as a tool.
+#[derive(Debug)]
+pub(crate) struct Called {
+    pub(crate) child: State,
+    /// Whether it has worked in this turn.
+    pub(crate) has_stopped: bool,
+}
+
+/// A call of an agent that works on it now.
+pub(crate) struct OpenCall {
     /// The index of the call in the turn.
     pub(crate) position: usize,
     pub(crate) conversation: Conversation,
@@ -81,7 +89,7 @@ pub(crate) struct Begun {
 impl CalledAgents {
     /// Begins a turn, whose calls are at the path `turn` of the log.
     pub(crate) fn begin_turn(&self, log: Option<Arc<Log>>, turn: TurnPath) {
-        *lock(&self.0) = Called { log, turn, ..Called::default() };
+        *lock(&self.0) = Calls { log, turn, ..Calls::default() };
     }
 
     /// Adds the next call of the turn. `runs` is `false` if the call already has a result.
@@ -90,12 +98,12 @@ impl CalledAgents {
     }
 
     /// Adds the unfinished conversation of an agent that is called again.
-    pub(crate) fn keep(&self, position: usize, unfinished: State) {
-        lock(&self.0).conversations.insert(position, (unfinished, false));
+    pub(crate) fn keep(&self, position: usize, child: State) {
+        lock(&self.0).conversations.insert(position, Called { child, has_stopped: false });
     }
 
     /// Begins the call with this id. Returns `None` if several calls have this id, or if the call is already working.
-    pub(crate) fn begin(&self, call_id: &CallId) -> Option<Begun> {
+    pub(crate) fn begin(&self, call_id: &CallId) -> Option<OpenCall> {
         let called = &mut *lock(&self.0);
         for (position, (id, _)) in
             called.calls.iter().enumerate().skip(called.read).filter(|(_, (_, runs))| *runs)
@@ -108,14 +116,14 @@ impl CalledAgents {
         if !called.working.insert(position) {
             return None;
         }
-        let unfinished = called.conversations.remove(&position).map(|(unfinished, _)| unfinished);
+        let unfinished = called.conversations.remove(&position).map(|called| called.child);
         let is_unfinished = unfinished.is_some();
         let node = called.turn.call(position);
         let mut conversation = Conversation::called(called.log.clone(), &node, unfinished);
-        if !called.begun.insert(position) && !is_unfinished {
+        if !called.opened.insert(position) && !is_unfinished {
             conversation.reset();
         }
-        Some(Begun { position, conversation, is_unfinished })
+        Some(OpenCall { position, conversation, is_unfinished })
     }
 
     /// Returns the scope of the events of a call that cannot be told apart from others.
@@ -126,16 +134,16 @@ impl CalledAgents {
     }
 
     /// Ends the work of a called agent. Its conversation is unfinished if calls in it are pending.
-    pub(crate) fn end(&self, position: usize, conversation: State) {
+    pub(crate) fn end(&self, position: usize, child: State) {
         let mut called = lock(&self.0);
         called.working.remove(&position);
-        if conversation.is_pending() {
-            called.conversations.insert(position, (conversation, true));
+        if child.is_pending() {
+            called.conversations.insert(position, Called { child, has_stopped: true });
         }
     }
 
-    /// Takes the unfinished conversation of a called agent. `true` marks one that has stopped in this turn.
-    pub(crate) fn take(&self, position: usize) -> Option<(State, bool)> {
+    /// Takes the unfinished conversation of a called agent.
+    pub(crate) fn take(&self, position: usize) -> Option<Called> {
         lock(&self.0).conversations.remove(&position)
     }
 }

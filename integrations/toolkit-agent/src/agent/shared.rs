@@ -14,7 +14,7 @@ use crate::session::{Journal, Sessions};
 use crate::span::{AgentSpan, SpanUsage};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -150,9 +150,8 @@ impl Run {
     }
 
     /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation
-    /// token. `scope` is the call, if it has an id. `called` contains the index of the call in its turn and the
-    /// key of the call. It is `None` if the conversation of the agent cannot be continued after an
-    /// interruption.
+    /// token. `scope` is the call, if it has an id. `is_tracked` is `false` if the conversation of the agent cannot be
+    /// continued after an interruption.
     pub(crate) fn nested(
         &self,
         root: Agent,
@@ -340,7 +339,7 @@ impl Run {
     /// Waits for `future`. If the run is cancelled or out of time, returns an error after another [`GRACE`],
     /// or immediately if an earlier save has already taken this long.
     async fn until_late<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
-        let mut late = pin!(async {
+        let late = pin!(async {
             let reason = self.stopped().await;
             if !self.0.shared.is_late.load(Ordering::Relaxed) {
                 sleep(GRACE).await;
@@ -348,24 +347,12 @@ impl Run {
             }
             reason
         });
-        let mut future = pin!(future);
-        poll_fn(|cx| match future.as_mut().poll(cx) {
-            Poll::Ready(value) => Poll::Ready(Ok(value)),
-            Poll::Pending => late.as_mut().poll(cx).map(Err),
-        })
-        .await
+        unless(late, future).await
     }
 
     /// Waits for `future`. Returns an error as soon as the run is cancelled or out of time.
     pub(crate) async fn until_stopped<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
-        // Polled only if `future` has to wait. Many futures do not.
-        let mut stopped = pin!(self.stopped());
-        let mut future = pin!(future);
-        poll_fn(|cx| match future.as_mut().poll(cx) {
-            Poll::Ready(value) => Poll::Ready(Ok(value)),
-            Poll::Pending => stopped.as_mut().poll(cx).map(Err),
-        })
-        .await
+        unless(pin!(self.stopped()), future).await
     }
 
     /// Waits until the run is cancelled, ended by a guardrail or out of time. Returns the error that
@@ -390,6 +377,19 @@ impl Run {
         })
         .await
     }
+}
+
+/// Waits for `future`, unless `stop` gives an error first. `stop` is polled only while `future` has to wait.
+async fn unless<T>(
+    mut stop: Pin<&mut impl Future<Output = AgentError>>,
+    future: impl Future<Output = T>,
+) -> Result<T, AgentError> {
+    let mut future = pin!(future);
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(value) => Poll::Ready(Ok(value)),
+        Poll::Pending => stop.as_mut().poll(cx).map(Err),
+    })
+    .await
 }
 
 debug!(Run, self, "root": self.0.root.name(), "invocation_id": self.0.shared.invocation_id);

@@ -4,53 +4,33 @@ use super::State;
 use super::Turn;
 use super::branches::is_branch;
 use super::verdict::{is_answer_call_only, replace_answer, withhold, withhold_beside};
-use super::{Entry, ModelEnd, TurnAnswer, Verdict};
+use super::{ModelEnd, TurnAnswer, Verdict};
 use crate::output::AgentOutput;
 use toolkit_core::ToolResult;
 use toolkit_llm::{AssistantMessage, Message, ToolMessage};
 
 impl State {
-    /// Applies an entry of the unfinished turn.
-    pub(super) fn apply_to_turn(&mut self, entry: Entry, at: u64) {
-        match entry {
-            Entry::TurnBegan { agent, checks_answers } => {
-                self.stop_turn(false, at);
-                self.run().turns += 1;
-                self.turn = Some(Turn::new(agent, checks_answers));
-            }
-            Entry::Call(arrived) => self.turn().arrive(*arrived),
-            Entry::Started(calls) => self.turn().start(calls),
-            Entry::Result(result) => {
-                if !self.children.is_empty() {
-                    let key = self.call_key(result.position);
-                    self.children.remove(&key);
-                }
-                self.turn().add_result(*result);
-            }
-            Entry::Pending { call, reason } => self.turn().set_pending(call, reason),
-            Entry::Decided(call) => self.turn().decide(call),
-            Entry::Applied => self.turn().set_applied(),
-            Entry::AnswersChecked => self.turn().checks_answers = true,
-            Entry::ModelEnded(end) => self.end_message(*end),
-            Entry::ModelFailed => {
-                self.turn = None;
-                self.drop_called();
-            }
-            Entry::TurnStopped { is_kept } => self.stop_turn(is_kept, at),
-            Entry::TurnEnded { verdict, answer } => {
-                let agent = self.turn().message().agent.clone();
-                self.end_turn(verdict, at);
-                if let Some(answer) = answer {
-                    let TurnAnswer { text, finish, escalate } = *answer;
-                    let text = text.unwrap_or_else(|| self.history.last_answer().to_owned());
-                    self.frame().answer = Some(AgentOutput { text, agent, finish, escalate });
-                }
-            }
-            _ => {}
-        }
+    pub(super) fn begin_turn(&mut self, agent: String, checks_answers: bool, at: u64) {
+        self.stop_turn(false, at);
+        self.run().turns += 1;
+        self.turn = Some(Turn::new(agent, checks_answers));
     }
 
-    fn turn(&mut self) -> &mut Turn {
+    pub(super) fn add_result(&mut self, result: ToolResult) {
+        if !self.children.is_empty() {
+            let key = self.call_key(result.position);
+            self.children.remove(&key);
+        }
+        self.turn().add_result(result);
+    }
+
+    /// Drops the unfinished turn with the conversations of agents called in it.
+    pub(super) fn drop_turn(&mut self) {
+        self.turn = None;
+        self.drop_called();
+    }
+
+    pub(super) fn turn(&mut self) -> &mut Turn {
         self.turn.get_or_insert_default()
     }
 
@@ -59,7 +39,7 @@ impl State {
         self.children.retain(|key, _| is_branch(key));
     }
 
-    fn end_message(&mut self, end: ModelEnd) {
+    pub(super) fn end_message(&mut self, end: ModelEnd) {
         self.turn().end_message(end);
         let message = self.turn().message();
         if !message.calls.is_empty() && !message.has_answer() {
@@ -71,73 +51,71 @@ impl State {
     /// Ends the unfinished turn before it is complete. If the agent of the turn checks its answers, removes the answer.
     pub(super) fn stop_turn(&mut self, is_kept: bool, at: u64) {
         let Some(turn) = self.turn.take() else { return };
-        let is_kept = is_kept && turn.message().native.is_some();
-        let is_checked = turn.checks_answers;
-        let (mut message, mut results) = self.parts(turn);
-        if is_checked {
-            if !is_answer_call_only(&message) && message.has_answer() {
+        let mut turn = self.ended(turn);
+        turn.is_kept = is_kept && turn.message.native.is_some();
+        if turn.is_checked {
+            if !is_answer_call_only(&turn.message) && turn.message.has_answer() {
                 // A resumed run does not continue text before calls that have run.
                 self.history.remove_paused();
             }
-            withhold(&mut message, &mut results);
+            withhold(&mut turn.message, &mut turn.results);
         }
-        self.add_turn((message, results), is_checked, is_kept, at);
+        self.add_turn(turn, at);
     }
 
-    fn end_turn(&mut self, verdict: Verdict, at: u64) {
+    /// Ends the complete turn with a verdict, and with the answer of its agent, if it gives one.
+    pub(super) fn end_turn(&mut self, verdict: Verdict, answer: Option<TurnAnswer>, at: u64) {
         let Some(turn) = self.turn.take() else { return };
-        let is_kept = turn.end().is_some_and(|end| end.is_kept);
-        let is_checked = turn.checks_answers;
-        let (mut message, mut results) = self.parts(turn);
-        if results.iter().any(|result| result.actions.escalate) {
+        let mut turn = self.ended(turn);
+        if turn.results.iter().any(|result| result.actions.escalate) {
             self.frame().escalate = true;
         }
-        // The output of a tool is an answer that text before it does not belong to.
-        let continues_text = message.calls.is_empty() || message.has_answer();
-        let is_text = message.calls.is_empty();
-        match verdict {
-            Verdict::Unchanged => return self.add_turn((message, results), is_checked, is_kept, at),
-            Verdict::Accepted => {
-                let was_paused = continues_text && !is_text && self.history.remove_paused();
-                withhold_beside(&mut message, &results, was_paused);
-            }
-            Verdict::Replaced(text) => {
-                if continues_text {
-                    self.history.remove_paused();
-                }
-                replace_answer(&mut message, &mut results, &text);
-            }
-            Verdict::Withheld => {
-                if continues_text {
-                    self.history.remove_paused();
-                }
-                withhold(&mut message, &mut results);
-            }
+        let agent = answer.as_ref().map(|_| turn.message.agent.clone());
+        if verdict != Verdict::Unchanged {
+            self.judge(&mut turn, verdict);
+            self.history.unchecked = None;
+            turn.is_checked = false;
         }
-        self.history.unchecked = None;
-        self.add_turn((message, results), false, is_kept, at);
+        self.add_turn(turn, at);
+        if let (Some(TurnAnswer { text, finish, escalate }), Some(agent)) = (answer, agent) {
+            let text = text.unwrap_or_else(|| self.history.last_answer().to_owned());
+            self.frame().answer = Some(AgentOutput { text, agent, finish, escalate });
+        }
     }
 
-    fn parts(&mut self, turn: Turn) -> (AssistantMessage, Vec<ToolResult>) {
+    /// Removes from a turn what its verdict does not leave.
+    fn judge(&mut self, turn: &mut EndedTurn, verdict: Verdict) {
+        let EndedTurn { message, results, .. } = turn;
+        // The output of a tool is an answer that text before a pause does not belong to.
+        let continues_text = message.calls.is_empty() || message.has_answer();
+        // The answer in the arguments of a call is complete without the text before a pause.
+        let replaces_text = verdict != Verdict::Accepted || !message.calls.is_empty();
+        let was_paused = continues_text && replaces_text && self.history.remove_paused();
+        match verdict {
+            Verdict::Unchanged => {}
+            Verdict::Accepted => withhold_beside(message, results, was_paused),
+            Verdict::Replaced(text) => replace_answer(message, results, &text),
+            Verdict::Withheld => withhold(message, results),
+        }
+    }
+
+    fn ended(&mut self, turn: Turn) -> EndedTurn {
         let keys: Vec<String> = if self.children.is_empty() {
             Vec::new()
         } else {
             (0..turn.message().calls.len()).map(|position| self.call_key(position)).collect()
         };
+        let is_kept = turn.end().is_some_and(|end| end.is_kept);
+        let is_checked = turn.checks_answers;
         let children = &mut self.children;
-        let parts = turn.into_parts(|position| children.remove(keys.get(position)?));
+        let (message, results) = turn.into_parts(|position| children.remove(keys.get(position)?));
         self.drop_called();
-        parts
+        EndedTurn { message, results, is_checked, is_kept }
     }
 
     /// Adds the message of a turn and the results of its calls.
-    fn add_turn(
-        &mut self,
-        (message, results): (AssistantMessage, Vec<ToolResult>),
-        is_checked: bool,
-        is_kept: bool,
-        at: u64,
-    ) {
+    fn add_turn(&mut self, turn: EndedTurn, at: u64) {
+        let EndedTurn { message, results, is_checked, is_kept } = turn;
         if message.is_empty() && !is_kept {
             return;
         }
@@ -156,4 +134,15 @@ impl State {
             self.history.add(Message::Tool(given), at);
         }
     }
+}
+
+/// A turn that has ended, before it becomes part of the conversation.
+struct EndedTurn {
+    message: AssistantMessage,
+    /// One result for each call.
+    results: Vec<ToolResult>,
+    /// Whether guardrails check the answers of the agent.
+    is_checked: bool,
+    /// Whether an empty message is added, because the provider knows it.
+    is_kept: bool,
 }

@@ -48,39 +48,18 @@ impl State {
             Entry::Removed(count) => self.remove_first(count),
             Entry::Settled => self.settle(at),
             Entry::Abandoned => self.give_up_run(at),
-            Entry::InputReplaced { index, message } => self.history.replace(index, message),
-            Entry::InputBlocked { index } => self.history.block(index),
-            Entry::PausedRemoved => drop(self.history.remove_paused()),
             Entry::Compacted { agent, compacted } => self.compactions.set(&agent, *compacted),
-            entry => self.apply_to_run(entry, at),
-        }
-    }
 
-    fn apply_to_run(&mut self, entry: Entry, at: u64) {
-        match entry {
             Entry::RunBegan { input, is_attempt } => self.begin_run(input, is_attempt, at),
             Entry::Resumed => self.resume(),
             Entry::Spent(spent) => self.run().spent = spent,
             Entry::Stopped(stop) => self.stop(stop, at),
-            Entry::Ended => {
-                self.settle(at);
-                self.children.clear();
-                let end = self.history.len();
-                let run = self.run();
-                run.is_working = false;
-                run.frames.clear();
-                run.end = Some(end);
-            }
-            Entry::AgentBegan { depth, agent, members } => {
-                if self.run().frames.len() > depth {
-                    self.give_up_work(at);
-                }
-                let frames = &mut self.run().frames;
-                frames.truncate(depth);
-                // Most agents have no agents within them, and a frame is large.
-                frames.reserve_exact(1);
-                frames.push(Frame { agent, members, ..Frame::default() });
-            }
+            Entry::Ended => self.end_run(at),
+
+            Entry::InputReplaced { index, message } => self.history.replace(index, message),
+            Entry::InputBlocked { index } => self.history.block(index),
+
+            Entry::AgentBegan { depth, agent, members } => self.begin_agent(depth, agent, members, at),
             Entry::AgentEnded { depth, agent, text, finish, escalate } => {
                 let text = text.unwrap_or_else(|| self.answer_at(depth).to_owned());
                 self.end_agent(depth, AgentOutput { text, agent, finish, escalate }, at);
@@ -93,12 +72,29 @@ impl State {
                 }
             }
             Entry::BranchBegan(index) => self.begin_branch(index),
-            Entry::BranchFailed { index, error } => drop(self.frame().failed.insert(index, error)),
+            Entry::BranchFailed { index, error } => {
+                self.frame().failed.insert(index, error);
+            }
             Entry::BranchesFailed => {
                 self.join_branches(at);
                 self.frame().failed.clear();
             }
-            entry => self.apply_to_turn(entry, at),
+
+            Entry::TurnBegan { agent, checks_answers } => self.begin_turn(agent, checks_answers, at),
+            Entry::Call(arrived) => self.turn().arrive(*arrived),
+            Entry::Started(calls) => self.turn().start(calls),
+            Entry::Result(result) => self.add_result(*result),
+            Entry::Pending { call, reason } => self.turn().set_pending(call, reason),
+            Entry::Decided(call) => self.turn().decide(call),
+            Entry::Applied => self.turn().set_applied(),
+            Entry::AnswersChecked => self.turn().checks_answers = true,
+            Entry::ModelEnded(end) => self.end_message(*end),
+            Entry::ModelFailed => self.drop_turn(),
+            Entry::TurnStopped { is_kept } => self.stop_turn(is_kept, at),
+            Entry::TurnEnded { verdict, answer } => self.end_turn(verdict, answer.map(|answer| *answer), at),
+            Entry::PausedRemoved => {
+                self.history.remove_paused();
+            }
         }
     }
 
@@ -155,6 +151,27 @@ impl State {
         if stop == Stop::Failed && !self.is_pending() {
             self.stop_turn(false, at);
         }
+    }
+
+    fn end_run(&mut self, at: u64) {
+        self.settle(at);
+        self.children.clear();
+        let end = self.history.len();
+        let run = self.run();
+        run.is_working = false;
+        run.frames.clear();
+        run.end = Some(end);
+    }
+
+    fn begin_agent(&mut self, depth: usize, agent: String, members: Vec<String>, at: u64) {
+        if self.run().frames.len() > depth {
+            self.give_up_work(at);
+        }
+        let frames = &mut self.run().frames;
+        frames.truncate(depth);
+        // Most agents have no agents within them, and a frame is large.
+        frames.reserve_exact(1);
+        frames.push(Frame { agent, members, ..Frame::default() });
     }
 
     fn end_agent(&mut self, depth: usize, output: AgentOutput, at: u64) {

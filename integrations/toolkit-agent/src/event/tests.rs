@@ -1,6 +1,7 @@
 //! Tests that every event equals the event deserialized from its JSON.
 
 use super::*;
+use crate::guardrail::GuardAction;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use toolkit_core::schema::SchemaLoss;
@@ -159,6 +160,19 @@ fn event() -> impl Strategy<Value = RunEvent> {
                 tokens_after: 7,
                 messages_left_out: 3,
                 summary_error: (text.len() % 2 == 0).then(|| text.clone()),
+                within: within.clone(),
+            },
+            RunEvent::AnswerBroken {
+                agent: agent.clone(),
+                error: text.clone(),
+                pause: Duration::new(text.len() as u64, 3),
+                within: within.clone(),
+            },
+            RunEvent::Guardrail {
+                agent: agent.clone(),
+                guardrail: text.clone(),
+                action: GuardAction::Blocked,
+                reason: text.clone(),
                 within: within.clone(),
             },
             RunEvent::Transferred { from: agent.clone(), to: text.clone(), within: within.clone() },

@@ -143,15 +143,9 @@ impl LlmAgent {
             message.answer_tool.clone_from(&call.name);
         }
         calls.pieces.emit_message(&message, &hosted, calls.answer);
-        let has_calls = !message.calls.is_empty();
         calls.conversation.log_spent(|| run.0.budget.sum_of_run());
         calls.conversation.end_message(message, finish, !hosted.is_empty());
-        calls.count();
-        if has_calls {
-            run.save(calls.conversation).await?;
-        }
-        calls.start();
-        Ok(())
+        calls.admit().await
     }
 
     async fn attempt(
@@ -217,9 +211,7 @@ impl LlmAgent {
                     let is_answer = calls.answer.is_in(&call);
                     calls.conversation.log_spent(|| run.0.budget.sum_of_run());
                     calls.conversation.push_call(call, is_answer);
-                    calls.count();
-                    run.save(calls.conversation).await?;
-                    calls.start();
+                    calls.admit().await?;
                 }
                 StreamEvent::Done(response) => return Ok(*response),
                 piece => calls.pieces.receive(piece, calls.conversation),

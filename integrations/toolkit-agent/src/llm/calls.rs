@@ -8,7 +8,7 @@ use super::refusal::{beside_another, refusal};
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::situation::GuardScope;
-use crate::agent::Caller;
+use crate::agent::{Called, Caller};
 use crate::conversation::{Conversation, Entry, Turn, is_final, with_account};
 use crate::error::AgentError;
 use crate::event::RunEvent;
@@ -61,11 +61,17 @@ pub(super) struct Dispatch {
     /// The number of calls started so far, including refused calls. They are the first calls in the message
     /// of the turn.
     pub(super) started: usize,
-    /// The calls after the `started` ones that already count for the limits. `true` marks a refused call,
-    /// whose error result is already in the turn.
-    counted: VecDeque<bool>,
+    /// The calls after the `started` ones that already count for the limits.
+    counted: VecDeque<Counted>,
     /// Whether a counted call has given an invalid answer.
     has_invalid: bool,
+}
+
+/// A call that counts for the limits.
+enum Counted {
+    Runs,
+    /// The call was refused. Its error result is already in the turn.
+    Refused,
 }
 
 impl Dispatch {
@@ -81,13 +87,21 @@ impl TurnCalls<'_> {
         self.dispatch.has_invalid = false;
     }
 
-    /// Counts new calls of the turn for the limits. Refused calls get an error result: calls beyond a limit,
-    /// calls repeated too often, calls after an invalid answer, and parallel calls that the request has
-    /// forbidden. The others count as started.
-    ///
-    /// Called before the save that precedes the start of calls, so that a refused call does not run after a
-    /// crash, and another one does not run twice.
-    pub(super) fn count(&mut self) {
+    /// Counts the new calls of the turn for the limits, saves the conversation, and starts the calls. Saved in between, so
+    /// that a refused call does not run after a crash, and another one does not run twice.
+    pub(super) async fn admit(&mut self) -> Result<(), AgentError> {
+        self.count();
+        if self.conversation.turn_message().is_some_and(|message| !message.calls.is_empty()) {
+            self.scope.run.save(self.conversation).await?;
+        }
+        self.start();
+        Ok(())
+    }
+
+    /// Counts the new calls of the turn. Refused calls get an error result: calls beyond a limit, calls repeated too
+    /// often, calls after an invalid answer, and parallel calls that the request has forbidden. The others count as
+    /// started.
+    fn count(&mut self) {
         let Some(message) = self.conversation.turn_message() else { return };
         let counted = self.dispatch.started + self.dispatch.counted.len();
         let mut refused = Vec::new();
@@ -99,11 +113,17 @@ impl TurnCalls<'_> {
                 refusal(self.scope.run, self.answer, self.repetitions, call, self.dispatch.has_invalid)
             };
             self.dispatch.has_invalid |= self.answer.is_invalid(call);
-            self.dispatch.counted.push_back(refusal.is_some());
-            match refusal {
-                Some(error) => refused.push(ToolResult::of(call, Err(error)).with_position(position)),
-                None => started.push(position),
-            }
+            let counted = match refusal {
+                Some(error) => {
+                    refused.push(ToolResult::of(call, Err(error)).with_position(position));
+                    Counted::Refused
+                }
+                None => {
+                    started.push(position);
+                    Counted::Runs
+                }
+            };
+            self.dispatch.counted.push_back(counted);
         }
         refused.into_iter().for_each(|result| self.keep(result));
         self.conversation.log_spent(|| self.scope.run.0.budget.sum_of_run());
@@ -111,16 +131,19 @@ impl TurnCalls<'_> {
     }
 
     /// Starts all calls that were counted, except for refused calls.
-    pub(super) fn start(&mut self) {
+    fn start(&mut self) {
         if self.dispatch.started == 0 && !self.dispatch.counted.is_empty() {
             self.caller.called.begin_turn(self.conversation.log(), self.conversation.turn_path());
         }
-        while let Some(is_refused) = self.dispatch.counted.pop_front() {
+        while let Some(counted) = self.dispatch.counted.pop_front() {
             let position = self.dispatch.started;
+            let message = self.conversation.turn_message();
+            let Some(call) = message.and_then(|message| message.calls.get(position)).cloned() else { return };
             self.dispatch.started += 1;
-            let Some(message) = self.conversation.turn_message() else { return };
-            let Some(call) = message.calls.get(position).cloned() else { return };
-            if is_refused { self.caller.called.add(call.id, false) } else { self.dispatch(position, call) }
+            match counted {
+                Counted::Runs => self.dispatch(position, call),
+                Counted::Refused => self.caller.called.add(call.id, false),
+            }
         }
     }
 
@@ -225,13 +248,13 @@ impl TurnCalls<'_> {
     pub(super) fn keep(&mut self, mut result: ToolResult) {
         match (self.caller.called.take(result.position), &result.outcome) {
             // The agent has not begun again, so its result is lost unless it can still be decided.
-            (Some((child, false)), Err(error))
-                if is_final(error) || !child.is_pending() && error.pending().is_none() =>
+            (Some(Called { child, has_stopped: false }), Err(error))
+                if is_final(error) || (!child.is_pending() && error.pending().is_none()) =>
             {
                 result.outcome = Err(with_account(error, child));
             }
             // An agent called as a tool may have stopped with pending calls. They can be decided later.
-            (Some((child, _)), _) if child.is_pending() => {
+            (Some(Called { child, .. }), _) if child.is_pending() => {
                 self.conversation.return_called(result.position, child);
                 if result.error().is_some_and(|error| error.pending().is_none()) {
                     result.outcome = Err(ToolError::deferred(result.name.as_str()));
@@ -272,12 +295,13 @@ impl TurnCalls<'_> {
             .is_some_and(|call| self.answer.is_in(call))
     }
 
-    /// Ends the calls of the turn. `finished` is the result of [`finish`](Self::finish). If calls are pending, the turn
-    /// stays unfinished, and an error is returned.
-    pub(super) fn end(self, finished: Result<(), AgentError>) -> Result<(), AgentError> {
+    /// Waits for the results of all calls, and ends the calls of the turn. If calls are pending, the turn stays
+    /// unfinished, and an error is returned.
+    pub(super) async fn finish(&mut self) -> Result<(), AgentError> {
+        let finished = self.receive_results().await;
         if self.conversation.turn().is_some_and(Turn::has_pending) {
             finished?;
-            return Err(AgentError::Interrupted { pending: Vec::new() });
+            return Err(AgentError::Interrupted { pending: self.conversation.pending() });
         }
         if finished.is_err() {
             let is_kept = self.conversation.turn().and_then(Turn::end).is_some_and(|end| end.is_kept);
@@ -288,7 +312,7 @@ impl TurnCalls<'_> {
 
     /// Waits for the results of all calls. If the run is cancelled or out of time, cancels the running calls.
     /// Each of them still gets a result.
-    pub(super) async fn finish(&mut self) -> Result<(), AgentError> {
+    async fn receive_results(&mut self) -> Result<(), AgentError> {
         let run = self.scope.run;
         let mut stopped = Ok(());
         while !self.dispatch.batch.is_empty() {

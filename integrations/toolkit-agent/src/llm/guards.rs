@@ -131,7 +131,7 @@ impl Guards {
         if inputs.is_empty() {
             return None;
         }
-        let situation = scope.situation();
+        let situation = scope.situation().within(conversation);
         Some(Box::pin(async move {
             let mut judged = Vec::new();
             for (index, message) in inputs {
@@ -162,10 +162,13 @@ impl Guards {
             conversation.answer_turn(Verdict::Unchanged, &output);
             return Ok(output);
         }
-        let situation = scope.situation();
+        let situation = scope.situation().within(conversation);
         let text = conversation.paused_text() + &output.text;
         let whole = AgentOutput { text, ..output.clone() };
-        let checked = match scope.run.until_stopped(situation.judge(self.outputs.clone(), whole)).await? {
+        let judged = scope.run.until_stopped(situation.judge(self.outputs.clone(), whole)).await?;
+        // It shares the messages, and adding to a shared list copies it.
+        drop(situation);
+        let checked = match judged {
             Ok(checked) => checked,
             Err(error) => {
                 conversation.end_turn(Verdict::Withheld);

@@ -8,7 +8,7 @@ use crate::guardrail::{CheckFn, GuardAction, GuardContext, Verdict};
 use crate::helpers::guarded_future;
 use toolkit_core::middleware::ToolRequest;
 use toolkit_core::{Session, ToolCall};
-use toolkit_llm::Message;
+use toolkit_llm::{Message, Messages};
 
 /// The outcome of checking a value.
 #[derive(Debug, Clone)]
@@ -35,7 +35,13 @@ impl GuardScope<'_> {
         let invocation_id = self.run.invocation_id().to_owned();
         Situation {
             run: self.run.clone(),
-            context: GuardContext { agent, session, invocation_id, call: None },
+            context: GuardContext {
+                agent,
+                session,
+                invocation_id,
+                call: None,
+                messages: Messages::default(),
+            },
         }
     }
 
@@ -64,7 +70,22 @@ impl Situation {
         let session = request.context().run().and_then(|run| run.session()).cloned().unwrap_or_default();
         let agent = agent.to_owned();
         let invocation_id = run.invocation_id().to_owned();
-        Some(Self { run, context: GuardContext { agent, session, invocation_id, call: Some(call) } })
+        Some(Self {
+            run,
+            context: GuardContext {
+                agent,
+                session,
+                invocation_id,
+                call: Some(call),
+                messages: Messages::default(),
+            },
+        })
+    }
+
+    /// Returns the same situation with the messages of a conversation.
+    pub(super) fn within(mut self, conversation: &Conversation) -> Self {
+        self.context.messages = conversation.history().clone();
+        self
     }
 
     /// Returns the same situation with a tool call.

@@ -220,8 +220,7 @@ impl<'a> Work<'a> {
             return Err(error);
         }
         let broken = calls.attempt.broken.take();
-        let finished = calls.finish().await;
-        calls.end(finished)?;
+        calls.finish().await?;
         Ok(Some(Ended::Turn(broken)))
     }
 

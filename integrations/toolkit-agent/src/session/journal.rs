@@ -50,19 +50,21 @@ impl Journal {
         let turn = self.log.turnstile.clone().lock_owned().await;
         // Counted here, because other agents of the run may have spent more while this save waited for its turn.
         let spent = spent();
-        let (entries, version) = {
+        let (unsaved, version) = {
             let mut position = lock(&self.log.position);
             let values = session.store().snapshot();
             (self.taken(position.take(values, spent)), position.version)
         };
-        if matches!(&entries, Ok(entries) if entries.is_empty()) && self.shared.is_none() {
+        // Made before anything waits, so that no entry is lost with this future.
+        let unsaved = unsaved.map(|entries| Unsaved { log: self.log.clone(), entries });
+        if matches!(&unsaved, Ok(unsaved) if unsaved.entries.is_empty()) && self.shared.is_none() {
             return Ok(());
         }
         let journal = self.clone();
         let save = async move {
             let shared = journal.save_shared().await;
             // Save the conversation even if saving the shared session values has failed.
-            let mut unsaved = Unsaved { log: &journal.log, entries: entries? };
+            let mut unsaved = unsaved?;
             if !unsaved.entries.is_empty() {
                 let store = &*journal.sessions.inner.store;
                 let entry = unsaved.entries.join(" ");
@@ -115,13 +117,13 @@ impl Journal {
     }
 }
 
-/// The entries of a running append. If the append fails or panics, they wait for the next save.
-struct Unsaved<'a> {
-    log: &'a Log,
+/// The entries of a running save. If the save fails, panics or is dropped, they wait for the next one.
+struct Unsaved {
+    log: Arc<Log>,
     entries: Vec<String>,
 }
 
-impl Drop for Unsaved<'_> {
+impl Drop for Unsaved {
     fn drop(&mut self) {
         lock(&self.log.position).restore(std::mem::take(&mut self.entries));
     }

@@ -11,7 +11,17 @@ use toolkit_core::context::SessionDelta;
 /// A store for conversations, and for the session values of users and the application.
 ///
 /// Each conversation belongs to a user. Different users may have conversations with the same id. Programs
-/// access a store through [`Sessions`](crate::Sessions). Implement this trait to use another database.
+/// access a store through [`Sessions`](crate::Sessions). Implement this trait to use another database; the functions may be
+/// written as `async fn`.
+///
+/// Of all functions holds:
+///
+/// - Their futures may be dropped at any time, and they do not block the threads of the runtime.
+/// - An answer means that the change is safe.
+/// - After an error that is no [conflict](StoreError::conflict), the entry is not in the log, or the next append at the old
+///   version is a conflict.
+///
+/// The package `toolkit-agent-stores` has a test of the contract that may be copied.
 pub trait ConversationStore: Send + Sync + 'static {
     /// Loads the log of the conversation `id` of a user. Returns `None` if the conversation does not exist.
     ///
@@ -24,7 +34,8 @@ pub trait ConversationStore: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<ConversationLog>, StoreError>> + Send;
 
     /// Appends an entry to the log of a conversation, and returns the new version of the log. `version` is
-    /// the version that the log must have, or 0 to create the log. The entry is one line of text.
+    /// the version that the log must have, or 0 to create the log. The entry is one line of text. The version is compared
+    /// and the entry is written in one step: of two writers with the same version, one gets a conflict.
     ///
     /// After a crash, the log must contain either the whole entry or nothing of it.
     ///
@@ -94,7 +105,7 @@ pub struct ConversationLog {
     /// The entries, the oldest first.
     pub entries: Vec<String>,
     /// The version of the log: a number greater than 0 that changes with each entry. If a log is deleted and
-    /// created again, it should not get a version that the deleted log had.
+    /// created again, or replaced, it gets no version that it had before.
     pub version: u64,
 }
 

@@ -1,6 +1,6 @@
 //! Agents as tools of other agents, the tool for transfers, and the names of a team.
 
-use crate::agent::{Agent, Begun, CalledAgents, Caller, Run};
+use crate::agent::{Agent, CalledAgents, Caller, OpenCall, Run};
 use crate::conversation::{Conversation, Owner};
 use crate::error::AgentError;
 use crate::event::RunScope;
@@ -72,20 +72,20 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
     let cancellation = context.cancellation_token();
     let caller = context.extension::<Caller>();
     let called = caller.map(|caller| &caller.called).zip(context.call_id());
-    let begun = called.and_then(|(called, id)| called.begin(id));
-    let scope = match (&begun, called) {
+    let open = called.and_then(|(called, id)| called.begin(id));
+    let scope = match (&open, called) {
         (None, Some((called, id))) => Some(called.scope(id.as_str())),
         _ => context.call_id().cloned().map(RunScope::Call),
     };
     let run = match caller {
-        Some(caller) => caller.run.nested(agent.clone(), cancellation, scope, begun.is_some()),
+        Some(caller) => caller.run.nested(agent.clone(), cancellation, scope, open.is_some()),
         // Outside of a run, the agent has a run of its own.
         None => Run::new(agent.clone(), RunOptions::new().with_cancellation(cancellation), None),
     };
-    let is_tracked = begun.is_some();
-    let input = begun.as_ref().is_none_or(|begun| !begun.is_unfinished).then(|| request.into());
-    let mut work = match (begun, caller) {
-        (Some(Begun { position, conversation, .. }), Some(caller)) => {
+    let is_tracked = open.is_some();
+    let input = open.as_ref().is_none_or(|open| !open.is_unfinished).then(|| request.into());
+    let mut work = match (open, caller) {
+        (Some(OpenCall { position, conversation, .. }), Some(caller)) => {
             Work { called: Some((&caller.called, position)), conversation }
         }
         _ => Work { called: None, conversation: Conversation::default() },
