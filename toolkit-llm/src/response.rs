@@ -4,7 +4,7 @@ use crate::facts::Facts;
 use crate::hosted::HostedCall;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::ops::AddAssign;
+use std::ops::{AddAssign, SubAssign};
 use toolkit_core::call::ToolCall;
 
 /// A model's response. If the provider returned several choices, text, reasoning and refusal are from the first
@@ -275,6 +275,19 @@ impl AddAssign for Usage {
         add(&mut self.reasoning_tokens, other.reasoning_tokens);
         add(&mut self.cache_write_tokens, other.cache_write_tokens);
         add(&mut self.tool_tokens, other.tool_tokens);
+    }
+}
+
+/// Takes tokens out of a sum that contains them.
+impl SubAssign for Usage {
+    fn sub_assign(&mut self, other: Self) {
+        let subtract = |sum: &mut u64, less: u64| *sum = sum.saturating_sub(less);
+        subtract(&mut self.input_tokens, other.input_tokens);
+        subtract(&mut self.output_tokens, other.output_tokens);
+        subtract(&mut self.cached_input_tokens, other.cached_input_tokens);
+        subtract(&mut self.reasoning_tokens, other.reasoning_tokens);
+        subtract(&mut self.cache_write_tokens, other.cache_write_tokens);
+        subtract(&mut self.tool_tokens, other.tool_tokens);
     }
 }
 

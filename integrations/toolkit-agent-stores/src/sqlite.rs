@@ -4,12 +4,13 @@ mod database;
 
 use crate::columns;
 use database::Database;
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, params};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use toolkit_agent::session::{ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError};
 use toolkit_core::context::SessionDelta;
 
@@ -110,8 +111,15 @@ impl SqliteStore {
 /// Prepares a new connection, and creates the tables if they do not exist.
 fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    // In WAL mode, readers and one writer do not block each other. In-memory databases ignore this mode.
-    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    // In WAL mode, readers and one writer do not block each other. In-memory databases ignore this mode. SQLite does not wait
+    // for other programs that change the mode at the same time.
+    let started = Instant::now();
+    while let Err(error) = connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())) {
+        if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) || started.elapsed() > BUSY_TIMEOUT {
+            return Err(error);
+        }
+        sleep(Duration::from_millis(5));
+    }
     // Deleted content is overwritten with zeros.
     connection.query_row("PRAGMA secure_delete = ON", [], |_| Ok(()))?;
     connection.execute_batch(TABLES)?;

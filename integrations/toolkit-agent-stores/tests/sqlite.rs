@@ -55,3 +55,17 @@ async fn the_last_clone_closes_the_database() {
     }
     panic!("the database is still open");
 }
+
+/// SQLite does not wait by itself while another program works on a new database.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_database_is_opened_while_another_program_creates_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE; CREATE TABLE other (id)").unwrap();
+    let opening = tokio::spawn(async move { SqliteStore::open(path).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    other.execute_batch("COMMIT").unwrap();
+    let store = opening.await.unwrap().unwrap();
+    assert!(store.append("ada", "1", 0, "[]").await.unwrap() > 0);
+}

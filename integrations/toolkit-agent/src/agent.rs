@@ -4,7 +4,7 @@ mod called;
 mod ended;
 mod shared;
 
-pub(crate) use called::{Called, CalledAgents, Caller, OpenCall};
+pub(crate) use called::{Called, CalledAgents, Caller, OpenCall, Reported};
 pub use shared::Run;
 
 use crate::conversation::Conversation;

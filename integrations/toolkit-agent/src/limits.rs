@@ -129,6 +129,14 @@ struct Counted {
     earlier: Option<Spent>,
 }
 
+impl Counted {
+    fn replace(&mut self, before: Usage, now: Bill, price: &Price) {
+        self.usage -= before;
+        self.usage += now.usage;
+        self.cost += now.cost(price) - price.of(before);
+    }
+}
+
 impl Budget {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
@@ -202,14 +210,22 @@ impl Budget {
         is_free
     }
 
-    /// Counts tokens. `price` applies to those without a known cost.
-    pub(crate) fn add_bill(&self, bill: Bill, price: &Price) {
+    /// Counts the tokens that a running model call has reported so far, in place of those that it had reported `before`.
+    pub(crate) fn report(&self, before: Usage, now: Usage, price: &Price) {
         if let Some(outer) = &self.outer {
-            outer.add_bill(bill, price);
+            outer.report(before, now, price);
+        }
+        lock(&self.counted).replace(before, now.into(), price);
+    }
+
+    /// Counts the tokens of a model call that has ended, in place of those that it had `reported`. `price` applies to tokens
+    /// without a known cost.
+    pub(crate) fn add_bill(&self, reported: Usage, bill: Bill, price: &Price) {
+        if let Some(outer) = &self.outer {
+            outer.add_bill(reported, bill, price);
         }
         let mut counted = lock(&self.counted);
-        counted.usage += bill.usage;
-        counted.cost += bill.cost(price);
+        counted.replace(reported, bill, price);
         counted.is_priced &= bill.is_priced(price);
     }
 

@@ -1,6 +1,7 @@
 //! Interrupted runs: calls that wait for an approval, an answer or a result of the program.
 
 mod changed;
+mod decided;
 mod keys;
 mod replaced;
 

@@ -60,7 +60,7 @@ fn serve(mut connection: Connection, jobs: &Receiver<Box<dyn Job>>) {
     }
 }
 
-/// Executes jobs in one transaction. After an error, the transaction is rolled back.
+/// Executes jobs in one transaction. After an error of the transaction itself, it is rolled back.
 fn execute(connection: &mut Connection, batch: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
     // A transaction that begins as a reader cannot write after another program has written.
     let behavior = if batch.iter().any(|job| job.is_write()) {
@@ -70,7 +70,14 @@ fn execute(connection: &mut Connection, batch: &mut [Box<dyn Job>]) -> rusqlite:
     };
     let transaction = connection.transaction_with_behavior(behavior)?;
     for job in batch {
-        job.run(&transaction)?;
+        if job.is_write() {
+            // A job that fails does not undo those beside it.
+            transaction.execute_batch("SAVEPOINT job")?;
+            let end = if job.run(&transaction) { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" };
+            transaction.execute_batch(end)?;
+        } else {
+            job.run(&transaction);
+        }
     }
     transaction.commit()
 }
@@ -79,7 +86,8 @@ fn execute(connection: &mut Connection, batch: &mut [Box<dyn Job>]) -> rusqlite:
 trait Job: Send {
     fn is_write(&self) -> bool;
 
-    fn run(&mut self, transaction: &Transaction<'_>) -> rusqlite::Result<()>;
+    /// Returns whether the work has succeeded.
+    fn run(&mut self, transaction: &Transaction<'_>) -> bool;
 
     /// Answers the caller after the transaction has ended.
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
@@ -88,7 +96,7 @@ trait Job: Send {
 struct Task<T, W> {
     is_write: bool,
     work: Option<W>,
-    value: Option<T>,
+    value: Option<rusqlite::Result<T>>,
     answer: oneshot::Sender<Result<T, StoreError>>,
 }
 
@@ -101,15 +109,15 @@ where
         self.is_write
     }
 
-    fn run(&mut self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-        self.value = self.work.take().map(|work| work(transaction)).transpose()?;
-        Ok(())
+    fn run(&mut self, transaction: &Transaction<'_>) -> bool {
+        self.value = self.work.take().map(|work| work(transaction));
+        matches!(self.value, Some(Ok(_)))
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
         let unanswered = || StoreError::new("the store of conversations has not executed the operation");
         let Self { value, answer, .. } = *self;
         // The caller may no longer wait.
-        let _ = answer.send(committed.and_then(|()| value.ok_or_else(unanswered)));
+        let _ = answer.send(committed.and_then(|()| value.ok_or_else(unanswered)?.map_err(super::failed)));
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use toolkit_core::CallId;
 use toolkit_llm::__private::{Bill, Billing};
-use toolkit_llm::model::Price;
+use toolkit_llm::model::{Price, Usage};
 
 /// The run of an agent, for its tools and its model.
 #[derive(Debug)]
@@ -40,8 +40,44 @@ impl Caller {
 impl Billing for Caller {
     fn add(&self, bill: Bill) {
         if !bill.is_empty() {
-            self.run.add_bill(bill, &self.price);
+            self.run.add_bill(Usage::default(), bill, &self.price);
         }
+    }
+}
+
+/// The tokens that a running model call has reported. They count at once, so that a process that dies has counted them. If
+/// this is dropped before the call has ended, they are all that the call has cost.
+pub(crate) struct Reported {
+    caller: Arc<Caller>,
+    usage: Usage,
+}
+
+impl Reported {
+    pub(crate) fn new(caller: Arc<Caller>) -> Self {
+        Self { caller, usage: Usage::default() }
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    pub(crate) fn set(&mut self, usage: Usage) {
+        let before = std::mem::replace(&mut self.usage, usage);
+        self.caller.run.0.budget.report(before, usage, &self.caller.price);
+    }
+
+    /// Counts the tokens of the call in place of the reported ones.
+    pub(crate) fn end(&mut self, bill: Bill) {
+        let reported = std::mem::take(&mut self.usage);
+        if !bill.is_empty() || !reported.is_empty() {
+            self.caller.run.add_bill(reported, bill, &self.caller.price);
+        }
+    }
+}
+
+impl Drop for Reported {
+    fn drop(&mut self) {
+        self.end(self.usage.into());
     }
 }
 

@@ -23,7 +23,8 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 use toolkit_core::{CancellationToken, RunContext};
-use toolkit_llm::{__private::Bill, Price, model::RequestLoss};
+use toolkit_llm::__private::Bill;
+use toolkit_llm::model::{Price, RequestLoss, Usage};
 
 /// The time that a store has to finish a save after the run is cancelled or out of time.
 const GRACE: Duration = Duration::from_secs(5);
@@ -117,11 +118,11 @@ impl Run {
         }))
     }
 
-    /// Adds the tokens of model calls to the budget of the run and to the spans of the agents. `price` applies to
-    /// tokens without a known cost.
-    pub(super) fn add_bill(&self, bill: Bill, price: &Price) {
+    /// Adds the tokens of a model call to the budget of the run, in place of those that it had `reported`, and to the spans of
+    /// the agents. `price` applies to tokens without a known cost.
+    pub(super) fn add_bill(&self, reported: Usage, bill: Bill, price: &Price) {
         self.0.usage.add(bill.usage);
-        self.0.budget.add_bill(bill, price);
+        self.0.budget.add_bill(reported, bill, price);
     }
 
     /// Returns the tokens to record in the span of the agent.

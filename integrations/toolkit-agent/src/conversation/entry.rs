@@ -3,6 +3,7 @@
 use super::Compacted;
 use super::State;
 use crate::output::{AgentOutput, Spent};
+use crate::pending::Decision;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -111,8 +112,12 @@ pub(crate) enum Entry {
     Result(Box<ToolResult>),
     /// A call waits for a decision or a result.
     Pending { call: usize, reason: Pending },
-    /// A pending call was decided.
-    Decided(usize),
+    /// A pending call was decided, so that it runs. `decision` is missing for an agent whose own calls were decided.
+    Decided {
+        call: usize,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decision: Option<Decision>,
+    },
     /// The changes of session values in the results so far are applied.
     Applied,
     /// Guardrails check the answer of the turn from now on.

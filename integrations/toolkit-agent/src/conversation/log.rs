@@ -78,9 +78,11 @@ impl Log {
         lock(&self.position).push(node, turn, entry, at);
     }
 
-    /// Adds an entry for what the run has spent so far, if it has changed.
-    pub(super) fn spend(&self, spent: Spent) {
-        lock(&self.position).spend(spent);
+    /// Adds an entry for what the run has spent so far, if it has changed. Counted under the lock, so that the amounts in the
+    /// log never shrink.
+    pub(super) fn spend(&self, spent: impl FnOnce() -> Spent) {
+        let mut position = lock(&self.position);
+        position.spend(spent());
     }
 
     /// Returns whether this is the log of a conversation in `store`.

@@ -146,7 +146,7 @@ impl Conversation {
     /// Adds what the run around this conversation has spent so far to the log, before an entry that tells why.
     pub(crate) fn log_spent(&self, spent: impl FnOnce() -> Spent) {
         if let Some(log) = &self.log.0 {
-            log.spend(spent());
+            log.spend(spent);
         }
     }
 

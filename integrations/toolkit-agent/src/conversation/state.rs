@@ -85,7 +85,7 @@ impl State {
             Entry::Started(calls) => self.turn().start(calls),
             Entry::Result(result) => self.add_result(*result),
             Entry::Pending { call, reason } => self.turn().set_pending(call, reason),
-            Entry::Decided(call) => self.turn().decide(call),
+            Entry::Decided { call, decision } => self.turn().decide(call, decision),
             Entry::Applied => self.turn().set_applied(),
             Entry::AnswersChecked => self.turn().checks_answers = true,
             Entry::ModelEnded(end) => self.end_message(*end),

@@ -207,7 +207,7 @@ fn apply(conversation: &mut Conversation, change: &Change) {
         Change::Pending(position) => {
             conversation.add_result(result(Err(ToolError::deferred("add"))).with_position(*position));
         }
-        Change::Decide(position) => conversation.decide(*position),
+        Change::Decide(position) => conversation.decide(*position, None),
         Change::EndTurn(verdict) => conversation.end_turn(verdict.clone()),
         Change::StopTurn(is_kept) => conversation.stop_turn(*is_kept),
         Change::Branch(index, change) => {

@@ -4,6 +4,7 @@ use super::State;
 use super::lost::{lost, not_started};
 use super::native::GrowingNative as _;
 use super::{Arrived, ModelEnd};
+use crate::pending::Decision;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toolkit_core::context::SessionDelta;
@@ -26,6 +27,9 @@ pub(crate) struct Turn {
     /// The calls that wait for a decision or a result, with the reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pending: BTreeMap<usize, Pending>,
+    /// The decisions about calls that run. After a crash, they run as decided.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    decided: BTreeMap<usize, Decision>,
     /// The results whose changes of session values are not applied yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unapplied: Vec<usize>,
@@ -127,11 +131,20 @@ impl Turn {
     }
 
     pub(super) fn set_pending(&mut self, call: usize, reason: Pending) {
+        self.decided.remove(&call);
         self.pending.insert(call, reason);
     }
 
-    pub(super) fn decide(&mut self, call: usize) {
+    pub(super) fn decide(&mut self, call: usize, decision: Option<Decision>) {
         self.pending.remove(&call);
+        if let Some(decision) = decision {
+            self.decided.insert(call, decision);
+        }
+    }
+
+    /// Returns the decision about the call at `position`, if it runs because of one.
+    pub(crate) fn decided(&self, position: usize) -> Option<&Decision> {
+        self.decided.get(&position)
     }
 
     /// Returns the changes of session values from results whose changes were not applied yet. After a crash, the

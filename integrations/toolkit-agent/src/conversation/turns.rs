@@ -5,6 +5,7 @@ use super::native::GrowingNative as _;
 use super::{Arrived, Conversation, Entry, ModelEnd, Turn, TurnAnswer, Verdict};
 use crate::message::store_details;
 use crate::output::AgentOutput;
+use crate::pending::Decision;
 use std::mem::take;
 use toolkit_core::{ToolCall, ToolError, ToolResult};
 use toolkit_llm::model::FinishReason;
@@ -116,10 +117,10 @@ impl Conversation {
         }
     }
 
-    /// Notes that a pending call was decided.
-    pub(crate) fn decide(&mut self, call: usize) {
+    /// Notes that a pending call was decided, so that it runs.
+    pub(crate) fn decide(&mut self, call: usize, decision: Option<Decision>) {
         if self.turn().is_some_and(|turn| turn.pending(call).is_some()) {
-            self.record(Entry::Decided(call));
+            self.record(Entry::Decided { call, decision });
         }
     }
 

@@ -37,7 +37,10 @@ impl LlmAgent {
                 run.until_stopped(Box::pin(callbacks.before(request, calls.scope))).await??
             };
             let asked = match proceed {
-                ControlFlow::Break(response) => break response,
+                ControlFlow::Break(response) => {
+                    calls.caller.add(response.billed());
+                    break response;
+                }
                 ControlFlow::Continue(mut request) => self.ask(&mut request, calls).await,
             };
             let error = match asked {
@@ -67,7 +70,6 @@ impl LlmAgent {
             (request, is_compacted) = (shorter, true);
         };
         run.emit_losses(name, &response.losses);
-        calls.caller.add(response.billed());
         if callbacks.may_change_calls() {
             run.until_stopped(Box::pin(callbacks.after(response, calls.scope))).await?
         } else {

@@ -4,7 +4,7 @@ use super::agent::LlmAgent;
 use super::calls::TurnCalls;
 use super::settings::Settings;
 use super::started::put_first;
-use crate::agent::{Run, RunAgent};
+use crate::agent::{Reported, Run, RunAgent};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
@@ -17,7 +17,6 @@ use std::task::Poll;
 use tokio::task::coop::consume_budget;
 use tokio::time::{sleep, timeout};
 use toolkit_core::ToolResult;
-use toolkit_llm::__private::{Billing as _, Unreported};
 use toolkit_llm::ChatModel as _;
 use toolkit_llm::StreamEvent;
 use toolkit_llm::model::{
@@ -35,8 +34,7 @@ impl LlmAgent {
         let (run, Settings { name, model, retry, .. }) = (calls.scope.run, &self.settings);
         calls.attempt.one_call = request.tool_use.parallel == Some(false);
         request.bill_to(calls.caller);
-        // Counted when dropped, however the run or a time limit around it stops the attempt.
-        let mut reported = Unreported::new(request.account.clone());
+        let mut reported = Reported::new(calls.caller.clone());
         if request.options.background {
             request.watch();
         }
@@ -48,22 +46,23 @@ impl LlmAgent {
             });
             let error = match self.attempt(request, calls, &mut reported).await {
                 Ok(response) => {
-                    reported.take();
+                    reported.end(response.billed());
                     return Ok(response);
                 }
                 // Started calls cannot be undone. The model therefore continues from their results and does
                 // not answer again.
                 Err(AgentError::Model(error)) if calls.dispatch.started > 0 => {
-                    let mut error = error.reporting(reported.take().usage);
+                    let mut error = error.reporting(reported.usage());
                     calls.meter.is_exceeded |= error.kind == ModelErrorKind::ContextTooLong;
-                    let partial = error.partial.take();
+                    let response = interrupted(error.partial.take(), calls.conversation);
                     calls.attempt.broken = Some(error);
-                    return Ok(interrupted(partial, calls.conversation));
+                    reported.end(response.billed());
+                    return Ok(response);
                 }
-                Err(AgentError::Model(error)) => error.reporting(reported.take().usage),
+                Err(AgentError::Model(error)) => error.reporting(reported.usage()),
                 Err(error) => return Err(error),
             };
-            calls.caller.add(error.billed());
+            reported.end(error.billed());
             calls.conversation.log_spent(|| run.0.budget.sum_of_run());
             calls.conversation.discard_turn();
             calls.forget();
@@ -152,7 +151,7 @@ impl LlmAgent {
         &self,
         request: &ModelRequest,
         calls: &mut TurnCalls<'_>,
-        reported: &mut Unreported,
+        reported: &mut Reported,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { name, model, .. }) = (calls.scope.run, &self.settings);
         let provider = model.provider();
@@ -183,7 +182,7 @@ impl LlmAgent {
         &self,
         request: &ModelRequest,
         calls: &mut TurnCalls<'_>,
-        reported: &mut Unreported,
+        reported: &mut Reported,
         span: &ModelSpan,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { model, callbacks, streaming, .. }) = (calls.scope.run, &self.settings);
@@ -206,7 +205,7 @@ impl LlmAgent {
             };
             calls.attempt.has_begun = true;
             match delta {
-                StreamEvent::Usage(usage) => reported.bill = usage.into(),
+                StreamEvent::Usage(usage) => reported.set(usage),
                 StreamEvent::Call(call) if !callbacks.may_change_calls() && !calls.pieces.is_unchecked => {
                     let is_answer = calls.answer.is_in(&call);
                     calls.conversation.log_spent(|| run.0.budget.sum_of_run());

@@ -183,7 +183,9 @@ impl TurnCalls<'_> {
                 // The earlier run may have stopped before it counted the call.
                 self.scope.run.0.budget.take_tool_call();
             }
-            self.conversation.decide(*position);
+            let decisions = &self.scope.run.0.place.decisions;
+            let decision = decisions.get(&self.conversation.path_of_call(*position)).cloned();
+            self.conversation.decide(*position, decision);
         }
         for result in restart.results {
             self.keep(result);

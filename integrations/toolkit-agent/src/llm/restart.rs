@@ -63,7 +63,8 @@ impl Restart {
                 // The agent had begun, so its call needs no further approval.
                 _ if is_agent && restart.approve(position, call, Approval::Granted) => {}
                 Some(_) => restart.decide(position, call, decision),
-                None if may_run(turn, position, answer, tools) && restart.run(position, call) => {}
+                None if may_run(turn, position, answer, tools)
+                    && restart.run_as_decided(position, call, turn.decided(position)) => {}
                 None => {
                     restart.results.push(ToolResult::of(call, Err(unknown(call))).with_position(position));
                 }
@@ -73,18 +74,24 @@ impl Restart {
     }
 
     fn decide(&mut self, position: usize, call: &ToolCall, decision: Option<&Decision>) {
-        let approval = match decision {
-            None => return,
-            Some(Decision::Approve) => Approval::Granted,
-            Some(Decision::ApproveForSession) => Approval::GrantedForSession,
-            Some(Decision::Change(arguments)) => Approval::Changed(arguments.clone()),
-            Some(decision) => {
+        let Some(decision) = decision else { return };
+        match approval(decision) {
+            Some(approval) => {
+                self.approve(position, call, approval);
+            }
+            None => {
                 let outcome = decision.clone().into_outcome(&call.name);
                 self.results.push(ToolResult::of(call, outcome).with_position(position));
-                return;
             }
-        };
-        self.approve(position, call, approval);
+        }
+    }
+
+    /// Adds a call that was cut, with the decision that it ran by. Returns `false` as [`run`](Self::run) does.
+    fn run_as_decided(&mut self, position: usize, call: &ToolCall, decision: Option<&Decision>) -> bool {
+        match decision.and_then(approval) {
+            Some(approval) => self.approve(position, call, approval),
+            None => self.run(position, call),
+        }
     }
 
     /// Adds an approved call that runs. Returns `false` without adding it if another call with the same id already
@@ -105,6 +112,16 @@ impl Restart {
             self.positions.push(position);
         }
         is_first
+    }
+}
+
+/// Returns the approval that a decision gives to a call. `None` if the call does not run.
+fn approval(decision: &Decision) -> Option<Approval> {
+    match decision {
+        Decision::Approve => Some(Approval::Granted),
+        Decision::ApproveForSession => Some(Approval::GrantedForSession),
+        Decision::Change(arguments) => Some(Approval::Changed(arguments.clone())),
+        Decision::Deny(_) | Decision::Answer(_) | Decision::Output(_) | Decision::Fail(_) => None,
     }
 }
 

@@ -48,12 +48,11 @@ impl Journal {
         spent: impl FnOnce() -> Spent,
     ) -> Result<(), StoreError> {
         let turn = self.log.turnstile.clone().lock_owned().await;
-        // Counted here, because other agents of the run may have spent more while this save waited for its turn.
-        let spent = spent();
         let (unsaved, version) = {
             let mut position = lock(&self.log.position);
             let values = session.store().snapshot();
-            (self.taken(position.take(values, spent)), position.version)
+            // Counted under the lock, so that the amounts in the log never shrink.
+            (self.taken(position.take(values, spent())), position.version)
         };
         // Made before anything waits, so that no entry is lost with this future.
         let unsaved = unsaved.map(|entries| Unsaved { log: self.log.clone(), entries });

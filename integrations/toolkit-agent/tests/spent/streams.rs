@@ -1,18 +1,22 @@
 //! The tokens that a provider has reported before the run itself stopped the stream.
 
-use crate::support::cancelled_after;
+use crate::support::{Nothing, cancelled_after};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::task::yield_now;
 use tokio::time::sleep;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
 use toolkit_agent::model::{BoxModel, Fallback, Retrying};
+use toolkit_agent::session::{ConversationStore as _, MemoryStore};
 use toolkit_agent::wire::{EventStream, Transport, WireModel};
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, ModelError, ModelErrorKind,
-    ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel, Usage, UserMessage,
+    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, Message, ModelError,
+    ModelErrorKind, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel, Sessions, StreamEvent,
+    Usage, UserMessage,
 };
-use toolkit_core::{ToolCall, ToolRegistry};
+use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 use toolkit_llm::ApiFormat;
 
 /// A server that reports tokens, begins an answer, and then sends nothing more.
@@ -126,5 +130,65 @@ async fn tokens_reported_before_a_guardrail_beside_the_model_stops_it_count() {
             Err(failed) => failed.output.usage,
         };
         assert_eq!(usage, reported());
+    }
+}
+
+/// The tokens of a message count as soon as they are reported, so that they are in the log when a call begins.
+#[tokio::test]
+async fn a_process_that_dies_in_a_call_has_counted_the_tokens_of_its_message() {
+    let sessions = Sessions::default();
+    let usage = Usage::new(900, 1);
+    let deltas = [Ok(StreamEvent::Usage(usage)), Ok(StreamEvent::Call(ToolCall::new("1", "look", "{}")))];
+    let model = ScriptedModel::new().deltas(deltas).text("Done.");
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let look = {
+        let (sessions, seen) = (sessions.clone(), seen.clone());
+        ClosureTool::new("look", "Looks.", move |_: Nothing| {
+            let (sessions, seen) = (sessions.clone(), seen.clone());
+            async move {
+                let saved = sessions.open("ada", "1").await.unwrap();
+                seen.lock().unwrap().push(saved.latest_run().unwrap().usage);
+            }
+        })
+    };
+    let tools = ToolRegistry::from_tools([look.unwrap()]).unwrap();
+    let agent = Agent::builder(model).tools(tools).retry(ModelRetry::new(1)).build().unwrap();
+    let output = sessions.run(&agent, "ada", "1", "go").await;
+    assert_eq!(*seen.lock().unwrap(), [usage]);
+    let output = output.unwrap_or_else(|failed| *failed.output);
+    assert_eq!(output.usage, usage);
+}
+
+/// Agents that work at the same time write what the run has spent. A sum that was counted earlier is never written later.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_a_run_has_spent_never_shrinks_in_its_log() {
+    let look = ClosureTool::new("look", "Looks.", |_: Nothing| async { yield_now().await });
+    let tools = ToolRegistry::from_tools([look.unwrap()]).unwrap();
+    let model = ScriptedModel::new().fallback(|request| {
+        let turns =
+            request.messages.iter().filter(|message| matches!(message, Message::Assistant(_))).count();
+        let response = match turns {
+            0..3 => ModelResponse::calls([ToolCall::new("1", "look", "{}")]),
+            _ => ModelResponse::text("done"),
+        };
+        Ok(response.with_usage(Usage::new(1, 1)))
+    });
+    let expert = Agent::builder(model).name("expert").tools(tools).build().unwrap();
+    let tools = ToolRegistry::from_tools([expert.to_tool().unwrap()]).unwrap();
+    for run in 0..40 {
+        let call = |n: u32| ToolCall::new(n.to_string(), "expert", json!({"request": "go"}).to_string());
+        let lead = ScriptedModel::new().response(ModelResponse::calls((0..8).map(call))).text("done");
+        let lead = Agent::builder(lead).tools(tools.clone()).build().unwrap();
+        let store = MemoryStore::new();
+        Sessions::new(store.clone()).run(&lead, "ada", "1", "go").await.unwrap();
+        let log = store.load("ada", "1").await.unwrap().unwrap().entries.join(" ");
+        let mut latest = 0;
+        for entry in serde_json::Deserializer::from_str(&log).into_iter::<Value>() {
+            if let Some(spent) = entry.unwrap().pointer("/entry/spent/usage/output_tokens") {
+                let spent = spent.as_u64().unwrap();
+                assert!(spent >= latest, "run {run}: {spent} after {latest}");
+                latest = spent;
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 use super::super::VERSION;
 use super::*;
 use crate::output::Spent;
+use crate::pending::Decision;
 
 #[test]
 fn a_damaged_log_is_refused() {
@@ -68,7 +69,7 @@ fn eventful() -> (Conversation, Vec<String>) {
     conversation.enter("lead", Vec::new()).unwrap();
     conversation.check_answers();
     conversation.apply_state_changes();
-    conversation.decide(1);
+    conversation.decide(1, Some(Decision::Approve));
     conversation.add_result(of("b", Ok("blue".into())).with_position(1));
     conversation.add_result(of("b", Ok("helped".into())).with_position(2));
     conversation.end_turn(Verdict::Unchanged);
