@@ -110,6 +110,7 @@ const SOURCES: &[&str] = &[
     "integrations/toolkit-evals/src",
     "integrations/toolkit-agent-stores/src",
     "integrations/toolkit-mcp/src",
+    "integrations/toolkit-mcp-config/src",
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {
@@ -294,7 +295,8 @@ fn documented_layers_are_the_layers() {
 /// A block that hides lines from the rendered page cannot be copied from the repository.
 #[test]
 fn blocks_of_documents_hide_no_lines() {
-    let crates = ["toolkit-agent", "toolkit-agent-stores", "toolkit-evals", "toolkit-mcp"];
+    let crates =
+        ["toolkit-agent", "toolkit-agent-stores", "toolkit-evals", "toolkit-mcp", "toolkit-mcp-config"];
     let mut pages: Vec<_> =
         crates.map(|name| root().join("integrations").join(name).join("README.md")).into();
     pages.push(root().join("README.md"));

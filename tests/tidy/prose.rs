@@ -128,6 +128,7 @@ fn sentences_are_short() {
         "integrations/toolkit-evals",
         "integrations/toolkit-agent-stores",
         "integrations/toolkit-mcp",
+        "integrations/toolkit-mcp-config",
     ];
     for folder in folders {
         for entry in fs::read_dir(root().join(folder)).into_iter().flatten().flatten() {

@@ -55,7 +55,7 @@ fn functions_are_short_and_choices_by_a_bool_are_written_with_if() {
 }
 
 /// The crates in which a type and a file have a name of their own.
-const NAMED_ONCE: [&str; 7] = [
+const NAMED_ONCE: [&str; 8] = [
     "toolkit-docstring/src",
     "toolkit-macros/src",
     "toolkit-schema/src",
@@ -63,6 +63,7 @@ const NAMED_ONCE: [&str; 7] = [
     "integrations/toolkit-evals/src",
     "integrations/toolkit-agent-stores/src",
     "integrations/toolkit-mcp/src",
+    "integrations/toolkit-mcp-config/src",
 ];
 
 /// Returns the name of the type that a line of formatted code declares outside of functions.

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `server` | `server`: serves a registry over standard input and output, or any stream of bytes |
 //! | `server-http` | serves a registry over HTTP, also as a part of an axum application |
-//! | `client` | `client`: connects to servers; `config`: their configuration file |
+//! | `client` | `client`: connects to servers; `config`: those of configuration files |
 //! | `client-http` | `client::McpUrl`: connects to servers over streamable HTTP |
 
 #[cfg(feature = "client")]

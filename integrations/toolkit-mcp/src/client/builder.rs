@@ -5,7 +5,7 @@ use super::elicitation::ElicitationHandler;
 use super::endpoint::McpEndpoint;
 use super::event::EVENTS_KEPT;
 use super::limits::McpLimits;
-use super::mcp_error::McpError;
+use super::mcp_error::{McpError, McpErrorKind};
 use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use super::{McpClient, McpEvents};
 use crate::macros::{debug, setters};
@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, broadcast};
+use toolkit_core::ToolName;
+use toolkit_core::name::Separator;
 
 /// Builder of an [`McpClient`].
 ///
@@ -49,6 +51,12 @@ impl McpClientBuilder {
         self
     }
 
+    /// Leaves out all tools for which `permits` returns `false`. It receives the name that the server gives a tool.
+    pub fn with_tool_filter(mut self, permits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.settings.permits = Some(Arc::new(permits));
+        self
+    }
+
     /// Requires approval of all added or changed tools, compared to the first list received by this client.
     pub fn with_change_approval(mut self) -> Self {
         self.settings.block_changes = true;
@@ -71,9 +79,13 @@ impl McpClientBuilder {
     /// Connects to the server and lists its tools.
     ///
     /// # Errors
-    /// [`McpError`] if the server does not start, cannot be reached, refuses access or violates the protocol.
-    /// The client does not try again.
+    /// [`McpError`] if the namespace is illegal, or if the server does not start, cannot be reached, refuses access or
+    /// violates the protocol. The client does not try again.
     pub async fn connect(self) -> Result<McpClient, McpError> {
+        if let Some(namespace) = &self.settings.namespace {
+            let name = ToolName::qualified(namespace, "tool", Separator::default());
+            name.map_err(|error| McpError::new(McpErrorKind::Config, error.to_string()))?;
+        }
         let handler = ServerRequestHandler {
             settings: Arc::new(self.settings),
             events: self.events,

@@ -55,6 +55,9 @@ impl Catalog {
 
     fn add(&mut self, entry: Value, settings: &ClientSettings) {
         let name = entry.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if settings.permits.as_ref().is_some_and(|permits| !permits(&name)) {
+            return;
+        }
         let mut notes = Vec::new();
         match import(entry, settings, &mut notes) {
             Ok(tool) if self.tools.contains_key(tool.definition.name.as_str()) => {

@@ -79,6 +79,8 @@ setters! { McpBackoff:
     with_attempts(attempts: u32) = Some(attempts);
 }
 
+pub(super) type Permits = dyn Fn(&str) -> bool + Send + Sync;
+
 /// All settings of a client.
 #[derive(Clone)]
 pub(super) struct ClientSettings {
@@ -96,6 +98,8 @@ pub(super) struct ClientSettings {
     pub(super) approved: Option<BTreeMap<String, String>>,
     pub(super) block_changes: bool,
     pub(super) elicitation: Option<Arc<dyn ElicitationHandler>>,
+    /// Whether the program uses a tool, by its name on the server.
+    pub(super) permits: Option<Arc<Permits>>,
     pub(super) client_name: String,
     pub(super) client_version: String,
 }
@@ -115,6 +119,7 @@ impl Default for ClientSettings {
             approved: None,
             block_changes: false,
             elicitation: None,
+            permits: None,
             client_name: "toolkit-mcp".to_owned(),
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -1,24 +1,29 @@
 //! All servers of a configuration, connected.
 
-use super::{McpConfig, ServerConfig};
+use super::configured_endpoint::endpoint;
+use super::namespaces::namespaces;
 use crate::client::{Following, McpClient, McpClientBuilder, McpError, McpErrorKind};
 use crate::macros::debug;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
 use tokio::task::JoinSet;
-use toolkit_core::{BuildError, LiveRegistry, ToolRegistry};
+use toolkit_core::{BuildError, LiveRegistry, ToolProvider, ToolRegistry};
+use toolkit_mcp_config::{ConfigFile, ServerEntry};
 
 /// The connected servers of a configuration, with a live registry of all their tools.
 ///
-/// The name of each server is the namespace of its tools. The registry follows the servers until this value
-/// is dropped.
+/// The name of each server, in a legal spelling, is the namespace of its tools. Tools that the file does not permit are
+/// left out. The registry follows the servers until this value is dropped.
 ///
 /// ```no_run
-/// use toolkit_mcp::config::{McpConfig, McpServers};
+/// use toolkit_mcp::config::{ConfigFile, McpServers};
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// let servers = McpServers::connect(&McpConfig::read("mcp.json")?).await?;
+/// let file = ConfigFile::open("mcp.json")?;
+/// for issue in file.issues() {
+///     eprintln!("{issue}");
+/// }
+/// let servers = McpServers::connect(&file).await?;
 /// for failure in servers.failures() {
 ///     eprintln!("{failure}");
 /// }
@@ -59,18 +64,19 @@ impl McpServers {
     /// # Errors
     /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never cause this
     /// error.
-    pub async fn connect(config: &McpConfig) -> Result<Self, BuildError> {
+    pub async fn connect(config: &ConfigFile) -> Result<Self, BuildError> {
         Self::connect_with(config, |name| std::env::var(name).ok(), |_, builder| builder).await
     }
 
-    /// Connects to all servers at once. `lookup` returns the values of variables. `change` receives the name
-    /// of each server and the builder of its client, and returns the builder with the changed settings.
+    /// Connects to all servers at once. `lookup` returns the values of variables, and of other references such as
+    /// `input:id` for `${input:id}` of VS Code; see [`ServerEntry::resolve`]. `change` receives the name of each server
+    /// and the builder of its client, and returns the builder with the changed settings.
     ///
     /// # Errors
     /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never cause this
     /// error.
     pub async fn connect_with(
-        config: &McpConfig,
+        config: &ConfigFile,
         lookup: impl Fn(&str) -> Option<String>,
         change: impl Fn(&str, McpClientBuilder) -> McpClientBuilder,
     ) -> Result<Self, BuildError> {
@@ -80,18 +86,20 @@ impl McpServers {
             failures: Vec::new(),
             _following: Vec::new(),
         };
-        for (name, error) in &config.invalid {
-            servers.fail(name, error.clone());
+        for fault in config.failures() {
+            servers.fail(&fault.server, McpError::new(McpErrorKind::Config, fault.to_string()));
         }
         let mut connecting = JoinSet::new();
-        for (name, server) in config.servers.iter().filter(|(_, server)| !server.is_disabled()) {
-            match builder(name, server, &lookup) {
+        let namespaces = namespaces(config.servers().iter().map(|server| server.name.as_str()));
+        for server in config.servers().iter().filter(|server| !server.is_disabled) {
+            let name = server.name.as_str();
+            match builder(server, &namespaces[name], &lookup) {
                 Ok(builder) => {
                     let builder = change(name, builder);
-                    let name = name.clone();
+                    let name = name.to_owned();
                     connecting.spawn(async move { (name, builder.connect().await) });
                 }
-                Err(error) => servers.fail(name, error.of_server(name)),
+                Err(error) => servers.fail(name, error),
             }
         }
         let mut connected = BTreeMap::new();
@@ -105,6 +113,13 @@ impl McpServers {
         // Register the tools in the order of the names, so that the same configuration gives the same
         // registry.
         for (name, client) in connected {
+            let server = config.servers().iter().find(|server| server.name == name);
+            if let Some(error) = without_tools(&client, server.is_some_and(|server| !server.tools.is_open()))
+            {
+                servers.fail(&name, error.of_server(&name));
+                client.close().await;
+                continue;
+            }
             match client.follow(&servers.registry) {
                 Ok(following) => {
                     servers._following.push(following);
@@ -154,15 +169,36 @@ impl McpServers {
 }
 
 fn builder(
-    name: &str,
-    server: &ServerConfig,
-    lookup: &impl Fn(&str) -> Option<String>,
+    server: &ServerEntry,
+    namespace: &str,
+    lookup: &dyn Fn(&str) -> Option<String>,
 ) -> Result<McpClientBuilder, McpError> {
-    let builder = McpClient::builder(server.endpoint(lookup)?).with_namespace(name).with_name(name);
-    Ok(match server.timeout {
-        Some(limit) => builder.with_call_timeout(Duration::from_millis(limit)),
+    let mut builder = McpClient::builder(endpoint(server, lookup)?).with_namespace(namespace);
+    builder = builder.with_name(&server.name);
+    if !server.tools.is_open() {
+        let tools = server.tools.clone();
+        builder = builder.with_tool_filter(move |tool| tools.permits(tool));
+    }
+    if let Some(limit) = server.call_timeout {
+        builder = builder.with_call_timeout(limit);
+    }
+    Ok(match server.start_timeout {
+        Some(limit) => builder.with_connect_timeout(limit),
         None => builder,
     })
+}
+
+/// Returns an error if no tool of a server is left, although it has tools or a list of permitted ones.
+fn without_tools(client: &McpClient, is_filtered: bool) -> Option<McpError> {
+    if !client.tools().is_empty() || !client.pending().is_empty() {
+        return None;
+    }
+    let text = match client.issues().first() {
+        Some(issue) => format!("none of its tools can be used: {issue}"),
+        None if is_filtered => "the file permits none of its tools; check its lists of tools".to_owned(),
+        None => return None,
+    };
+    Some(McpError::new(McpErrorKind::Config, text))
 }
 
 debug!(McpServers, self, "clients": self.clients.keys(), "failures": self.failures);

@@ -18,7 +18,7 @@ use toolkit_mcp::client::{
     McpBackoff, McpClient, McpClientBuilder, McpErrorKind, McpEvent, McpLimits, McpProtocol, McpUrl,
     TokenFuture, TokenSource,
 };
-use toolkit_mcp::config::{McpConfig, McpServers};
+use toolkit_mcp::config::{ConfigFile, McpServers};
 
 /// A server in a task of its own.
 struct Served {
@@ -188,18 +188,14 @@ async fn a_url_of_a_configuration_connects_with_its_headers() {
     let config = json!({"mcpServers": {
         "shop": {
             "type": "http",
-            "url": "${SHOP_URL}",
+            "url": served.url,
             "headers": {"authorization": "Bearer ${TOKEN}", "X-Team": "${TEAM:-red}", "X-Fixed": "1"},
         },
-        "refused": {"url": "${SHOP_URL}", "headers": {"Authorization": "Bearer wrong"}},
-        "anonymous": {"url": "${SHOP_URL}"},
+        "refused": {"url": served.url, "headers": {"Authorization": "Bearer wrong"}},
+        "anonymous": {"url": served.url},
     }});
-    let config = McpConfig::parse(&config.to_string()).unwrap();
-    let lookup = |name: &str| match name {
-        "SHOP_URL" => Some(served.url.clone()),
-        "TOKEN" => Some("open sesame".to_owned()),
-        _ => None,
-    };
+    let config = ConfigFile::read(&config.to_string()).unwrap();
+    let lookup = |name: &str| (name == "TOKEN").then(|| "open sesame".to_owned());
     let servers = within(McpServers::connect_with(&config, lookup, |_, builder| builder)).await.unwrap();
     let failures: Vec<_> = servers.failures().iter().map(|failure| failure.server.as_str()).collect();
     assert_eq!(failures, ["anonymous", "refused"]);

@@ -1,0 +1,190 @@
+//! The dialects: where each program writes its servers, and how it reads them.
+
+use crate::node::Node;
+use std::path::Path;
+
+/// The form of a configuration file, named after the program that reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// The form that most programs share: `mcpServers`, or the servers alone.
+    McpServers,
+    /// `claude_desktop_config.json`.
+    ClaudeDesktop,
+    /// `.mcp.json` and `~/.claude.json`.
+    ClaudeCode,
+    /// `.cursor/mcp.json`.
+    Cursor,
+    /// `.vscode/mcp.json`, and `mcp.servers` in the settings.
+    VsCode,
+    /// `~/.codeium/windsurf/mcp_config.json`.
+    Windsurf,
+    /// `context_servers` in the settings.
+    Zed,
+    /// `.gemini/settings.json`.
+    GeminiCli,
+    /// `.codex/config.toml`.
+    Codex,
+    /// `opencode.json`.
+    OpenCode,
+    /// `amp.mcpServers` in the settings.
+    Amp,
+    /// `cline_mcp_settings.json`, and `.roo/mcp.json` of Roo Code.
+    Cline,
+    /// `~/.copilot/mcp-config.json`.
+    CopilotCli,
+    /// The connections of LangChain's `MultiServerMCPClient`.
+    LangChain,
+}
+
+/// How a program writes variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Syntax {
+    /// Not at all.
+    #[default]
+    Literal,
+    /// `${NAME}`, `${NAME:-default}`, `${env:NAME}` and other references in `${…}`.
+    Braces,
+    /// `$NAME` as well.
+    Dollars,
+    /// `{env:NAME}` and `{file:path}`.
+    Curly,
+}
+
+/// What a number in `timeout` means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TimeUnit {
+    Milliseconds,
+    Seconds,
+    /// Seconds below 1,000, otherwise milliseconds: the program is not known.
+    Guessed,
+    /// Milliseconds for the start of the server.
+    ForStart,
+}
+
+/// A rule of a file about all its servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileRule {
+    AllowedServers,
+    DeniedServers,
+    DeniedTools,
+    /// Tools by their names after the name of the server, each with a boolean or `deny`.
+    ToolSwitches,
+    /// Rules that permit or reject servers, which are not read.
+    Rejections,
+}
+
+/// The rules of a dialect. Lists are separated by blanks.
+pub(crate) struct Rules {
+    pub(crate) dialect: Dialect,
+    pub(crate) name: &'static str,
+    /// The [paths](Node::at) to the table of servers.
+    pub(crate) containers: &'static str,
+    /// The ends of the paths of its files.
+    files: &'static str,
+    /// The keys, of the file or of a server, by which the dialect is told from others with the same container. A key
+    /// may be written with its value. Without marks, the container suffices.
+    marks: &'static str,
+    pub(crate) syntax: Syntax,
+    pub(crate) timeout: TimeUnit,
+}
+
+const fn rules(
+    (dialect, name): (Dialect, &'static str),
+    containers: &'static str,
+    files: &'static str,
+    marks: &'static str,
+    (syntax, timeout): (Syntax, TimeUnit),
+) -> Rules {
+    Rules { dialect, name, containers, files, marks, syntax, timeout }
+}
+
+type Reading = (Syntax, TimeUnit);
+const LITERAL: Reading = (Syntax::Literal, TimeUnit::Milliseconds);
+const LITERAL_SECONDS: Reading = (Syntax::Literal, TimeUnit::Seconds);
+const BRACES: Reading = (Syntax::Braces, TimeUnit::Milliseconds);
+const BRACES_SECONDS: Reading = (Syntax::Braces, TimeUnit::Seconds);
+const BRACES_GUESSED: Reading = (Syntax::Braces, TimeUnit::Guessed);
+const DOLLARS: Reading = (Syntax::Dollars, TimeUnit::Milliseconds);
+const CURLY: Reading = (Syntax::Curly, TimeUnit::ForStart);
+
+const SERVERS: &str = "mcpServers";
+const OF_SETTINGS: &str = "servers mcp/servers mcp.servers";
+const OPENCODE: &str = "$schema=https://opencode.ai/config.json type=local type=remote";
+const GEMINI: &str =
+    "httpUrl trust includeTools excludeTools authProviderType mcp security general selectedAuthType";
+const DESKTOP_FILE: &str = "claude_desktop_config.json";
+const DESKTOP: &str = "preferences globalShortcut";
+const CLAUDE: &str = "projects numStartups headersHelper alwaysLoad";
+const CLINE_FILES: &str = "cline_mcp_settings.json mcp_settings.json .roo/mcp.json";
+const CLINE: &str = "alwaysAllow watchPaths remoteConfigured";
+const COPILOT: &str = "type=local isDefaultServer";
+const ALONE: &str = "command url serverUrl httpUrl";
+
+/// The dialects in the order in which they are tried.
+pub(crate) const RULES: &[Rules] = &[
+    rules((Dialect::Zed, "Zed"), "context_servers", "", "", LITERAL_SECONDS),
+    rules((Dialect::Codex, "Codex"), "mcp_servers", ".codex/config.toml", "", LITERAL_SECONDS),
+    rules((Dialect::Amp, "Amp"), "amp.mcpServers", "", "", BRACES),
+    rules(
+        (Dialect::OpenCode, "opencode"),
+        "mcp/servers mcp",
+        "opencode.json opencode.jsonc",
+        OPENCODE,
+        CURLY,
+    ),
+    rules((Dialect::GeminiCli, "Gemini CLI"), SERVERS, ".gemini/settings.json", GEMINI, DOLLARS),
+    rules((Dialect::ClaudeDesktop, "Claude Desktop"), SERVERS, DESKTOP_FILE, DESKTOP, LITERAL),
+    rules((Dialect::ClaudeCode, "Claude Code"), SERVERS, ".mcp.json .claude.json", CLAUDE, BRACES),
+    rules((Dialect::Cursor, "Cursor"), SERVERS, ".cursor/mcp.json", "envFile", BRACES),
+    rules((Dialect::Windsurf, "Windsurf"), SERVERS, "windsurf/mcp_config.json", "serverUrl", BRACES),
+    rules((Dialect::Cline, "Cline"), SERVERS, CLINE_FILES, CLINE, BRACES_SECONDS),
+    rules((Dialect::CopilotCli, "Copilot CLI"), SERVERS, "mcp-config.json", COPILOT, DOLLARS),
+    rules((Dialect::McpServers, "this form"), SERVERS, "", "", BRACES_GUESSED),
+    rules((Dialect::VsCode, "VS Code"), OF_SETTINGS, ".vscode/mcp.json", "", BRACES),
+    rules((Dialect::LangChain, "LangChain"), ".", "", "transport", BRACES_SECONDS),
+    rules((Dialect::McpServers, "this form"), ".", "", ALONE, BRACES_GUESSED),
+];
+
+/// The rules about all servers, by dialect and [path](Node::at).
+pub(crate) const FILE_RULES: &[(Dialect, &str, FileRule)] = &[
+    (Dialect::Amp, "amp.tools.disable", FileRule::DeniedTools),
+    (Dialect::Amp, "amp.mcpPermissions", FileRule::Rejections),
+    (Dialect::OpenCode, "tools", FileRule::ToolSwitches),
+    (Dialect::OpenCode, "permission", FileRule::ToolSwitches),
+    (Dialect::GeminiCli, "mcp/allowed", FileRule::AllowedServers),
+    (Dialect::GeminiCli, "mcp/excluded", FileRule::DeniedServers),
+];
+
+impl Rules {
+    /// Returns the first rules of a dialect.
+    pub(crate) fn of(dialect: Dialect) -> &'static Self {
+        RULES.iter().find(|rules| rules.dialect == dialect).unwrap_or(&RULES[0])
+    }
+
+    /// Returns the rules for a file: those of the program that owns the path, or those that fit the content.
+    pub(crate) fn recognise(root: &Node, path: Option<&Path>) -> Option<&'static Self> {
+        let owns = |rules: &&Self| {
+            path.is_some_and(|path| rules.files.split_whitespace().any(|file| path.ends_with(file)))
+        };
+        let owner = RULES.iter().find(owns);
+        let has_servers = |rules: &&Self| rules.servers(root).is_some();
+        owner.filter(has_servers).or_else(|| RULES.iter().find(|rules| rules.fits(root))).or(owner)
+    }
+
+    /// Returns the table of servers with its path.
+    pub(crate) fn servers<'a>(&self, root: &'a Node) -> Option<(&'static str, &'a Node)> {
+        self.containers.split(' ').find_map(|path| Some((path, root.at(path)?)))
+    }
+
+    fn fits(&self, root: &Node) -> bool {
+        let Some((path, servers)) = self.servers(root) else { return false };
+        let entries = servers.members().unwrap_or_default().iter().map(|member| &member.value);
+        let mut places = entries.chain((path != ".").then_some(root));
+        let has = |node: &Node, mark: &str| {
+            let (key, value) = mark.split_once('=').map_or((mark, None), |(key, value)| (key, Some(value)));
+            node.at(key).is_some_and(|found| value.is_none() || found.text().as_deref() == value)
+        };
+        self.marks.is_empty() || places.any(|node| self.marks.split(' ').any(|mark| has(node, mark)))
+    }
+}

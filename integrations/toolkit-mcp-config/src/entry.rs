@@ -1,0 +1,99 @@
+//! The entry of one server.
+
+use crate::fault::Place;
+use crate::tool_filter::ToolFilter;
+use crate::variables::Variables;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// The entry of one server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerEntry {
+    /// The name of the server in the file.
+    pub name: String,
+    /// How to reach the server, with variables as they are written; see [`resolve`](Self::resolve).
+    pub transport: Transport,
+    /// Whether the program does not use the server.
+    pub is_disabled: bool,
+    /// The tools that the file permits.
+    pub tools: ToolFilter,
+    /// The time limit for a call.
+    pub call_timeout: Option<Duration>,
+    /// The time limit for the start of the server.
+    pub start_timeout: Option<Duration>,
+    /// The place of the entry in the file.
+    pub place: Option<Place>,
+    pub(crate) variables: Variables,
+}
+
+/// How to reach a server.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Transport {
+    /// A child process, with messages over standard input and output.
+    #[non_exhaustive]
+    Command {
+        /// The program.
+        program: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Its environment variables, beside those that every server inherits.
+        env: BTreeMap<String, String>,
+        /// Its working directory.
+        cwd: Option<String>,
+    },
+    /// A URL, with streamable HTTP.
+    #[non_exhaustive]
+    Http {
+        /// The URL.
+        url: String,
+        /// The headers of every request.
+        headers: BTreeMap<String, String>,
+    },
+}
+
+impl Transport {
+    /// Creates the transport of a child process.
+    pub fn command<T: Into<String>>(program: impl Into<String>, args: impl IntoIterator<Item = T>) -> Self {
+        let args = args.into_iter().map(Into::into).collect();
+        Self::Command { program: program.into(), args, env: BTreeMap::new(), cwd: None }
+    }
+
+    /// Creates the transport of a server behind a URL.
+    pub fn url(url: impl Into<String>) -> Self {
+        Self::Http { url: url.into(), headers: BTreeMap::new() }
+    }
+}
+
+// Arguments, URLs and the values of variables and headers may be secrets.
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command { program, env, .. } => {
+                let mut shown = f.debug_struct("Command");
+                shown.field("program", program).field("env", &env.keys()).finish_non_exhaustive()
+            }
+            Self::Http { headers, .. } => {
+                f.debug_struct("Http").field("headers", &headers.keys()).finish_non_exhaustive()
+            }
+        }
+    }
+}
+
+impl ServerEntry {
+    /// Creates an entry, to [write](crate::write_entry) it into a file.
+    pub fn new(name: impl Into<String>, transport: Transport) -> Self {
+        Self {
+            name: name.into(),
+            transport,
+            is_disabled: false,
+            tools: ToolFilter::default(),
+            call_timeout: None,
+            start_timeout: None,
+            place: None,
+            variables: Variables::default(),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Reads the entry of one server, key by key.
+
+use crate::dialect::{Rules, Syntax, TimeUnit};
+use crate::entry::{ServerEntry, Transport};
+use crate::fault::{ConfigFault, Place};
+use crate::keys::Key;
+use crate::node::{Member, Node, Tree, members_with_value};
+use crate::variables::Variables;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The entry so far.
+pub(crate) struct EntryReader<'a> {
+    text: &'a str,
+    rules: &'static Rules,
+    entry: ServerEntry,
+    parts: Parts,
+    issues: Vec<ConfigFault>,
+}
+
+/// The parts of a transport.
+#[derive(Default)]
+struct Parts {
+    kind: Option<String>,
+    /// The program, and arguments beside `args`.
+    command: Vec<String>,
+    args: Vec<String>,
+    env: BTreeMap<String, String>,
+    cwd: Option<String>,
+    url: Option<String>,
+    headers: BTreeMap<String, String>,
+}
+
+type Read<T> = Result<T, ConfigFault>;
+
+impl<'a> EntryReader<'a> {
+    pub(crate) fn new(text: &'a str, rules: &'static Rules, server: &Member, variables: Variables) -> Self {
+        let mut entry = ServerEntry::new(&server.key, Transport::url(""));
+        entry.place = Some(Place::of(text, server.offset));
+        entry.variables = variables;
+        Self { text, rules, entry, parts: Parts::default(), issues: Vec::new() }
+    }
+
+    /// Reads the entry. Adds an issue to `issues` for each key without effect.
+    ///
+    /// # Errors
+    /// [`ConfigFault`] if the entry is malformed, or restricts the server in a way that is not supported.
+    pub(crate) fn read(mut self, value: &Node, issues: &mut Vec<ConfigFault>) -> Read<ServerEntry> {
+        let read = self.table(value).and_then(|()| self.transport());
+        issues.append(&mut self.issues);
+        Ok(ServerEntry { transport: read?, ..self.entry })
+    }
+
+    /// Reads the keys of an entry, or of a part of it.
+    fn table(&mut self, value: &Node) -> Read<()> {
+        let name = self.entry.name.clone();
+        let members = self.expect(&name, value, value.members(), "an object")?;
+        for (is_replaced, member) in members_with_value(members) {
+            if is_replaced {
+                self.issue(member, "is written twice; the last value counts");
+            } else if self.rules.syntax == Syntax::Literal && has_reference(&member.value) {
+                self.issue(member, &format!("has `${{…}}`, which {} does not replace", self.rules.name));
+            }
+            match Key::of(&member.key) {
+                Some(key) => self.member(key, member)?,
+                None => self.issue(member, "is not known, and has no effect; check its spelling"),
+            }
+        }
+        Ok(())
+    }
+
+    fn member(&mut self, key: Key, member: &Member) -> Read<()> {
+        let Member { key: name, value, .. } = member;
+        match key {
+            Key::Kind | Key::Command if value.members().is_some() => self.table(value)?,
+            Key::Kind => self.parts.kind = Some(self.string(name, value)?),
+            Key::Command if value.items().is_some() => self.parts.command = self.strings(name, value)?,
+            Key::Command => self.parts.command = vec![self.string(name, value)?],
+            Key::Args => self.parts.args = self.strings(name, value)?,
+            Key::Env => self.parts.env = self.map(name, value)?,
+            Key::EnvFile => self.entry.variables.env_file = Some(self.string(name, value)?),
+            Key::PassedVariables => self.entry.variables.passed = self.strings(name, value)?,
+            Key::Folder => self.parts.cwd = Some(self.string(name, value)?),
+            Key::Url => {
+                let url = self.string(name, value)?;
+                if self.parts.url.replace(url.clone()).is_some_and(|other| other != url) {
+                    return Err(self.fault(value, "there are two URLs; use one of them"));
+                }
+            }
+            Key::Headers => {
+                let headers = self.map(name, value)?;
+                self.parts.headers.extend(headers);
+            }
+            Key::HeaderVariables => {
+                let variables = self.map(name, value)?.into_iter();
+                let headers = variables.map(|(header, variable)| (header, "", variable));
+                self.entry.variables.headers.extend(headers);
+            }
+            Key::TokenVariable => {
+                let variable = self.string(name, value)?;
+                self.entry.variables.headers.push(("Authorization".to_owned(), "Bearer ", variable));
+            }
+            Key::Auth => match &value.tree {
+                Tree::Text(token) if token != "oauth" => {
+                    self.parts.headers.insert("Authorization".to_owned(), format!("Bearer {token}"));
+                }
+                _ => self.issue(member, "asks for a login, which is not supported; set a token in `headers`"),
+            },
+            Key::Disabled => self.entry.is_disabled |= self.flag(name, value)?,
+            Key::Enabled => self.entry.is_disabled |= !self.flag(name, value)?,
+            Key::Timeout | Key::StartSeconds | Key::StartMilliseconds | Key::CallSeconds => {
+                self.timeout(key, member)?;
+            }
+            Key::Tools if value.members().is_some() => self.tool_switches(value)?,
+            Key::Tools | Key::AllowedTools | Key::DeniedTools => {
+                let names = self.tool_names(name, value)?;
+                self.entry.tools.list("", &names, key != Key::DeniedTools);
+            }
+            Key::Harmless => {}
+            Key::Unsupported | Key::Restricting if value.is_off() => {}
+            Key::Unsupported => self.issue(member, "is not supported, and has no effect"),
+            Key::Restricting => {
+                let text = format!("`{name}` restricts the server, and is not supported; remove it");
+                return Err(self.fault(value, text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns how to reach the server.
+    fn transport(&mut self) -> Read<Transport> {
+        let Parts { kind, command, mut args, env, cwd, url, headers } = std::mem::take(&mut self.parts);
+        let kind = kind.map(|kind| kind.to_lowercase().replace(['-', '_'], ""));
+        let mut command = command.into_iter();
+        let text = match (command.next(), url, kind.as_deref()) {
+            (_, _, Some("sse")) => "the transport `sse` is no longer supported; use `http` and its URL",
+            (Some(program), None, None | Some("stdio" | "local")) => {
+                args.splice(..0, command);
+                return Ok(Transport::Command { program, args, env, cwd });
+            }
+            (None, Some(url), None | Some("http" | "streamablehttp" | "remote")) => {
+                return Ok(Transport::Http { url, headers });
+            }
+            (Some(_), Some(_), _) => "there is a `command` and a `url`; use one of them",
+            (None, None, _) => "there is neither a `command` nor a `url`; add one",
+            _ => "the type does not fit; use `stdio` with `command` or `http` with `url`",
+        };
+        Err(ConfigFault::new(&self.entry.name, self.entry.place, text))
+    }
+
+    /// Reads a table with the settings of each tool. An approval is a matter of the program.
+    fn tool_switches(&mut self, value: &Node) -> Read<()> {
+        let mut switches = Vec::new();
+        for Member { key, value: tool, .. } in value.members().unwrap_or_default() {
+            let known = |setting: &Member| ["enabled", "approval_mode"].contains(&setting.key.as_str());
+            let is_known = tool.members().unwrap_or_default().iter().all(known);
+            match &tool.get("enabled").unwrap_or(tool).tree {
+                Tree::Flag(is_on) if is_known => switches.push((key.clone(), *is_on)),
+                Tree::Table(_) if is_known => {}
+                _ => {
+                    let text = format!("the settings of the tool `{key}` are not supported; remove them");
+                    return Err(self.fault(tool, text));
+                }
+            }
+        }
+        self.entry.tools.switch("", switches, true);
+        Ok(())
+    }
+
+    /// Reads names of tools. Arguments after a name are dropped.
+    fn tool_names(&self, name: &str, value: &Node) -> Read<Vec<String>> {
+        let names = match value.tree {
+            Tree::Text(_) => vec![self.string(name, value)?],
+            _ => self.strings(name, value)?,
+        };
+        Ok(names.iter().filter_map(|name| name.split('(').next()).map(str::to_owned).collect())
+    }
+
+    fn timeout(&mut self, key: Key, member: &Member) -> Read<()> {
+        let Member { key: name, value, .. } = member;
+        let unit = match key {
+            Key::StartSeconds | Key::CallSeconds => TimeUnit::Seconds,
+            Key::StartMilliseconds => TimeUnit::ForStart,
+            _ => self.rules.timeout,
+        };
+        if value.members().is_some() {
+            for part in ["startup", "request"] {
+                let time = value.get(part).map(|value| self.number(part, value)).transpose()?;
+                self.limit(part == "startup", time.unwrap_or_default() / 1_000.0);
+            }
+            return Ok(());
+        }
+        let time = self.number(name, value)?;
+        let is_guess = unit == TimeUnit::Guessed && time < 1_000.0;
+        if is_guess {
+            self.issue(member, "is read as seconds, because it is small; name the dialect to be sure");
+        }
+        let is_start = key == Key::StartSeconds || unit == TimeUnit::ForStart;
+        self.limit(is_start, if is_guess || unit == TimeUnit::Seconds { time } else { time / 1_000.0 });
+        Ok(())
+    }
+
+    /// Sets a time limit. Zero and less are no limit.
+    fn limit(&mut self, is_start: bool, seconds: f64) {
+        let limit = Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero());
+        *(if is_start { &mut self.entry.start_timeout } else { &mut self.entry.call_timeout }) = limit;
+    }
+
+    fn number(&self, name: &str, value: &Node) -> Read<f64> {
+        self.expect(name, value, value.text().and_then(|text| text.parse().ok()), "a number")
+    }
+
+    fn flag(&self, name: &str, value: &Node) -> Read<bool> {
+        self.expect(name, value, value.flag(), "`true` or `false`")
+    }
+
+    fn string(&self, name: &str, value: &Node) -> Read<String> {
+        self.expect(name, value, value.text(), "a string")
+    }
+
+    /// Reads a list of strings. An item may be a table with a name.
+    fn strings(&self, name: &str, value: &Node) -> Read<Vec<String>> {
+        let items = self.expect(name, value, value.items(), "a list")?;
+        let items = items.iter().filter(|item| !item.is_null());
+        items.map(|item| self.string(name, item.get("name").unwrap_or(item))).collect()
+    }
+
+    fn map(&self, name: &str, value: &Node) -> Read<BTreeMap<String, String>> {
+        let members = self.expect(name, value, value.members(), "an object")?.iter();
+        let members = members.filter(|member| !member.value.is_null());
+        members.map(|member| Ok((member.key.clone(), self.string(&member.key, &member.value)?))).collect()
+    }
+
+    fn expect<T>(&self, name: &str, value: &Node, found: Option<T>, expected: &str) -> Read<T> {
+        let mistyped = || self.fault(value, format!("`{name}` must be {expected}, not {}", value.kind()));
+        found.ok_or_else(mistyped)
+    }
+
+    fn issue(&mut self, member: &Member, text: &str) {
+        let message = format!("`{}` {text}", member.key);
+        self.issues.push(ConfigFault::at(self.text, member.offset, &self.entry.name, message));
+    }
+
+    fn fault(&self, value: &Node, text: impl Into<String>) -> ConfigFault {
+        ConfigFault::at(self.text, value.offset, &self.entry.name, text)
+    }
+}
+
+fn has_reference(value: &Node) -> bool {
+    match &value.tree {
+        Tree::Text(text) => text.contains("${"),
+        Tree::List(items) => items.iter().any(has_reference),
+        Tree::Table(members) => members.iter().any(|member| has_reference(&member.value)),
+        Tree::Null | Tree::Flag(_) | Tree::Number(_) => false,
+    }
+}

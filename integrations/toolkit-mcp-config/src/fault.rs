@@ -1,0 +1,61 @@
+//! Faults of a configuration, each with its place in the file.
+
+use std::error::Error;
+use std::fmt;
+
+/// A place in a file. Lines and columns count from 1, and columns count characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct Place {
+    /// The number of the line.
+    pub line: usize,
+    /// The number of the character in its line.
+    pub column: usize,
+}
+
+impl Place {
+    /// Returns the place of the byte `offset` of `text`.
+    pub(crate) fn of(text: &str, offset: usize) -> Self {
+        let before = text.get(..offset).unwrap_or(text);
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        Self { line: before.matches('\n').count() + 1, column: before[start..].chars().count() + 1 }
+    }
+}
+
+/// A fault of a configuration. The message shows no values of the file, because they may be secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConfigFault {
+    /// The name of the server in the file; empty if the fault concerns the whole file.
+    pub server: String,
+    /// The place in the file, if the fault has one.
+    pub place: Option<Place>,
+    /// The fault, and what to do about it.
+    pub message: String,
+}
+
+impl ConfigFault {
+    pub(crate) fn new(server: &str, place: Option<Place>, message: impl Into<String>) -> Self {
+        Self { server: server.to_owned(), place, message: message.into() }
+    }
+
+    /// Creates a fault at the byte `offset` of `text`.
+    pub(crate) fn at(text: &str, offset: usize, server: &str, message: impl Into<String>) -> Self {
+        Self::new(server, Some(Place::of(text, offset)), message)
+    }
+}
+
+impl fmt::Display for ConfigFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.server.is_empty() {
+            write!(f, "MCP server `{}`: ", self.server)?;
+        }
+        f.write_str(&self.message)?;
+        match self.place {
+            Some(Place { line, column }) => write!(f, " (line {line}, column {column})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Error for ConfigFault {}

@@ -1,0 +1,230 @@
+//! Configuration files.
+
+use crate::dialect::{Dialect, FILE_RULES, FileRule, RULES, Rules};
+use crate::entry::ServerEntry;
+use crate::entry_reader::EntryReader;
+use crate::fault::{ConfigFault, Place};
+use crate::node::{Member, Node, Tree, members_with_value, parse};
+use crate::variables::Variables;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The MCP servers of a configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigFile {
+    dialect: Dialect,
+    servers: Vec<ServerEntry>,
+    issues: Vec<ConfigFault>,
+    failures: Vec<ConfigFault>,
+}
+
+impl ConfigFile {
+    /// Reads the text of a file, and recognises its dialect by its content.
+    ///
+    /// A malformed entry does not affect the others; it is one of the [`failures`](Self::failures).
+    ///
+    /// # Errors
+    /// [`ConfigFault`] if the text is neither JSON nor TOML, or has no servers.
+    pub fn read(text: &str) -> Result<Self, ConfigFault> {
+        Self::parse(text, None, None)
+    }
+
+    /// Reads the text of a file of one dialect. Such a file may be without servers.
+    ///
+    /// # Errors
+    /// [`ConfigFault`] if the text is neither JSON nor TOML.
+    pub fn read_as(text: &str, dialect: Dialect) -> Result<Self, ConfigFault> {
+        Self::parse(text, None, Some(dialect))
+    }
+
+    /// Reads a file, and recognises its dialect by its path or its content. Relative paths in a file of a project are
+    /// relative to the folder of the project: for `.vscode/mcp.json`, the folder with `.vscode`.
+    ///
+    /// # Errors
+    /// [`ConfigFault`] if the file cannot be read, is neither JSON nor TOML, or has no servers.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ConfigFault> {
+        Self::load(path.as_ref(), None)
+    }
+
+    /// Reads a file of one dialect, see [`open`](Self::open). Such a file may be without servers.
+    ///
+    /// # Errors
+    /// [`ConfigFault`] if the file cannot be read, or is neither JSON nor TOML.
+    pub fn open_as(path: impl AsRef<Path>, dialect: Dialect) -> Result<Self, ConfigFault> {
+        Self::load(path.as_ref(), Some(dialect))
+    }
+
+    fn load(path: &Path, dialect: Option<Dialect>) -> Result<Self, ConfigFault> {
+        let text = fs::read_to_string(path).map_err(|error| ConfigFault::new("", None, error.to_string()));
+        text.and_then(|text| Self::parse(&text, Some(path), dialect)).map_err(|error| {
+            let message = format!("the configuration `{}` cannot be read: {}", path.display(), error.message);
+            ConfigFault::new("", error.place, message)
+        })
+    }
+
+    fn parse(text: &str, path: Option<&Path>, dialect: Option<Dialect>) -> Result<Self, ConfigFault> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let root = parse(text)?;
+        let rules = match dialect {
+            Some(dialect) => Rules::of(dialect),
+            None if root.is_off() && !text.trim().is_empty() => Rules::of(Dialect::McpServers),
+            None => Rules::recognise(&root, path).ok_or_else(|| {
+                ConfigFault::new("", None, "the file has no servers; add them under `mcpServers`")
+            })?,
+        };
+        let mut file =
+            Self { dialect: rules.dialect, servers: Vec::new(), issues: Vec::new(), failures: Vec::new() };
+        let Some((container, servers)) = rules.servers(&root) else { return Ok(file) };
+        let Some(members) = servers.members() else {
+            let message = format!("`{container}` must be an object, not {}", servers.kind());
+            return Err(ConfigFault::at(text, servers.offset, "", message));
+        };
+        let variables = Variables {
+            syntax: rules.syntax,
+            project: path.and_then(project),
+            inputs: inputs(&root),
+            ..Variables::default()
+        };
+        for (is_replaced, member) in members_with_value(members) {
+            if is_replaced {
+                let message = "a later entry of this name replaces this one";
+                file.issues.push(ConfigFault::at(text, member.offset, &member.key, message));
+                continue;
+            }
+            let reader = EntryReader::new(text, rules, member, variables.clone());
+            match reader.read(&member.value, &mut file.issues) {
+                Ok(server) => file.servers.push(server),
+                Err(_) if is_switched_off(&member.value) => {}
+                Err(failure) => file.failures.push(failure),
+            }
+        }
+        for (_, path, rule) in FILE_RULES.iter().filter(|(dialect, ..)| *dialect == rules.dialect) {
+            if let Some(value) = root.at(path) {
+                file.apply(*rule, value, path, Place::of(text, value.offset));
+            }
+        }
+        for other in unread(&root, container) {
+            let message = format!("`{other}` is not read, because `{container}` is");
+            file.issues.push(ConfigFault::new("", None, message));
+        }
+        Ok(file)
+    }
+
+    /// Applies a rule about all servers. If the rule is not understood, no server is used.
+    fn apply(&mut self, rule: FileRule, value: &Node, key: &str, place: Place) {
+        let names: Option<Vec<String>> =
+            value.items().and_then(|items| items.iter().map(Node::text).collect());
+        match (rule, names) {
+            (FileRule::AllowedServers | FileRule::DeniedServers, Some(names)) => {
+                for server in &mut self.servers {
+                    server.is_disabled |= names.contains(&server.name) == (rule == FileRule::DeniedServers);
+                }
+            }
+            (FileRule::DeniedTools, Some(names)) => {
+                for server in &mut self.servers {
+                    server.tools.list("", &names, false);
+                    server.tools.list(&format!("mcp__{}__", server.name), &names, false);
+                }
+            }
+            (FileRule::ToolSwitches, None) => {
+                let switches = switches(value);
+                for server in self.servers.iter_mut().filter(|_| !switches.is_empty()) {
+                    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
+                    let prefix = server.name.replace(|c| !is_word(c), "_") + "_";
+                    server.tools.switch(&prefix, switches.clone(), true);
+                }
+            }
+            (FileRule::Rejections, _) if value.items().is_some_and(|items| items.iter().all(is_allowing)) => {
+            }
+            _ => {
+                let text =
+                    format!("`{key}` restricts the servers, and is not supported in this form; remove it");
+                let fault = |server: ServerEntry| ConfigFault::new(&server.name, Some(place), text.as_str());
+                self.failures.extend(self.servers.drain(..).map(fault));
+            }
+        }
+    }
+
+    /// Returns the dialect of the file.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Returns the servers, also those that are disabled.
+    #[must_use]
+    pub fn servers(&self) -> &[ServerEntry] {
+        &self.servers
+    }
+
+    /// Returns what the file says without effect: unknown and unsupported keys, values that are not replaced.
+    #[must_use]
+    pub fn issues(&self) -> &[ConfigFault] {
+        &self.issues
+    }
+
+    /// Returns a fault for each server that cannot be used: malformed entries, and entries with a restriction that
+    /// is not supported.
+    #[must_use]
+    pub fn failures(&self) -> &[ConfigFault] {
+        &self.failures
+    }
+}
+
+/// Returns the defaults of the values that the program asks its user for, by their names.
+fn inputs(root: &Node) -> Arc<BTreeMap<String, String>> {
+    let listed = root.at("inputs").or_else(|| root.at("mcp/inputs")).and_then(Node::items);
+    let inputs = listed.unwrap_or_default().iter();
+    Arc::new(
+        inputs.filter_map(|input| Some((input.get("id")?.text()?, input.get("default")?.text()?))).collect(),
+    )
+}
+
+/// Returns the folder of the project that a file belongs to. The files of programs are in hidden folders.
+fn project(path: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(path).ok()?;
+    let folder = path.parent()?;
+    let is_hidden = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with('.');
+    if folder.file_name().is_some_and(is_hidden) {
+        return folder.parent().map(Path::to_owned);
+    }
+    let in_project = [".mcp.json", "mcp.json", "opencode.json", "opencode.jsonc"].map(std::ffi::OsStr::new);
+    in_project.contains(&path.file_name()?).then(|| folder.to_owned())
+}
+
+fn is_switched_off(entry: &Node) -> bool {
+    let flag = |key| entry.get(key).and_then(Node::flag);
+    flag("disabled") == Some(true) || flag("enabled") == Some(false)
+}
+
+/// Returns the tools that a table, or one word for all tools, switches on or off. Approvals switch nothing.
+fn switches(value: &Node) -> Vec<(String, bool)> {
+    let switch = |value: &Node| match &value.tree {
+        Tree::Flag(is_on) => Some(*is_on),
+        Tree::Text(word) => Some(word != "deny"),
+        _ => None,
+    };
+    let all = switch(value).map(|is_on| ("*".to_owned(), is_on));
+    let tools = value.members().unwrap_or_default().iter();
+    all.into_iter().chain(tools.filter_map(|tool| Some((tool.key.clone(), switch(&tool.value)?)))).collect()
+}
+
+fn is_allowing(rule: &Node) -> bool {
+    rule.get("action").and_then(Node::text).as_deref() == Some("allow")
+}
+
+/// Returns the paths of other tables that look like servers.
+fn unread<'a>(root: &'a Node, container: &'a str) -> impl Iterator<Item = &'static str> {
+    let mut paths: Vec<&str> = RULES.iter().flat_map(|rules| rules.containers.split(' ')).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let has_servers = |members: &[Member]| {
+        !members.is_empty() && members.iter().all(|member| member.value.members().is_some())
+    };
+    paths.into_iter().filter(move |path| {
+        let is_read = *path == "." || path.split('/').next() == container.split('/').next();
+        !is_read && root.at(path).and_then(Node::members).is_some_and(has_servers)
+    })
+}

@@ -1,0 +1,50 @@
+//! The MCP servers of configuration files, as plain data.
+//!
+//! Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, Gemini CLI, Codex, opencode, Amp, Cline, Roo Code,
+//! Copilot CLI and LangChain each write their MCP servers in a form of their own. [`ConfigFile`] reads all of them, and
+//! [`write_entry`] adds a server to a file. This crate starts and connects nothing.
+//!
+//! ```
+//! use toolkit_mcp_config::{ConfigFile, Dialect};
+//!
+//! let file = ConfigFile::read(r#"{
+//!     "servers": {
+//!         // Comments are allowed.
+//!         "files": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/srv"]},
+//!     },
+//! }"#)?;
+//! assert_eq!(file.dialect(), Dialect::VsCode);
+//! assert_eq!(file.servers()[0].name, "files");
+//! # Ok::<(), toolkit_mcp_config::ConfigFault>(())
+//! ```
+//!
+//! What a file says about a server is read, reported or refused:
+//!
+//! - **Read**: command or URL, variables, time limits, and the lists of tools, as a [`ToolFilter`].
+//! - **Reported** by [`ConfigFile::issues`], with its place: unknown keys, and what is not supported, such as a login.
+//! - **Refused**: a server is one of the [`ConfigFile::failures`] if its entry is malformed, or restricts it in a way
+//!   that is not supported, such as a sandbox. A restriction is never dropped.
+
+mod dialect;
+mod entry;
+mod entry_reader;
+mod fault;
+mod file;
+mod keys;
+mod node;
+mod resolve;
+mod tool_filter;
+mod variables;
+mod write;
+
+pub use dialect::Dialect;
+pub use entry::{ServerEntry, Transport};
+pub use fault::{ConfigFault, Place};
+pub use file::ConfigFile;
+pub use tool_filter::ToolFilter;
+pub use write::write_entry;
+
+/// The examples of the README, compiled as doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

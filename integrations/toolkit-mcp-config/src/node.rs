@@ -1,0 +1,177 @@
+//! The values of a file, read from JSON with comments or from TOML.
+
+use crate::fault::ConfigFault;
+use jsonc_parser::ast::{ObjectProp, ObjectPropName, Value};
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value with its place, as the byte offset in the file.
+pub(crate) struct Node {
+    pub(crate) offset: usize,
+    pub(crate) tree: Tree,
+}
+
+pub(crate) enum Tree {
+    Null,
+    Flag(bool),
+    /// A number as it is written.
+    Number(String),
+    Text(String),
+    List(Vec<Node>),
+    Table(Vec<Member>),
+}
+
+/// One key of a table and its value.
+pub(crate) struct Member {
+    pub(crate) key: String,
+    pub(crate) offset: usize,
+    pub(crate) value: Node,
+}
+
+impl Node {
+    /// Returns the kind of value, for messages.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.tree {
+            Tree::Null => "null",
+            Tree::Flag(_) => "a boolean",
+            Tree::Number(_) => "a number",
+            Tree::Text(_) => "a string",
+            Tree::List(_) => "a list",
+            Tree::Table(_) => "an object",
+        }
+    }
+
+    pub(crate) fn members(&self) -> Option<&[Member]> {
+        match &self.tree {
+            Tree::Table(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn items(&self) -> Option<&[Self]> {
+        match &self.tree {
+            Tree::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Returns a string. Numbers and booleans count as strings.
+    pub(crate) fn text(&self) -> Option<String> {
+        match &self.tree {
+            Tree::Text(text) | Tree::Number(text) => Some(text.clone()),
+            Tree::Flag(flag) => Some(flag.to_string()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn flag(&self) -> Option<bool> {
+        match self.tree {
+            Tree::Flag(flag) => Some(flag),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self.tree, Tree::Null)
+    }
+
+    /// Returns whether the value switches nothing on: `false`, null, or nothing at all.
+    pub(crate) fn is_off(&self) -> bool {
+        match &self.tree {
+            Tree::Null | Tree::Flag(false) => true,
+            Tree::Text(text) => text.is_empty(),
+            Tree::List(items) => items.is_empty(),
+            Tree::Table(members) => members.is_empty(),
+            Tree::Flag(true) | Tree::Number(_) => false,
+        }
+    }
+
+    /// Returns the value behind a path of keys, such as `mcp/servers`; `.` is the value itself.
+    pub(crate) fn at(&self, path: &str) -> Option<&Self> {
+        let mut keys = path.split('/').filter(|key| *key != ".");
+        keys.try_fold(self, |node, key| node.get(key))
+    }
+
+    /// Returns the value of a key. Null is no value.
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+        let found = self.members()?.iter().rfind(|member| member.key == key)?;
+        Some(&found.value).filter(|value| !value.is_null())
+    }
+}
+
+/// Returns the members with a value, each with whether a later member replaces it.
+pub(crate) fn members_with_value(members: &[Member]) -> impl Iterator<Item = (bool, &Member)> {
+    let valued = members.iter().enumerate().filter(|(_, member)| !member.value.is_null());
+    valued.map(|(at, member)| (members[at + 1..].iter().any(|later| later.key == member.key), member))
+}
+
+/// Parses a file: JSON with comments, or TOML, which begins with a key, a table or a comment of its own.
+///
+/// # Errors
+/// [`ConfigFault`] if the text is neither JSON nor TOML.
+pub(crate) fn parse(text: &str) -> Result<Node, ConfigFault> {
+    if text.trim_start().starts_with(['{', '/']) {
+        let parsed = parse_to_ast(text, &CollectOptions::default(), &options());
+        let parsed = parsed.map_err(|error| {
+            let message = format!("the file is not valid JSON: {}", error.kind());
+            ConfigFault::at(text, error.range().start, "", message)
+        })?;
+        return parsed.value.map(json).ok_or_else(|| ConfigFault::at(text, 0, "", "the file has no value"));
+    }
+    let table = DeTable::parse(text).map_err(|error| {
+        let message = format!("the file is neither a JSON object nor valid TOML: {}", error.message());
+        ConfigFault::at(text, error.span().unwrap_or_default().start, "", message)
+    })?;
+    Ok(Node { offset: 0, tree: toml_table(table.into_inner()) })
+}
+
+/// Returns the options of the parser of JSON: its extensions are allowed, but no comma is missing.
+pub(crate) fn options() -> ParseOptions {
+    ParseOptions { allow_missing_commas: false, ..ParseOptions::default() }
+}
+
+fn json(value: Value<'_>) -> Node {
+    let offset = value.start();
+    let member = |property: ObjectProp<'_>| Member {
+        offset: property.start(),
+        key: match property.name {
+            ObjectPropName::String(name) => name.value.into_owned(),
+            ObjectPropName::Word(name) => name.value.to_owned(),
+        },
+        value: json(property.value),
+    };
+    let tree = match value {
+        Value::StringLit(text) => Tree::Text(text.value.into_owned()),
+        Value::NumberLit(number) => Tree::Number(number.value.to_owned()),
+        Value::BooleanLit(flag) => Tree::Flag(flag.value),
+        Value::Object(object) => Tree::Table(object.properties.into_iter().map(member).collect()),
+        Value::Array(array) => Tree::List(array.elements.into_iter().map(json).collect()),
+        Value::NullKeyword(_) => Tree::Null,
+    };
+    Node { offset, tree }
+}
+
+fn toml_table(table: DeTable<'_>) -> Tree {
+    let members = table.into_iter().map(|(key, value)| Member {
+        offset: key.span().start,
+        key: key.into_inner().into_owned(),
+        value: toml_value(value),
+    });
+    Tree::Table(members.collect())
+}
+
+fn toml_value(value: Spanned<DeValue<'_>>) -> Node {
+    let offset = value.span().start;
+    let tree = match value.into_inner() {
+        DeValue::String(text) => Tree::Text(text.into_owned()),
+        DeValue::Integer(number) => Tree::Number(number.to_string()),
+        DeValue::Float(number) => Tree::Number(number.to_string()),
+        DeValue::Boolean(flag) => Tree::Flag(flag),
+        DeValue::Datetime(time) => Tree::Text(time.to_string()),
+        DeValue::Array(items) => Tree::List(items.into_iter().map(toml_value).collect()),
+        DeValue::Table(table) => toml_table(table),
+    };
+    Node { offset, tree }
+}

@@ -1,0 +1,90 @@
+//! Entries with their variables replaced.
+
+use crate::entry::{ServerEntry, Transport};
+use crate::fault::ConfigFault;
+use crate::variables::Lookup;
+use std::collections::BTreeMap;
+
+/// Returns the part of a URL up to its path: what decides where a client sends its headers. Where parsers of URLs
+/// disagree about it, this is the whole URL.
+fn origin(url: &str) -> &str {
+    let Some(start) = url.find("://").map(|at| at + 3) else { return url };
+    let end = url[start..].find(['/', '\\', '?', '#']).map_or(url.len(), |at| start + at);
+    if end == start || url.contains(|c: char| c.is_ascii_control()) { url } else { &url[..end] }
+}
+
+/// Stands for the value of a variable, which a URL cannot contain.
+const VALUE: &str = "\u{f8ff}";
+
+impl ServerEntry {
+    /// Returns the transport with all variables replaced by the values that `lookup` returns.
+    ///
+    /// `lookup` gets the names of environment variables. Other references get their own names: `input:id`,
+    /// `workspaceFolder`, `file:path`. Where `lookup` returns nothing, these have a value of their own: the default of
+    /// the input, the folder of the project, the text of the file. A default in the file, as in `${NAME:-default}`, is
+    /// used if the variable is missing or empty.
+    ///
+    /// The host of a URL is in the file: a variable cannot change it, because the headers may contain secrets.
+    ///
+    /// ```
+    /// use toolkit_mcp_config::{ConfigFile, Transport};
+    ///
+    /// let file = ConfigFile::read(r#"{"mcpServers": {"a": {"command": "${HOME}/server"}}}"#)?;
+    /// let home = |name: &str| (name == "HOME").then(|| "/home/ada".to_owned());
+    /// let Transport::Command { program, .. } = file.servers()[0].resolve(home)? else { panic!() };
+    /// assert_eq!(program, "/home/ada/server");
+    /// # Ok::<(), toolkit_mcp_config::ConfigFault>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ConfigFault`] if a variable has no value, a file with variables cannot be read, or a variable changes the host.
+    pub fn resolve(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<Transport, ConfigFault> {
+        let resolved = self.resolved(&lookup);
+        resolved.map_err(|message| ConfigFault::new(&self.name, self.place, message))
+    }
+
+    fn resolved(&self, lookup: &Lookup<'_>) -> Result<Transport, String> {
+        let variables = &self.variables;
+        let text = |text: &String| variables.expand(text, lookup);
+        match &self.transport {
+            Transport::Command { program, args, env, cwd } => {
+                let passed = variables.passed.iter().filter_map(|name| Some((name.clone(), lookup(name)?)));
+                let mut set: BTreeMap<String, String> = passed.collect();
+                if let Some(path) = &variables.env_file {
+                    set.extend(variables.env_file(&text(path)?, lookup)?);
+                }
+                for (name, value) in env {
+                    set.insert(name.clone(), text(value)?);
+                }
+                let program = text(program)?;
+                let is_name = !program.contains(['/', '\\']);
+                Ok(Transport::Command {
+                    program: if is_name { program } else { variables.path(&program, lookup) },
+                    args: args.iter().map(text).collect::<Result<_, _>>()?,
+                    env: set,
+                    cwd: cwd.as_ref().map(text).transpose()?.map(|path| variables.path(&path, lookup)),
+                })
+            }
+            Transport::Http { url, headers } => {
+                let sent_to = text(url)?;
+                if origin(&variables.with_defaults(url, VALUE)?) != origin(&sent_to) {
+                    return Err(
+                        "a variable changes the host of the URL; write the host into the file".to_owned()
+                    );
+                }
+                let mut sent = BTreeMap::new();
+                for (name, before, variable) in &variables.headers {
+                    match lookup(variable) {
+                        Some(value) => drop(sent.insert(name.clone(), format!("{before}{value}"))),
+                        None if before.is_empty() => {}
+                        None => return Err(variables.missing(variable)),
+                    }
+                }
+                for (name, value) in headers {
+                    sent.insert(name.clone(), text(value)?);
+                }
+                Ok(Transport::Http { url: sent_to, headers: sent })
+            }
+        }
+    }
+}

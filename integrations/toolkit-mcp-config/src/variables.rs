@@ -1,0 +1,155 @@
+//! Variables in the values of a file.
+
+use crate::dialect::Syntax;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What an entry needs beside its texts to replace variables.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Variables {
+    pub(crate) syntax: Syntax,
+    /// The folder of the project that the file belongs to.
+    pub(crate) project: Option<PathBuf>,
+    /// The defaults of the values that the program asks its user for.
+    pub(crate) inputs: Arc<BTreeMap<String, String>>,
+    pub(crate) env_file: Option<String>,
+    /// The names of variables to pass on, if they are set.
+    pub(crate) passed: Vec<String>,
+    /// The headers whose values are in variables, with a text before the value.
+    pub(crate) headers: Vec<(String, &'static str, String)>,
+}
+
+/// One reference to a variable: its place in the text, and what is between the marks.
+struct Reference<'a> {
+    start: usize,
+    end: usize,
+    inside: &'a str,
+}
+
+/// Returns the first reference of a text. An unclosed reference is text.
+fn reference(text: &str, syntax: Syntax) -> Option<Reference<'_>> {
+    let closed = |start: usize, skip: usize| {
+        let inside = text[start + skip..].split_once('}')?.0;
+        Some(Reference { start, end: start + skip + inside.len() + 1, inside })
+    };
+    text.match_indices(['$', '{']).find_map(|(start, _)| {
+        let rest = &text[start..];
+        match syntax {
+            Syntax::Braces | Syntax::Dollars if rest.starts_with("${") => closed(start, 2),
+            Syntax::Curly if rest.starts_with("{env:") || rest.starts_with("{file:") => closed(start, 1),
+            Syntax::Dollars if rest.starts_with('$') => {
+                let name = rest[1..].split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()?;
+                let is_name = name.starts_with(|c: char| !c.is_ascii_digit());
+                is_name.then_some(Reference { start, end: start + 1 + name.len(), inside: name })
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Returns a text with each reference replaced by the value that `value` returns for a name and a default.
+fn expand(
+    text: &str,
+    syntax: Syntax,
+    value: impl Fn(&str, Option<&str>) -> Result<String, String>,
+) -> Result<String, String> {
+    let mut expanded = String::new();
+    let mut rest = text;
+    while let Some(Reference { start, end, inside }) = reference(rest, syntax) {
+        let name = inside.strip_prefix("env:").unwrap_or(inside);
+        let parts = name.split_once(":-");
+        expanded.push_str(&rest[..start]);
+        expanded += &value(parts.map_or(name, |parts| parts.0), parts.map(|parts| parts.1))?;
+        rest = &rest[end..];
+    }
+    expanded.push_str(rest);
+    Ok(expanded)
+}
+
+/// Returns the values of variables by their names.
+pub(crate) type Lookup<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
+impl Variables {
+    /// Returns a text with all references replaced.
+    pub(crate) fn expand(&self, text: &str, lookup: &Lookup<'_>) -> Result<String, String> {
+        expand(text, self.syntax, |name, default| self.value(name, default, lookup))
+    }
+
+    /// Returns a text with each reference replaced by its default, or by a mark.
+    pub(crate) fn with_defaults(&self, text: &str, mark: &str) -> Result<String, String> {
+        expand(text, self.syntax, |_, default| Ok(default.unwrap_or(mark).to_owned()))
+    }
+
+    /// Returns the value of a reference.
+    fn value(&self, name: &str, default: Option<&str>, lookup: &Lookup<'_>) -> Result<String, String> {
+        let set = lookup(name).filter(|value| default.is_none() || !value.is_empty());
+        let set = set.or_else(|| self.own_value(name, lookup)).or(default.map(str::to_owned));
+        set.ok_or_else(|| self.missing(name))
+    }
+
+    /// Returns the value of a reference that is no environment variable.
+    fn own_value(&self, name: &str, lookup: &Lookup<'_>) -> Option<String> {
+        let project = || self.project.as_ref();
+        let text = |path: &Path| Some(path.to_string_lossy().into_owned());
+        if let Some(id) = name.strip_prefix("input:") {
+            return self.inputs.get(id).cloned();
+        }
+        if let Some(path) = name.strip_prefix("file:") {
+            let read = fs::read_to_string(self.path(path, lookup)).ok()?;
+            return Some(read.trim_end().to_owned());
+        }
+        match name {
+            "userHome" => home(lookup),
+            "workspaceFolder" | "CLAUDE_PROJECT_DIR" => text(project()?),
+            "workspaceFolderBasename" => text(Path::new(project()?.file_name()?)),
+            "pathSeparator" | "/" => Some(std::path::MAIN_SEPARATOR_STR.to_owned()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn missing(&self, name: &str) -> String {
+        if let Some(id) = name.strip_prefix("input:") {
+            return format!("the input `{id}` has no value; return one for the name `{name}`");
+        }
+        match (name.strip_prefix("file:"), self.syntax) {
+            (Some(path), _) => format!("the file `{path}` cannot be read; check its path"),
+            (_, Syntax::Braces | Syntax::Dollars) => {
+                format!("the variable `{name}` is not set; set it, or write `${{{name}:-default}}`")
+            }
+            _ => format!("the variable `{name}` is not set; set it"),
+        }
+    }
+
+    /// Returns a path as the program reads it: relative to the project, and `~` as the home folder.
+    pub(crate) fn path(&self, path: &str, lookup: &Lookup<'_>) -> String {
+        let home = home(lookup);
+        if let (Some(rest), Some(home)) = (path.strip_prefix("~/"), &home) {
+            return Path::new(home).join(rest).to_string_lossy().into_owned();
+        }
+        // The file of a user is in the home folder, and belongs to no project.
+        let project = self.project.as_ref().filter(|project| home.as_ref().map(Path::new) != Some(project));
+        let joined = |project: &PathBuf| project.join(path).components().collect::<PathBuf>();
+        project.map_or(path.to_owned(), |project| joined(project).to_string_lossy().into_owned())
+    }
+
+    /// Reads a file with one `NAME=value` per line.
+    pub(crate) fn env_file(&self, path: &str, lookup: &Lookup<'_>) -> Result<Vec<(String, String)>, String> {
+        let text = fs::read_to_string(self.path(path, lookup))
+            .map_err(|error| format!("the `envFile` cannot be read: {error}"))?;
+        let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+        let variables = lines.filter_map(|line| {
+            let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
+            let value = value.trim();
+            let quoted =
+                ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+            Some((name.trim().to_owned(), quoted.unwrap_or(value).to_owned()))
+        });
+        Ok(variables.collect())
+    }
+}
+
+fn home(lookup: &Lookup<'_>) -> Option<String> {
+    lookup("HOME").or_else(|| lookup("USERPROFILE"))
+}

@@ -1,0 +1,61 @@
+//! Files of all dialects, as their programs document them, and every spelling of what an entry can say.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod programs;
+mod spellings;
+mod writing;
+
+use toolkit_mcp_config::{ConfigFault, ConfigFile, Dialect};
+
+const DIALECTS: [Dialect; 14] = [
+    Dialect::McpServers,
+    Dialect::ClaudeDesktop,
+    Dialect::ClaudeCode,
+    Dialect::Cursor,
+    Dialect::VsCode,
+    Dialect::Windsurf,
+    Dialect::Zed,
+    Dialect::GeminiCli,
+    Dialect::Codex,
+    Dialect::OpenCode,
+    Dialect::Amp,
+    Dialect::Cline,
+    Dialect::CopilotCli,
+    Dialect::LangChain,
+];
+
+/// Reads a file of a dialect with one entry, `a`.
+fn file_with(dialect: Dialect, entry: &str) -> ConfigFile {
+    let text = match dialect {
+        Dialect::VsCode => format!(r#"{{"servers": {{"a": {entry}}}}}"#),
+        Dialect::Zed => format!(r#"{{"context_servers": {{"a": {entry}}}}}"#),
+        // Inline tables differ from objects in the sign after a key.
+        Dialect::Codex => format!("[mcp_servers]\na = {}", entry.replace("\": ", "\" = ")),
+        Dialect::OpenCode => format!(r#"{{"mcp": {{"a": {entry}}}}}"#),
+        Dialect::Amp => format!(r#"{{"amp.mcpServers": {{"a": {entry}}}}}"#),
+        Dialect::LangChain => format!(r#"{{"a": {entry}}}"#),
+        _ => format!(r#"{{"mcpServers": {{"a": {entry}}}}}"#),
+    };
+    ConfigFile::read_as(&text, dialect).unwrap_or_else(|fault| panic!("{dialect:?} {text}: {fault}"))
+}
+
+/// Returns the texts of faults.
+fn texts(faults: &[ConfigFault]) -> Vec<String> {
+    faults.iter().map(ToString::to_string).collect()
+}
+
+fn variable(name: &str) -> Option<String> {
+    let value = match name {
+        "HOME" => "/home/ada",
+        "WEATHER_TOKEN" => "t0ken",
+        "WEATHER_KEY" => "k3y",
+        "input:weather-key" => "asked",
+        "EVIL" => "evil.example/",
+        "EMPTY" => "",
+        "A" => "1",
+        // Variables inside of the value of a variable are not replaced.
+        "NESTED" => "${A}$A{env:A}",
+        _ => return None,
+    };
+    Some(value.to_owned())
+}
