@@ -27,7 +27,7 @@ pub(crate) use runs::TurnPath;
 pub(crate) use state::State;
 pub(crate) use turn::Turn;
 pub(crate) use verdict::accepted_beside;
-pub(crate) use views::Views;
+pub(crate) use views::{Rewrite, Views};
 
 use crate::message::store_details;
 use crate::pending::PendingCall;

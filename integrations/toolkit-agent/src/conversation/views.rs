@@ -7,12 +7,42 @@ use toolkit_llm::{Message, Messages};
 /// requests of a run take linear time together. A clone of the conversation begins with no views.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
-    /// The agent of the latest request, and the number of messages at the beginning that this agent reads unchanged.
-    unchanged: (String, usize),
+    unchanged: Unchanged,
     /// The views of agents that read some messages in another form.
     rewritten: Vec<View>,
-    /// The number of messages searched for inputs, and the index of the latest input among them.
-    input: (usize, Option<usize>),
+    inputs: Inputs,
+}
+
+/// The messages that the agent of the latest request reads unchanged.
+#[derive(Debug, Default)]
+struct Unchanged {
+    agent: String,
+    /// The number of such messages at the beginning.
+    count: usize,
+}
+
+/// The search for the latest input.
+#[derive(Debug, Default)]
+struct Inputs {
+    /// The number of messages searched.
+    searched: usize,
+    /// The index of the latest input among them.
+    latest: Option<usize>,
+}
+
+/// How the model of an agent reads messages in another form.
+pub(crate) trait Rewrite {
+    /// Returns whether the calls of an answer tool are quoted as text.
+    fn is_quoted(&self, tool: &str) -> bool;
+
+    /// Returns whether the messages before `end` can be made without those after it.
+    fn is_end(&self, messages: &[Message], end: usize) -> bool;
+
+    /// Makes messages of those from `from` on. `is_first` is `true` if they begin the request.
+    fn rewrite(&self, messages: &[Message], from: usize, is_first: bool) -> Vec<Message>;
+
+    /// Returns a message to add at the end of the view.
+    fn ending(&self, view: &[Message]) -> Option<Message>;
 }
 
 impl Clone for Views {
@@ -25,30 +55,28 @@ impl Views {
     /// Returns whether `agent` reads all messages unchanged: none is from another agent, and none has calls that gave
     /// a final answer. Checks only the messages added since the last call for the same agent.
     pub(crate) fn are_unchanged(&mut self, agent: &str, messages: &[Message]) -> bool {
-        let (name, checked) = &mut self.unchanged;
-        if name != agent {
-            agent.clone_into(name);
-            *checked = 0;
+        let unchanged = &mut self.unchanged;
+        if unchanged.agent != agent {
+            *unchanged = Unchanged { agent: agent.to_owned(), count: 0 };
         }
         let is_unchanged = |message: &&Message| match message {
-            Message::Assistant(said) if !said.answer_tool.is_empty() => false,
+            Message::Assistant(answer) if !answer.answer_tool.is_empty() => false,
             message => !message.is_of_other(agent),
         };
-        *checked += messages.iter().skip(*checked).take_while(is_unchanged).count();
-        *checked == messages.len()
+        unchanged.count += messages.iter().skip(unchanged.count).take_while(is_unchanged).count();
+        unchanged.count == messages.len()
     }
 
-    /// Returns the view of `agent` from the message `start` on, after the compaction. `is_quoted` tells whether the
-    /// agent reads the calls of an answer tool as text.
+    /// Returns the view of `agent` from the message `start` on, after the compaction.
     pub(crate) fn of(
         &mut self,
         agent: &str,
         start: usize,
         compacted: &Compacted,
-        is_quoted: &dyn Fn(&str) -> bool,
+        reader: &impl Rewrite,
     ) -> &mut View {
         let is_of = |view: &View| {
-            view.agent == agent && view.quoted.iter().all(|(tool, quoted)| is_quoted(tool) == *quoted)
+            view.agent == agent && view.quoted.iter().all(|(tool, quoted)| reader.is_quoted(tool) == *quoted)
         };
         let index = self.rewritten.iter().position(is_of).unwrap_or_else(|| {
             self.rewritten.push(View { agent: agent.to_owned(), ..View::default() });
@@ -65,24 +93,23 @@ impl Views {
 
     /// Returns the index of the latest input. Searches only the messages added since the last call.
     pub(crate) fn latest_input(&mut self, messages: &[Message]) -> Option<usize> {
-        let (searched, latest) = &mut self.input;
-        let new = messages.get(*searched..).unwrap_or_default();
+        let inputs = &mut self.inputs;
+        let new = messages.get(inputs.searched..).unwrap_or_default();
         if let Some(offset) = new.iter().rposition(Message::is_input) {
-            *latest = Some(*searched + offset);
+            inputs.latest = Some(inputs.searched + offset);
         }
-        *searched = messages.len();
-        *latest
+        inputs.searched = messages.len();
+        inputs.latest
     }
 
     /// Forgets all messages from `index` on, because they have changed.
     pub(super) fn change_from(&mut self, index: usize) {
-        self.unchanged.1 = self.unchanged.1.min(index);
+        self.unchanged.count = self.unchanged.count.min(index);
         self.rewritten.iter_mut().for_each(|view| view.change_from(index));
-        let (searched, latest) = &mut self.input;
-        if latest.is_some_and(|latest| latest >= index) {
-            self.input = (0, None);
+        if self.inputs.latest.is_some_and(|latest| latest >= index) {
+            self.inputs = Inputs::default();
         } else {
-            *searched = (*searched).min(index);
+            self.inputs.searched = self.inputs.searched.min(index);
         }
     }
 }
@@ -97,48 +124,46 @@ pub(crate) struct View {
     /// The answer tools of the messages so far, and whether their calls are quoted as text.
     quoted: Vec<(String, bool)>,
     messages: Messages,
-    /// The steps in which the view has grown: the number of messages read, and the number of messages made of them. No
-    /// later message changes what was made.
-    steps: Vec<(usize, usize)>,
+    /// The steps in which the view has grown. No later message changes what was made.
+    steps: Vec<Step>,
+}
+
+/// A step of a view, as numbers of messages since its beginning.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    read: usize,
+    made: usize,
 }
 
 impl View {
     /// Makes the messages that were added to the conversation, and returns the complete view.
-    ///
-    /// `rewrite` makes messages of a range that begins at an index. The messages before an index for which `is_end`
-    /// returns `true` can be made without those after it. `end` returns a message to add at the end of the view.
-    pub(crate) fn extended(
-        &mut self,
-        messages: &[Message],
-        is_quoted: &dyn Fn(&str) -> bool,
-        is_end: impl Fn(usize) -> bool,
-        rewrite: impl Fn(&[Message], usize) -> Vec<Message>,
-        end: impl Fn(&[Message]) -> Option<Message>,
-    ) -> Messages {
-        let (read, made) = self.steps.last().copied().unwrap_or((self.start, 0));
+    pub(crate) fn extended(&mut self, messages: &[Message], reader: &impl Rewrite) -> Messages {
+        let Step { read, made } = self.steps.last().copied().unwrap_or(Step { read: self.start, made: 0 });
         for message in messages.iter().skip(read) {
-            if let Message::Assistant(said) = message
-                && !said.answer_tool.is_empty()
-                && !self.quoted.iter().any(|(tool, _)| *tool == said.answer_tool)
+            if let Message::Assistant(answer) = message
+                && !answer.answer_tool.is_empty()
+                && !self.quoted.iter().any(|(tool, _)| *tool == answer.answer_tool)
             {
-                self.quoted.push((said.answer_tool.clone(), is_quoted(&said.answer_tool)));
+                self.quoted.push((answer.answer_tool.clone(), reader.is_quoted(&answer.answer_tool)));
             }
         }
         self.messages.truncate(made);
-        let next = (read + 1..=messages.len()).rev().find(|index| is_end(*index)).unwrap_or(read);
+        let rewrite = |messages: &[Message], from: usize| reader.rewrite(messages, from, from == self.start);
+        let next =
+            (read + 1..=messages.len()).rev().find(|index| reader.is_end(messages, *index)).unwrap_or(read);
         if next > read {
             self.messages.extend(rewrite(messages.get(..next).unwrap_or_default(), read));
-            self.steps.push((next, self.messages.len()));
+            self.steps.push(Step { read: next, made: self.messages.len() });
         }
         self.messages.extend(rewrite(messages, next));
-        if let Some(message) = end(&self.messages) {
+        if let Some(message) = reader.ending(&self.messages) {
             self.messages.push(message);
         }
         self.messages.clone()
     }
 
     fn change_from(&mut self, index: usize) {
-        while self.steps.pop_if(|(read, _)| *read > index).is_some() {}
+        while self.steps.pop_if(|step| step.read > index).is_some() {}
     }
 }
 

@@ -1,8 +1,8 @@
 //! An agent with a model, and one request to its model.
 
-use super::calls::TurnCalls;
 use super::settings::Settings;
 use super::tools::Tools;
+use super::turn::calls::TurnCalls;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use std::ops::ControlFlow;

@@ -1,8 +1,8 @@
 //! The history of a conversation as one agent's model reads it.
 
-use super::answer::quote_answers;
 use super::reduce::{reduced, replacement};
-use crate::conversation::{Compacted, Conversation, Views, start_of_latest};
+use crate::conversation::{Compacted, Conversation, Rewrite, Views, start_of_latest};
+use crate::llm::answer::quote_answers;
 use std::borrow::Cow;
 use toolkit_core::{Content, ToolResult};
 use toolkit_llm::{AssistantMessage, Message, Messages, UserMessage};
@@ -18,7 +18,7 @@ const CONTINUE: &str = "Go on.";
 /// messages.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
-    pub(super) agent: &'a str,
+    pub(in crate::llm) agent: &'a str,
     /// The agent's `history_limit`.
     pub(super) limit: Option<usize>,
     pub(super) compacted: &'a Compacted,
@@ -36,28 +36,7 @@ impl Reader<'_> {
         if is_whole && !continues(messages) && views.are_unchanged(self.agent, messages) {
             return messages.clone();
         }
-        let view = views.of(self.agent, start, self.compacted, self.is_quoted);
-        let rewrite = |messages: &[Message], from: usize| {
-            quote_answers(self.visible(messages, from, from == start), self.is_quoted)
-        };
-        let end = |visible: &[Message]| continues(visible).then(|| Message::user(CONTINUE));
-        view.extended(messages, self.is_quoted, |index| self.is_end(messages, index), rewrite, end)
-    }
-
-    /// Returns whether the model reads the messages before `end` in the same form, whatever follows.
-    fn is_end(&self, messages: &[Message], end: usize) -> bool {
-        let mut before = messages.iter().take(end).rev();
-        let is_quoted = |said: &AssistantMessage| said.has_answer() && (self.is_quoted)(&said.answer_tool);
-        let is_kept = |message: Option<&Message>| match message {
-            Some(message @ Message::Assistant(said)) => !message.is_of_other(self.agent) && !is_quoted(said),
-            _ => false,
-        };
-        match before.next() {
-            Some(Message::User(_)) => true,
-            // The results of a quoted answer are quoted in the next message.
-            Some(results @ Message::Tool(_)) => !results.is_of_other(self.agent) && is_kept(before.next()),
-            message => is_kept(message),
-        }
+        views.of(self.agent, start, self.compacted, self).extended(messages, self)
     }
 
     /// Returns the messages from the index `from` on. `is_first` is `true` if they begin the request.
@@ -84,6 +63,38 @@ impl Reader<'_> {
         }
         flush(&mut foreign, &mut visible);
         visible
+    }
+}
+
+impl Rewrite for Reader<'_> {
+    fn is_quoted(&self, tool: &str) -> bool {
+        (self.is_quoted)(tool)
+    }
+
+    fn is_end(&self, messages: &[Message], end: usize) -> bool {
+        let mut before = messages.iter().take(end).rev();
+        let is_quoted =
+            |answer: &AssistantMessage| answer.has_answer() && (self.is_quoted)(&answer.answer_tool);
+        let is_kept = |message: Option<&Message>| match message {
+            Some(message @ Message::Assistant(answer)) => {
+                !message.is_of_other(self.agent) && !is_quoted(answer)
+            }
+            _ => false,
+        };
+        match before.next() {
+            Some(Message::User(_)) => true,
+            // The results of a quoted answer are quoted in the next message.
+            Some(results @ Message::Tool(_)) => !results.is_of_other(self.agent) && is_kept(before.next()),
+            message => is_kept(message),
+        }
+    }
+
+    fn rewrite(&self, messages: &[Message], from: usize, is_first: bool) -> Vec<Message> {
+        quote_answers(self.visible(messages, from, is_first), self.is_quoted)
+    }
+
+    fn ending(&self, view: &[Message]) -> Option<Message> {
+        continues(view).then(|| Message::user(CONTINUE))
     }
 }
 

@@ -7,7 +7,7 @@ use toolkit_llm::{AssistantMessage, Message};
 
 /// The events of a response that are not emitted until guardrails have checked the response.
 #[derive(Default)]
-pub(super) struct Held {
+pub(in crate::llm) struct Held {
     /// The events of messages before a pause of the provider.
     paused: Vec<RunEvent>,
     /// The events of the latest attempt of the turn.
@@ -47,7 +47,7 @@ impl Held {
     /// Puts a message in place of the held message, and removes the pieces of text and answers that came before it,
     /// also before a pause.
     /// Changes no event if the message was already emitted.
-    pub(super) fn replace_message(&mut self, new: &AssistantMessage) {
+    pub(in crate::llm) fn replace_message(&mut self, new: &AssistantMessage) {
         let is_other = |id: &CallId| new.calls.iter().any(|call| call.id == *id && !new.is_answer(call));
         self.paused.retain(|event| !matches!(event, RunEvent::Text { .. } | RunEvent::Message { .. }));
         self.events.retain(|event| match event {
@@ -71,7 +71,7 @@ impl Held {
         self.events.clear();
     }
 
-    pub(super) fn clear_all(&mut self) {
+    pub(in crate::llm) fn clear_all(&mut self) {
         *self = Self::default();
     }
 }

@@ -1,13 +1,13 @@
 //! One model call of a turn, with retries and streaming.
 
-use super::agent::LlmAgent;
 use super::calls::TurnCalls;
-use super::settings::Settings;
 use super::started::put_first;
 use crate::agent::{Reported, Run, RunAgent};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
+use crate::llm::agent::LlmAgent;
+use crate::llm::settings::Settings;
 use crate::span::{ModelCall, ModelSpan, TracedContents};
 use futures_core::Stream;
 use std::future::poll_fn;
@@ -26,7 +26,7 @@ use toolkit_llm::model::{
 impl LlmAgent {
     /// Calls the model until it responds, and retries temporary failures. While a response is streamed, each
     /// tool call starts as soon as it is complete, unless an `after_model` callback may change the call.
-    pub(super) async fn ask(
+    pub(in crate::llm) async fn ask(
         &self,
         request: &mut ModelRequest,
         calls: &mut TurnCalls<'_>,
@@ -88,7 +88,7 @@ impl LlmAgent {
     }
 
     /// Begins a turn of this agent in the conversation.
-    pub(super) fn begin_turn(&self, conversation: &mut Conversation) {
+    pub(in crate::llm) fn begin_turn(&self, conversation: &mut Conversation) {
         conversation.begin_turn(&self.settings.name, self.settings.guards.check_answers());
     }
 

@@ -1,7 +1,5 @@
 //! The turns of an agent with a model, from the input to the answer.
 
-use super::agent::LlmAgent;
-use super::situation::GuardScope;
 use super::work::{Outcome, Work};
 use crate::agent::{Agent, Run, RunAgent, agent_facts};
 use crate::conversation::Conversation;
@@ -9,6 +7,8 @@ use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::limits::Limits;
+use crate::llm::agent::LlmAgent;
+use crate::llm::guards::situation::GuardScope;
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
 use toolkit_llm::ChatModel as _;

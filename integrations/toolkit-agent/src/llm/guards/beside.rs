@@ -1,6 +1,6 @@
 //! Checks of an input that run at the same time as the model call.
 
-use super::guards::{InputCheck, Judged, have_passed};
+use super::{InputCheck, Judged, have_passed};
 use crate::error::AgentError;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -10,14 +10,14 @@ use std::task::Poll;
 /// Waits until `gate` is open, which means that guardrails have accepted the input. Used only within the
 /// model call that [`beside`] polls. [`beside`] polls this call again after it has opened the gate, so no
 /// waker is needed.
-pub(super) async fn passed(gate: &AtomicBool) {
+pub(in crate::llm) async fn passed(gate: &AtomicBool) {
     poll_fn(|_| if gate.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
 }
 
 /// Runs the model call `ask` and the check of the input at the same time. Opens `gate` when the check has
 /// accepted the input unchanged. Otherwise, drops the model call and returns the verdicts of the check as the
 /// error.
-pub(super) async fn beside<T>(
+pub(in crate::llm) async fn beside<T>(
     check: &mut Option<InputCheck>,
     gate: &AtomicBool,
     ask: impl Future<Output = Result<T, AgentError>>,

@@ -1,8 +1,8 @@
 //! Calls that must not run.
 
-use super::answer::FinalAnswer;
 use super::repetitions::Repetitions;
 use crate::agent::Run;
+use crate::llm::answer::FinalAnswer;
 use toolkit_core::{ErrorKind, ToolCall, ToolError};
 
 /// Returns the error of a call after the first of a message, if the request allowed only one call.

@@ -1,21 +1,21 @@
 //! The pieces of a response while it arrives: their events, and when guardrails hold these back.
 
-use super::answer::FinalAnswer;
 use super::held::Held;
-use super::situation::GuardScope;
 use crate::conversation::Conversation;
 use crate::event::RunEvent;
+use crate::llm::answer::FinalAnswer;
+use crate::llm::guards::situation::GuardScope;
 use std::sync::atomic::{AtomicBool, Ordering};
 use toolkit_llm::model::ModelResponse;
 use toolkit_llm::{AssistantMessage, HostedCall, StreamEvent};
 
 /// The events of the pieces of a response.
-pub(super) struct Pieces<'a> {
-    pub(super) scope: GuardScope<'a>,
+pub(in crate::llm) struct Pieces<'a> {
+    pub(in crate::llm) scope: GuardScope<'a>,
     pub(super) held: &'a mut Held,
     /// Becomes `true` when the guardrails have accepted the input. Until then, no event of the response is
     /// emitted.
-    pub(super) gate: &'a AtomicBool,
+    pub(in crate::llm) gate: &'a AtomicBool,
     /// Whether the input is checked at the same time as the model answers, or the response is checked afterwards.
     /// Then no call starts before the complete response, and the turn stays empty until the checks have passed.
     pub(super) is_unchecked: bool,

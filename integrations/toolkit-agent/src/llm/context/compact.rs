@@ -1,17 +1,17 @@
 //! Compaction before a model call: shortens a request that is too long for the context window.
 
-use super::agent::LlmAgent;
-use super::beside::passed;
-use super::calls::TurnCalls;
 use super::history;
 use super::meter::{Meter, Visible};
 use super::plan::{Plan, Planner};
-use super::settings::Settings;
 use super::summaries::Summaries;
 use crate::compaction::{Compaction, SummaryRequest};
 use crate::conversation::{Compacted, Conversation};
 use crate::error::AgentError;
 use crate::event::RunEvent;
+use crate::llm::agent::LlmAgent;
+use crate::llm::guards::beside::passed;
+use crate::llm::settings::Settings;
+use crate::llm::turn::calls::TurnCalls;
 use crate::model::ModelRequest;
 use toolkit_core::Dispatcher;
 use toolkit_llm::Message;
@@ -27,7 +27,7 @@ impl LlmAgent {
 
     /// Creates the request of a turn. If the request exceeds its share of the context window, compacts the
     /// conversation first.
-    pub(super) async fn fitting_request(
+    pub(in crate::llm) async fn fitting_request(
         &self,
         dispatcher: &Dispatcher,
         calls: &mut TurnCalls<'_>,
@@ -68,7 +68,7 @@ impl LlmAgent {
 
     /// Creates a shorter request after the model has refused a request as too long. Returns `None` if the
     /// request cannot become shorter.
-    pub(super) async fn shorter_request(
+    pub(in crate::llm) async fn shorter_request(
         &self,
         dispatcher: &Dispatcher,
         calls: &mut TurnCalls<'_>,

@@ -11,7 +11,7 @@ use toolkit_llm::{AssistantMessage, Message, UserMessage};
 
 /// Counts the tokens of one agent's requests in a run. Estimates each message only once.
 #[derive(Debug, Default)]
-pub(super) struct Meter {
+pub(in crate::llm) struct Meter {
     /// The index of the first message in the request. If it changes, counting starts again.
     start: usize,
     /// The index of the first message that is not counted yet.
@@ -20,13 +20,13 @@ pub(super) struct Meter {
     tokens: u64,
     /// Whether the next request must be shorter, because the model has refused a request as too long or an
     /// answer broke off for this reason.
-    pub(super) is_exceeded: bool,
+    pub(in crate::llm) is_exceeded: bool,
 }
 
 /// The messages of a conversation, as the model of one agent reads them after a compaction.
 #[derive(Clone, Copy)]
 pub(super) struct Visible<'a> {
-    pub(super) agent: &'a str,
+    pub(in crate::llm) agent: &'a str,
     pub(super) messages: &'a [Message],
     pub(super) compacted: &'a Compacted,
     /// The index of the first message in the request.

@@ -1,9 +1,9 @@
 //! The continuation of an unfinished turn after an interruption or a crash.
 
-use super::answer::FinalAnswer;
 use crate::agent::Run;
 use crate::conversation::{Conversation, Turn, unknown};
 use crate::error::AgentError;
+use crate::llm::answer::FinalAnswer;
 use crate::pending::Decision;
 use std::collections::HashSet;
 use toolkit_core::middleware::{Approval, DecidedApprovals};

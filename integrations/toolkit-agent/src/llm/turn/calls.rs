@@ -1,17 +1,17 @@
 //! The tool calls of one turn, from their start to their results.
 
-use super::answer::FinalAnswer;
-use super::guards::Guards;
-use super::meter::Meter;
 use super::pieces::Pieces;
 use super::refusal::{beside_another, refusal};
 use super::repetitions::Repetitions;
 use super::restart::Restart;
-use super::situation::GuardScope;
 use crate::agent::{Called, Caller};
 use crate::conversation::{Conversation, Entry, Turn, is_final, with_account};
 use crate::error::AgentError;
 use crate::event::RunEvent;
+use crate::llm::answer::FinalAnswer;
+use crate::llm::context::meter::Meter;
+use crate::llm::guards::Guards;
+use crate::llm::guards::situation::GuardScope;
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -22,22 +22,22 @@ use toolkit_core::{Batch, ToolCall, ToolError, ToolResult};
 use toolkit_llm::model::{FinishReason, ModelError};
 
 /// The tool calls of one turn, with what is needed to run them and to emit events.
-pub(super) struct TurnCalls<'a> {
-    pub(super) conversation: &'a mut Conversation,
-    pub(super) scope: GuardScope<'a>,
+pub(in crate::llm) struct TurnCalls<'a> {
+    pub(in crate::llm) conversation: &'a mut Conversation,
+    pub(in crate::llm) scope: GuardScope<'a>,
     /// The run and the agents called as tools in this turn.
-    pub(super) caller: &'a Arc<Caller>,
-    pub(super) answer: &'a FinalAnswer<'a>,
+    pub(in crate::llm) caller: &'a Arc<Caller>,
+    pub(in crate::llm) answer: &'a FinalAnswer<'a>,
     pub(super) repetitions: &'a mut Repetitions,
-    pub(super) meter: &'a mut Meter,
-    pub(super) pieces: Pieces<'a>,
-    pub(super) attempt: Attempt,
+    pub(in crate::llm) meter: &'a mut Meter,
+    pub(in crate::llm) pieces: Pieces<'a>,
+    pub(in crate::llm) attempt: Attempt,
     pub(super) dispatch: Dispatch,
 }
 
 /// The latest attempt to get a response.
 #[derive(Default)]
-pub(super) struct Attempt {
+pub(in crate::llm) struct Attempt {
     /// Whether the request allows only one call per message. Some servers and providers ignore this setting.
     pub(super) one_call: bool,
     /// Whether a piece of the answer has arrived.
@@ -48,7 +48,7 @@ pub(super) struct Attempt {
 
 impl Attempt {
     /// Returns whether the provider bills the attempt, which has failed with this error.
-    pub(super) fn is_billed(&self, error: &ModelError) -> bool {
+    pub(in crate::llm) fn is_billed(&self, error: &ModelError) -> bool {
         self.has_begun || error.partial.is_some()
     }
 }

@@ -1,14 +1,14 @@
 //! The request of a turn.
 
-use super::agent::LlmAgent;
-use super::answer::FinalAnswer;
 use super::history::Reader;
 use super::reduce::distrust_server;
-use super::settings::InstructionsContext;
 use crate::agent::RunAgent as _;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::helpers::guarded;
+use crate::llm::agent::LlmAgent;
+use crate::llm::answer::FinalAnswer;
+use crate::llm::settings::InstructionsContext;
 use std::borrow::Cow;
 use std::sync::Arc;
 use toolkit_core::Dispatcher;

@@ -1,21 +1,21 @@
 //! The work of an agent in a run, turn by turn.
 
-use super::agent::LlmAgent;
-use super::answer::FinalAnswer;
-use super::beside::beside;
 use super::calls::{Attempt, Dispatch, TurnCalls};
-use super::guards::{InputCheck, Judged, apply_inputs};
 use super::held::Held;
-use super::meter::Meter;
 use super::pieces::Pieces;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
-use super::situation::GuardScope;
 use super::step::{Step, next_step};
-use super::tools::Tools;
 use crate::agent::{Caller, RunAgent as _};
 use crate::conversation::{Conversation, Entry, Turn, Verdict};
 use crate::error::AgentError;
+use crate::llm::agent::LlmAgent;
+use crate::llm::answer::FinalAnswer;
+use crate::llm::context::meter::Meter;
+use crate::llm::guards::beside::beside;
+use crate::llm::guards::situation::GuardScope;
+use crate::llm::guards::{InputCheck, Judged, apply_inputs};
+use crate::llm::tools::Tools;
 use crate::output::AgentOutput;
 use std::pin::pin;
 use std::sync::Arc;

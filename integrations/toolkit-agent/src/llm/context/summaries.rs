@@ -24,8 +24,8 @@ const MOST_PARTS: usize = 8;
 /// Writes the summaries for the compactions of one agent.
 pub(super) struct Summaries<'a> {
     pub(super) compaction: &'a Compaction,
-    pub(super) run: &'a Run,
-    pub(super) agent: &'a str,
+    pub(in crate::llm) run: &'a Run,
+    pub(in crate::llm) agent: &'a str,
     pub(super) price: &'a Price,
     pub(super) retry: &'a ModelRetry,
 }

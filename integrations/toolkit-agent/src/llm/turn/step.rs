@@ -1,7 +1,7 @@
 //! The next step after a complete turn.
 
-use super::answer::FinalAnswer;
 use crate::conversation::Turn;
+use crate::llm::answer::FinalAnswer;
 use toolkit_core::ToolResult;
 use toolkit_core::context::ToolActions;
 use toolkit_llm::model::FinishReason;
