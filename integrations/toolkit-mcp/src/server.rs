@@ -19,17 +19,25 @@ mod changes;
 mod client_lines;
 mod client_requests;
 mod completion;
+#[cfg(feature = "server-http")]
+mod connections;
 mod definitions;
+#[cfg(feature = "server-http")]
+mod http_batch;
 #[cfg(feature = "server-http")]
 mod http_server;
 #[cfg(feature = "server-http")]
 mod http_service;
 mod input;
 mod outputs;
+#[cfg(feature = "server-http")]
+mod request_body;
 mod results;
 mod server_settings;
 #[cfg(feature = "server-http")]
 mod sessions;
+#[cfg(feature = "server-http")]
+mod slow_answer;
 mod tool_call;
 
 pub use crate::invisible::show_invisible;

@@ -1,5 +1,7 @@
 //! Messages of clients over lines, and the arguments of calls as clients write them.
 
+#[cfg(feature = "server-http")]
+use super::request_body::RequestBody;
 use crate::line_transport::{LineFault, LineFaultKind, LineRole, read_by_method};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -55,7 +57,7 @@ impl RawArguments {
     pub(super) fn text(extensions: &Extensions, parsed: Option<JsonObject>) -> Arc<str> {
         let raw: Option<&Self> = extensions.get();
         #[cfg(feature = "server-http")]
-        let raw = raw.or_else(|| extensions.get::<axum::http::request::Parts>()?.extensions.get());
+        let raw = raw.or_else(|| RequestBody::arguments(extensions));
         match (raw, parsed) {
             (Some(Self(text)), _) => text.clone(),
             (None, None) => "{}".into(),

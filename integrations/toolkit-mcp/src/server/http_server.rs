@@ -1,10 +1,12 @@
 //! The server over HTTP: settings, an axum router, and a server bound to an address.
 
 use super::McpServer;
+use super::connections::accept;
 use super::http_service::HttpService;
+use super::server_settings::ServerSettings;
 use crate::macros::{debug, setters};
 use axum::Router;
-use axum::serve::ListenerExt;
+use axum::http::request::Parts;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -51,6 +53,28 @@ impl McpServer {
         self.with(|settings| settings.http.origins = Some(origins))
     }
 
+    /// Binds each session to the identity of the client that opened it, such as the subject of its token. The
+    /// session is not found by clients with another identity.
+    ///
+    /// `identity` reads the identity from the HTTP request, for instance from an extension that an authentication
+    /// layer has added.
+    ///
+    /// ```
+    /// use toolkit::ToolRegistry;
+    /// use toolkit_mcp::McpServer;
+    ///
+    /// /// Added by a layer that checks tokens.
+    /// #[derive(Clone)]
+    /// struct Subject(String);
+    ///
+    /// let server = McpServer::new(ToolRegistry::new())?
+    ///     .with_identity(|request| request.extensions.get().map(|Subject(subject)| subject.clone()));
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    pub fn with_identity(self, identity: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.with(|settings| settings.http.identity = Some(Arc::new(identity)))
+    }
+
     /// Returns the server as a tower service, to mount it at any path.
     #[must_use]
     pub fn into_service(self) -> HttpService {
@@ -74,8 +98,7 @@ impl McpServer {
     /// # }
     /// ```
     pub fn into_router<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
-        let path = self.settings.http.path.clone();
-        Router::new().route_service(&path, self.into_service())
+        router(Arc::new(self.settings))
     }
 
     /// Binds the server to an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
@@ -110,8 +133,9 @@ setters! { McpServer.settings.http:
     with_path(path: impl Into<String>) = path.into();
     /// Sets the maximum size of a request in bytes, 4 MiB by default.
     with_max_request_size(max_body: usize) = max_body;
-    /// Sets the maximum number of open sessions, 1,000 by default. The server refuses further sessions with
-    /// the status 503, until a session ends. With zero, only clients without sessions are served.
+    /// Sets the maximum number of open sessions, 1,000 by default. Beyond it, a new session ends the one that has
+    /// been unused for the longest time, at least ten seconds. If there is none, the new session is refused with
+    /// the status 503. With zero, only clients without sessions are served.
     ///
     /// Clients with protocol version 2026-07-28 have no sessions, and do not count. An open session takes
     /// about 80 KiB of memory.
@@ -122,6 +146,17 @@ setters! { McpServer.settings.http:
     /// Sets how long running calls may take to end after the server was told to stop. The default is 10
     /// seconds.
     with_grace(grace: Duration) = grace;
+    /// Sets how long the headers of a request may take to arrive, and then its body; 30 seconds by default. A bound
+    /// server also closes connections that are unused for this time.
+    with_read_timeout(read_timeout: Duration) = read_timeout;
+}
+
+/// Returns a router that serves the path of the server, with and without a slash at its end.
+fn router<S: Clone + Send + Sync + 'static>(settings: Arc<ServerSettings>) -> Router<S> {
+    let path = settings.http.path.clone();
+    let service = HttpService::new(settings);
+    let router = Router::new().route_service(&path, service.clone());
+    if path.ends_with('/') { router } else { router.route_service(&format!("{path}/"), service) }
 }
 
 /// A server bound to an address.
@@ -168,8 +203,6 @@ impl HttpServer {
         let sessions = CancellationToken::new();
         settings.cancellation = sessions.clone();
         let settings = Arc::new(settings);
-        let router = Router::new().route_service(&settings.http.path, HttpService::new(settings.clone()));
-        let listener = self.listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let stop = {
             let stopped = stopped.clone();
             async move {
@@ -187,14 +220,12 @@ impl HttpServer {
             tokio::time::sleep(CLOSING).await;
             drop(permits);
         };
-        let serve = axum::serve(listener, router).with_graceful_shutdown(stop);
+        let serve = accept(self.listener, router(settings.clone()), settings.http.read_timeout, stop);
         tokio::select! {
-            served = async { serve.await } => {
-                sessions.cancel();
-                served
-            }
-            () = end => Ok(()),
+            () = serve => sessions.cancel(),
+            () = end => {}
         }
+        Ok(())
     }
 }
 

@@ -63,7 +63,13 @@ pub(super) struct HttpSettings {
     pub(super) max_sessions: usize,
     pub(super) session_idle: Duration,
     pub(super) grace: Duration,
+    pub(super) read_timeout: Duration,
+    pub(super) identity: Option<Arc<Identity>>,
 }
+
+/// A function that returns the identity behind an HTTP request.
+#[cfg(feature = "server-http")]
+type Identity = dyn Fn(&axum::http::request::Parts) -> Option<String> + Send + Sync;
 
 #[cfg(feature = "server-http")]
 impl Default for HttpSettings {
@@ -77,6 +83,8 @@ impl Default for HttpSettings {
             max_sessions: 1_000,
             session_idle: Duration::from_secs(1_800),
             grace: Duration::from_secs(10),
+            read_timeout: Duration::from_secs(30),
+            identity: None,
         }
     }
 }
