@@ -227,7 +227,7 @@ impl McpServer {
     #[doc(hidden)]
     #[must_use]
     pub fn list_once(&self) -> usize {
-        let tools = self.settings.tools(&self.settings.dispatcher.registry());
+        let tools = self.settings.tools(&self.settings.dispatcher.registry(), false);
         tools.page(None, self.settings.page_size).map_or(0, |(page, _)| page.len())
     }
 

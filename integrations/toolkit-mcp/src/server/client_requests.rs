@@ -135,7 +135,7 @@ impl ServerHandler for ClientRequestHandler {
     ) -> Result<ListToolsResult, ErrorData> {
         let settings = &*self.settings;
         let cursor = request.and_then(|request| request.cursor);
-        let tools = settings.tools(&settings.dispatcher.registry());
+        let tools = settings.tools(&settings.dispatcher.registry(), !is_stateless(&context));
         let Some((tools, next)) = tools.page(cursor.as_deref(), settings.page_size) else {
             return Err(ErrorData::invalid_params("the cursor is not one of this server", None));
         };
@@ -150,7 +150,7 @@ impl ServerHandler for ClientRequestHandler {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let settings = &*self.settings;
-        settings.tools(&settings.dispatcher.registry()).get(name).map(|tool| (**tool).clone())
+        settings.tools(&settings.dispatcher.registry(), false).get(name).map(|tool| (**tool).clone())
     }
 
     // Boxed, because the SDK moves the future of a request several times, and the future of a call is large.
@@ -188,7 +188,7 @@ impl ServerHandler for ClientRequestHandler {
         // were a prompt.
         let Some(name) = request.r#ref.as_prompt_name() else { return Ok(CompleteResult::default()) };
         let registry = self.settings.dispatcher.registry();
-        let names = registry.wire_names(&self.settings.format());
+        let names = self.settings.names(&registry);
         let tool = registry.get(names.unspell(name));
         Ok(tool.map_or_else(CompleteResult::default, |tool| {
             CompleteResult::new(complete(tool.definition(), &request.argument.name, &request.argument.value))

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use toolkit_core::name::NameRule;
+use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::output::Truncation;
 use toolkit_core::registry::RegistrySource;
 use toolkit_core::{CallId, Dispatcher, LiveRegistry, RunContext, ToolError, ToolRegistry};
@@ -121,13 +121,14 @@ impl ServerSettings {
         self.dispatcher = self.dispatcher.clone().with_truncation(truncation.with_sink(sink));
     }
 
-    /// Returns the published tools of a registry, rendered once for each registry.
-    pub(super) fn tools(&self, registry: &ToolRegistry) -> ToolList {
-        registry.definitions(self.format())
+    /// Returns the published tools of a registry, rendered once for each registry and form of outputs.
+    pub(super) fn tools(&self, registry: &ToolRegistry, wraps_outputs: bool) -> ToolList {
+        registry.definitions(McpFormat { name_rule: self.name_rule, wraps_outputs })
     }
 
-    pub(super) fn format(&self) -> McpFormat {
-        McpFormat { name_rule: self.name_rule }
+    /// Returns the published names of the tools of a registry.
+    pub(super) fn names(&self, registry: &ToolRegistry) -> WireNames {
+        registry.wire_names(&McpFormat { name_rule: self.name_rule, wraps_outputs: false })
     }
 
     /// Returns the registry if its tools can change.

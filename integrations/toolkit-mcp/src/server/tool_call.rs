@@ -2,6 +2,7 @@
 
 use super::caller::{Caller, LogLevel};
 use super::client_lines::RawArguments;
+use super::definitions::is_wrapped;
 use super::input::{Inputs, Suspension};
 use super::results::{busy, failure, success};
 use super::server_settings::ServerSettings;
@@ -13,7 +14,7 @@ use rmcp::model::{
     ProgressToken, Resource,
 };
 use rmcp::service::{Peer, RequestContext};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
@@ -42,7 +43,7 @@ pub(super) async fn run(
 ) -> Result<CallToolResponse, ErrorData> {
     let CallSession { settings, run, log_level } = session;
     let Ok(_permit) = settings.permits.try_acquire() else { return Ok(busy(settings.max_calls).into()) };
-    let names = settings.dispatcher.registry().wire_names(&settings.format());
+    let names = settings.names(&settings.dispatcher.registry());
     let name = names.unspell(&request.name);
 
     let text = RawArguments::text(&context.extensions, request.arguments.take());
@@ -78,7 +79,12 @@ pub(super) async fn run(
         success(output, &result.name, schema, full_json)
     });
     let mut result = match outcome {
-        Ok(result) => result,
+        Ok(mut result) => {
+            if !caller.can_suspend() && schema.is_some_and(is_wrapped) {
+                result.structured_content = result.structured_content.map(|value| json!({ "result": value }));
+            }
+            result
+        }
         Err(error) if tool.is_none() && error.kind() == ErrorKind::NotFound => {
             return Err(ErrorData::invalid_params(error.message().to_owned(), None));
         }
