@@ -16,6 +16,7 @@
 mod ask_client;
 mod caller;
 mod changes;
+mod client_call;
 mod client_lines;
 mod client_requests;
 mod completion;
@@ -30,8 +31,10 @@ mod http_server;
 mod http_service;
 mod input;
 mod outputs;
+mod prompts;
 #[cfg(feature = "server-http")]
 mod request_body;
+mod resources;
 mod results;
 mod server_settings;
 #[cfg(feature = "server-http")]
@@ -39,6 +42,7 @@ mod sessions;
 #[cfg(feature = "server-http")]
 mod slow_answer;
 mod tool_call;
+mod uri_template;
 
 pub use crate::invisible::show_invisible;
 pub use ask_client::ask_client;
@@ -48,6 +52,8 @@ pub use http_server::HttpServer;
 #[cfg(feature = "server-http")]
 pub use http_service::HttpService;
 pub use input::Elicited;
+pub use prompts::PromptMessages;
+pub use resources::{Resource, ResourceUpdates};
 
 use crate::line_transport::LineTransport;
 use crate::macros::setters;
@@ -118,13 +124,7 @@ impl McpServer {
     /// # Errors
     /// The registry is not complete. See [`Dispatcher::new`].
     pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
-        let registry = match registry.into() {
-            RegistrySource::Fixed(registry) => {
-                Arc::unwrap_or_clone(registry).with_run_state::<Caller>().into()
-            }
-            live => live,
-        };
-        Dispatcher::new(registry).map(Self::from)
+        dispatcher(registry).map(Self::from)
     }
 
     fn with(mut self, change: impl FnOnce(&mut ServerSettings)) -> Self {
@@ -199,6 +199,50 @@ impl McpServer {
         self.with(|settings| {
             settings.call_state.push(Arc::new(move |caller, run| Ok(run.with_state(state(caller)?))));
         })
+    }
+
+    /// Publishes the tools of a registry as prompts, which the user of a client chooses.
+    ///
+    /// A prompt is a `#[tool]` function whose output is the content of a message of the user, or
+    /// [`PromptMessages`]. With `register = false`, it is not discovered as a tool. If the
+    /// registry is live, clients are notified of its changes.
+    ///
+    /// ```
+    /// use toolkit::{ToolRegistry, tool, tools};
+    /// use toolkit_mcp::McpServer;
+    ///
+    /// /// Explains a word.
+    /// #[tool(register = false)]
+    /// fn explain(word: String) -> String {
+    ///     format!("What does {word} mean?")
+    /// }
+    ///
+    /// let prompts = ToolRegistry::from_tools(tools![explain])?;
+    /// let server = McpServer::new(ToolRegistry::new())?.with_prompts(prompts)?;
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The registry is not complete. See [`Dispatcher::new`].
+    pub fn with_prompts(mut self, prompts: impl Into<RegistrySource>) -> Result<Self, BuildError> {
+        self.settings.prompts = Some(dispatcher(prompts)?);
+        Ok(self)
+    }
+
+    /// Publishes a registry of [resources](Resource), which clients read by URI. If the registry is live,
+    /// clients are notified of its changes.
+    ///
+    /// # Errors
+    /// The registry is not complete. See [`Dispatcher::new`].
+    pub fn with_resources(mut self, resources: impl Into<RegistrySource>) -> Result<Self, BuildError> {
+        self.settings.resources = Some(dispatcher(resources)?);
+        Ok(self)
+    }
+
+    /// Returns the sender of updates: clients that have subscribed to a resource learn that it has changed.
+    #[must_use]
+    pub fn resource_updates(&self) -> ResourceUpdates {
+        self.settings.updates.clone()
     }
 
     /// Serves one client over standard input and output, until the client closes standard input.
@@ -278,6 +322,14 @@ setters! { McpServer.settings:
     with_secret(secret: impl AsRef<[u8]>) = hmac_sha256::Hash::hash(secret.as_ref());
     /// Sets the token that stops the server. Running calls then have two seconds to end.
     with_cancellation(cancellation: CancellationToken) = cancellation;
+}
+
+/// Returns a dispatcher for the tools of a registry. The tools of a fixed registry may take a [`Caller`].
+fn dispatcher(registry: impl Into<RegistrySource>) -> Result<Dispatcher, BuildError> {
+    Dispatcher::new(match registry.into() {
+        RegistrySource::Fixed(registry) => Arc::unwrap_or_clone(registry).with_run_state::<Caller>().into(),
+        live => live,
+    })
 }
 
 /// Serves the tools of a dispatcher.

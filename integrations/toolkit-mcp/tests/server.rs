@@ -13,6 +13,8 @@ mod listing;
 mod pages;
 #[cfg(feature = "server-http")]
 mod peers;
+mod prompts;
+mod resources;
 mod results;
 #[cfg(feature = "server-http")]
 mod sessions;

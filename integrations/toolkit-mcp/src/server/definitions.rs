@@ -91,8 +91,7 @@ fn render(definition: &ToolDefinition, name: &str, wraps_outputs: bool) -> Tool 
         _ => output.into(),
     });
     tool.annotations = annotations(metadata);
-    tool.icons =
-        Some(metadata.icons.iter().map(icon).collect()).filter(|icons: &Vec<Icon>| !icons.is_empty());
+    tool.icons = icons(metadata);
     tool.meta = published_meta(&metadata.meta);
     tool
 }
@@ -150,6 +149,10 @@ fn annotations(metadata: &ToolMetadata) -> Option<ToolAnnotations> {
     Some(ToolAnnotations::from_raw(metadata.title.clone(), read_only, destructive, idempotent, open_world))
 }
 
+pub(super) fn icons(metadata: &ToolMetadata) -> Option<Vec<Icon>> {
+    (!metadata.icons.is_empty()).then(|| metadata.icons.iter().map(icon).collect())
+}
+
 fn icon(icon: &ToolIcon) -> Icon {
     let mut published = Icon::new(icon.src.clone());
     published.mime_type.clone_from(&icon.media_type);
@@ -159,7 +162,7 @@ fn icon(icon: &ToolIcon) -> Icon {
 
 /// Returns the metadata entries with a prefix in their names, such as `example.com/`. The protocol demands a
 /// prefix in `_meta`. All other entries of the program's metadata are not published.
-fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
+pub(super) fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
     let prefixed = meta.iter().filter(|(key, _)| key.contains('/'));
     let published: Map<String, Value> = prefixed.map(|(key, value)| (key.clone(), value.clone())).collect();
     (!published.is_empty()).then_some(MetaObject(published))

@@ -3,11 +3,12 @@
 use super::caller::Caller;
 use super::definitions::{McpFormat, ToolList};
 use super::outputs::OutputStore;
+use super::resources::ResourceUpdates;
 use crate::macros::debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::output::Truncation;
@@ -19,6 +20,8 @@ const PROTOCOL_NAMES: NameRule = NameRule { max_length: 128, punctuation: "_.-",
 
 const MAX_CALLS: usize = 1_000;
 const PAGE_SIZE: usize = 1_000;
+/// The maximum number of updates of resources that a slow client has not received.
+const MAX_UPDATES: usize = 256;
 const FIXED_LIST_TTL: Duration = Duration::from_secs(300);
 
 /// A function that adds state to the run of a call.
@@ -39,6 +42,9 @@ pub(super) struct ServerSettings {
     pub(super) permits: Arc<Semaphore>,
     pub(super) max_calls: usize,
     pub(super) outputs: Option<Arc<OutputStore>>,
+    pub(super) prompts: Option<Dispatcher>,
+    pub(super) resources: Option<Dispatcher>,
+    pub(super) updates: ResourceUpdates,
     pub(super) call_state: Vec<Arc<CallState>>,
     pub(super) secret: [u8; 32],
     pub(super) cancellation: CancellationToken,
@@ -105,6 +111,9 @@ impl ServerSettings {
             permits: Arc::new(Semaphore::new(MAX_CALLS)),
             max_calls: MAX_CALLS,
             outputs: None,
+            prompts: None,
+            resources: None,
+            updates: ResourceUpdates(broadcast::Sender::new(MAX_UPDATES)),
             call_state: Vec::new(),
             secret: hmac_sha256::Hash::hash(random.as_flattened()),
             cancellation: CancellationToken::new(),
@@ -131,16 +140,8 @@ impl ServerSettings {
         registry.wire_names(&McpFormat { name_rule: self.name_rule, wraps_outputs: false })
     }
 
-    /// Returns the registry if its tools can change.
-    pub(super) fn live(&self) -> Option<&LiveRegistry> {
-        match self.dispatcher.source() {
-            RegistrySource::Live(live) => Some(live),
-            _ => None,
-        }
-    }
-
     pub(super) fn list_ttl_ms(&self) -> u64 {
-        let default = if self.live().is_some() { Duration::ZERO } else { FIXED_LIST_TTL };
+        let default = if live(&self.dispatcher).is_some() { Duration::ZERO } else { FIXED_LIST_TTL };
         u64::try_from(self.list_ttl.unwrap_or(default).as_millis()).unwrap_or(u64::MAX)
     }
 
@@ -153,6 +154,14 @@ impl ServerSettings {
     /// without a session would cost a system call.
     pub(super) fn next_session_id(&self) -> String {
         format!("{}-{}", self.session_prefix, self.ids.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Returns the registry of a dispatcher if its tools can change.
+pub(super) fn live(dispatcher: &Dispatcher) -> Option<&LiveRegistry> {
+    match dispatcher.source() {
+        RegistrySource::Live(live) => Some(live),
+        _ => None,
     }
 }
 
