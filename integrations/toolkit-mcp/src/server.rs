@@ -24,6 +24,8 @@ mod completion;
 mod connections;
 mod definitions;
 #[cfg(feature = "server-http")]
+mod http_answers;
+#[cfg(feature = "server-http")]
 mod http_batch;
 #[cfg(feature = "server-http")]
 mod http_server;
@@ -34,15 +36,15 @@ mod outputs;
 mod prompts;
 #[cfg(feature = "server-http")]
 mod request_body;
+mod resource_updates;
 mod resources;
 mod results;
 mod server_settings;
 #[cfg(feature = "server-http")]
 mod sessions;
-#[cfg(feature = "server-http")]
-mod slow_answer;
 mod tool_call;
 mod uri_template;
+mod visibility;
 
 pub use crate::invisible::show_invisible;
 pub use ask_client::ask_client;
@@ -53,7 +55,8 @@ pub use http_server::HttpServer;
 pub use http_service::HttpService;
 pub use input::Elicited;
 pub use prompts::PromptMessages;
-pub use resources::{Resource, ResourceUpdates};
+pub use resource_updates::ResourceUpdates;
+pub use resources::Resource;
 
 use crate::line_transport::LineTransport;
 use crate::macros::setters;
@@ -71,7 +74,8 @@ use tokio_util::sync::CancellationToken;
 use toolkit_core::name::NameRule;
 use toolkit_core::output::Truncation;
 use toolkit_core::registry::RegistrySource;
-use toolkit_core::{BuildError, Dispatcher, ToolError};
+use toolkit_core::{BuildError, Dispatcher, ToolDefinition, ToolError};
+use visibility::is_granted;
 
 /// Serves a registry over standard input and output, until the client closes standard input.
 ///
@@ -201,6 +205,50 @@ impl McpServer {
         })
     }
 
+    /// Sets which tools, prompts and resources a client sees. What a client does not see is left out of its lists, and
+    /// is not found by its calls. With several filters, all of them must return `true`.
+    ///
+    /// ```
+    /// use toolkit::ToolRegistry;
+    /// use toolkit_mcp::McpServer;
+    ///
+    /// let server = McpServer::new(ToolRegistry::new())?
+    ///     .with_filter(|caller, tool| tool.metadata.read_only == Some(true) || caller.client_name().is_some());
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    pub fn with_filter(
+        self,
+        filter: impl Fn(&Caller, &ToolDefinition) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|settings| {
+            settings.filters.push(Arc::new(filter));
+            settings.is_private = true;
+        })
+    }
+
+    /// Sets the function that returns the scopes of a client, separated by spaces as in the claim `scope` of a token.
+    /// A client sees a tool with `scopes` in its metadata only if it has all of them.
+    ///
+    /// ```
+    /// use toolkit::{ToolRegistry, tool, tools};
+    /// use toolkit_mcp::McpServer;
+    ///
+    /// /// Added by a layer that checks tokens.
+    /// #[derive(Clone)]
+    /// struct Scope(String);
+    ///
+    /// /// Deletes a note.
+    /// #[tool(meta(scopes = "notes:write"))]
+    /// fn delete(note: String) {}
+    ///
+    /// let server = McpServer::new(ToolRegistry::from_tools(tools![delete])?)?
+    ///     .with_scopes(|caller| caller.extension::<Scope>().map(|scope| scope.0.clone()).unwrap_or_default());
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    pub fn with_scopes(self, scopes: impl Fn(&Caller) -> String + Send + Sync + 'static) -> Self {
+        self.with_filter(move |caller, tool| is_granted(tool, || scopes(caller)))
+    }
+
     /// Publishes the tools of a registry as prompts, which the user of a client chooses.
     ///
     /// A prompt is a `#[tool]` function whose output is the content of a message of the user, or
@@ -272,7 +320,7 @@ impl McpServer {
     #[must_use]
     pub fn list_once(&self) -> usize {
         let tools = self.settings.tools(&self.settings.dispatcher.registry(), false);
-        tools.page(None, self.settings.page_size).map_or(0, |(page, _)| page.len())
+        tools.page(None, self.settings.page_size, |_| true).map_or(0, |(page, _)| page.len())
     }
 
     async fn serve_halves(

@@ -22,3 +22,4 @@ mod sessions;
 mod signals;
 #[cfg(feature = "server-http")]
 mod streams;
+mod visibility;

@@ -3,6 +3,7 @@
 use super::caller::{Caller, LogLevel};
 use super::input::Inputs;
 use super::server_settings::ServerSettings;
+use super::visibility::is_visible;
 use crate::locks::lock;
 use crate::reports::Reports;
 use rmcp::RoleServer;
@@ -43,6 +44,8 @@ pub(super) struct ClientCall<'a> {
 pub(super) enum CallEnd {
     /// The dispatcher has answered the call. There is no tool if none was found.
     Answered(ToolResult, Option<Arc<dyn Tool>>),
+    /// The client does not see a tool with this name.
+    NotFound,
     /// The state of the call could not be computed.
     Refused(ToolError),
     /// The client repeats the call with its answers.
@@ -63,6 +66,13 @@ pub(super) async fn run(
     let cancellation = context.ct.clone();
     let reports = context.meta.get_progress_token().map(|token| (token, context.peer.clone()));
     let caller = Caller::new(context, inputs, log_level);
+    if !settings.filters.is_empty() {
+        let registry = dispatcher.registry();
+        let tool = registry.get(&call.name);
+        if !tool.is_some_and(|tool| is_visible(settings, &caller, tool.definition())) {
+            return Ok(CallEnd::NotFound);
+        }
+    }
     let run = match run_context(settings, run, &caller) {
         Ok(run) => run,
         Err(error) => return Ok(CallEnd::Refused(error)),
@@ -79,18 +89,21 @@ pub(super) async fn run(
     }
 }
 
-/// Runs the call of a prompt or of a function behind a resource, and returns its output.
+/// Runs the call of a prompt or of a function behind a resource, and returns its output. `not_found` is the error for a
+/// call that the client may not know.
 pub(super) async fn output(
     session: CallSession<'_>,
     dispatcher: &Dispatcher,
     call: ClientCall<'_>,
     context: RequestContext<RoleServer>,
+    not_found: impl FnOnce() -> ErrorData,
 ) -> Result<Result<ToolOutput, InputRequiredResult>, ErrorData> {
     let settings = session.settings;
     let Ok(_permit) = settings.permits.try_acquire() else {
         return Err(ErrorData::internal_error("the server is busy; try again later", None));
     };
     let error = match run(session, dispatcher, call, context).await? {
+        CallEnd::NotFound => return Err(not_found()),
         CallEnd::Suspended(question) => return Ok(Err(question)),
         CallEnd::Refused(error) => error,
         CallEnd::Answered(result, _) => match result.outcome {

@@ -6,6 +6,7 @@ use super::client_call::CallSession;
 use super::completion::complete;
 use super::input::is_stateless;
 use super::server_settings::{ServerSettings, live};
+use super::visibility::View;
 use super::{prompts, resources, tool_call};
 use crate::locks::lock;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
@@ -161,12 +162,20 @@ impl ServerHandler for ClientRequestHandler {
     ) -> Result<ListToolsResult, ErrorData> {
         let settings = &*self.settings;
         let cursor = request.and_then(|request| request.cursor);
-        let tools = settings.tools(&settings.dispatcher.registry(), !is_stateless(&context));
-        let Some((tools, next)) = tools.page(cursor.as_deref(), settings.page_size) else {
+        let is_stateless = is_stateless(&context);
+        let registry = settings.dispatcher.registry();
+        let view = View::new(settings, context);
+        let names = settings.names(&registry);
+        let has = |tool: &Tool| {
+            !view.is_filtered()
+                || registry.get(names.unspell(&tool.name)).is_some_and(|tool| view.has(tool.definition()))
+        };
+        let tools = settings.tools(&registry, !is_stateless);
+        let Some((tools, next)) = tools.page(cursor.as_deref(), settings.page_size, has) else {
             return Err(ErrorData::invalid_params("the cursor is not one of this server", None));
         };
         let mut result = ListToolsResult::with_all_items(tools);
-        if is_stateless(&context) {
+        if is_stateless {
             let scope = if settings.is_private { CacheScope::Private } else { CacheScope::Public };
             result = result.with_ttl_ms(settings.list_ttl_ms()).with_cache_scope(scope);
         }
@@ -206,11 +215,13 @@ impl ServerHandler for ClientRequestHandler {
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let settings = &*self.settings;
+        let view = View::new(settings, context);
         let complete = |definition: &ToolDefinition| {
-            CompleteResult::new(complete(definition, &request.argument.name, &request.argument.value))
+            let values = || complete(definition, &request.argument.name, &request.argument.value);
+            view.has(definition).then(values).map_or_else(CompleteResult::default, CompleteResult::new)
         };
         if let Some(template) = request.r#ref.as_resource_uri() {
             let registry = settings.resources.as_ref().map(Dispatcher::registry);
@@ -245,20 +256,23 @@ impl ServerHandler for ClientRequestHandler {
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         // Full outputs are not listed: a result links to its full output, and no client sees outputs of other
         // clients.
-        let resources = self.settings.resources.as_ref().map(resources::listed);
+        let view = View::new(&self.settings, context);
+        let resources = self.settings.resources.as_ref().map(|resources| resources::listed(resources, &view));
         Ok(ListResourcesResult::with_all_items(resources.unwrap_or_default()))
     }
 
     async fn list_resource_templates(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = self.settings.resources.as_ref().map(resources::listed_templates);
+        let view = View::new(&self.settings, context);
+        let templates =
+            self.settings.resources.as_ref().map(|resources| resources::listed_templates(resources, &view));
         Ok(ListResourceTemplatesResult::with_all_items(templates.unwrap_or_default()))
     }
 
@@ -305,12 +319,12 @@ impl ServerHandler for ClientRequestHandler {
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let Some(prompts) = &self.settings.prompts else {
             return Err(ErrorData::method_not_found::<ListPromptsRequestMethod>());
         };
-        Ok(ListPromptsResult::with_all_items(prompts::listed(prompts)))
+        Ok(ListPromptsResult::with_all_items(prompts::listed(prompts, &View::new(&self.settings, context))))
     }
 
     async fn get_prompt(

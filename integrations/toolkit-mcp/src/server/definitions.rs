@@ -32,12 +32,17 @@ impl ToolList {
         self.0.get(found)
     }
 
-    /// Returns a page of at most `size` tools and the cursor of the next page. Returns `None` for a cursor
+    /// Returns a page of at most `size` visible tools and the cursor of the next page. Returns `None` for a cursor
     /// that this server did not issue.
     ///
     /// A cursor names a tool. Therefore, no tool is missed or repeated if other tools are added or removed
     /// between the requests for two pages.
-    pub(super) fn page(&self, cursor: Option<&str>, size: usize) -> Option<(Vec<Tool>, Option<String>)> {
+    pub(super) fn page(
+        &self,
+        cursor: Option<&str>,
+        size: usize,
+        is_visible: impl Fn(&Tool) -> bool,
+    ) -> Option<(Vec<Tool>, Option<String>)> {
         let start = match cursor {
             None => 0,
             Some(cursor) => {
@@ -45,9 +50,9 @@ impl ToolList {
                 self.0.partition_point(|tool| *tool.name <= *last)
             }
         };
-        let rest = self.0.get(start..).unwrap_or_default();
-        let page: Vec<Tool> = rest.iter().take(size).map(|tool| (**tool).clone()).collect();
-        let next = page.last().filter(|_| rest.len() > size).map(|last| format!("{AFTER}{}", last.name));
+        let mut rest = self.0.iter().skip(start).filter(|tool| is_visible(tool));
+        let page: Vec<Tool> = rest.by_ref().take(size).map(|tool| (**tool).clone()).collect();
+        let next = page.last().filter(|_| rest.next().is_some()).map(|last| format!("{AFTER}{}", last.name));
         Some((page, next))
     }
 }

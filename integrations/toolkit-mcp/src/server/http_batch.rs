@@ -1,8 +1,7 @@
 //! Batches of messages, which clients with protocol version 2025-03-26 send.
 
-use super::http_service::{HttpService, refusal};
+use super::http_answers::{Answer, event_stream, refusal};
 use super::request_body::RequestBody;
-use super::slow_answer::event_stream;
 use crate::line_transport::{MAX_BATCH, batch as messages_of};
 use axum::body::Body;
 use axum::http::header::HeaderMap;
@@ -20,8 +19,12 @@ pub(super) fn accepts_batches(headers: &HeaderMap) -> bool {
         && version.is_none_or(|version| version == ProtocolVersion::V_2025_03_26.as_str())
 }
 
-/// Answers the messages of a batch at the same time. The responses are events of one stream.
-pub(super) async fn answer_batch(service: &HttpService, parts: Parts, batch: &[u8]) -> Response<Body> {
+/// Answers the messages of a batch at the same time, each with `answer`. The responses are events of one stream.
+pub(super) async fn answer_batch(
+    parts: Parts,
+    batch: &[u8],
+    answer: impl Fn(Parts, Body) -> Answer,
+) -> Response<Body> {
     let is_message = |text: &&RawValue| serde_json::from_str::<ClientJsonRpcMessage>(text.get()).is_ok();
     let messages = messages_of(batch).filter(|messages| messages.iter().all(is_message));
     let Some(messages) = messages else {
@@ -31,7 +34,7 @@ pub(super) async fn answer_batch(service: &HttpService, parts: Parts, batch: &[u
     let answer = |text: &RawValue| {
         let mut parts = parts.clone();
         parts.extensions.insert(RequestBody::of_message(text.get()));
-        service.answer(parts, Body::from(text.get().to_owned()))
+        answer(parts, Body::from(text.get().to_owned()))
     };
     let answers = join_all(messages.into_iter().map(answer)).await;
     let is_refused = |answer: &Response<Body>| !answer.status().is_success();

@@ -2,11 +2,12 @@
 //! does the rest.
 
 use super::client_requests::ClientRequestHandler;
+use super::http_answers::{Answer, event_stream_of, refusal};
 use super::http_batch::{accepts_batches, answer_batch};
 use super::request_body::RequestBody;
 use super::server_settings::ServerSettings;
 use super::sessions::{Sessions, Visit};
-use super::slow_answer::{Answer, event_stream_of};
+
 use crate::macros::debug;
 use axum::body::Body;
 use axum::http::header::{
@@ -137,7 +138,9 @@ impl HttpService {
         };
         match (state.failure(), batch, state.batch()) {
             (Some((status, message)), ..) => refusal(status, message),
-            (None, Some(parts), Some(batch)) => answer_batch(&self, parts, batch).await,
+            (None, Some(parts), Some(batch)) => {
+                answer_batch(parts, batch, |parts, body| self.answer(parts, body)).await
+            }
             _ => response,
         }
     }
@@ -154,7 +157,7 @@ impl HttpService {
     }
 
     /// Answers a request with the service of the SDK, in the sessions of its identity.
-    pub(super) fn answer(&self, parts: Parts, body: Body) -> Answer {
+    fn answer(&self, parts: Parts, body: Body) -> Answer {
         let is_end = parts.method == Method::DELETE;
         let visit = Visit::new(self.settings.http.identity.as_ref().and_then(|identity| identity(&parts)));
         let service = self.service.clone();
@@ -196,13 +199,6 @@ fn preflight(headers: &HeaderMap) -> Response<Body> {
     if let Some(names) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
         allowed.insert(ACCESS_CONTROL_ALLOW_HEADERS, names.clone());
     }
-    response
-}
-
-/// Returns a response of this service, with a status and a message.
-pub(super) fn refusal(status: StatusCode, message: impl Into<Body>) -> Response<Body> {
-    let mut response = Response::new(message.into());
-    *response.status_mut() = status;
     response
 }
 

@@ -53,6 +53,7 @@ impl Elicited {
 }
 
 /// The input of one call: the answers in the request, and the questions that the call asks before its response.
+#[derive(Default)]
 pub(super) struct Inputs {
     name: Box<str>,
     arguments: Arc<str>,

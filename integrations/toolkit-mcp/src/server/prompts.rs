@@ -3,6 +3,7 @@
 use super::client_call::{self, CallSession, ClientCall};
 use super::definitions::{icons, published_meta};
 use super::results::block;
+use super::visibility::View;
 use rmcp::RoleServer;
 use rmcp::model::{
     ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Prompt, PromptArgument,
@@ -67,8 +68,9 @@ impl IntoToolOutput for PromptMessages {
 }
 
 /// Returns the prompts of a registry in the form of the protocol.
-pub(super) fn listed(dispatcher: &Dispatcher) -> Vec<Prompt> {
-    dispatcher.registry().iter_definitions().map(listed_prompt).collect()
+pub(super) fn listed(dispatcher: &Dispatcher, view: &View<'_>) -> Vec<Prompt> {
+    let registry = dispatcher.registry();
+    registry.iter_definitions().filter(|definition| view.has(definition)).map(listed_prompt).collect()
 }
 
 fn listed_prompt(definition: &ToolDefinition) -> Prompt {
@@ -98,9 +100,8 @@ pub(super) async fn get(
     context: RequestContext<RoleServer>,
 ) -> Result<GetPromptResponse, ErrorData> {
     let registry = dispatcher.registry();
-    let Some(prompt) = registry.get(&request.name) else {
-        return Err(ErrorData::invalid_params(format!("Prompt `{}` not found", request.name), None));
-    };
+    let not_found = || ErrorData::invalid_params(format!("Prompt `{}` not found", request.name), None);
+    let prompt = registry.get(&request.name).ok_or_else(not_found)?;
     let call = ClientCall {
         id: session.settings.next_call_id(),
         name: &request.name,
@@ -108,7 +109,7 @@ pub(super) async fn get(
         input_responses: request.input_responses,
         request_state: request.request_state,
     };
-    let output = match client_call::output(session, dispatcher, call, context).await? {
+    let output = match client_call::output(session, dispatcher, call, context, not_found).await? {
         Ok(output) => output,
         Err(question) => return Ok(question.into()),
     };

@@ -4,6 +4,7 @@ use super::client_call::{self, CallSession, ClientCall};
 use super::definitions::{icons, published_meta};
 use super::results::resource_contents;
 use super::uri_template::{expand, is_template};
+use super::visibility::View;
 use rmcp::RoleServer;
 use rmcp::model::{
     ErrorData, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource as Listed,
@@ -14,7 +15,6 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::broadcast;
 use toolkit_core::{
     BuildError, ClosureTool, Content, Dispatcher, Media, Tool, ToolContext, ToolDefinition, ToolError,
     ToolFuture, ToolRegistry,
@@ -130,18 +130,6 @@ impl fmt::Debug for Resource {
     }
 }
 
-/// Tells the clients that have subscribed to a resource about its changes. Clones are cheap.
-#[derive(Debug, Clone)]
-pub struct ResourceUpdates(pub(super) broadcast::Sender<Arc<str>>);
-
-impl ResourceUpdates {
-    /// Tells the clients that the resource with this URI has changed.
-    pub fn send(&self, uri: &str) {
-        // Without clients, nobody receives the update.
-        let _ = self.0.send(uri.into());
-    }
-}
-
 /// Returns the URI, or the template of URIs, of a resource.
 fn uri(definition: &ToolDefinition) -> &str {
     definition.metadata.meta.get(URI).and_then(Value::as_str).unwrap_or_default()
@@ -166,16 +154,19 @@ macro_rules! described {
 }
 
 /// Returns the resources with a URI of their own in the form of the protocol.
-pub(super) fn listed(dispatcher: &Dispatcher) -> Vec<Listed> {
+pub(super) fn listed(dispatcher: &Dispatcher, view: &View<'_>) -> Vec<Listed> {
     let registry = dispatcher.registry();
-    let listed = registry.iter_definitions().filter(|definition| !is_template(uri(definition)));
+    let listed = registry
+        .iter_definitions()
+        .filter(|definition| !is_template(uri(definition)) && view.has(definition));
     listed.map(|definition| described!(Listed, definition)).collect()
 }
 
 /// Returns the templates of resources in the form of the protocol.
-pub(super) fn listed_templates(dispatcher: &Dispatcher) -> Vec<ResourceTemplate> {
+pub(super) fn listed_templates(dispatcher: &Dispatcher, view: &View<'_>) -> Vec<ResourceTemplate> {
     let registry = dispatcher.registry();
-    let listed = registry.iter_definitions().filter(|definition| is_template(uri(definition)));
+    let listed =
+        registry.iter_definitions().filter(|definition| is_template(uri(definition)) && view.has(definition));
     listed.map(|definition| described!(ResourceTemplate, definition)).collect()
 }
 
@@ -202,7 +193,8 @@ pub(super) async fn read(
     context: RequestContext<RoleServer>,
 ) -> Result<ReadResourceResponse, ErrorData> {
     let registry = dispatcher.registry();
-    let (definition, arguments) = find(&registry, &request.uri).ok_or_else(|| not_found(&request.uri))?;
+    let not_found = || not_found(&request.uri);
+    let (definition, arguments) = find(&registry, &request.uri).ok_or_else(not_found)?;
     let call = ClientCall {
         id: session.settings.next_call_id(),
         name: definition.name.as_str(),
@@ -210,7 +202,7 @@ pub(super) async fn read(
         input_responses: request.input_responses,
         request_state: request.request_state,
     };
-    Ok(match client_call::output(session, dispatcher, call, context).await? {
+    Ok(match client_call::output(session, dispatcher, call, context, not_found).await? {
         Ok(output) => {
             let form = |content| resource_contents(content, &request.uri, media_type(definition));
             ReadResourceResult::new(output.into_content().into_iter().map(form).collect()).into()

@@ -3,7 +3,7 @@
 use super::caller::Caller;
 use super::definitions::{McpFormat, ToolList};
 use super::outputs::OutputStore;
-use super::resources::ResourceUpdates;
+use super::resource_updates::ResourceUpdates;
 use crate::macros::debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::output::Truncation;
 use toolkit_core::registry::RegistrySource;
-use toolkit_core::{CallId, Dispatcher, LiveRegistry, RunContext, ToolError, ToolRegistry};
+use toolkit_core::{CallId, Dispatcher, LiveRegistry, RunContext, ToolDefinition, ToolError, ToolRegistry};
 
 /// The protocol's own rule for tool names.
 const PROTOCOL_NAMES: NameRule = NameRule { max_length: 128, punctuation: "_.-", letter_first: false };
@@ -26,6 +26,9 @@ const FIXED_LIST_TTL: Duration = Duration::from_secs(300);
 
 /// A function that adds state to the run of a call.
 type CallState = dyn Fn(&Caller, RunContext) -> Result<RunContext, ToolError> + Send + Sync;
+
+/// A function that decides whether a client sees a tool.
+type Filter = dyn Fn(&Caller, &ToolDefinition) -> bool + Send + Sync;
 
 #[derive(Clone)]
 pub(super) struct ServerSettings {
@@ -46,6 +49,7 @@ pub(super) struct ServerSettings {
     pub(super) resources: Option<Dispatcher>,
     pub(super) updates: ResourceUpdates,
     pub(super) call_state: Vec<Arc<CallState>>,
+    pub(super) filters: Vec<Arc<Filter>>,
     pub(super) secret: [u8; 32],
     pub(super) cancellation: CancellationToken,
     #[cfg(feature = "server-http")]
@@ -115,6 +119,7 @@ impl ServerSettings {
             resources: None,
             updates: ResourceUpdates(broadcast::Sender::new(MAX_UPDATES)),
             call_state: Vec::new(),
+            filters: Vec::new(),
             secret: hmac_sha256::Hash::hash(random.as_flattened()),
             cancellation: CancellationToken::new(),
             #[cfg(feature = "server-http")]

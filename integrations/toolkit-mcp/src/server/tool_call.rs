@@ -4,6 +4,8 @@ use super::client_call::{self, CallEnd, CallSession, ClientCall};
 use super::client_lines::RawArguments;
 use super::definitions::is_wrapped;
 use super::input::is_stateless;
+#[cfg(feature = "server-http")]
+use super::request_body::RequestBody;
 use super::results::{busy, failure, success};
 use super::server_settings::ServerSettings;
 use rmcp::RoleServer;
@@ -21,10 +23,13 @@ pub(super) async fn run(
     let settings = session.settings;
     let Ok(_permit) = settings.permits.try_acquire() else { return Ok(busy(settings.max_calls).into()) };
     let names = settings.names(&settings.dispatcher.registry());
+    let raw = context.extensions.get();
+    #[cfg(feature = "server-http")]
+    let raw = raw.or_else(|| RequestBody::arguments(&context.extensions));
     let call = ClientCall {
         id: settings.next_call_id(),
         name: names.unspell(&request.name),
-        arguments: RawArguments::text(&context.extensions, request.arguments.take()),
+        arguments: RawArguments::text(raw, request.arguments.take()),
         input_responses: request.input_responses,
         request_state: request.request_state,
     };
@@ -32,6 +37,10 @@ pub(super) async fn run(
     let wraps_outputs = !is_stateless(&context);
     let (result, tool) = match client_call::run(session, &settings.dispatcher, call, context).await? {
         CallEnd::Answered(result, tool) => (result, tool),
+        CallEnd::NotFound => {
+            let message = format!("Tool `{}` not found", request.name);
+            return Err(ErrorData::invalid_params(message, None));
+        }
         CallEnd::Refused(error) => return Ok(failure(&error).into()),
         CallEnd::Suspended(question) => return Ok(question.into()),
     };

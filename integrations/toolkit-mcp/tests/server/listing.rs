@@ -149,7 +149,7 @@ async fn an_output_schema_of_another_type_is_listed_since_the_stateless_version(
 
 #[derive(serde::Serialize, schemars::JsonSchema)]
 struct Node {
-    children: Vec<Node>,
+    children: Vec<Self>,
 }
 
 #[tokio::test]

@@ -1,14 +1,15 @@
-//! Answers that take long. Proxies and clients close a connection on which nothing is sent for a while.
+//! HTTP responses of the server: refusals, event streams, and answers that take long.
 
 use axum::body::{Body, Bytes};
-use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::{Response, StatusCode};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::{Instant, Interval, interval_at};
 
-/// The time between two comments on an event stream.
+/// The time between two comments on an event stream. Proxies and clients close a connection on which nothing is sent for
+/// a while.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// The media type of an event stream.
@@ -19,6 +20,13 @@ pub(super) type Answer = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
 
 /// The pieces of a body.
 type Pieces = BoxStream<'static, Result<Bytes, axum::Error>>;
+
+/// Returns a response of this service, with a status and a message.
+pub(super) fn refusal(status: StatusCode, message: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(message.into());
+    *response.status_mut() = status;
+    response
+}
 
 /// Returns an event stream with comments until the answer is known, and then with the answer.
 pub(super) fn event_stream_of(answer: Answer) -> Response<Body> {
