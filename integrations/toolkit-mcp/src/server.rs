@@ -35,10 +35,13 @@ mod input;
 mod outputs;
 mod prompts;
 #[cfg(feature = "server-http")]
+mod protected_resource;
+#[cfg(feature = "server-http")]
 mod request_body;
 mod resource_updates;
 mod resources;
 mod results;
+mod scopes;
 mod server_settings;
 #[cfg(feature = "server-http")]
 mod sessions;
@@ -55,6 +58,8 @@ pub use http_server::HttpServer;
 pub use http_service::HttpService;
 pub use input::Elicited;
 pub use prompts::PromptMessages;
+#[cfg(feature = "server-http")]
+pub use protected_resource::{AccessToken, ProtectedResource};
 pub use resource_updates::ResourceUpdates;
 pub use resources::Resource;
 
@@ -64,6 +69,7 @@ use client_lines::MAX_MESSAGE;
 use client_requests::ClientRequestHandler;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
+use scopes::is_granted;
 use server_settings::ServerSettings;
 use std::io;
 use std::sync::Arc;
@@ -75,7 +81,6 @@ use toolkit_core::name::NameRule;
 use toolkit_core::output::Truncation;
 use toolkit_core::registry::RegistrySource;
 use toolkit_core::{BuildError, Dispatcher, ToolDefinition, ToolError};
-use visibility::is_granted;
 
 /// Serves a registry over standard input and output, until the client closes standard input.
 ///

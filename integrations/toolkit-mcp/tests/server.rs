@@ -10,6 +10,8 @@ mod http;
 mod input;
 mod listing;
 #[cfg(feature = "server-http")]
+mod oauth;
+#[cfg(feature = "server-http")]
 mod pages;
 #[cfg(feature = "server-http")]
 mod peers;

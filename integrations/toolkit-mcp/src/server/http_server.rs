@@ -3,6 +3,7 @@
 use super::McpServer;
 use super::connections::accept;
 use super::http_service::HttpService;
+use super::protected_resource::{AccessToken, ProtectedResource};
 use super::server_settings::ServerSettings;
 use crate::macros::{debug, setters};
 use axum::Router;
@@ -36,6 +37,51 @@ impl McpServer {
             settings.http.token = Some(token.trim().into());
             settings.is_private = true;
         })
+    }
+
+    /// Protects the server with OAuth, in place of a fixed token: every request needs a token for which `check` returns
+    /// the claims.
+    ///
+    /// The router also publishes the metadata of the resource (RFC 9728), which leads clients to the authorization
+    /// server. A request without a valid token gets the status 401, and a call of a tool whose
+    /// [scopes](Self::with_scopes) the token lacks gets the status 403, both with a challenge that names the missing
+    /// scopes. Lists show the tools that the scopes of the token allow, and a session belongs to the subject of its token.
+    ///
+    /// `check` must verify the signature, the issuer, the expiry, and that the audience is this server. A library such
+    /// as `jsonwebtoken` does so with the keys of the authorization server.
+    ///
+    /// ```
+    /// use toolkit::ToolRegistry;
+    /// use toolkit::serde_json::Value;
+    /// use toolkit_mcp::McpServer;
+    /// use toolkit_mcp::server::{AccessToken, ProtectedResource};
+    ///
+    /// /// Returns the claims of a valid token. Here stands the call of a JWT library.
+    /// async fn claims(token: String) -> Option<Value> {
+    ///     None
+    /// }
+    ///
+    /// let resource = ProtectedResource::new("https://tools.example.com/mcp", ["https://login.example.com"])
+    ///     .with_scopes(["notes:read"]);
+    /// let server = McpServer::new(ToolRegistry::new())?
+    ///     .with_allowed_hosts(["tools.example.com"])
+    ///     .with_oauth(resource, |token| async { claims(token).await.map(AccessToken::from_claims) });
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    pub fn with_oauth<F>(
+        self,
+        resource: ProtectedResource,
+        check: impl Fn(String) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Option<AccessToken>> + Send + 'static,
+    {
+        let scope = |token: &AccessToken| token.scope.clone();
+        self.with(|settings| settings.http.oauth = Some(Arc::new(resource.with_check(check))))
+            .with_identity(|request| {
+                request.extensions.get().map(|token: &AccessToken| token.subject.clone())
+            })
+            .with_scopes(move |caller| caller.extension().map(scope).unwrap_or_default())
     }
 
     /// Sets the accepted values of the header `Host`, with or without a port. By default, only names of this
@@ -154,9 +200,14 @@ setters! { McpServer.settings.http:
 /// Returns a router that serves the path of the server, with and without a slash at its end.
 fn router<S: Clone + Send + Sync + 'static>(settings: Arc<ServerSettings>) -> Router<S> {
     let path = settings.http.path.clone();
-    let service = HttpService::new(settings);
+    let service = HttpService::new(settings.clone());
     let router = Router::new().route_service(&path, service.clone());
-    if path.ends_with('/') { router } else { router.route_service(&format!("{path}/"), service) }
+    let router =
+        if path.ends_with('/') { router } else { router.route_service(&format!("{path}/"), service) };
+    match &settings.http.oauth {
+        Some(oauth) => oauth.add_routes(router),
+        None => router,
+    }
 }
 
 /// A server bound to an address.

@@ -4,7 +4,8 @@
 use super::client_requests::ClientRequestHandler;
 use super::http_answers::{Answer, event_stream_of, refusal};
 use super::http_batch::{accepts_batches, answer_batch};
-use super::request_body::RequestBody;
+use super::protected_resource::{AccessToken, bearer};
+use super::request_body::{RequestBody, missing_scopes};
 use super::server_settings::ServerSettings;
 use super::sessions::{Sessions, Visit};
 
@@ -12,8 +13,8 @@ use crate::macros::debug;
 use axum::body::Body;
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, AUTHORIZATION,
-    HOST, HeaderMap, HeaderValue, ORIGIN, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, HOST, HeaderMap,
+    HeaderValue, ORIGIN, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
 use axum::http::request::Parts;
 use axum::http::{Method, Request, Response, StatusCode};
@@ -110,7 +111,16 @@ impl HttpService {
 
     /// Answers a request that has the token, also if it is a batch or the answer takes long.
     async fn authorized(self, mut parts: Parts, body: Body) -> Response<Body> {
-        if !self.is_authorized(&parts.headers) {
+        let oauth = self.settings.http.oauth.clone();
+        let mut token = None;
+        if let Some(oauth) = &oauth {
+            let checked: AccessToken = match oauth.check(&parts.headers).await {
+                Ok(checked) => checked,
+                Err(challenge) => return challenge,
+            };
+            parts.extensions.insert(checked.clone());
+            token = Some(checked);
+        } else if !self.is_authorized(&parts.headers) {
             let mut response = refusal(StatusCode::UNAUTHORIZED, "a bearer token is required");
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return response;
@@ -122,7 +132,10 @@ impl HttpService {
         let method = parts.headers.get("mcp-method");
         let has_no_session = method.is_some_and(|method| method != "initialize");
         let state = RequestBody::default();
-        let body = state.read_later(body, self.settings.http.max_body, self.settings.http.read_timeout);
+        let settings = self.settings.clone();
+        let missing = move |body: &[u8]| missing_scopes(&settings, &token?.scope, body);
+        let http = &self.settings.http;
+        let body = state.read_later(body, http.max_body, http.read_timeout, missing);
         parts.extensions.insert(state.clone());
         let mut answer = self.answer(parts, body);
         let response = if has_no_session {
@@ -136,6 +149,9 @@ impl HttpService {
         } else {
             answer.await
         };
+        if let (Some(oauth), Some(scopes)) = (oauth, state.missing_scopes()) {
+            return oauth.insufficient_scope(scopes);
+        }
         match (state.failure(), batch, state.batch()) {
             (Some((status, message)), ..) => refusal(status, message),
             (None, Some(parts), Some(batch)) => {
@@ -147,13 +163,8 @@ impl HttpService {
 
     fn is_authorized(&self, headers: &HeaderMap) -> bool {
         let Some(token) = &self.settings.http.token else { return true };
-        let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let given = given.and_then(|value| value.split_once(' '));
-        given.is_some_and(|(scheme, given)| {
-            // Digests are compared, so that the time of the comparison reveals nothing about the token.
-            let is_equal = digest(given.trim()) == digest(token);
-            scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && is_equal
-        })
+        // Digests are compared, so that the time of the comparison reveals nothing about the token.
+        !token.is_empty() && bearer(headers).is_some_and(|given| digest(given) == digest(token))
     }
 
     /// Answers a request with the service of the SDK, in the sessions of its identity.

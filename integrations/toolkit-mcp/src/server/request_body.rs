@@ -1,12 +1,16 @@
 //! The body of an HTTP request. The SDK reads it after it has checked the headers.
 
 use super::client_lines::RawArguments;
+use super::scopes::{is_granted, scopes_of};
+use super::server_settings::ServerSettings;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use futures_util::stream;
 use http_body_util::LengthLimitError;
 use rmcp::model::Extensions;
+use serde::Deserialize;
+use std::borrow::Cow;
 use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -23,6 +27,8 @@ enum Received {
     /// Several messages, which the SDK does not read.
     Batch(Bytes),
     Failed(StatusCode, &'static str),
+    /// The token lacks one of these scopes.
+    Unauthorized(String),
 }
 
 impl RequestBody {
@@ -32,22 +38,30 @@ impl RequestBody {
     }
 
     /// Returns a body that reads `body` as soon as the SDK does, up to `limit` bytes and for the time `time`.
-    pub(super) fn read_later(&self, body: Body, limit: usize, time: Duration) -> Body {
+    /// `missing_scopes` returns the scopes that the client lacks.
+    pub(super) fn read_later(
+        &self,
+        body: Body,
+        limit: usize,
+        time: Duration,
+        missing_scopes: impl FnOnce(&[u8]) -> Option<String> + Send + 'static,
+    ) -> Body {
         let state = self.0.clone();
         Body::from_stream(stream::once(async move {
-            let (received, bytes) = match timeout(time, to_bytes(body, limit)).await {
-                Ok(Ok(bytes)) if bytes.trim_ascii_start().starts_with(b"[") => {
-                    (Received::Batch(bytes), Bytes::new())
-                }
-                Ok(Ok(bytes)) => (Received::Message(RawArguments::of(&bytes)), bytes),
-                Ok(Err(error)) => (Received::of(&error), Bytes::new()),
-                Err(_) => {
-                    let message = "the request did not arrive in time";
-                    (Received::Failed(StatusCode::REQUEST_TIMEOUT, message), Bytes::new())
-                }
+            let received = match timeout(time, to_bytes(body, limit)).await {
+                Ok(Ok(bytes)) => match missing_scopes(&bytes) {
+                    Some(scopes) => Received::Unauthorized(scopes),
+                    None if bytes.trim_ascii_start().starts_with(b"[") => Received::Batch(bytes),
+                    None => {
+                        let _ = state.set(Received::Message(RawArguments::of(&bytes)));
+                        return Ok::<_, axum::Error>(bytes);
+                    }
+                },
+                Ok(Err(error)) => Received::of(&error),
+                Err(_) => Received::Failed(StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time"),
             };
             let _ = state.set(received);
-            Ok::<_, axum::Error>(bytes)
+            Ok(Bytes::new())
         }))
     }
 
@@ -56,7 +70,7 @@ impl RequestBody {
         let Self(state) = extensions.get::<Parts>()?.extensions.get()?;
         match state.get()? {
             Received::Message(arguments) => arguments.as_ref(),
-            Received::Batch(_) | Received::Failed(..) => None,
+            _ => None,
         }
     }
 
@@ -68,14 +82,22 @@ impl RequestBody {
     pub(super) fn failure(&self) -> Option<(StatusCode, &'static str)> {
         match self.0.get()? {
             Received::Failed(status, message) => Some((*status, message)),
-            Received::Message(_) | Received::Batch(_) => None,
+            _ => None,
+        }
+    }
+
+    /// Returns the scopes that the client lacks.
+    pub(super) fn missing_scopes(&self) -> Option<&str> {
+        match self.0.get()? {
+            Received::Unauthorized(scopes) => Some(scopes),
+            _ => None,
         }
     }
 
     pub(super) fn batch(&self) -> Option<&Bytes> {
         match self.0.get()? {
             Received::Batch(bytes) => Some(bytes),
-            Received::Message(_) | Received::Failed(..) => None,
+            _ => None,
         }
     }
 }
@@ -89,4 +111,33 @@ impl Received {
             Self::Failed(StatusCode::BAD_REQUEST, "the request ended too early, or is not valid HTTP")
         }
     }
+}
+
+/// Returns the scopes that the message or the batch in `body` needs, if one of them is not in `granted`.
+pub(super) fn missing_scopes(settings: &ServerSettings, granted: &str, body: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Message<'a> {
+        #[serde(borrow)]
+        method: Option<Cow<'a, str>>,
+        #[serde(borrow)]
+        params: Option<Params<'a>>,
+    }
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow)]
+        name: Option<Cow<'a, str>>,
+    }
+    let messages: Vec<Message<'_>> = match serde_json::from_slice(body) {
+        Ok(message) => vec![message],
+        Err(_) => serde_json::from_slice(body).ok()?,
+    };
+    let registry = settings.dispatcher.registry();
+    let names = settings.names(&registry);
+    let calls = messages.into_iter().filter(|message| message.method.as_deref() == Some("tools/call"));
+    let mut missing = calls.filter_map(|call| {
+        let tool = registry.get(names.unspell(&call.params?.name?))?;
+        let is_granted = is_granted(tool.definition(), || granted.to_owned());
+        scopes_of(tool.definition()).filter(|_| !is_granted).map(str::to_owned)
+    });
+    missing.next()
 }

@@ -3,6 +3,8 @@
 use super::caller::Caller;
 use super::definitions::{McpFormat, ToolList};
 use super::outputs::OutputStore;
+#[cfg(feature = "server-http")]
+use super::protected_resource::ProtectedResource;
 use super::resource_updates::ResourceUpdates;
 use crate::macros::debug;
 use std::sync::Arc;
@@ -65,6 +67,7 @@ pub(super) struct ServerSettings {
 pub(super) struct HttpSettings {
     pub(super) path: String,
     pub(super) token: Option<Arc<str>>,
+    pub(super) oauth: Option<Arc<ProtectedResource>>,
     /// The accepted values of the header `Host`. If `None`, only the names of this machine are accepted.
     pub(super) hosts: Option<Vec<String>>,
     /// The accepted values of the header `Origin`. If `None`, only origins of this machine are accepted.
@@ -87,6 +90,7 @@ impl Default for HttpSettings {
         Self {
             path: "/mcp".to_owned(),
             token: None,
+            oauth: None,
             hosts: None,
             origins: None,
             max_body: 4 << 20,

@@ -5,7 +5,6 @@ use super::input::Inputs;
 use super::server_settings::ServerSettings;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
-use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use toolkit_core::ToolDefinition;
 
@@ -39,11 +38,4 @@ pub(super) fn is_visible(settings: &ServerSettings, caller: &Caller, definition:
     let decide = || settings.filters.iter().all(|filter| filter(caller, definition));
     // A panic would end the task of the request without a response.
     catch_unwind(AssertUnwindSafe(decide)).unwrap_or(false)
-}
-
-/// Returns whether the scopes in `granted` are enough for a tool.
-pub(super) fn is_granted(definition: &ToolDefinition, granted: impl FnOnce() -> String) -> bool {
-    let Some(needed) = definition.metadata.meta.get("scopes").and_then(Value::as_str) else { return true };
-    let granted = granted();
-    needed.split_whitespace().all(|scope| granted.split_whitespace().any(|granted| granted == scope))
 }
