@@ -36,8 +36,8 @@ pub(super) struct ClientRequestHandler {
     /// The minimum severity of log messages in the session.
     log_level: Mutex<LogLevel>,
     run: OnceLock<RunContext>,
-    /// The changes of the server since the beginning of the session.
-    changes: Mutex<Option<ServerChanges>>,
+    /// The changes of the server since the beginning of the session, boxed because requests without a session have none.
+    changes: Mutex<Option<Box<ServerChanges>>>,
     /// The URIs of the resources that the client has subscribed to in the session.
     subscribed: OnceLock<Arc<Mutex<HashSet<String>>>>,
     /// Ends the task that announces the changes to the client. A client may repeat the handshake, but there must be only
@@ -118,7 +118,7 @@ impl ServerHandler for ClientRequestHandler {
         // Changes from now on are announced, even if the client lists the tools before it confirms the
         // handshake.
         let changes = ServerChanges::new(&self.settings);
-        *lock(&self.changes) = changes.are_possible().then_some(changes);
+        *lock(&self.changes) = changes.are_possible().then(|| Box::new(changes));
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }

@@ -93,7 +93,8 @@ impl McpServer {
     }
 
     /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`. By default, only origins
-    /// of this machine are accepted. Requests without this header are always accepted.
+    /// of this machine are accepted. Requests without this header are always accepted. Pages of accepted origins may
+    /// call the server from a browser, and read its answers.
     pub fn with_allowed_origins<T: Into<String>>(self, origins: impl IntoIterator<Item = T>) -> Self {
         let origins = origins.into_iter().map(Into::into).collect();
         self.with(|settings| settings.http.origins = Some(origins))
