@@ -78,9 +78,7 @@ impl McpServer {
     {
         let scope = |token: &AccessToken| token.scope.clone();
         self.with(|settings| settings.http.oauth = Some(Arc::new(resource.with_check(check))))
-            .with_identity(|request| {
-                request.extensions.get().map(|token: &AccessToken| token.subject.clone())
-            })
+            .with_identity(|request| request.extensions.get().map(AccessToken::identity))
             .with_scopes(move |caller| caller.extension().map(scope).unwrap_or_default())
     }
 

@@ -20,7 +20,7 @@ const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct AccessToken {
-    /// The user or program behind the token: the claim `sub`, with the issuer if there are several.
+    /// The user or program behind the token: the claim `sub`, or else `client_id`.
     pub subject: String,
     /// The scopes, separated by spaces: the claim `scope`.
     pub scope: String,
@@ -32,8 +32,14 @@ impl AccessToken {
     /// Creates the result of a check from the claims of a token.
     #[must_use]
     pub fn from_claims(claims: Value) -> Self {
-        let text = |name: &str| claims.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        Self { subject: text("sub"), scope: text("scope"), claims }
+        let text = |name: &str| claims.get(name).and_then(Value::as_str).map(str::to_owned);
+        let subject = text("sub").or_else(|| text("client_id")).unwrap_or_default();
+        Self { subject, scope: text("scope").unwrap_or_default(), claims }
+    }
+
+    /// Returns the subject with its issuer: two issuers may know different users by the same name.
+    pub(super) fn identity(&self) -> String {
+        format!("{} {}", self.claims["iss"], self.subject)
     }
 }
 

@@ -21,14 +21,15 @@ fn delete() -> &'static str {
     "gone"
 }
 
-/// The claims of the tokens `ann`, `bob` and `admin`.
+/// The claims of the tokens `ann`, `bob`, `admin`, and of another issuer's `ann`.
 async fn claims(token: String) -> Option<AccessToken> {
-    let scope = match token.as_str() {
-        "ann" | "bob" => "notes:read",
-        "admin" => "notes:read notes:write",
+    let (subject, scope, issuer) = match token.as_str() {
+        "ann" | "bob" => (token.as_str(), "notes:read", "login"),
+        "other ann" => ("ann", "notes:read", "other login"),
+        "admin" => ("admin", "notes:read notes:write", "login"),
         _ => return None,
     };
-    Some(AccessToken::from_claims(json!({"sub": token, "scope": scope, "iss": "login"})))
+    Some(AccessToken::from_claims(json!({"sub": subject, "scope": scope, "iss": issuer})))
 }
 
 async fn start() -> SocketAddr {
@@ -91,7 +92,9 @@ async fn a_session_belongs_to_the_subject_and_lists_what_its_scopes_allow() {
     let with = |token: &str| format!("{session}{}", authorization(token));
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     assert_eq!(post(address, &with("ann"), &initialized).await.status, 202);
-    assert_eq!(post(address, &with("bob"), &session_call("list")).await.status, 404);
+    for stranger in ["bob", "other ann"] {
+        assert_eq!(post(address, &with(stranger), &session_call("list")).await.status, 404, "{stranger}");
+    }
     assert_eq!(post(address, &with("ann"), &session_call("delete")).await.status, 403);
     let batch = json!([session_call("list"), session_call("delete")]);
     assert_eq!(post(address, &with("ann"), &batch).await.status, 403);

@@ -1,7 +1,7 @@
 //! Peers that are slow, hang up, flood the server or send garbage, over HTTP.
 
 use super::client::{PATIENCE, text};
-use super::http::{call, start, stateless};
+use super::http::{call, open_session, post, session_call, start, stateless};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -97,6 +97,23 @@ async fn slow_and_idle_connections_are_closed_and_others_are_served() {
         }
         assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
         assert!(memory() < before + CONNECTIONS * (CLAIMED >> 20) + 100, "{before} {}", memory());
+    }
+}
+
+#[tokio::test]
+async fn a_call_and_its_response_may_take_longer_than_a_request_to_arrive() {
+    let limit = Duration::from_millis(300);
+    let server = start(|server| server.with_read_timeout(limit)).await;
+    let address = server.address;
+    let session = open_session(address).await;
+    let [stateless, in_session] = [
+        tokio::spawn(async move { call(address, "", "wait", "{}").await }),
+        tokio::spawn(async move { post(address, &session, &session_call("wait")).await }),
+    ];
+    tokio::time::sleep(limit * 6).await;
+    server.signals.open.notify_waiters();
+    for response in [stateless, in_session] {
+        assert_eq!(text(&response.await.expect("a response").json()["result"]), "waited");
     }
 }
 
