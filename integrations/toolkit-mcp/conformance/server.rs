@@ -1,5 +1,8 @@
 //! The server for the official conformance suite: tools with the names and results that its scenarios expect.
 
+mod prompts_and_resources;
+
+use prompts_and_resources::{prompts, resources};
 use serde_json::{Value, json};
 use std::env;
 use std::sync::Arc;
@@ -381,7 +384,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let registry = LiveRegistry::new(registry)?;
     live.0.get_or_init(|| registry.clone());
 
-    let server = McpServer::new(registry)?.with_name("conformance", "1.0.0");
+    let server = McpServer::new(registry)?.with_prompts(prompts()?)?.with_resources(resources()?)?;
+    let server = server.with_name("conformance", "1.0.0");
     let arguments: Vec<String> = env::args().skip(1).collect();
     if let Some(address) = arguments.first() {
         let token = CancellationToken::new();

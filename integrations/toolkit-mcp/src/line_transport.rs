@@ -8,7 +8,7 @@ use serde::de::{Error, IgnoredAny};
 use serde_json::value::RawValue;
 use serde_json::{from_slice, from_str, to_vec};
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +22,9 @@ const CLOSING: Duration = Duration::from_secs(1);
 
 /// The capacity for a line that is kept between two lines, in bytes.
 const KEPT_CAPACITY: usize = 1 << 16;
+
+/// The maximum number of messages in a batch.
+pub(crate) const MAX_BATCH: usize = 100;
 
 /// The code of the error for each pending request if a message is too long. The protocol does not use this code.
 pub(crate) const TOO_LARGE: ErrorCode = ErrorCode(-39_001);
@@ -117,6 +120,15 @@ pub(crate) fn read<Role: LineRole>(line: &[u8]) -> serde_json::Result<RxJsonRpcM
     }
 }
 
+/// Returns the messages of a batch, which clients and servers with protocol version 2025-03-26 send. Returns `None` if
+/// the text is no array, or has no elements or too many.
+pub(crate) fn batch(text: &[u8]) -> Option<Vec<&RawValue>> {
+    let is_batch = |elements: Vec<IgnoredAny>| (1..=MAX_BATCH).contains(&elements.len());
+    let is_array = text.trim_ascii_start().starts_with(b"[");
+    // Ignored elements take no memory.
+    if is_array && from_slice(text).is_ok_and(is_batch) { from_slice(text).ok() } else { None }
+}
+
 impl LineFault {
     fn new<Role: LineRole>(line: &[u8], error: &serde_json::Error) -> Self {
         #[derive(Deserialize)]
@@ -171,6 +183,13 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
+    /// Replaces the line with one of the messages in it.
+    fn replace(&mut self, message: &str) {
+        self.line.clear();
+        self.line.extend_from_slice(message.as_bytes());
+        self.length = message.len();
+    }
+
     /// Returns the kept bytes of the line, without white space around them.
     pub(crate) fn line(&self) -> &[u8] {
         self.line.trim_ascii()
@@ -198,6 +217,8 @@ pub(crate) struct LineTransport<Role: LineRole, R, W> {
     /// Cancelled when unsent messages are abandoned.
     abandoned: CancellationToken,
     reports: Role::Reports,
+    /// The messages of a batch that are not handled yet.
+    batch: VecDeque<Box<RawValue>>,
     pending: HashSet<RequestId>,
     /// The requests that end with an error because a line was too long.
     failed: Vec<RequestId>,
@@ -212,6 +233,7 @@ impl<Role: LineRole, R: AsyncRead + Unpin, W> LineTransport<Role, R, W> {
             unsent: Arc::new(Semaphore::new(Role::MAX_UNSENT)),
             abandoned: CancellationToken::new(),
             reports,
+            batch: VecDeque::new(),
             pending: HashSet::new(),
             failed: Vec::new(),
         }
@@ -265,12 +287,20 @@ where
             }
             // Waits while the other side leaves too many messages unread.
             drop(self.unsent.acquire().await);
-            match self.reader.advance().await {
-                Ok(true) => {}
-                Ok(false) => return None,
-                Err(error) => {
-                    Role::lost(&self.reports, &error);
-                    return None;
+            if let Some(message) = self.batch.pop_front() {
+                self.reader.replace(message.get());
+            } else {
+                match self.reader.advance().await {
+                    Ok(true) => {}
+                    Ok(false) => return None,
+                    Err(error) => {
+                        Role::lost(&self.reports, &error);
+                        return None;
+                    }
+                }
+                if let Some(messages) = batch(self.reader.line()) {
+                    self.batch = messages.into_iter().map(RawValue::to_owned).collect();
+                    continue;
                 }
             }
             let fault = match self.reader.message::<Role>() {

@@ -16,21 +16,38 @@
 mod ask_client;
 mod caller;
 mod changes;
+mod client_call;
 mod client_lines;
 mod client_requests;
 mod completion;
+#[cfg(feature = "server-http")]
+mod connections;
 mod definitions;
+#[cfg(feature = "server-http")]
+mod http_answers;
+#[cfg(feature = "server-http")]
+mod http_batch;
 #[cfg(feature = "server-http")]
 mod http_server;
 #[cfg(feature = "server-http")]
 mod http_service;
 mod input;
 mod outputs;
+mod prompts;
+#[cfg(feature = "server-http")]
+mod protected_resource;
+#[cfg(feature = "server-http")]
+mod request_body;
+mod resource_updates;
+mod resources;
 mod results;
+mod scopes;
 mod server_settings;
 #[cfg(feature = "server-http")]
 mod sessions;
 mod tool_call;
+mod uri_template;
+mod visibility;
 
 pub use crate::invisible::show_invisible;
 pub use ask_client::ask_client;
@@ -40,6 +57,11 @@ pub use http_server::HttpServer;
 #[cfg(feature = "server-http")]
 pub use http_service::HttpService;
 pub use input::Elicited;
+pub use prompts::PromptMessages;
+#[cfg(feature = "server-http")]
+pub use protected_resource::{AccessToken, ProtectedResource};
+pub use resource_updates::ResourceUpdates;
+pub use resources::Resource;
 
 use crate::line_transport::LineTransport;
 use crate::macros::setters;
@@ -47,6 +69,7 @@ use client_lines::MAX_MESSAGE;
 use client_requests::ClientRequestHandler;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
+use scopes::is_granted;
 use server_settings::ServerSettings;
 use std::io;
 use std::sync::Arc;
@@ -57,7 +80,7 @@ use tokio_util::sync::CancellationToken;
 use toolkit_core::name::NameRule;
 use toolkit_core::output::Truncation;
 use toolkit_core::registry::RegistrySource;
-use toolkit_core::{BuildError, Dispatcher, ToolError};
+use toolkit_core::{BuildError, Dispatcher, ToolDefinition, ToolError};
 
 /// Serves a registry over standard input and output, until the client closes standard input.
 ///
@@ -110,13 +133,7 @@ impl McpServer {
     /// # Errors
     /// The registry is not complete. See [`Dispatcher::new`].
     pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
-        let registry = match registry.into() {
-            RegistrySource::Fixed(registry) => {
-                Arc::unwrap_or_clone(registry).with_run_state::<Caller>().into()
-            }
-            live => live,
-        };
-        Dispatcher::new(registry).map(Self::from)
+        dispatcher(registry).map(Self::from)
     }
 
     fn with(mut self, change: impl FnOnce(&mut ServerSettings)) -> Self {
@@ -193,6 +210,94 @@ impl McpServer {
         })
     }
 
+    /// Sets which tools, prompts and resources a client sees. What a client does not see is left out of its lists, and
+    /// is not found by its calls. With several filters, all of them must return `true`.
+    ///
+    /// ```
+    /// use toolkit::ToolRegistry;
+    /// use toolkit_mcp::McpServer;
+    ///
+    /// let server = McpServer::new(ToolRegistry::new())?
+    ///     .with_filter(|caller, tool| tool.metadata.read_only == Some(true) || caller.client_name().is_some());
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    pub fn with_filter(
+        self,
+        filter: impl Fn(&Caller, &ToolDefinition) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|settings| {
+            settings.filters.push(Arc::new(filter));
+            settings.is_private = true;
+        })
+    }
+
+    /// Sets the function that returns the scopes of a client, separated by spaces as in the claim `scope` of a token.
+    /// A client sees a tool with `scopes` in its metadata only if it has all of them.
+    ///
+    /// ```
+    /// use toolkit::{ToolRegistry, tool, tools};
+    /// use toolkit_mcp::McpServer;
+    ///
+    /// /// Added by a layer that checks tokens.
+    /// #[derive(Clone)]
+    /// struct Scope(String);
+    ///
+    /// /// Deletes a note.
+    /// #[tool(meta(scopes = "notes:write"))]
+    /// fn delete(note: String) {}
+    ///
+    /// let server = McpServer::new(ToolRegistry::from_tools(tools![delete])?)?
+    ///     .with_scopes(|caller| caller.extension::<Scope>().map(|scope| scope.0.clone()).unwrap_or_default());
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    pub fn with_scopes(self, scopes: impl Fn(&Caller) -> String + Send + Sync + 'static) -> Self {
+        self.with_filter(move |caller, tool| is_granted(tool, || scopes(caller)))
+    }
+
+    /// Publishes the tools of a registry as prompts, which the user of a client chooses.
+    ///
+    /// A prompt is a `#[tool]` function whose output is the content of a message of the user, or
+    /// [`PromptMessages`]. With `register = false`, it is not discovered as a tool. If the
+    /// registry is live, clients are notified of its changes.
+    ///
+    /// ```
+    /// use toolkit::{ToolRegistry, tool, tools};
+    /// use toolkit_mcp::McpServer;
+    ///
+    /// /// Explains a word.
+    /// #[tool(register = false)]
+    /// fn explain(word: String) -> String {
+    ///     format!("What does {word} mean?")
+    /// }
+    ///
+    /// let prompts = ToolRegistry::from_tools(tools![explain])?;
+    /// let server = McpServer::new(ToolRegistry::new())?.with_prompts(prompts)?;
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The registry is not complete. See [`Dispatcher::new`].
+    pub fn with_prompts(mut self, prompts: impl Into<RegistrySource>) -> Result<Self, BuildError> {
+        self.settings.prompts = Some(dispatcher(prompts)?);
+        Ok(self)
+    }
+
+    /// Publishes a registry of [resources](Resource), which clients read by URI. If the registry is live,
+    /// clients are notified of its changes.
+    ///
+    /// # Errors
+    /// The registry is not complete. See [`Dispatcher::new`].
+    pub fn with_resources(mut self, resources: impl Into<RegistrySource>) -> Result<Self, BuildError> {
+        self.settings.resources = Some(dispatcher(resources)?);
+        Ok(self)
+    }
+
+    /// Returns the sender of updates: clients that have subscribed to a resource learn that it has changed.
+    #[must_use]
+    pub fn resource_updates(&self) -> ResourceUpdates {
+        self.settings.updates.clone()
+    }
+
     /// Serves one client over standard input and output, until the client closes standard input.
     ///
     /// A program served this way must write nothing else to standard output.
@@ -219,8 +324,8 @@ impl McpServer {
     #[doc(hidden)]
     #[must_use]
     pub fn list_once(&self) -> usize {
-        let tools = self.settings.tools(&self.settings.dispatcher.registry());
-        tools.page(None, self.settings.page_size).map_or(0, |(page, _)| page.len())
+        let tools = self.settings.tools(&self.settings.dispatcher.registry(), false);
+        tools.page(None, self.settings.page_size, |_| true).map_or(0, |(page, _)| page.len())
     }
 
     async fn serve_halves(
@@ -270,6 +375,14 @@ setters! { McpServer.settings:
     with_secret(secret: impl AsRef<[u8]>) = hmac_sha256::Hash::hash(secret.as_ref());
     /// Sets the token that stops the server. Running calls then have two seconds to end.
     with_cancellation(cancellation: CancellationToken) = cancellation;
+}
+
+/// Returns a dispatcher for the tools of a registry. The tools of a fixed registry may take a [`Caller`].
+fn dispatcher(registry: impl Into<RegistrySource>) -> Result<Dispatcher, BuildError> {
+    Dispatcher::new(match registry.into() {
+        RegistrySource::Fixed(registry) => Arc::unwrap_or_clone(registry).with_run_state::<Caller>().into(),
+        live => live,
+    })
 }
 
 /// Serves the tools of a dispatcher.

@@ -1,5 +1,7 @@
 //! Tests of the server, with a client that writes and reads plain JSON.
 
+#[cfg(feature = "server-http")]
+mod batches;
 mod calls;
 mod client;
 mod faults;
@@ -7,6 +9,14 @@ mod faults;
 mod http;
 mod input;
 mod listing;
+#[cfg(feature = "server-http")]
+mod oauth;
+#[cfg(feature = "server-http")]
+mod pages;
+#[cfg(feature = "server-http")]
+mod peers;
+mod prompts;
+mod resources;
 mod results;
 #[cfg(feature = "server-http")]
 mod sessions;
@@ -14,3 +24,4 @@ mod sessions;
 mod signals;
 #[cfg(feature = "server-http")]
 mod streams;
+mod visibility;

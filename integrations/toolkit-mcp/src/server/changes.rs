@@ -1,10 +1,125 @@
-//! Notifications about changes of a live registry.
+//! Notifications about changes of live registries and of resources.
 
-use toolkit_core::LiveRegistry;
+use super::server_settings::{ServerSettings, live};
+use crate::locks::lock;
+use rmcp::RoleServer;
+use rmcp::model::ResourceUpdatedNotificationParam;
+use rmcp::service::{Peer, ServiceError, SubscriptionSendError, SubscriptionSink};
+use std::collections::HashSet;
+use std::future::pending;
+use std::sync::{Arc, Mutex};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
 use toolkit_core::registry::RegistryEvents;
+use toolkit_core::{Dispatcher, LiveRegistry};
+
+/// A change that clients are notified of.
+pub(super) enum Change {
+    Tools,
+    Prompts,
+    Resources,
+    /// The resource with this URI has new contents.
+    Updated(Arc<str>),
+}
+
+/// All changes of a server since a client was last notified.
+pub(super) struct ServerChanges {
+    tools: Option<Changes>,
+    prompts: Option<Changes>,
+    resources: Option<Changes>,
+    updates: Option<Receiver<Arc<str>>>,
+}
+
+impl ServerChanges {
+    pub(super) fn new(settings: &ServerSettings) -> Self {
+        let of = |dispatcher: &Dispatcher| live(dispatcher).map(Changes::new);
+        Self {
+            tools: of(&settings.dispatcher),
+            prompts: settings.prompts.as_ref().and_then(of),
+            resources: settings.resources.as_ref().and_then(of),
+            updates: settings.resources.as_ref().map(|_| settings.updates.0.subscribe()),
+        }
+    }
+
+    /// Returns whether there can be changes.
+    pub(super) fn are_possible(&self) -> bool {
+        self.tools.is_some() || self.prompts.is_some() || self.resources.is_some() || self.updates.is_some()
+    }
+
+    /// Notifies a client of each change, until a registry is dropped or the connection is lost.
+    pub(super) async fn announce<E, N>(self, notify: impl Fn(Change) -> N)
+    where
+        N: Future<Output = Result<(), E>>,
+    {
+        let lists = |changes: Option<Changes>, change: fn() -> Change| {
+            let notify = &notify;
+            async move {
+                match changes {
+                    Some(changes) => changes.announce(|| notify(change())).await,
+                    None => pending().await,
+                }
+            }
+        };
+        let updates = async {
+            let Some(mut updates) = self.updates else { return pending().await };
+            loop {
+                match updates.recv().await {
+                    Ok(uri) => {
+                        if notify(Change::Updated(uri)).await.is_err() {
+                            return;
+                        }
+                    }
+                    // A slow client misses updates in the middle of a burst.
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return,
+                }
+            }
+        };
+        tokio::select! {
+            () = lists(self.tools, || Change::Tools) => {}
+            () = lists(self.prompts, || Change::Prompts) => {}
+            () = lists(self.resources, || Change::Resources) => {}
+            () = updates => {}
+        }
+    }
+}
+
+/// Notifies the client of a session of a change.
+pub(super) async fn notify(
+    peer: &Peer<RoleServer>,
+    subscribed: &Mutex<HashSet<String>>,
+    change: Change,
+) -> Result<(), ServiceError> {
+    match change {
+        Change::Tools => peer.notify_tool_list_changed().await,
+        Change::Prompts => peer.notify_prompt_list_changed().await,
+        Change::Resources => peer.notify_resource_list_changed().await,
+        Change::Updated(uri) if lock(subscribed).contains(&*uri) => {
+            peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(&*uri)).await
+        }
+        Change::Updated(_) => Ok(()),
+    }
+}
+
+/// Notifies the client of a subscription of a change, if the client has asked for changes of this kind.
+pub(super) async fn notify_subscription(
+    sink: &SubscriptionSink,
+    change: Change,
+) -> Result<(), SubscriptionSendError> {
+    let sent = match change {
+        Change::Tools => sink.notify_tool_list_changed().await,
+        Change::Prompts => sink.notify_prompt_list_changed().await,
+        Change::Resources => sink.notify_resource_list_changed().await,
+        Change::Updated(uri) => sink.notify_resource_updated(&*uri).await,
+    };
+    match sent {
+        Err(SubscriptionSendError::NotificationNotAccepted(_)) => Ok(()),
+        sent => sent,
+    }
+}
 
 /// The changes of a live registry since the client was last notified of changes.
-pub(super) struct Changes {
+struct Changes {
     live: LiveRegistry,
     events: RegistryEvents,
     /// The version of the registry at the last announcement.
@@ -12,7 +127,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    pub(super) fn new(live: &LiveRegistry) -> Self {
+    fn new(live: &LiveRegistry) -> Self {
         Self { events: live.subscribe(), announced: live.version(), live: live.clone() }
     }
 
@@ -32,7 +147,7 @@ impl Changes {
     }
 
     /// Notifies a client of each change, until no change can follow or the connection is lost.
-    pub(super) async fn announce<E, N>(mut self, notify: impl Fn() -> N)
+    async fn announce<E, N>(mut self, notify: impl Fn() -> N)
     where
         N: Future<Output = Result<(), E>>,
     {

@@ -4,7 +4,7 @@ use crate::line_transport::{LineFault, LineFaultKind, LineRole, read_by_method};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, ClientNotification, ClientRequest,
-    ClientResult, CompleteRequest, DiscoverRequest, ErrorCode, ErrorData, Extensions, InitializeRequest,
+    ClientResult, CompleteRequest, DiscoverRequest, ErrorCode, ErrorData, InitializeRequest,
     InitializedNotification, InputResponses, JsonObject, ListToolsRequest, PingRequest, ProgressNotification,
     ReadResourceRequest, RequestId, RequestMetaObject, ServerNotification, SubscriptionsListenRequest,
 };
@@ -52,10 +52,7 @@ impl RawArguments {
     }
 
     /// Returns the arguments as the client wrote them if the transport has stored them, or else the parsed arguments.
-    pub(super) fn text(extensions: &Extensions, parsed: Option<JsonObject>) -> Arc<str> {
-        let raw: Option<&Self> = extensions.get();
-        #[cfg(feature = "server-http")]
-        let raw = raw.or_else(|| extensions.get::<axum::http::request::Parts>()?.extensions.get());
+    pub(super) fn text(raw: Option<&Self>, parsed: Option<JsonObject>) -> Arc<str> {
         match (raw, parsed) {
             (Some(Self(text)), _) => text.clone(),
             (None, None) => "{}".into(),

@@ -1,26 +1,34 @@
 //! The handler of one session: answers the requests of the protocol.
 
 use super::caller::LogLevel;
-use super::changes::Changes;
+use super::changes::{ServerChanges, notify, notify_subscription};
+use super::client_call::CallSession;
 use super::completion::complete;
 use super::input::is_stateless;
-use super::server_settings::ServerSettings;
-use super::tool_call::{self, CallSession};
+use super::server_settings::{ServerSettings, live};
+use super::visibility::View;
+use super::{prompts, resources, tool_call};
 use crate::locks::lock;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 use rmcp::model::SetLevelRequestParams;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-    CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams,
-    InitializeResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, ServerConfig, SetLevelRequestMethod, SubscriptionFilter, Tool,
+    CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestMethod, GetPromptRequestParams,
+    GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, PromptsCapability, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourcesCapability, ServerCapabilities, ServerConfig, SetLevelRequestMethod,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use toolkit_core::{RunContext, Session};
+use toolkit_core::{Dispatcher, RunContext, Session, ToolDefinition};
+
+/// The maximum number of resources that a session can subscribe to.
+const MAX_SUBSCRIPTIONS: usize = 1_000;
 
 /// The handler for the requests of one session.
 pub(super) struct ClientRequestHandler {
@@ -28,8 +36,10 @@ pub(super) struct ClientRequestHandler {
     /// The minimum severity of log messages in the session.
     log_level: Mutex<LogLevel>,
     run: OnceLock<RunContext>,
-    /// The changes of a live registry since the beginning of the session.
-    changes: Mutex<Option<Changes>>,
+    /// The changes of the server since the beginning of the session, boxed because requests without a session have none.
+    changes: Mutex<Option<Box<ServerChanges>>>,
+    /// The URIs of the resources that the client has subscribed to in the session.
+    subscribed: OnceLock<Arc<Mutex<HashSet<String>>>>,
     /// Ends the task that announces the changes to the client. A client may repeat the handshake, but there must be only
     /// one such task.
     announcing: OnceLock<DropGuard>,
@@ -42,6 +52,7 @@ impl ClientRequestHandler {
             log_level: Mutex::new(LogLevel::Info),
             run: OnceLock::new(),
             changes: Mutex::default(),
+            subscribed: OnceLock::new(),
             announcing: OnceLock::new(),
         }
     }
@@ -60,16 +71,35 @@ impl ClientRequestHandler {
     }
 }
 
+impl ClientRequestHandler {
+    fn session(&self) -> CallSession<'_> {
+        CallSession { settings: &self.settings, run: self.run(), log_level: *lock(&self.log_level) }
+    }
+
+    fn has_resource(&self, uri: &str) -> bool {
+        let resources = self.settings.resources.as_ref().map(Dispatcher::registry);
+        resources.is_some_and(|resources| resources::find(&resources, uri).is_some())
+    }
+}
+
 impl ServerHandler for ClientRequestHandler {
     fn get_info(&self) -> ServerConfig {
         let settings = &*self.settings;
         let mut capabilities = ServerCapabilities::builder().enable_tools().enable_completions().build();
         capabilities.logging = Some(Default::default());
         if let Some(tools) = &mut capabilities.tools {
-            tools.list_changed = settings.live().map(|_| true);
+            tools.list_changed = live(&settings.dispatcher).map(|_| true);
         }
-        if settings.outputs.is_some() {
-            capabilities.resources = Some(Default::default());
+        if let Some(prompts) = &settings.prompts {
+            let mut published = PromptsCapability::default();
+            published.list_changed = live(prompts).map(|_| true);
+            capabilities.prompts = Some(published);
+        }
+        if settings.outputs.is_some() || settings.resources.is_some() {
+            let mut published = ResourcesCapability::default();
+            published.subscribe = settings.resources.as_ref().map(|_| true);
+            published.list_changed = settings.resources.as_ref().and_then(live).map(|_| true);
+            capabilities.resources = Some(published);
         }
         let mut server = Implementation::new(&settings.name, &settings.version);
         server.title.clone_from(&settings.title);
@@ -87,8 +117,8 @@ impl ServerHandler for ClientRequestHandler {
     ) -> Result<InitializeResult, ErrorData> {
         // Changes from now on are announced, even if the client lists the tools before it confirms the
         // handshake.
-        let changes = self.settings.live().map(Changes::new);
-        *lock(&self.changes) = changes;
+        let changes = ServerChanges::new(&self.settings);
+        *lock(&self.changes) = changes.are_possible().then(|| Box::new(changes));
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
@@ -99,14 +129,16 @@ impl ServerHandler for ClientRequestHandler {
         if let Some(changes) = changes
             && self.announcing.set(end.clone().drop_guard()).is_ok()
         {
+            let subscribed = self.subscribed.get_or_init(Arc::default).clone();
             let announcing =
-                async move { changes.announce(|| context.peer.notify_tool_list_changed()).await };
+                async move { changes.announce(|change| notify(&context.peer, &subscribed, change)).await };
             tokio::spawn(end.run_until_cancelled_owned(announcing));
         }
     }
 
-    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        self.settings.live().map(|_| SubscriptionFilter::builder().tools_list_changed().build())
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        // The SDK leaves out what the server's capabilities do not have.
+        ServerChanges::new(&self.settings).are_possible().then(|| requested.clone())
     }
 
     fn listen(
@@ -114,15 +146,10 @@ impl ServerHandler for ClientRequestHandler {
         subscription: SubscriptionContext,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send + '_ {
         Box::pin(async move {
-            if let Some(live) = self.settings.live() {
-                let sink = subscription.sink();
-                let announcing = Changes::new(live).announce(|| sink.notify_tool_list_changed());
-                tokio::select! {
-                    () = subscription.cancelled() => {}
-                    () = announcing => {}
-                }
-            } else {
-                subscription.cancelled().await;
+            let changes = ServerChanges::new(&self.settings);
+            tokio::select! {
+                () = subscription.cancelled() => {}
+                () = changes.announce(|change| notify_subscription(subscription.sink(), change)) => {}
             }
             Ok(())
         })
@@ -135,12 +162,20 @@ impl ServerHandler for ClientRequestHandler {
     ) -> Result<ListToolsResult, ErrorData> {
         let settings = &*self.settings;
         let cursor = request.and_then(|request| request.cursor);
-        let tools = settings.tools(&settings.dispatcher.registry());
-        let Some((tools, next)) = tools.page(cursor.as_deref(), settings.page_size) else {
+        let is_stateless = is_stateless(&context);
+        let registry = settings.dispatcher.registry();
+        let view = View::new(settings, context);
+        let names = settings.names(&registry);
+        let has = |tool: &Tool| {
+            !view.is_filtered()
+                || registry.get(names.unspell(&tool.name)).is_some_and(|tool| view.has(tool.definition()))
+        };
+        let tools = settings.tools(&registry, !is_stateless);
+        let Some((tools, next)) = tools.page(cursor.as_deref(), settings.page_size, has) else {
             return Err(ErrorData::invalid_params("the cursor is not one of this server", None));
         };
         let mut result = ListToolsResult::with_all_items(tools);
-        if is_stateless(&context) {
+        if is_stateless {
             let scope = if settings.is_private { CacheScope::Private } else { CacheScope::Public };
             result = result.with_ttl_ms(settings.list_ttl_ms()).with_cache_scope(scope);
         }
@@ -150,7 +185,7 @@ impl ServerHandler for ClientRequestHandler {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let settings = &*self.settings;
-        settings.tools(&settings.dispatcher.registry()).get(name).map(|tool| (**tool).clone())
+        settings.tools(&settings.dispatcher.registry(), false).get(name).map(|tool| (**tool).clone())
     }
 
     // Boxed, because the SDK moves the future of a request several times, and the future of a call is large.
@@ -159,9 +194,7 @@ impl ServerHandler for ClientRequestHandler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
-        let log_level = *lock(&self.log_level);
-        let session = CallSession { settings: &self.settings, run: self.run(), log_level };
-        Box::pin(tool_call::run(session, request, context))
+        Box::pin(tool_call::run(self.session(), request, context))
     }
 
     async fn on_custom_request(
@@ -172,7 +205,7 @@ impl ServerHandler for ClientRequestHandler {
         // A known method arrives here if its parameters do not have the form that the protocol demands.
         let method = request.method;
         Err(match method.as_str() {
-            "tools/call" | "tools/list" | "completion/complete" | "resources/read" => {
+            "tools/call" | "tools/list" | "completion/complete" | "resources/read" | "prompts/get" => {
                 ErrorData::invalid_params(format!("the parameters of `{method}` are not valid"), None)
             }
             _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
@@ -182,17 +215,29 @@ impl ServerHandler for ClientRequestHandler {
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        // The protocol has references to prompts and resources only, so a client refers to a tool as if it
-        // were a prompt.
+        let settings = &*self.settings;
+        let view = View::new(settings, context);
+        let complete = |definition: &ToolDefinition| {
+            let values = || complete(definition, &request.argument.name, &request.argument.value);
+            view.has(definition).then(values).map_or_else(CompleteResult::default, CompleteResult::new)
+        };
+        if let Some(template) = request.r#ref.as_resource_uri() {
+            let registry = settings.resources.as_ref().map(Dispatcher::registry);
+            let resource = registry.as_ref().and_then(|registry| resources::of_template(registry, template));
+            return Ok(resource.map_or_else(CompleteResult::default, complete));
+        }
         let Some(name) = request.r#ref.as_prompt_name() else { return Ok(CompleteResult::default()) };
-        let registry = self.settings.dispatcher.registry();
-        let names = registry.wire_names(&self.settings.format());
-        let tool = registry.get(names.unspell(name));
-        Ok(tool.map_or_else(CompleteResult::default, |tool| {
-            CompleteResult::new(complete(tool.definition(), &request.argument.name, &request.argument.value))
-        }))
+        if let Some(prompt) =
+            settings.prompts.as_ref().and_then(|prompts| prompts.registry().get(name).cloned())
+        {
+            return Ok(complete(prompt.definition()));
+        }
+        // The protocol has no references to tools, so a client refers to a tool as if it were a prompt.
+        let registry = settings.dispatcher.registry();
+        let tool = registry.get(settings.names(&registry).unspell(name));
+        Ok(tool.map_or_else(CompleteResult::default, |tool| complete(tool.definition())))
     }
 
     #[expect(deprecated, reason = "logging is still part of the protocol")]
@@ -211,33 +256,85 @@ impl ServerHandler for ClientRequestHandler {
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         // Full outputs are not listed: a result links to its full output, and no client sees outputs of other
         // clients.
-        Ok(ListResourcesResult::default())
+        let view = View::new(&self.settings, context);
+        let resources = self.settings.resources.as_ref().map(|resources| resources::listed(resources, &view));
+        Ok(ListResourcesResult::with_all_items(resources.unwrap_or_default()))
     }
 
     async fn list_resource_templates(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::default())
+        let view = View::new(&self.settings, context);
+        let templates =
+            self.settings.resources.as_ref().map(|resources| resources::listed_templates(resources, &view));
+        Ok(ListResourceTemplatesResult::with_all_items(templates.unwrap_or_default()))
     }
 
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let kept = self.settings.outputs.as_ref().and_then(|outputs| outputs.read(&request.uri));
-        match kept {
-            Some(contents) => Ok(ReadResourceResult::new(vec![contents]).into()),
-            None => {
-                let message = format!("Resource `{}` not found", request.uri);
-                Err(ErrorData::resource_not_found(message, Some(serde_json::json!({ "uri": request.uri }))))
-            }
+        if let Some(contents) = self.settings.outputs.as_ref().and_then(|outputs| outputs.read(&request.uri))
+        {
+            return Ok(ReadResourceResult::new(vec![contents]).into());
+        }
+        match &self.settings.resources {
+            Some(resources) => Box::pin(resources::read(self.session(), resources, request, context)).await,
+            None => Err(resources::not_found(&request.uri)),
+        }
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if !self.has_resource(&request.uri) {
+            return Err(resources::not_found(&request.uri));
+        }
+        let mut subscribed = lock(self.subscribed.get_or_init(Arc::default));
+        if subscribed.len() >= MAX_SUBSCRIPTIONS {
+            return Err(ErrorData::invalid_request("the session has too many subscriptions", None));
+        }
+        subscribed.insert(request.uri);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        lock(self.subscribed.get_or_init(Arc::default)).remove(&request.uri);
+        Ok(())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let Some(prompts) = &self.settings.prompts else {
+            return Err(ErrorData::method_not_found::<ListPromptsRequestMethod>());
+        };
+        Ok(ListPromptsResult::with_all_items(prompts::listed(prompts, &View::new(&self.settings, context))))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        match &self.settings.prompts {
+            Some(prompts) => Box::pin(prompts::get(self.session(), prompts, request, context)).await,
+            None => Err(ErrorData::method_not_found::<GetPromptRequestMethod>()),
         }
     }
 }

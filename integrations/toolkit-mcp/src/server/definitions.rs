@@ -1,11 +1,11 @@
 //! Tool definitions in the form of the protocol.
 
 use rmcp::model::{Icon, JsonObject, MetaObject, Tool, ToolAnnotations};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use toolkit_core::format::ToolFormat;
 use toolkit_core::name::{NameRule, WireNames};
-use toolkit_core::schema::booleans_to_objects;
+use toolkit_core::schema::{booleans_to_objects, each_subschema};
 use toolkit_core::tool::ToolIcon;
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 
@@ -13,6 +13,9 @@ use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct McpFormat {
     pub(super) name_rule: NameRule,
+    /// Whether an output that is no object is published as the property `result` of an object. Versions before
+    /// 2026-07-28 know no other outputs.
+    pub(super) wraps_outputs: bool,
 }
 
 /// Published tools, sorted by published name. Clones are cheap.
@@ -29,12 +32,17 @@ impl ToolList {
         self.0.get(found)
     }
 
-    /// Returns a page of at most `size` tools and the cursor of the next page. Returns `None` for a cursor
+    /// Returns a page of at most `size` visible tools and the cursor of the next page. Returns `None` for a cursor
     /// that this server did not issue.
     ///
     /// A cursor names a tool. Therefore, no tool is missed or repeated if other tools are added or removed
     /// between the requests for two pages.
-    pub(super) fn page(&self, cursor: Option<&str>, size: usize) -> Option<(Vec<Tool>, Option<String>)> {
+    pub(super) fn page(
+        &self,
+        cursor: Option<&str>,
+        size: usize,
+        is_visible: impl Fn(&Tool) -> bool,
+    ) -> Option<(Vec<Tool>, Option<String>)> {
         let start = match cursor {
             None => 0,
             Some(cursor) => {
@@ -42,9 +50,9 @@ impl ToolList {
                 self.0.partition_point(|tool| *tool.name <= *last)
             }
         };
-        let rest = self.0.get(start..).unwrap_or_default();
-        let page: Vec<Tool> = rest.iter().take(size).map(|tool| (**tool).clone()).collect();
-        let next = page.last().filter(|_| rest.len() > size).map(|last| format!("{AFTER}{}", last.name));
+        let mut rest = self.0.iter().skip(start).filter(|tool| is_visible(tool));
+        let page: Vec<Tool> = rest.by_ref().take(size).map(|tool| (**tool).clone()).collect();
+        let next = page.last().filter(|_| rest.next().is_some()).map(|last| format!("{AFTER}{}", last.name));
         Some((page, next))
     }
 }
@@ -69,7 +77,7 @@ impl ToolFormat for McpFormat {
             .map(|(index, definition)| {
                 let name = names.spell(definition.name.as_str());
                 let unchanged = earlier(index).filter(|tool| tool.name == name);
-                unchanged.unwrap_or_else(|| Arc::new(render(definition, name)))
+                unchanged.unwrap_or_else(|| Arc::new(render(definition, name, self.wraps_outputs)))
             })
             .collect();
         let mut sorted = fragments.clone();
@@ -78,14 +86,17 @@ impl ToolFormat for McpFormat {
     }
 }
 
-fn render(definition: &ToolDefinition, name: &str) -> Tool {
+fn render(definition: &ToolDefinition, name: &str, wraps_outputs: bool) -> Tool {
     let metadata = &definition.metadata;
     let mut tool = Tool::new(name.to_owned(), definition.description.clone(), input_schema(definition));
     tool.title.clone_from(&metadata.title);
-    tool.output_schema = definition.output_schema().and_then(published).map(Arc::new);
+    let output = definition.output_schema().and_then(published);
+    tool.output_schema = output.map(|output| match definition.output_schema() {
+        Some(schema) if wraps_outputs && is_wrapped(schema) => wrapped(output).into(),
+        _ => output.into(),
+    });
     tool.annotations = annotations(metadata);
-    tool.icons =
-        Some(metadata.icons.iter().map(icon).collect()).filter(|icons: &Vec<Icon>| !icons.is_empty());
+    tool.icons = icons(metadata);
     tool.meta = published_meta(&metadata.meta);
     tool
 }
@@ -104,6 +115,29 @@ fn published(schema: &Value) -> Option<JsonObject> {
     if let Value::Object(schema) = schema { Some(schema) } else { None }
 }
 
+/// Returns whether an output with this schema is wrapped for versions that know only objects as outputs.
+pub(super) fn is_wrapped(schema: &Value) -> bool {
+    schema.get("type").is_none_or(|kind| kind != "object")
+}
+
+/// Returns the schema of an object with a property `result` of this schema.
+fn wrapped(schema: JsonObject) -> JsonObject {
+    let mut schema = Value::Object(schema);
+    each_subschema(&mut schema, &mut |keywords| {
+        if let Some(target) = keywords.get_mut("$ref").filter(|target| *target == "#") {
+            *target = "#/properties/result".into();
+        }
+    });
+    let definitions = schema.as_object_mut().and_then(|schema| schema.shift_remove("$defs"));
+    let mut wrapped = JsonObject::new();
+    wrapped.insert("type".to_owned(), "object".into());
+    wrapped.insert("properties".to_owned(), json!({ "result": schema }));
+    wrapped.insert("required".to_owned(), json!(["result"]));
+    // References begin at the root.
+    wrapped.extend(definitions.map(|definitions| ("$defs".to_owned(), definitions)));
+    wrapped
+}
+
 fn annotations(metadata: &ToolMetadata) -> Option<ToolAnnotations> {
     let tagged = |hint: Option<bool>, tag| hint.or_else(|| metadata.tags.contains(&tag).then_some(true));
     let hints = [
@@ -120,6 +154,10 @@ fn annotations(metadata: &ToolMetadata) -> Option<ToolAnnotations> {
     Some(ToolAnnotations::from_raw(metadata.title.clone(), read_only, destructive, idempotent, open_world))
 }
 
+pub(super) fn icons(metadata: &ToolMetadata) -> Option<Vec<Icon>> {
+    (!metadata.icons.is_empty()).then(|| metadata.icons.iter().map(icon).collect())
+}
+
 fn icon(icon: &ToolIcon) -> Icon {
     let mut published = Icon::new(icon.src.clone());
     published.mime_type.clone_from(&icon.media_type);
@@ -129,7 +167,7 @@ fn icon(icon: &ToolIcon) -> Icon {
 
 /// Returns the metadata entries with a prefix in their names, such as `example.com/`. The protocol demands a
 /// prefix in `_meta`. All other entries of the program's metadata are not published.
-fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
+pub(super) fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
     let prefixed = meta.iter().filter(|(key, _)| key.contains('/'));
     let published: Map<String, Value> = prefixed.map(|(key, value)| (key.clone(), value.clone())).collect();
     (!published.is_empty()).then_some(MetaObject(published))
@@ -138,7 +176,6 @@ fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
     use toolkit_core::name::ToolName;
 
     #[test]
@@ -147,7 +184,7 @@ mod tests {
         let name = ToolName::new("f").unwrap();
         let definition =
             ToolDefinition::new(name, "", schema(json!(true))).with_output_schema(schema(json!(true)));
-        let tool = render(&definition, "f");
+        let tool = render(&definition, "f", true);
         assert_eq!(Value::Object((*tool.input_schema).clone()), schema(json!({})));
         assert_eq!(
             tool.output_schema.map(|output| Value::Object((*output).clone())),

@@ -1,10 +1,13 @@
 //! The server over HTTP: settings, an axum router, and a server bound to an address.
 
 use super::McpServer;
+use super::connections::accept;
 use super::http_service::HttpService;
+use super::protected_resource::{AccessToken, ProtectedResource};
+use super::server_settings::ServerSettings;
 use crate::macros::{debug, setters};
 use axum::Router;
-use axum::serve::ListenerExt;
+use axum::http::request::Parts;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,6 +39,49 @@ impl McpServer {
         })
     }
 
+    /// Protects the server with OAuth, in place of a fixed token: every request needs a token for which `check` returns
+    /// the claims.
+    ///
+    /// The router also publishes the metadata of the resource (RFC 9728), which leads clients to the authorization
+    /// server. A request without a valid token gets the status 401, and a call of a tool whose
+    /// [scopes](Self::with_scopes) the token lacks gets the status 403, both with a challenge that names the missing
+    /// scopes. Lists show the tools that the scopes of the token allow, and a session belongs to the subject of its token.
+    ///
+    /// `check` must verify the signature, the issuer, the expiry, and that the audience is this server. A library such
+    /// as `jsonwebtoken` does so with the keys of the authorization server.
+    ///
+    /// ```
+    /// use toolkit::ToolRegistry;
+    /// use toolkit::serde_json::Value;
+    /// use toolkit_mcp::McpServer;
+    /// use toolkit_mcp::server::{AccessToken, ProtectedResource};
+    ///
+    /// /// Returns the claims of a valid token. Here stands the call of a JWT library.
+    /// async fn claims(token: String) -> Option<Value> {
+    ///     None
+    /// }
+    ///
+    /// let resource = ProtectedResource::new("https://tools.example.com/mcp", ["https://login.example.com"])
+    ///     .with_scopes(["notes:read"]);
+    /// let server = McpServer::new(ToolRegistry::new())?
+    ///     .with_allowed_hosts(["tools.example.com"])
+    ///     .with_oauth(resource, |token| async { claims(token).await.map(AccessToken::from_claims) });
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    pub fn with_oauth<F>(
+        self,
+        resource: ProtectedResource,
+        check: impl Fn(String) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Option<AccessToken>> + Send + 'static,
+    {
+        let scope = |token: &AccessToken| token.scope.clone();
+        self.with(|settings| settings.http.oauth = Some(Arc::new(resource.with_check(check))))
+            .with_identity(|request| request.extensions.get().map(AccessToken::identity))
+            .with_scopes(move |caller| caller.extension().map(scope).unwrap_or_default())
+    }
+
     /// Sets the accepted values of the header `Host`, with or without a port. By default, only names of this
     /// machine are accepted, so that no web page can reach the server through a host name of its own (DNS
     /// rebinding). An empty list restores the default.
@@ -45,10 +91,33 @@ impl McpServer {
     }
 
     /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`. By default, only origins
-    /// of this machine are accepted. Requests without this header are always accepted.
+    /// of this machine are accepted. Requests without this header are always accepted. Pages of accepted origins may
+    /// call the server from a browser, and read its answers.
     pub fn with_allowed_origins<T: Into<String>>(self, origins: impl IntoIterator<Item = T>) -> Self {
         let origins = origins.into_iter().map(Into::into).collect();
         self.with(|settings| settings.http.origins = Some(origins))
+    }
+
+    /// Binds each session to the identity of the client that opened it, such as the subject of its token. The
+    /// session is not found by clients with another identity.
+    ///
+    /// `identity` reads the identity from the HTTP request, for instance from an extension that an authentication
+    /// layer has added.
+    ///
+    /// ```
+    /// use toolkit::ToolRegistry;
+    /// use toolkit_mcp::McpServer;
+    ///
+    /// /// Added by a layer that checks tokens.
+    /// #[derive(Clone)]
+    /// struct Subject(String);
+    ///
+    /// let server = McpServer::new(ToolRegistry::new())?
+    ///     .with_identity(|request| request.extensions.get().map(|Subject(subject)| subject.clone()));
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    pub fn with_identity(self, identity: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.with(|settings| settings.http.identity = Some(Arc::new(identity)))
     }
 
     /// Returns the server as a tower service, to mount it at any path.
@@ -74,8 +143,7 @@ impl McpServer {
     /// # }
     /// ```
     pub fn into_router<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
-        let path = self.settings.http.path.clone();
-        Router::new().route_service(&path, self.into_service())
+        router(Arc::new(self.settings))
     }
 
     /// Binds the server to an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
@@ -110,8 +178,9 @@ setters! { McpServer.settings.http:
     with_path(path: impl Into<String>) = path.into();
     /// Sets the maximum size of a request in bytes, 4 MiB by default.
     with_max_request_size(max_body: usize) = max_body;
-    /// Sets the maximum number of open sessions, 1,000 by default. The server refuses further sessions with
-    /// the status 503, until a session ends. With zero, only clients without sessions are served.
+    /// Sets the maximum number of open sessions, 1,000 by default. Beyond it, a new session ends the one that has
+    /// been unused for the longest time, at least ten seconds. If there is none, the new session is refused with
+    /// the status 503. With zero, only clients without sessions are served.
     ///
     /// Clients with protocol version 2026-07-28 have no sessions, and do not count. An open session takes
     /// about 80 KiB of memory.
@@ -122,6 +191,22 @@ setters! { McpServer.settings.http:
     /// Sets how long running calls may take to end after the server was told to stop. The default is 10
     /// seconds.
     with_grace(grace: Duration) = grace;
+    /// Sets how long the headers of a request may take to arrive, and then its body; 30 seconds by default. A bound
+    /// server also closes connections that are unused for this time.
+    with_read_timeout(read_timeout: Duration) = read_timeout;
+}
+
+/// Returns a router that serves the path of the server, with and without a slash at its end.
+fn router<S: Clone + Send + Sync + 'static>(settings: Arc<ServerSettings>) -> Router<S> {
+    let path = settings.http.path.clone();
+    let service = HttpService::new(settings.clone());
+    let router = Router::new().route_service(&path, service.clone());
+    let router =
+        if path.ends_with('/') { router } else { router.route_service(&format!("{path}/"), service) };
+    match &settings.http.oauth {
+        Some(oauth) => oauth.add_routes(router),
+        None => router,
+    }
 }
 
 /// A server bound to an address.
@@ -168,8 +253,6 @@ impl HttpServer {
         let sessions = CancellationToken::new();
         settings.cancellation = sessions.clone();
         let settings = Arc::new(settings);
-        let router = Router::new().route_service(&settings.http.path, HttpService::new(settings.clone()));
-        let listener = self.listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let stop = {
             let stopped = stopped.clone();
             async move {
@@ -187,14 +270,12 @@ impl HttpServer {
             tokio::time::sleep(CLOSING).await;
             drop(permits);
         };
-        let serve = axum::serve(listener, router).with_graceful_shutdown(stop);
+        let serve = accept(self.listener, router(settings.clone()), settings.http.read_timeout, stop);
         tokio::select! {
-            served = async { serve.await } => {
-                sessions.cancel();
-                served
-            }
-            () = end => Ok(()),
+            () = serve => sessions.cancel(),
+            () = end => {}
         }
+        Ok(())
     }
 }
 

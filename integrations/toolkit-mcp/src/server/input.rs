@@ -8,8 +8,8 @@ use crate::locks::lock;
 use data_encoding::BASE64URL_NOPAD;
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolResponse, ClientCapabilities, ElicitRequest, ErrorData, InputRequest, InputRequests,
-    InputRequiredResult, InputResponses, ProtocolVersion, ServerRequest,
+    ClientCapabilities, ElicitRequest, ErrorData, InputRequest, InputRequests, InputRequiredResult,
+    InputResponses, ProtocolVersion, ServerRequest,
 };
 #[expect(deprecated, reason = "sampling and roots are still part of the protocol")]
 use rmcp::model::{CreateMessageRequest, ListRootsRequest};
@@ -53,6 +53,7 @@ impl Elicited {
 }
 
 /// The input of one call: the answers in the request, and the questions that the call asks before its response.
+#[derive(Default)]
 pub(super) struct Inputs {
     name: Box<str>,
     arguments: Arc<str>,
@@ -196,12 +197,12 @@ impl Inputs {
 }
 
 impl Suspension {
-    pub(super) fn into_response(self, secret: &[u8; 32]) -> Result<CallToolResponse, ErrorData> {
+    pub(super) fn into_result(self, secret: &[u8; 32]) -> Result<InputRequiredResult, ErrorData> {
         if let Some(missing) = self.questions.missing {
             return Err(ErrorData::missing_required_client_capability(missing));
         }
         let state = self.state.seal(secret);
-        Ok(InputRequiredResult::new(Some(self.questions.requests), Some(state)).into())
+        Ok(InputRequiredResult::new(Some(self.questions.requests), Some(state)))
     }
 }
 

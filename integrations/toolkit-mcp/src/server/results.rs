@@ -51,14 +51,15 @@ pub(super) fn failure(error: &ToolError) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(error.message())])
 }
 
-fn block(content: Content, index: usize) -> ContentBlock {
+pub(super) fn block(content: Content, index: usize) -> ContentBlock {
     match content {
         Content::Text(text) => ContentBlock::text(text),
         Content::Json(json) => ContentBlock::text(json.into_string()),
         Content::Image(media) => item(*media, index, |data, kind, _| ContentBlock::image(data, kind)),
         Content::Audio(media) => item(*media, index, |data, kind, _| ContentBlock::audio(data, kind)),
         Content::File(media) => {
-            item(*media, index, |data, kind, name| ContentBlock::resource(embedded(kind, data, name, index)))
+            let embedded = |data, kind, name: Option<String>| embedded(kind, data, attachment(name, index));
+            item(*media, index, |data, kind, name| ContentBlock::resource(embedded(data, kind, name)))
         }
         Content::Resource(resource) => {
             let mut linked = rmcp::model::Resource::new(resource.uri, resource.name);
@@ -85,14 +86,36 @@ fn item(
     }
 }
 
-/// Returns a file as the contents of a resource: as text if the media type is a text format, and as bytes
-/// otherwise.
-fn embedded(media_type: String, data: String, name: Option<String>, index: usize) -> ResourceContents {
-    let uri = match name {
+/// Returns an output of the resource `uri` as its contents.
+pub(super) fn resource_contents(content: Content, uri: &str, media_type: Option<&str>) -> ResourceContents {
+    let typed =
+        |contents: ResourceContents, default: &str| contents.with_mime_type(media_type.unwrap_or(default));
+    match content {
+        Content::Json(json) => typed(ResourceContents::text(json.into_string(), uri), "application/json"),
+        Content::Image(media) | Content::Audio(media) | Content::File(media) => match *media {
+            Media { data: MediaData::Base64(data), media_type: own, .. } => {
+                embedded(media_type.map_or(own, str::to_owned), data, uri.to_owned())
+            }
+            Media { data: MediaData::Url(url), .. } => {
+                typed(ResourceContents::text(url, uri), "text/uri-list")
+            }
+        },
+        other => typed(ResourceContents::text(other.to_text(), uri), "text/plain"),
+    }
+}
+
+/// Returns the URI of a file of a result.
+fn attachment(name: Option<String>, index: usize) -> String {
+    match name {
         Some(name) if name.contains("://") => name,
         Some(name) => format!("attachment:///{name}"),
         None => format!("attachment:///{}", index + 1),
-    };
+    }
+}
+
+/// Returns a file as the contents of a resource: as text if the media type is a text format, and as bytes
+/// otherwise.
+fn embedded(media_type: String, data: String, uri: String) -> ResourceContents {
     let decoded = is_text(&media_type).then(|| BASE64.decode(data.as_bytes()).ok()).flatten();
     let contents = match decoded.and_then(|bytes| String::from_utf8(bytes).ok()) {
         Some(text) => ResourceContents::text(text, uri),

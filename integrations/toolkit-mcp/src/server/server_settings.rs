@@ -3,26 +3,34 @@
 use super::caller::Caller;
 use super::definitions::{McpFormat, ToolList};
 use super::outputs::OutputStore;
+#[cfg(feature = "server-http")]
+use super::protected_resource::ProtectedResource;
+use super::resource_updates::ResourceUpdates;
 use crate::macros::debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
-use toolkit_core::name::NameRule;
+use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::output::Truncation;
 use toolkit_core::registry::RegistrySource;
-use toolkit_core::{CallId, Dispatcher, LiveRegistry, RunContext, ToolError, ToolRegistry};
+use toolkit_core::{CallId, Dispatcher, LiveRegistry, RunContext, ToolDefinition, ToolError, ToolRegistry};
 
 /// The protocol's own rule for tool names.
 const PROTOCOL_NAMES: NameRule = NameRule { max_length: 128, punctuation: "_.-", letter_first: false };
 
 const MAX_CALLS: usize = 1_000;
 const PAGE_SIZE: usize = 1_000;
+/// The maximum number of updates of resources that a slow client has not received.
+const MAX_UPDATES: usize = 256;
 const FIXED_LIST_TTL: Duration = Duration::from_secs(300);
 
 /// A function that adds state to the run of a call.
 type CallState = dyn Fn(&Caller, RunContext) -> Result<RunContext, ToolError> + Send + Sync;
+
+/// A function that decides whether a client sees a tool.
+type Filter = dyn Fn(&Caller, &ToolDefinition) -> bool + Send + Sync;
 
 #[derive(Clone)]
 pub(super) struct ServerSettings {
@@ -39,7 +47,11 @@ pub(super) struct ServerSettings {
     pub(super) permits: Arc<Semaphore>,
     pub(super) max_calls: usize,
     pub(super) outputs: Option<Arc<OutputStore>>,
+    pub(super) prompts: Option<Dispatcher>,
+    pub(super) resources: Option<Dispatcher>,
+    pub(super) updates: ResourceUpdates,
     pub(super) call_state: Vec<Arc<CallState>>,
+    pub(super) filters: Vec<Arc<Filter>>,
     pub(super) secret: [u8; 32],
     pub(super) cancellation: CancellationToken,
     #[cfg(feature = "server-http")]
@@ -55,6 +67,7 @@ pub(super) struct ServerSettings {
 pub(super) struct HttpSettings {
     pub(super) path: String,
     pub(super) token: Option<Arc<str>>,
+    pub(super) oauth: Option<Arc<ProtectedResource>>,
     /// The accepted values of the header `Host`. If `None`, only the names of this machine are accepted.
     pub(super) hosts: Option<Vec<String>>,
     /// The accepted values of the header `Origin`. If `None`, only origins of this machine are accepted.
@@ -63,7 +76,13 @@ pub(super) struct HttpSettings {
     pub(super) max_sessions: usize,
     pub(super) session_idle: Duration,
     pub(super) grace: Duration,
+    pub(super) read_timeout: Duration,
+    pub(super) identity: Option<Arc<Identity>>,
 }
+
+/// A function that returns the identity behind an HTTP request.
+#[cfg(feature = "server-http")]
+type Identity = dyn Fn(&axum::http::request::Parts) -> Option<String> + Send + Sync;
 
 #[cfg(feature = "server-http")]
 impl Default for HttpSettings {
@@ -71,12 +90,15 @@ impl Default for HttpSettings {
         Self {
             path: "/mcp".to_owned(),
             token: None,
+            oauth: None,
             hosts: None,
             origins: None,
             max_body: 4 << 20,
             max_sessions: 1_000,
             session_idle: Duration::from_secs(1_800),
             grace: Duration::from_secs(10),
+            read_timeout: Duration::from_secs(30),
+            identity: None,
         }
     }
 }
@@ -97,7 +119,11 @@ impl ServerSettings {
             permits: Arc::new(Semaphore::new(MAX_CALLS)),
             max_calls: MAX_CALLS,
             outputs: None,
+            prompts: None,
+            resources: None,
+            updates: ResourceUpdates(broadcast::Sender::new(MAX_UPDATES)),
             call_state: Vec::new(),
+            filters: Vec::new(),
             secret: hmac_sha256::Hash::hash(random.as_flattened()),
             cancellation: CancellationToken::new(),
             #[cfg(feature = "server-http")]
@@ -113,25 +139,18 @@ impl ServerSettings {
         self.dispatcher = self.dispatcher.clone().with_truncation(truncation.with_sink(sink));
     }
 
-    /// Returns the published tools of a registry, rendered once for each registry.
-    pub(super) fn tools(&self, registry: &ToolRegistry) -> ToolList {
-        registry.definitions(self.format())
+    /// Returns the published tools of a registry, rendered once for each registry and form of outputs.
+    pub(super) fn tools(&self, registry: &ToolRegistry, wraps_outputs: bool) -> ToolList {
+        registry.definitions(McpFormat { name_rule: self.name_rule, wraps_outputs })
     }
 
-    pub(super) fn format(&self) -> McpFormat {
-        McpFormat { name_rule: self.name_rule }
-    }
-
-    /// Returns the registry if its tools can change.
-    pub(super) fn live(&self) -> Option<&LiveRegistry> {
-        match self.dispatcher.source() {
-            RegistrySource::Live(live) => Some(live),
-            _ => None,
-        }
+    /// Returns the published names of the tools of a registry.
+    pub(super) fn names(&self, registry: &ToolRegistry) -> WireNames {
+        registry.wire_names(&McpFormat { name_rule: self.name_rule, wraps_outputs: false })
     }
 
     pub(super) fn list_ttl_ms(&self) -> u64 {
-        let default = if self.live().is_some() { Duration::ZERO } else { FIXED_LIST_TTL };
+        let default = if live(&self.dispatcher).is_some() { Duration::ZERO } else { FIXED_LIST_TTL };
         u64::try_from(self.list_ttl.unwrap_or(default).as_millis()).unwrap_or(u64::MAX)
     }
 
@@ -144,6 +163,14 @@ impl ServerSettings {
     /// without a session would cost a system call.
     pub(super) fn next_session_id(&self) -> String {
         format!("{}-{}", self.session_prefix, self.ids.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Returns the registry of a dispatcher if its tools can change.
+pub(super) fn live(dispatcher: &Dispatcher) -> Option<&LiveRegistry> {
+    match dispatcher.source() {
+        RegistrySource::Live(live) => Some(live),
+        _ => None,
     }
 }
 

@@ -1,7 +1,7 @@
-//! The open HTTP sessions of clients with earlier protocol versions: their maximum number, and their end.
+//! The open HTTP sessions of clients with earlier protocol versions: their maximum number, their identity, and their end.
 
 use crate::locks::lock;
-use futures_core::Stream;
+use futures_util::Stream;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::WorkerTransport;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, LocalSessionWorker};
@@ -20,18 +20,35 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 /// The time for ending one idle session. After this time, the session ends in the background.
 const ENDING: Duration = Duration::from_secs(1);
 
+/// The time without use after which a session may end in favour of a new one.
+const IDLE: Duration = Duration::from_secs(10);
+
 tokio::task_local! {
-    /// Whether the current request was refused because too many sessions are open.
-    static IS_REFUSED: Cell<bool>;
+    /// The current request.
+    static VISIT: Visit;
 }
 
-/// Handles an HTTP request. Returns `None` if the request was refused because too many sessions are open.
-pub(super) async fn unless_refused<T>(request: impl Future<Output = T>) -> Option<T> {
-    let handle = async {
-        let response = request.await;
-        (!IS_REFUSED.with(Cell::get)).then_some(response)
-    };
-    IS_REFUSED.scope(Cell::new(false), handle).await
+/// A request on its way through the SDK, which passes only the id of a session on.
+pub(super) struct Visit {
+    identity: Option<String>,
+    /// Whether the request was refused because too many sessions are open.
+    is_refused: Cell<bool>,
+}
+
+impl Visit {
+    /// Creates the visit of a client with this identity.
+    pub(super) fn new(identity: Option<String>) -> Self {
+        Self { identity, is_refused: Cell::new(false) }
+    }
+
+    /// Handles the request. Returns `None` if the request was refused because too many sessions are open.
+    pub(super) async fn of<T>(self, request: impl Future<Output = T>) -> Option<T> {
+        let handle = async {
+            let response = request.await;
+            (!VISIT.with(|visit| visit.is_refused.get())).then_some(response)
+        };
+        VISIT.scope(self, handle).await
+    }
 }
 
 /// The open sessions of one server.
@@ -55,9 +72,11 @@ struct Use {
     responses: usize,
     /// The time of the last request, or of the end of the last response.
     last: Instant,
+    /// The identity of the client that opened the session.
+    identity: Option<String>,
     /// Ends the task that waits for the end of an idle session.
     _watched: DropGuard,
-    _permit: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
 }
 
 impl Sessions {
@@ -79,9 +98,27 @@ impl Sessions {
         let _ = timeout(ENDING, local.close_session(&id)).await;
         lock(&open.uses).remove(&id);
     }
+
+    /// Ends the session that has been idle for the longest time, and returns its permit.
+    fn end_idle(&self) -> Option<OwnedSemaphorePermit> {
+        let mut uses = lock(&self.open.uses);
+        let idle = uses.iter().filter(|(_, using)| using.responses == 0 && using.last.elapsed() >= IDLE);
+        let id = idle.min_by_key(|(_, using)| using.last)?.0.clone();
+        let ended = uses.remove(&id)?;
+        let local = self.local.clone();
+        tokio::spawn(async move { drop(timeout(ENDING, local.close_session(&id)).await) });
+        Some(ended.permit)
+    }
 }
 
 impl OpenSessions {
+    /// Returns whether a session is open for the current request. The SDK itself may end any session.
+    fn has(&self, id: &SessionId) -> bool {
+        let uses = lock(&self.uses);
+        let is_owner = |using: &Use| VISIT.try_with(|visit| visit.identity == using.identity).unwrap_or(true);
+        uses.get(id).is_some_and(is_owner)
+    }
+
     /// Returns the time after which a session may be idle. Returns `None` if the session is idle.
     fn rest(&self, id: &SessionId) -> Option<Duration> {
         let uses = lock(&self.uses);
@@ -135,16 +172,18 @@ impl SessionManager for Sessions {
     type Transport = WorkerTransport<LocalSessionWorker>;
 
     async fn create_session(&self) -> io::Result<(SessionId, Self::Transport)> {
-        let Ok(permit) = self.permits.clone().try_acquire_owned() else {
-            let _ = IS_REFUSED.try_with(|refused| refused.set(true));
+        let free = self.permits.clone().try_acquire_owned().ok();
+        let Some(permit) = free.or_else(|| self.end_idle()) else {
+            let _ = VISIT.try_with(|visit| visit.is_refused.set(true));
             return Err(io::Error::other("too many sessions are open"));
         };
+        let identity = VISIT.try_with(|visit| visit.identity.clone()).unwrap_or_default();
         let (id, transport) = self.local.create_session().await.map_err(io::Error::other)?;
         let watched = CancellationToken::new();
         let watch = Self::watch(self.local.clone(), self.open.clone(), id.clone());
         let watch = watched.clone().run_until_cancelled_owned(watch);
         let last = Instant::now();
-        let using = Use { responses: 0, last, _watched: watched.drop_guard(), _permit: permit };
+        let using = Use { responses: 0, last, identity, _watched: watched.drop_guard(), permit };
         lock(&self.open.uses).insert(id.clone(), using);
         tokio::spawn(watch);
         Ok((id, transport))
@@ -159,10 +198,13 @@ impl SessionManager for Sessions {
     }
 
     async fn has_session(&self, id: &SessionId) -> io::Result<bool> {
-        self.local.has_session(id).await.map_err(io::Error::other)
+        Ok(self.open.has(id) && self.local.has_session(id).await.map_err(io::Error::other)?)
     }
 
     async fn close_session(&self, id: &SessionId) -> io::Result<()> {
+        if !self.open.has(id) {
+            return Err(io::Error::other("the session is not open"));
+        }
         lock(&self.open.uses).remove(id);
         self.local.close_session(id).await.map_err(io::Error::other)
     }
@@ -197,5 +239,31 @@ impl SessionManager for Sessions {
     ) -> io::Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
         let stream = self.local.resume(id, last_event_id).await.map_err(io::Error::other)?;
         Ok(self.open.keep(id, stream))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::advance;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_new_session_ends_the_one_that_is_idle_for_the_longest_time() {
+        let sessions = Sessions::new(3, Duration::from_secs(1_800));
+        let mut open = Vec::new();
+        for _ in 0..3 {
+            open.push(sessions.create_session().await.expect("a place").0);
+            advance(Duration::from_secs(1)).await;
+        }
+        assert!(sessions.create_session().await.is_err(), "no session is idle");
+        advance(IDLE).await;
+        // The first session has an open response, and the second has just been used.
+        sessions.open.touch(&open[0], 1);
+        sessions.open.touch(&open[1], 0);
+        sessions.create_session().await.expect("the place of the third");
+        for (id, is_open) in open.iter().zip([true, true, false]) {
+            assert_eq!(sessions.has_session(id).await.expect("an answer"), is_open, "{id}");
+        }
+        assert!(sessions.create_session().await.is_err(), "no session is idle");
     }
 }

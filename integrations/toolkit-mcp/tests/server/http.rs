@@ -193,10 +193,12 @@ async fn both_versions_are_served_at_the_same_address() {
     let server = start(|server| server).await;
     let response = call(server.address, "X-Tenant: acme\r\n", "request", "{}").await;
     assert_eq!((response.status, text(&response.json()["result"])), (200, "acme none tester"));
+    let (headers, body) = stateless("request", "{}");
+    assert_eq!(send(server.address, "POST", "/mcp/", &headers, &body).await.status, 200);
     let session = open_session(server.address).await;
     let response = post(server.address, &session, &session_call("request")).await;
     assert_eq!(text(&response.json()["result"]), "none none old tester");
-    assert_eq!(send(server.address, "DELETE", "/mcp", &session, "").await.status, 202);
+    assert_eq!(send(server.address, "DELETE", "/mcp", &session, "").await.status, 204);
     assert_eq!(post(server.address, &session, &session_call("request")).await.status, 404);
 }
 

@@ -3,7 +3,7 @@
 use super::client::{Client, STATELESS, text};
 use serde_json::{Value, json};
 use toolkit::name::NameRule;
-use toolkit::{ClosureTool, LiveRegistry, ToolRegistry, tool, tools};
+use toolkit::{ClosureTool, LiveRegistry, ToolOutput, ToolRegistry, tool, tools};
 use toolkit_mcp::McpServer;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -88,6 +88,11 @@ async fn tools_are_listed_with_schemas_annotations_icons_and_published_metadata(
                     "required": ["a", "b"],
                     "additionalProperties": false,
                 },
+                "outputSchema": {
+                    "type": "object",
+                    "properties": {"result": {"type": "integer"}},
+                    "required": ["result"],
+                },
             },
             {
                 "name": "get.weather",
@@ -140,6 +145,32 @@ async fn an_output_schema_of_another_type_is_listed_since_the_stateless_version(
     );
     let result = client.call("add", json!({"a": 1, "b": 2})).await.expect("a result");
     assert_eq!(result["structuredContent"], 3);
+}
+
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct Node {
+    children: Vec<Self>,
+}
+
+#[tokio::test]
+async fn an_output_of_another_type_is_wrapped_in_earlier_versions() {
+    let nodes = ClosureTool::without_arguments("nodes", "Grows.", || {
+        ToolOutput::json(&[Node { children: vec![Node { children: Vec::new() }] }]).expect("JSON")
+    });
+    let registry =
+        ToolRegistry::from_tools([nodes.expect("legal").with_output::<Vec<Node>>()]).expect("legal");
+    let mut client = Client::session(McpServer::new(registry).expect("complete"), json!({})).await;
+    let list = client.request("tools/list", json!({})).await.expect("a list");
+    let nodes = json!({"type": "array", "items": {"$ref": "#/$defs/Node"}});
+    let node = json!({"type": "object", "properties": {"children": nodes}, "required": ["children"]});
+    let result = json!({"type": "array", "items": node});
+    let expected = json!({
+        "type": "object", "properties": {"result": result}, "required": ["result"], "$defs": {"Node": node},
+    });
+    assert_eq!(list["tools"][0]["outputSchema"], expected);
+    let result = client.call("nodes", json!({})).await.expect("a result");
+    assert_eq!(text(&result), r#"[{"children":[{"children":[]}]}]"#);
+    assert_eq!(result["structuredContent"], json!({"result": [{"children": [{"children": []}]}]}));
 }
 
 /// Returns the time to live and the cache scope of the tool list.

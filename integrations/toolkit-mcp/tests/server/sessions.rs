@@ -2,6 +2,8 @@
 
 use super::client::{PATIENCE, text};
 use super::http::{call, initialize, open_session, post, send, session_call, start, stateless};
+use axum::http::request::Parts;
+use serde_json::json;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -24,7 +26,7 @@ async fn a_session_beyond_the_limit_is_refused_until_another_ends() {
     // Open sessions and clients without sessions are served.
     assert_eq!(post(address, &second, &session_call("request")).await.status, 200);
     assert_eq!(call(address, "", "request", "{}").await.status, 200);
-    assert_eq!(send(address, "DELETE", "/mcp", &first, "").await.status, 202);
+    assert_eq!(send(address, "DELETE", "/mcp", &first, "").await.status, 204);
     open_session(address).await;
     assert_eq!(post(address, "", &initialize()).await.status, 503);
 }
@@ -80,6 +82,25 @@ async fn an_idle_session_ends_and_a_used_session_stays() {
     for _ in 0..3 {
         open_session(address).await;
     }
+}
+
+#[tokio::test]
+async fn a_session_is_found_by_its_own_client_only() {
+    let identity = |request: &Parts| Some(request.headers.get("x-user")?.to_str().ok()?.to_owned());
+    let server = start(|server| server.with_identity(identity)).await;
+    let address = server.address;
+    let response = send(address, "POST", "/mcp", "X-User: ann\r\n", &initialize().to_string()).await;
+    let session = format!("Mcp-Session-Id: {}\r\n", response.header("mcp-session-id").expect("a session"));
+    let ann = format!("{session}X-User: ann\r\n");
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(post(address, &ann, &initialized).await.status, 202);
+    for foreign in [session.clone(), format!("{session}X-User: bob\r\n")] {
+        assert_eq!(post(address, &foreign, &session_call("request")).await.status, 404);
+        assert_eq!(send(address, "GET", "/mcp", &foreign, "").await.status, 404);
+        assert_eq!(send(address, "DELETE", "/mcp", &foreign, "").await.status, 404);
+    }
+    assert_eq!(post(address, &ann, &session_call("request")).await.status, 200);
+    assert_eq!(send(address, "DELETE", "/mcp", &ann, "").await.status, 204);
 }
 
 #[tokio::test]

@@ -142,13 +142,27 @@ async fn progress_arrives_while_the_call_runs_and_the_result_ends_the_stream() {
 }
 
 #[tokio::test]
+async fn a_long_call_without_a_session_is_answered_with_a_stream_before_it_ends() {
+    let server = start(|server| server).await;
+    let (headers, body) = stateless("wait", "{}");
+    let mut events = Stream::open(server.address, "POST", &headers, &body).await;
+    assert!(events.until("text/event-stream").await.starts_with("HTTP/1.1 200"));
+    server.signals.open.notify_one();
+    let rest = events.until("\r\n0\r\n").await;
+    assert!(rest.contains("data: ") && rest.contains(r#""text":"waited""#), "{rest}");
+}
+
+#[tokio::test]
 async fn a_call_without_a_session_ends_when_its_client_leaves_the_stream() {
     let server = start(|server| server).await;
     let [(headers, body), _] = reporting_calls(server.address).await;
-    let mut events = Stream::open(server.address, "POST", &headers, &body).await;
-    events.until("half").await;
-    drop(events);
-    timeout(PATIENCE, server.signals.dropped.notified()).await.expect("the call is dropped");
+    let (long_headers, long_body) = stateless("wait", "{}");
+    for (headers, body, part) in [(headers, body, "half"), (long_headers, long_body, "text/event-stream")] {
+        let mut events = Stream::open(server.address, "POST", &headers, &body).await;
+        events.until(part).await;
+        drop(events);
+        timeout(PATIENCE, server.signals.dropped.notified()).await.expect("the call is dropped");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,111 @@
+//! HTTP responses of the server: refusals, event streams, and answers that take long.
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::{Response, StatusCode};
+use futures_util::stream::{self, BoxStream, StreamExt};
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::time::{Instant, Interval, interval_at};
+
+/// The time between two comments on an event stream. Proxies and clients close a connection on which nothing is sent for
+/// a while.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// The media type of an event stream.
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+/// The response to a request, once it is known.
+pub(super) type Answer = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
+
+/// The pieces of a body.
+type Pieces = BoxStream<'static, Result<Bytes, axum::Error>>;
+
+/// Returns a response of this service, with a status and a message.
+pub(super) fn refusal(status: StatusCode, message: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(message.into());
+    *response.status_mut() = status;
+    response
+}
+
+/// Returns an event stream with comments until the answer is known, and then with the answer.
+pub(super) fn event_stream_of(answer: Answer) -> Response<Body> {
+    let comments = interval_at(Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
+    event_stream(stream::unfold(Some((answer, comments)), next).flatten())
+}
+
+/// Returns a response with these pieces of an event stream.
+pub(super) fn event_stream(
+    pieces: impl stream::Stream<Item = Result<Bytes, axum::Error>> + Send + 'static,
+) -> Response<Body> {
+    let mut response = Response::new(Body::from_stream(pieces));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, EVENTS);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // Proxies such as nginx do not collect the events.
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
+}
+
+/// Waits for the answer or the time of the next comment. The result of a stream is the last.
+async fn next(waiting: Option<(Answer, Interval)>) -> Option<(Pieces, Option<(Answer, Interval)>)> {
+    let (mut answer, mut comments) = waiting?;
+    tokio::select! {
+        biased;
+        response = &mut answer => Some((events(response), None)),
+        _ = comments.tick() => Some((piece(b":\n\n"), Some((answer, comments)))),
+    }
+}
+
+/// Returns the pieces of an event stream for a response: its events, or its JSON as one event.
+fn events(response: Response<Body>) -> Pieces {
+    let media_type = response.headers().get(CONTENT_TYPE);
+    let is_stream = media_type == Some(&EVENTS);
+    let is_json = media_type.is_some_and(|media_type| media_type == "application/json");
+    let body = response.into_body().into_data_stream();
+    if is_stream {
+        body.boxed()
+    } else if is_json {
+        piece(b"data: ").chain(body).chain(piece(b"\n\n")).boxed()
+    } else {
+        stream::empty().boxed()
+    }
+}
+
+fn piece(bytes: &'static [u8]) -> Pieces {
+    stream::once(async move { Ok(Bytes::from_static(bytes)) }).boxed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::sleep;
+
+    async fn pieces(answer: Response<Body>, after: u64) -> Vec<(u64, String)> {
+        let start = Instant::now();
+        let answer = Box::pin(async move {
+            sleep(Duration::from_secs(after)).await;
+            answer
+        });
+        let pieces = event_stream_of(answer).into_body().into_data_stream();
+        let text =
+            |piece: Result<Bytes, _>| String::from_utf8(piece.expect("a piece").to_vec()).expect("text");
+        pieces.map(|piece| (start.elapsed().as_secs(), text(piece))).collect().await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn comments_are_sent_until_the_answer_is_known() {
+        for (media_type, body, sent) in [
+            ("application/json", "{}", vec!["data: ", "{}", "\n\n"]),
+            ("text/event-stream", "data: {}\n\n", vec!["data: {}\n\n"]),
+            ("text/plain", "the server stops", vec![]),
+        ] {
+            let mut answer = Response::new(Body::from(body));
+            answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+            let comments = [15, 30].map(|second| (second, ":\n\n".to_owned()));
+            let sent = sent.into_iter().map(|piece| (40, piece.to_owned()));
+            let expected: Vec<_> = comments.into_iter().chain(sent).collect();
+            assert_eq!(pieces(answer, 40).await, expected, "{media_type}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The server as a protected resource of OAuth: its metadata (RFC 9728), checked tokens, and challenges.
+
+use super::http_answers::refusal;
+use axum::Router;
+use axum::body::Body;
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE,
+};
+use axum::http::{HeaderValue, Response, StatusCode, Uri};
+use axum::routing::get;
+use serde_json::{Value, json};
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// The path of the metadata, before the path of the resource.
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// What a checked access token proves. Tools read it with [`Caller::extension`](super::Caller::extension).
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct AccessToken {
+    /// The user or program behind the token: the claim `sub`, or else `client_id`.
+    pub subject: String,
+    /// The scopes, separated by spaces: the claim `scope`.
+    pub scope: String,
+    /// All claims.
+    pub claims: Value,
+}
+
+impl AccessToken {
+    /// Creates the result of a check from the claims of a token.
+    #[must_use]
+    pub fn from_claims(claims: Value) -> Self {
+        let text = |name: &str| claims.get(name).and_then(Value::as_str).map(str::to_owned);
+        let subject = text("sub").or_else(|| text("client_id")).unwrap_or_default();
+        Self { subject, scope: text("scope").unwrap_or_default(), claims }
+    }
+
+    /// Returns the subject with its issuer: two issuers may know different users by the same name.
+    pub(super) fn identity(&self) -> String {
+        format!("{} {}", self.claims["iss"], self.subject)
+    }
+}
+
+/// The running check of a token. Without a valid token, it returns `None`.
+type Check = Pin<Box<dyn Future<Output = Option<AccessToken>> + Send>>;
+
+/// The description of a server as a protected resource, for
+/// [`McpServer::with_oauth`](crate::McpServer::with_oauth).
+#[derive(Clone)]
+#[must_use]
+pub struct ProtectedResource {
+    resource: String,
+    authorization_servers: Vec<String>,
+    scopes: Vec<String>,
+    check: Option<Arc<dyn Fn(String) -> Check + Send + Sync>>,
+}
+
+impl ProtectedResource {
+    /// Describes the server with the public URL `resource`, such as `https://tools.example.com/mcp`, and the URLs of the
+    /// authorization servers whose tokens it accepts.
+    pub fn new<T: Into<String>>(
+        resource: impl Into<String>,
+        authorization_servers: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let authorization_servers = authorization_servers.into_iter().map(Into::into).collect();
+        Self { resource: resource.into(), authorization_servers, scopes: Vec::new(), check: None }
+    }
+
+    /// Sets the scopes that clients ask for.
+    pub fn with_scopes<T: Into<String>>(mut self, scopes: impl IntoIterator<Item = T>) -> Self {
+        self.scopes = scopes.into_iter().map(Into::into).collect();
+        self
+    }
+
+    pub(super) fn with_check<F>(mut self, check: impl Fn(String) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Option<AccessToken>> + Send + 'static,
+    {
+        self.check = Some(Arc::new(move |token| Box::pin(check(token))));
+        self
+    }
+
+    /// Returns the path of the metadata, and the origin of the resource before it.
+    fn metadata_path(&self) -> (String, String) {
+        let uri: Uri = self.resource.parse().unwrap_or_default();
+        let origin = match (uri.scheme_str(), uri.authority()) {
+            (Some(scheme), Some(authority)) => format!("{scheme}://{authority}"),
+            _ => String::new(),
+        };
+        (origin, format!("{WELL_KNOWN}{}", uri.path().trim_end_matches('/')))
+    }
+
+    /// Adds the routes of the metadata. Every page may read it.
+    pub(super) fn add_routes<S: Clone + Send + Sync + 'static>(&self, router: Router<S>) -> Router<S> {
+        let metadata = json!({
+            "resource": self.resource,
+            "authorization_servers": self.authorization_servers,
+            "scopes_supported": self.scopes,
+            "bearer_methods_supported": ["header"],
+        });
+        let (_, path) = self.metadata_path();
+        let metadata = metadata.to_string();
+        let headers = [(CONTENT_TYPE, "application/json"), (ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
+        let read = get(move || async move { (headers, metadata) });
+        let router = if path == WELL_KNOWN { router } else { router.route(&path, read.clone()) };
+        router.route(WELL_KNOWN, read)
+    }
+
+    /// Checks the token of a request.
+    ///
+    /// # Errors
+    /// The response to a request without a valid token.
+    pub(super) async fn check(&self, headers: &HeaderMap) -> Result<AccessToken, Response<Body>> {
+        let Some(token) = bearer(headers) else {
+            let message = "a bearer token is required";
+            return Err(self.challenge(StatusCode::UNAUTHORIZED, message, "", &self.scopes.join(" ")));
+        };
+        let checked = match &self.check {
+            Some(check) => check(token.to_owned()).await,
+            None => None,
+        };
+        checked.ok_or_else(|| {
+            let message = "the token is not valid";
+            self.challenge(StatusCode::UNAUTHORIZED, message, "invalid_token", &self.scopes.join(" "))
+        })
+    }
+
+    /// Returns the response to a request whose token lacks scopes.
+    pub(super) fn insufficient_scope(&self, scopes: &str) -> Response<Body> {
+        let message = format!("the token lacks one of the scopes `{scopes}`");
+        self.challenge(StatusCode::FORBIDDEN, message, "insufficient_scope", scopes)
+    }
+
+    fn challenge(
+        &self,
+        status: StatusCode,
+        message: impl Into<Body>,
+        error: &str,
+        scopes: &str,
+    ) -> Response<Body> {
+        let (origin, path) = self.metadata_path();
+        let mut challenge = format!("Bearer resource_metadata=\"{origin}{path}\"");
+        for (name, value) in [("scope", scopes), ("error", error)] {
+            if !value.is_empty() {
+                challenge.push_str(&format!(", {name}=\"{value}\""));
+            }
+        }
+        let challenge = HeaderValue::try_from(challenge).unwrap_or(HeaderValue::from_static("Bearer"));
+        let mut response = refusal(status, message);
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        response
+    }
+}
+
+impl fmt::Debug for ProtectedResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProtectedResource").field("resource", &self.resource).finish_non_exhaustive()
+    }
+}
+
+/// Returns the bearer token of a request.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}

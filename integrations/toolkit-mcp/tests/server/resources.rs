@@ -1,0 +1,152 @@
+//! Resources of a program: texts, files and functions.
+
+use super::client::Client;
+use serde_json::{Value, json};
+use toolkit::{LiveRegistry, Media, ToolError, ToolParams, ToolRegistry, tool};
+use toolkit_mcp::McpServer;
+use toolkit_mcp::server::{Caller, Resource};
+
+#[derive(ToolParams)]
+enum Part {
+    Name,
+    Age,
+}
+
+/// A part of the profile of a user.
+#[tool(register = false)]
+fn profile(id: u32, part: Part, #[state] caller: &Caller) -> Result<String, ToolError> {
+    let part = if matches!(part, Part::Name) { "name" } else { "age" };
+    match id {
+        0 => Err(ToolError::failed("the database is closed")),
+        id => Ok(format!("the {part} of {id} for {}", caller.client_name().unwrap_or_default())),
+    }
+}
+
+/// The logo.
+#[tool(register = false)]
+fn logo() -> Media {
+    Media::new("image/png", b"png")
+}
+
+fn registry(file: &str) -> ToolRegistry {
+    let config = Resource::text("config://app", "app", "debug = false").expect("legal");
+    ToolRegistry::from_tools([
+        config.with_media_type("application/toml").with_title("Settings").with_description("The settings."),
+        Resource::file("file:///log", "log", file).expect("legal"),
+        Resource::function("logo://", logo::tool()),
+        Resource::function("users://{id}/{part}", profile::tool()),
+    ])
+    .expect("legal")
+}
+
+fn server() -> McpServer {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/main.rs");
+    McpServer::new(ToolRegistry::new()).expect("complete").with_resources(registry(file)).expect("complete")
+}
+
+async fn read(client: &mut Client, uri: &str) -> Result<Value, Value> {
+    client.request("resources/read", json!({ "uri": uri })).await.map(|mut result| result["contents"].take())
+}
+
+#[tokio::test]
+async fn resources_and_templates_are_listed() {
+    let mut client = Client::connect(server());
+    let capabilities = client.initialize(json!({})).await["capabilities"].take();
+    assert_eq!(capabilities["resources"], json!({"subscribe": true}));
+    let list = client.request("resources/list", json!({})).await.expect("a list");
+    let expected = json!([
+        {
+            "uri": "config://app",
+            "name": "app",
+            "title": "Settings",
+            "description": "The settings.",
+            "mimeType": "application/toml",
+        },
+        {"uri": "file:///log", "name": "log"},
+        {"uri": "logo://", "name": "logo", "description": "The logo."},
+    ]);
+    assert_eq!(list["resources"], expected);
+    let list = client.request("resources/templates/list", json!({})).await.expect("a list");
+    let template = json!({
+        "uriTemplate": "users://{id}/{part}", "name": "profile", "description": "A part of the profile of a user.",
+    });
+    assert_eq!(list["resourceTemplates"], json!([template]));
+    let reference = json!({"type": "ref/resource", "uri": "users://{id}/{part}"});
+    let params = json!({"ref": reference, "argument": {"name": "part", "value": ""}});
+    let completed = client.request("completion/complete", params).await.expect("values");
+    assert_eq!(completed["completion"]["values"], json!(["Name", "Age"]));
+}
+
+#[tokio::test]
+async fn texts_files_and_functions_are_read() {
+    let file = include_str!("../main.rs");
+    for mut client in [Client::session(server(), json!({})).await, Client::stateless(server(), json!({}))] {
+        for (uri, kind, member, content) in [
+            ("config://app", "application/toml", "text", "debug = false"),
+            ("file:///log", "text/plain", "text", file),
+            ("logo://", "image/png", "blob", "cG5n"),
+            ("users://7/Age", "text/plain", "text", "the age of 7 for tester"),
+        ] {
+            let contents = read(&mut client, uri).await.expect(uri);
+            assert_eq!(contents, json!([{"uri": uri, "mimeType": kind, member: content}]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_resource_that_cannot_be_read_is_an_error_with_a_reason() {
+    let missing = registry("/no/such/file");
+    let server =
+        McpServer::new(ToolRegistry::new()).expect("complete").with_resources(missing).expect("complete");
+    let mut client = Client::session(server, json!({})).await;
+    for (uri, code, message) in [
+        ("config://other", -32_002, "Resource `config://other` not found"),
+        ("users://7", -32_002, "Resource `users://7` not found"),
+        ("users://x/Age", -32_602, "`id`"),
+        ("users://0/Age", -32_603, "the database is closed"),
+        ("file:///log", -32_603, "the file cannot be read"),
+    ] {
+        let error = read(&mut client, uri).await.expect_err(uri);
+        assert_eq!(error["code"], code, "{error}");
+        let text = error["message"].as_str().unwrap_or_default();
+        assert!(text.contains(message) && !text.contains("/no/such"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn updates_reach_the_clients_that_have_subscribed() {
+    let server = server();
+    let updates = server.resource_updates();
+    let mut client = Client::session(server.clone(), json!({})).await;
+    let unknown = client.request("resources/subscribe", json!({"uri": "config://other"})).await;
+    assert_eq!(unknown.expect_err("no such resource")["code"], -32_002);
+    for uri in ["config://app", "users://7/Age"] {
+        client.request("resources/subscribe", json!({ "uri": uri })).await.expect("a subscription");
+    }
+    client.request("resources/unsubscribe", json!({"uri": "config://app"})).await.expect("no subscription");
+    let mut modern = Client::stateless(server, json!({}));
+    let wanted = json!({"resourceSubscriptions": ["config://app"]});
+    modern.start("subscriptions/listen", json!({ "notifications": wanted })).await;
+    modern.next("notifications/subscriptions/acknowledged").await;
+    tokio::task::yield_now().await;
+    for uri in ["logo://", "config://app", "users://7/Age"] {
+        updates.send(uri);
+    }
+    let update = client.next("notifications/resources/updated").await;
+    assert_eq!(update["params"]["uri"], "users://7/Age");
+    let update = modern.next("notifications/resources/updated").await;
+    assert_eq!(update["params"]["uri"], "config://app");
+}
+
+#[tokio::test]
+async fn changed_resources_are_announced() {
+    let live = LiveRegistry::new(ToolRegistry::new()).expect("complete");
+    let server =
+        McpServer::new(ToolRegistry::new()).expect("complete").with_resources(&live).expect("complete");
+    let mut client = Client::session(server, json!({})).await;
+    client.request("resources/list", json!({})).await.expect("a list");
+    let added = Resource::text("config://app", "app", "debug = true").expect("legal");
+    live.change(|registry| registry.register(added)).expect("it changes");
+    client.next("notifications/resources/list_changed").await;
+    assert_eq!(read(&mut client, "config://app").await.expect("a text")[0]["text"], "debug = true");
+}
