@@ -27,6 +27,7 @@ mod change;
 mod change_approval;
 mod child_transport;
 mod client_settings;
+mod connect_errors;
 mod content;
 mod elicitation;
 mod endpoint;
@@ -34,6 +35,7 @@ mod event;
 #[cfg(feature = "client-http")]
 mod failure;
 mod follow;
+mod handshake;
 mod issue;
 mod limits;
 mod mcp_command;
@@ -126,28 +128,32 @@ impl McpClient {
 
     /// Connects to the server, lists the tools, and starts the task that follows the connection.
     async fn connect(endpoint: McpEndpoint, handler: ServerRequestHandler) -> Result<Self, McpError> {
-        let closing = CancellationToken::new();
-        let inner = Arc::new(ClientState {
-            approved: Mutex::new(handler.settings.approved.clone()),
-            endpoint,
-            handler,
-            link: watch::Sender::new(Link::Closed(String::new())),
-            catalog: watch::Sender::new(Arc::default()),
-            listing: tokio::sync::Mutex::default(),
-            info: Mutex::default(),
-            _ends_with_client: closing.clone().drop_guard(),
-            closing,
-            supervised: CancellationToken::new(),
-        });
-        let session = inner.open().await.map_err(|error| error.of_server(inner.name()))?;
-        inner.set_link(Link::Up(session.clone()));
-        let client = Arc::downgrade(&inner);
-        let supervised = inner.supervised.clone().drop_guard();
+        let client = Self(ClientState::new(endpoint, handler));
+        let opening = async {
+            let session = Arc::new(Session::open(&client.0.endpoint, &client.0.handler).await?);
+            client.0.adopt(&session).await?;
+            Ok(session)
+        };
+        let session = opening.await.map_err(|error: McpError| error.of_server(client.name()))?;
+        client.0.set_link(Link::Up(session.clone()));
+        client.follow_connection(Some(session));
+        Ok(client)
+    }
+
+    /// Starts the task that connects and follows the connection.
+    fn start(endpoint: McpEndpoint, handler: ServerRequestHandler) -> Self {
+        let client = Self(ClientState::new(endpoint, handler));
+        client.follow_connection(None);
+        client
+    }
+
+    fn follow_connection(&self, session: Option<Arc<Session>>) {
+        let client = Arc::downgrade(&self.0);
+        let supervised = self.0.supervised.clone().drop_guard();
         tokio::spawn(async move {
             let _supervised = supervised;
             supervise(client, session).await;
         });
-        Ok(Self(inner))
     }
 
     /// Returns the name used for the server in messages.
@@ -172,6 +178,23 @@ impl McpClient {
     /// Waits until the client is connected. Returns `false` if the client was closed, or has given up connecting again.
     pub async fn connected(&self) -> bool {
         self.0.connected(|_| true).await
+    }
+
+    /// Returns the reason why the client is not connected. Returns `None` if it is connected, or if the first attempt to
+    /// connect is running.
+    #[must_use]
+    pub fn failure(&self) -> Option<McpError> {
+        match &*self.0.link.borrow() {
+            Link::Starting | Link::Up(_) => None,
+            Link::Down(error) | Link::Closed(error) => Some(error.clone().of_server(self.name())),
+        }
+    }
+
+    /// Waits for the end of the first attempt to connect.
+    pub(crate) async fn first_attempt(&self) {
+        let mut link = self.0.link.subscribe();
+        // The client keeps the sender.
+        let _ = link.wait_for(|link| !matches!(link, Link::Starting)).await;
     }
 
     /// Returns a stream of the connection's events, starting with the next event.
@@ -206,7 +229,8 @@ impl McpClient {
     /// returns. A process that is being started again is killed.
     pub async fn close(&self) {
         self.0.closing.cancel();
-        let link = self.0.link.send_replace(Link::Closed("the client was closed".to_owned()));
+        let closed = McpError::new(McpErrorKind::Connection, "the client was closed");
+        let link = self.0.link.send_replace(Link::Closed(closed));
         if let Link::Up(session) = link {
             session.close().await;
         }
@@ -216,6 +240,22 @@ impl McpClient {
 }
 
 impl ClientState {
+    fn new(endpoint: McpEndpoint, handler: ServerRequestHandler) -> Arc<Self> {
+        let closing = CancellationToken::new();
+        Arc::new(Self {
+            approved: Mutex::new(handler.settings.approved.clone()),
+            endpoint,
+            handler,
+            link: watch::Sender::new(Link::Starting),
+            catalog: watch::Sender::new(Arc::default()),
+            listing: tokio::sync::Mutex::default(),
+            info: Mutex::default(),
+            _ends_with_client: closing.clone().drop_guard(),
+            closing,
+            supervised: CancellationToken::new(),
+        })
+    }
+
     fn name(&self) -> &str {
         &self.handler.settings.name
     }
@@ -232,12 +272,11 @@ impl ClientState {
         })
     }
 
-    /// Connects and lists the tools.
-    async fn open(&self) -> Result<Arc<Session>, McpError> {
-        let session = Arc::new(Session::open(&self.endpoint, &self.handler).await?);
-        self.list(&session).await?;
+    /// Lists the tools of a new connection.
+    async fn adopt(&self, session: &Session) -> Result<(), McpError> {
+        self.list(session).await?;
         *lock(&self.info) = session.info();
-        Ok(session)
+        Ok(())
     }
 
     /// Lists the tools and publishes the list.
@@ -308,7 +347,8 @@ impl ClientState {
     fn session(&self) -> Result<Arc<Session>, String> {
         match &*self.link.borrow() {
             Link::Up(session) => Ok(session.clone()),
-            Link::Down(reason) | Link::Closed(reason) => Err(reason.clone()),
+            Link::Starting => Err("the first attempt to connect is running".to_owned()),
+            Link::Down(error) | Link::Closed(error) => Err(error.to_string()),
         }
     }
 
@@ -317,7 +357,7 @@ impl ClientState {
         let mut link = self.link.subscribe();
         let state = link.wait_for(|link| match link {
             Link::Up(session) => is_wanted(session),
-            Link::Down(_) => false,
+            Link::Starting | Link::Down(_) => false,
             Link::Closed(_) => true,
         });
         state.await.is_ok_and(|link| matches!(&*link, Link::Up(_)))

@@ -5,6 +5,7 @@ mod bare;
 mod calls;
 mod changes;
 mod config;
+mod connect_errors;
 mod endings;
 mod faults;
 mod fresh;
@@ -15,6 +16,7 @@ mod process;
 mod raw;
 mod raw_stateless;
 mod secrets;
+mod starting;
 #[cfg(feature = "client-http")]
 mod statuses;
 

@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, broadcast};
+use toolkit_core::ToolName;
+use toolkit_core::name::Separator;
 
 /// Builder of an [`McpClient`].
 ///
@@ -74,13 +76,37 @@ impl McpClientBuilder {
     /// [`McpError`] if the server does not start, cannot be reached, refuses access or violates the protocol.
     /// The client does not try again.
     pub async fn connect(self) -> Result<McpClient, McpError> {
+        let (endpoint, handler) = self.parts();
+        McpClient::connect(endpoint, handler).await
+    }
+
+    /// Returns a client that connects in the background, and tries again with [pauses](Self::with_backoff) until it is
+    /// connected. Until then, the client has no tools. [`McpClient::follow`] adds the tools to a live registry when the
+    /// client is connected.
+    ///
+    /// # Panics
+    /// Panics outside of a tokio runtime.
+    #[must_use]
+    pub fn start(self) -> McpClient {
+        let (endpoint, handler) = self.parts();
+        McpClient::start(endpoint, handler)
+    }
+
+    fn parts(self) -> (McpEndpoint, ServerRequestHandler) {
         let handler = ServerRequestHandler {
             settings: Arc::new(self.settings),
             events: self.events,
             tools_changed: Arc::default(),
             questions: Arc::new(Semaphore::new(MOST_QUESTIONS)),
         };
-        McpClient::connect(self.endpoint, handler).await
+        (self.endpoint, handler)
+    }
+
+    /// Returns the namespace in the form that the names of the tools have.
+    pub(crate) fn legal_namespace(&self) -> Option<String> {
+        let namespace = self.settings.namespace.as_ref()?;
+        let name = ToolName::qualified(namespace, "tool", Separator::default()).ok()?;
+        name.namespace().map(str::to_owned)
     }
 }
 
@@ -90,13 +116,14 @@ setters! { McpClientBuilder.settings:
     with_name(name: impl Into<String>) = name.into();
     /// Sets the limits for the messages, tools and schemas of the server.
     with_limits(limits: McpLimits) = limits;
-    /// Sets the time limit for connecting, and for each page of the tool list. The default is 30 seconds.
+    /// Sets the time limit for connecting, and for each page of the tool list. The default is 90 seconds, because a
+    /// program such as `npx` may first download the server.
     with_connect_timeout(connect_timeout: Duration) = connect_timeout;
     /// Sets the time limit for a call without progress reports. The default is 60 seconds. Each report
     /// restarts the time limit, and the limit does not apply while the user answers a question of the server.
     /// The time limits of tool, dispatcher and registry apply as well.
     with_call_timeout(call_timeout: Duration) = call_timeout;
-    /// Sets the pauses between attempts to connect again.
+    /// Sets the pauses between attempts to connect.
     with_backoff(backoff: McpBackoff) = backoff;
     /// Sets the versions of the protocol to speak. The default is [`McpProtocol::Auto`].
     with_protocol(protocol: McpProtocol) = protocol;

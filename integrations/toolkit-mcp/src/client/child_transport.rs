@@ -3,7 +3,7 @@
 use super::mcp_command::McpCommand;
 use super::mcp_error::{McpError, McpErrorKind};
 use super::server_lines::ServerLines;
-use super::stderr_tail::{StderrTail, read_errors};
+use super::stderr_tail::read_errors;
 use super::wire::Wire;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use rmcp::RoleClient;
@@ -13,10 +13,16 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::process::{ChildStdin, ChildStdout};
+#[cfg(unix)]
+use tokio::time::sleep;
 use tokio::time::timeout;
 
 /// The time that a server has to exit after its input ended, and again after the signal to terminate.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The time that the other processes of the group have to exit after the signal to terminate.
+#[cfg(unix)]
+const GROUP_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The wait for the exit status of a server that has closed its output.
 const STATUS_TIMEOUT: Duration = Duration::from_millis(200);
@@ -29,7 +35,6 @@ pub(super) struct ChildTransport {
     /// `None` after the process has exited.
     child: Option<Box<dyn ChildWrapper>>,
     lines: ServerLines<ChildStdout, ChildStdin>,
-    pub(super) tail: StderrTail,
     wire: Arc<Wire>,
 }
 
@@ -37,22 +42,26 @@ impl ChildTransport {
     /// Starts the process and returns the transport to it.
     pub(super) fn spawn(command: &McpCommand, limit: usize, wire: &Arc<Wire>) -> Result<Self, McpError> {
         let failed = |error: io::Error| {
-            let program = command.program.to_string_lossy();
-            let text = format!("`{program}` could not be started: {error}; check the command and `PATH`");
+            let text = match command.missing_directory() {
+                Some(directory) => format!("the working directory `{}` does not exist", directory.display()),
+                None => {
+                    let program = command.program.to_string_lossy();
+                    format!("`{program}` could not be started: {error}; check the command and `PATH`")
+                }
+            };
             McpError::new(McpErrorKind::Start, text)
         };
-        let mut command = CommandWrap::from(command.to_process());
+        let mut process = CommandWrap::from(command.to_process());
         #[cfg(unix)]
-        command.wrap(process_wrap::tokio::ProcessGroup::leader());
-        let mut child = command.spawn().map_err(failed)?;
+        process.wrap(process_wrap::tokio::ProcessGroup::leader());
+        let mut child = process.spawn().map_err(failed)?;
         let missing = || failed(io::Error::other("its standard streams are not connected"));
         let output = child.stdout().take().ok_or_else(missing)?;
         let input = child.stdin().take().ok_or_else(missing)?;
         let errors = child.stderr().take().ok_or_else(missing)?;
-        let tail = StderrTail::default();
-        tokio::spawn(read_errors(errors, tail.clone(), wire.clone()));
+        tokio::spawn(read_errors(errors, wire.clone()));
         let lines = ServerLines::new(output, input, limit, wire.clone());
-        Ok(Self { child: Some(child), lines, tail, wire: wire.clone() })
+        Ok(Self { child: Some(child), lines, wire: wire.clone() })
     }
 }
 
@@ -75,7 +84,7 @@ impl Transport<RoleClient> for ChildTransport {
                 Ok(Ok(status)) => format!("the process ended ({status})"),
                 _ => "the process closed its output".to_owned(),
             };
-            self.wire.ends_because(reason + &self.tail.text().await);
+            self.wire.ends_because(reason + &self.wire.tail.text().await);
         }
         message
     }
@@ -84,9 +93,15 @@ impl Transport<RoleClient> for ChildTransport {
         self.lines.close().await?;
         let Some(child) = &mut self.child else { return Ok(()) };
         let mut has_exited = has_exited_within(EXIT_TIMEOUT, child).await;
+        // The group may have other processes, such as a browser, which outlive the server.
         #[cfg(unix)]
-        if !has_exited && child.signal(SIGTERM).is_ok() {
-            has_exited = has_exited_within(EXIT_TIMEOUT, child).await;
+        if child.signal(SIGTERM).is_ok() {
+            if has_exited {
+                sleep(GROUP_TIMEOUT).await;
+                let _ = child.start_kill();
+            } else {
+                has_exited = has_exited_within(EXIT_TIMEOUT, child).await;
+            }
         }
         if !has_exited {
             Box::into_pin(child.kill()).await?;

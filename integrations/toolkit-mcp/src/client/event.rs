@@ -20,12 +20,12 @@ pub enum McpEvent {
         /// The reason for the end of the connection.
         reason: String,
     },
-    /// The client is connected again.
+    /// The client is connected again, or for the first time after [`start`](super::McpClientBuilder::start).
     Reconnected {
-        /// The number of attempts needed to connect again.
+        /// The number of attempts needed to connect.
         attempts: u32,
     },
-    /// An attempt to connect again failed.
+    /// An attempt to connect failed.
     ReconnectFailed {
         /// The number of the attempt, counted from 1.
         attempt: u32,

@@ -3,7 +3,7 @@
 use crate::macros::debug;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use tokio::process::Command;
 
@@ -80,6 +80,11 @@ impl McpCommand {
     pub(super) fn label(&self) -> String {
         let path = PathBuf::from(&self.program);
         path.file_stem().unwrap_or(&self.program).to_string_lossy().into_owned()
+    }
+
+    /// Returns the working directory if it does not exist.
+    pub(super) fn missing_directory(&self) -> Option<&Path> {
+        self.directory.as_deref().filter(|directory| !directory.is_dir())
     }
 
     /// Returns the command with piped standard streams.

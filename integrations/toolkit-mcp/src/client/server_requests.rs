@@ -43,6 +43,16 @@ impl ServerRequestHandler {
         elicit(self.settings.elicitation.as_deref(), &self.settings.name, request).await
     }
 
+    /// Emits a log message of the server as an event.
+    pub(super) fn log(&self, message: LoggingMessageNotificationParam) {
+        let level = serde_json::to_value(message.level).unwrap_or_default();
+        let level = level.as_str().unwrap_or_default().to_owned();
+        let text = message.data.to_string();
+        let is_short = text.len() <= LONGEST_LOG;
+        let data = if is_short { message.data } else { shorten(text, LONGEST_LOG).into() };
+        self.emit(McpEvent::Log { level, logger: message.logger, data });
+    }
+
     /// Emits an event. If there are no listeners, nothing happens.
     pub(super) fn emit(&self, event: McpEvent) {
         let _ = self.events.send(event);
@@ -81,11 +91,6 @@ impl ClientHandler for ServerRequestHandler {
         message: LoggingMessageNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        let level = serde_json::to_value(message.level).unwrap_or_default();
-        let level = level.as_str().unwrap_or_default().to_owned();
-        let text = message.data.to_string();
-        let is_short = text.len() <= LONGEST_LOG;
-        let data = if is_short { message.data } else { shorten(text, LONGEST_LOG).into() };
-        self.emit(McpEvent::Log { level, logger: message.logger, data });
+        self.log(message);
     }
 }

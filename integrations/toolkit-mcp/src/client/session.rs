@@ -1,7 +1,9 @@
 //! One connection to a server.
 
 use super::catalog::Catalog;
-use super::endpoint::{Attempt, McpEndpoint, Running, chain};
+use super::client_settings::McpProtocol;
+use super::connect_errors::{chain, of_transport, refused};
+use super::endpoint::{Attempt, McpEndpoint, Running};
 use super::mcp_error::{McpError, McpErrorKind};
 use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use super::wire::Wire;
@@ -14,12 +16,16 @@ use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, Service
 use serde_json::Value;
 use std::collections::HashSet;
 use std::future::pending;
+use std::sync::atomic::Ordering;
 use std::sync::{self, Arc};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 use toolkit_core::CancellationToken;
+
+/// The longest time without an answer to `server/discover` after which `initialize` is sent, too.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// The maximum number of pages of one tool list.
 const PAGES: usize = 1_000;
@@ -77,18 +83,14 @@ impl Session {
         // Questions end with their connection, so each connection counts its own.
         let questions = Arc::new(Semaphore::new(MOST_QUESTIONS));
         let handler = ServerRequestHandler { questions, ..handler.clone() };
-        let settings = &handler.settings;
-        let wire = Arc::new(Wire::new(handler.events.clone()));
-        let attempt = Attempt {
-            handler: handler.clone(),
-            wire: wire.clone(),
-            lifecycle: settings.protocol.lifecycle(),
-            limit: settings.limits.message_bytes,
-        };
-        let limit = settings.connect_timeout;
-        let running = match timeout(limit, endpoint.connect(attempt)).await {
-            Ok(running) => running?,
-            Err(_) => return Err(too_slow("connect", limit)),
+        let limit = handler.settings.connect_timeout;
+        let mut wire = Arc::new(Wire::new(handler.events.clone()));
+        let outcome = timeout(limit, connect(endpoint, &handler, &mut wire)).await;
+        let running = match outcome.unwrap_or_else(|_| Err(too_slow("connect", limit))) {
+            Ok(running) => running,
+            // The reason for the end of a connection already contains the last output of the process.
+            Err(error) if error.kind() == McpErrorKind::Connection => return Err(error),
+            Err(error) => return Err(error.and(&wire.tail.text().await)),
         };
         let peer = running.peer().clone();
         let running = Mutex::new(Some(running));
@@ -200,12 +202,12 @@ impl Session {
             {
                 self.expire();
             }
-            let kind = match &error {
-                _ if error.is_authorization_required() => McpErrorKind::Unauthorized,
-                ServiceError::TransportSend(_) | ServiceError::TransportClosed => McpErrorKind::Connection,
-                _ => McpErrorKind::Protocol,
-            };
-            McpError::new(kind, format!("the tools cannot be listed: {}", chain(&error)))
+            match &error {
+                ServiceError::McpError(error) => refused("tools/list", error),
+                ServiceError::TransportSend(_) => of_transport(&error),
+                ServiceError::TransportClosed => McpError::new(McpErrorKind::Connection, self.wire.reason()),
+                _ => McpError::new(McpErrorKind::Protocol, chain(&error)),
+            }
         };
         let mut pending = self.send(request, PeerRequestOptions::no_options()).await.map_err(failed)?;
         let result = pending.response().await.map_err(failed)?;
@@ -244,6 +246,41 @@ impl Session {
             let _ = running.close_with_timeout(CLOSING).await;
         }
     }
+}
+
+/// Connects and runs the handshake, once more if the server of an earlier version ended at `server/discover`. `wire`
+/// becomes the state of the last connection.
+async fn connect(
+    endpoint: &McpEndpoint,
+    handler: &ServerRequestHandler,
+    wire: &mut Arc<Wire>,
+) -> Result<Running, McpError> {
+    let settings = &handler.settings;
+    let is_legacy = || endpoint.is_legacy.load(Ordering::Relaxed);
+    let attempt = |wire: &Arc<Wire>| Attempt {
+        handler: handler.clone(),
+        wire: wire.clone(),
+        protocol: match settings.protocol {
+            McpProtocol::Auto if is_legacy() => McpProtocol::Handshake,
+            protocol => protocol,
+        },
+        silence: SILENCE.min(settings.connect_timeout / 4),
+        is_legacy: endpoint.is_legacy.clone(),
+        limit: settings.limits.message_bytes,
+    };
+    let was_legacy = is_legacy();
+    let mut outcome = endpoint.connect(attempt(wire)).await;
+    if outcome.is_err() && is_legacy() && !was_legacy && endpoint.is_reusable {
+        *wire = Arc::new(Wire::new(handler.events.clone()));
+        outcome = endpoint.connect(attempt(wire)).await;
+    }
+    if let Err(error) = &outcome
+        && (!was_legacy || error.kind() == McpErrorKind::Protocol)
+    {
+        // The next attempt finds out again.
+        endpoint.is_legacy.store(false, Ordering::Relaxed);
+    }
+    outcome
 }
 
 fn too_slow(what: &str, limit: Duration) -> McpError {

@@ -21,9 +21,9 @@ const MAX_LINE_BYTES: usize = 4_096;
 const LAST_LINES_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The last lines of standard error.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct StderrTail {
-    lines: Arc<Mutex<VecDeque<String>>>,
+    lines: Mutex<VecDeque<String>>,
     /// Cancelled when standard error is closed.
     ended: CancellationToken,
 }
@@ -51,13 +51,13 @@ impl StderrTail {
 }
 
 /// Reads standard error to its end, so that the server never blocks on writing.
-pub(super) async fn read_errors(errors: ChildStderr, tail: StderrTail, wire: Arc<Wire>) {
-    let _ended = tail.ended.clone().drop_guard();
+pub(super) async fn read_errors(errors: ChildStderr, wire: Arc<Wire>) {
+    let _ended = wire.tail.ended.clone().drop_guard();
     let mut lines = LineReader::new(errors, MAX_LINE_BYTES);
     while let Ok(true) = lines.advance().await {
         let line = String::from_utf8_lossy(lines.line()).into_owned();
         if !line.is_empty() {
-            tail.push(line.clone());
+            wire.tail.push(line.clone());
             wire.emit(McpEvent::Stderr { line });
         }
     }

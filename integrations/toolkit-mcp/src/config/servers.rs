@@ -9,10 +9,11 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use toolkit_core::{BuildError, LiveRegistry, ToolRegistry};
 
-/// The connected servers of a configuration, with a live registry of all their tools.
+/// The servers of a configuration, with a live registry of all their tools.
 ///
 /// The name of each server is the namespace of its tools. The registry follows the servers until this value
-/// is dropped.
+/// is dropped. A server that cannot be connected is tried again with growing pauses, and its tools join the registry when
+/// it is connected.
 ///
 /// ```no_run
 /// use toolkit_mcp::config::{McpConfig, McpServers};
@@ -30,8 +31,9 @@ use toolkit_core::{BuildError, LiveRegistry, ToolRegistry};
 pub struct McpServers {
     registry: LiveRegistry,
     clients: BTreeMap<String, McpClient>,
-    failures: Vec<ServerFailure>,
-    _following: Vec<Following>,
+    /// The servers that cannot be used as they are configured.
+    unusable: Vec<ServerFailure>,
+    following: Vec<Following>,
 }
 
 /// A configured server without a connection.
@@ -51,10 +53,8 @@ impl fmt::Display for ServerFailure {
 }
 
 impl McpServers {
-    /// Connects to all servers at once, using the environment variables of the program and default settings.
-    ///
-    /// If a server cannot be connected, the failure is added to [`failures`](Self::failures). The other
-    /// servers are not affected.
+    /// Starts all servers with default settings and the environment variables of the program, and waits until each
+    /// server is [ready](Self::ready). A program that does not want to wait for slow servers uses [`start`](Self::start).
     ///
     /// # Errors
     /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never cause this
@@ -63,13 +63,31 @@ impl McpServers {
         Self::connect_with(config, |name| std::env::var(name).ok(), |_, builder| builder).await
     }
 
-    /// Connects to all servers at once. `lookup` returns the values of variables. `change` receives the name
-    /// of each server and the builder of its client, and returns the builder with the changed settings.
+    /// [Starts](Self::start) all servers, and waits until each server is [ready](Self::ready).
+    ///
+    /// # Errors
+    /// Returns a [`BuildError`] if the registry cannot be made.
+    pub async fn connect_with(
+        config: &McpConfig,
+        lookup: impl Fn(&str) -> Option<String>,
+        change: impl Fn(&str, McpClientBuilder) -> McpClientBuilder,
+    ) -> Result<Self, BuildError> {
+        let servers = Self::start(config, lookup, change)?;
+        servers.ready().await;
+        Ok(servers)
+    }
+
+    /// Starts all servers in the background, and returns at once. The tools of each server join the registry when the
+    /// server is connected. `lookup` returns the values of variables. `change` receives the name of each server and the
+    /// builder of its client, and returns the builder with the changed settings.
     ///
     /// # Errors
     /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never cause this
     /// error.
-    pub async fn connect_with(
+    ///
+    /// # Panics
+    /// Panics outside of a tokio runtime.
+    pub fn start(
         config: &McpConfig,
         lookup: impl Fn(&str) -> Option<String>,
         change: impl Fn(&str, McpClientBuilder) -> McpClientBuilder,
@@ -77,52 +95,47 @@ impl McpServers {
         let mut servers = Self {
             registry: LiveRegistry::new(ToolRegistry::new())?,
             clients: BTreeMap::new(),
-            failures: Vec::new(),
-            _following: Vec::new(),
+            unusable: Vec::new(),
+            following: Vec::new(),
         };
         for (name, error) in &config.invalid {
             servers.fail(name, error.clone());
         }
-        let mut connecting = JoinSet::new();
+        let mut namespaces = BTreeMap::new();
         for (name, server) in config.servers.iter().filter(|(_, server)| !server.is_disabled()) {
-            match builder(name, server, &lookup) {
-                Ok(builder) => {
-                    let builder = change(name, builder);
-                    let name = name.clone();
-                    connecting.spawn(async move { (name, builder.connect().await) });
-                }
-                Err(error) => servers.fail(name, error.of_server(name)),
-            }
-        }
-        let mut connected = BTreeMap::new();
-        while let Some(outcome) = connecting.join_next().await {
-            match outcome {
-                Ok((name, Ok(client))) => drop(connected.insert(name, client)),
-                Ok((name, Err(error))) => servers.fail(&name, error),
-                Err(error) => servers.fail("", McpError::new(McpErrorKind::Connection, error.to_string())),
-            }
-        }
-        // Register the tools in the order of the names, so that the same configuration gives the same
-        // registry.
-        for (name, client) in connected {
-            match client.follow(&servers.registry) {
-                Ok(following) => {
-                    servers._following.push(following);
-                    servers.clients.insert(name, client);
-                }
+            let builder = match builder(name, server, &lookup) {
+                Ok(builder) => change(name, builder),
                 Err(error) => {
-                    let text = format!("its tools collide with tools of another server: {error}");
-                    servers.fail(&name, McpError::new(McpErrorKind::Config, text).of_server(&name));
-                    client.close().await;
+                    servers.fail(name, error.of_server(name));
+                    continue;
                 }
+            };
+            let namespace = builder.legal_namespace();
+            if let Some(other) = namespaces.get(&namespace).filter(|_| namespace.is_some()) {
+                let text = format!(
+                    "its tools collide with tools of the server `{other}`; rename one of the servers"
+                );
+                servers.fail(name, McpError::new(McpErrorKind::Config, text).of_server(name));
+                continue;
             }
+            namespaces.insert(namespace, name);
+            let client = builder.start();
+            servers.following.push(client.follow(&servers.registry)?);
+            servers.clients.insert(name.clone(), client);
         }
-        servers.failures.sort_by(|one, other| one.server.cmp(&other.server));
         Ok(servers)
     }
 
+    /// Waits until each server is connected, or until its first attempt to connect has failed.
+    pub async fn ready(&self) {
+        for (client, following) in self.clients.values().zip(&self.following) {
+            client.first_attempt().await;
+            following.registered(client).await;
+        }
+    }
+
     fn fail(&mut self, server: &str, error: McpError) {
-        self.failures.push(ServerFailure { server: server.to_owned(), error });
+        self.unusable.push(ServerFailure { server: server.to_owned(), error });
     }
 
     /// Returns the registry with the tools of all servers.
@@ -131,16 +144,22 @@ impl McpServers {
         &self.registry
     }
 
-    /// Returns the clients by the names of their servers.
+    /// Returns the clients by the names of their servers, including those without a connection.
     #[must_use]
     pub fn clients(&self) -> &BTreeMap<String, McpClient> {
         &self.clients
     }
 
-    /// Returns the servers without a connection, sorted by name.
+    /// Returns the servers without a connection, sorted by name. Servers whose first attempt to connect is running are not
+    /// among them.
     #[must_use]
-    pub fn failures(&self) -> &[ServerFailure] {
-        &self.failures
+    pub fn failures(&self) -> Vec<ServerFailure> {
+        let lost = self.clients.iter().filter_map(|(name, client)| {
+            Some(ServerFailure { server: name.clone(), error: client.failure()? })
+        });
+        let mut failures: Vec<ServerFailure> = self.unusable.iter().cloned().chain(lost).collect();
+        failures.sort_by(|one, other| one.server.cmp(&other.server));
+        failures
     }
 
     /// Closes all connections.
@@ -165,4 +184,4 @@ fn builder(
     })
 }
 
-debug!(McpServers, self, "clients": self.clients.keys(), "failures": self.failures);
+debug!(McpServers, self, "clients": self.clients.keys(), "failures": self.failures());

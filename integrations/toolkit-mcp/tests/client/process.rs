@@ -3,7 +3,7 @@
 use super::bare::Bare;
 use super::{call, event, within};
 use rmcp::service::serve_server;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
 use toolkit::ToolProvider;
@@ -25,6 +25,9 @@ async fn serve() {
             drop(running);
             std::process::exit(4);
         }
+        "silent" => std::future::pending::<()>().await,
+        // A server that ends at each first request except `initialize`.
+        "old" => old(),
         // A server that ignores the end of its input.
         "stubborn" => {
             let running = serve_server(Bare::new(), (tokio::io::stdin(), tokio::io::stdout())).await.unwrap();
@@ -40,6 +43,24 @@ async fn serve() {
     std::process::exit(0);
 }
 
+/// Serves an earlier version by hand.
+fn old() {
+    let mut is_initialized = false;
+    for line in std::io::stdin().lines() {
+        let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        is_initialized |= message["method"] == "initialize";
+        if !is_initialized {
+            eprintln!("Error: ExpectedInitializeRequest");
+            std::process::exit(1);
+        }
+        let result = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "tools": [],
+            "serverInfo": {"name": "old", "version": "1"}});
+        if !message["id"].is_null() {
+            println!("{}", json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+        }
+    }
+}
+
 /// Returns the program of the server, its arguments, and the name of the variable with its mode. The test runner's
 /// own output is garbage for the client.
 pub(super) fn command_line() -> (PathBuf, [&'static str; 4], &'static str) {
@@ -47,7 +68,7 @@ pub(super) fn command_line() -> (PathBuf, [&'static str; 4], &'static str) {
     (std::env::current_exe().unwrap(), arguments, MODE)
 }
 
-fn server(mode: &str) -> McpCommand {
+pub(super) fn server(mode: &str) -> McpCommand {
     let (program, arguments, variable) = command_line();
     McpCommand::new(program).args(arguments).env(variable, mode)
 }
