@@ -36,6 +36,7 @@ mod event;
 mod failure;
 mod follow;
 mod handshake;
+mod instructions;
 mod issue;
 mod limits;
 mod mcp_command;

@@ -1,10 +1,11 @@
 //! The transport to a server that runs as a child process.
 
+use super::event::McpEvent;
 use super::mcp_command::McpCommand;
 use super::mcp_error::{McpError, McpErrorKind};
 use super::server_lines::ServerLines;
-use super::stderr_tail::read_errors;
 use super::wire::Wire;
+use crate::line_transport::LineReader;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -12,7 +13,7 @@ use rmcp::transport::Transport;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 #[cfg(unix)]
 use tokio::time::sleep;
 use tokio::time::timeout;
@@ -29,6 +30,9 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(200);
 
 #[cfg(unix)]
 const SIGTERM: i32 = 15;
+
+/// The maximum length of a line of standard error, in bytes.
+const MAX_LINE_BYTES: usize = 4_096;
 
 /// The transport to a child process.
 pub(super) struct ChildTransport {
@@ -108,6 +112,19 @@ impl Transport<RoleClient> for ChildTransport {
         }
         self.child = None;
         Ok(())
+    }
+}
+
+/// Reads standard error to its end, so that the server never blocks on writing.
+async fn read_errors(errors: ChildStderr, wire: Arc<Wire>) {
+    let _ended = wire.tail.ended.clone().drop_guard();
+    let mut lines = LineReader::new(errors, MAX_LINE_BYTES);
+    while let Ok(true) = lines.advance().await {
+        let line = String::from_utf8_lossy(lines.line()).into_owned();
+        if !line.is_empty() {
+            wire.tail.push(line.clone());
+            wire.emit(McpEvent::Stderr { line });
+        }
     }
 }
 

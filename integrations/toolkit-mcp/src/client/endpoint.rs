@@ -1,54 +1,21 @@
 //! Endpoints: the addresses of servers, and the functions for connecting.
 
 use super::child_transport::ChildTransport;
-use super::client_settings::McpProtocol;
 use super::connect_errors::unreachable;
-use super::handshake::Handshake;
+use super::handshake::{Attempt, Running};
 use super::mcp_command::McpCommand;
 use super::mcp_error::McpError;
 use super::server_lines::ServerLines;
-use super::server_requests::ServerRequestHandler;
-use super::wire::{Watched, Wire};
 use crate::locks::lock;
 use crate::macros::debug;
-use rmcp::RoleClient;
-use rmcp::service::{RunningService, serve_directly};
-use rmcp::transport::Transport;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub(super) type Running = RunningService<RoleClient, ServerRequestHandler>;
 type Connecting = Pin<Box<dyn Future<Output = Result<Running, McpError>> + Send>>;
 type Connector = dyn Fn(Attempt) -> Connecting + Send + Sync;
-
-/// The inputs of one attempt to connect.
-pub(super) struct Attempt {
-    pub(super) handler: ServerRequestHandler,
-    pub(super) wire: Arc<Wire>,
-    pub(super) protocol: McpProtocol,
-    /// The time without an answer to `server/discover` after which `initialize` is sent, too.
-    pub(super) silence: Duration,
-    /// The memory of the endpoint, see [`McpEndpoint::is_legacy`].
-    pub(super) is_legacy: Arc<AtomicBool>,
-    /// The maximum size of a message, in bytes.
-    pub(super) limit: usize,
-}
-
-impl Attempt {
-    /// Runs the handshake over a transport.
-    pub(super) async fn serve(
-        self,
-        transport: impl Transport<RoleClient> + 'static,
-    ) -> Result<Running, McpError> {
-        let mut transport = Watched::new(transport, self.wire.clone());
-        let info = Handshake::new(&mut transport, &self).run().await?;
-        Ok(serve_directly(self.handler, transport, Some(info)))
-    }
-}
 
 /// The address of a server: a [command](McpCommand), a URL (feature `client-http`), or a pair of byte streams.
 ///

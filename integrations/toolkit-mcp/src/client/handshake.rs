@@ -5,29 +5,60 @@
 //! Therefore, `initialize` follows after a moment, and the first usable answer decides. The other answer arrives later and
 //! belongs to no request of the connection, so the SDK drops it.
 
+use super::client_settings::McpProtocol;
 use super::connect_errors::{ends_probe, of_transport, refused};
-use super::endpoint::Attempt;
 use super::mcp_error::{McpError, McpErrorKind};
+use super::server_requests::ServerRequestHandler;
+use super::wire::{Watched, Wire};
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientNotification, ClientRequest, ClientResult, DiscoverRequest, DiscoverRequestParams, ErrorCode,
     ErrorData, InitializeRequest, InitializedNotification, JsonRpcMessage, ProtocolVersion, RequestId,
     RequestMetaObject, ServerNotification, ServerPeerInfo, ServerRequest, ServerResult,
 };
-use rmcp::service::{RoleClient, TxJsonRpcMessage};
+use rmcp::service::{RoleClient, RunningService, TxJsonRpcMessage, serve_directly};
 use rmcp::transport::Transport;
 use std::error::Error;
 use std::io;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// The ids of the two requests. The SDK counts its own requests from zero.
-const DISCOVER: RequestId = RequestId::Number(i32::MAX as i64 - 1);
+/// The ids of the requests. The SDK counts its own requests from zero.
+const DISCOVER: RequestId = RequestId::Number(i32::MAX as i64 - 2);
+const DISCOVER_AGAIN: RequestId = RequestId::Number(i32::MAX as i64 - 1);
 const INITIALIZE: RequestId = RequestId::Number(i32::MAX as i64);
 
 /// The wait for the end of a stream that refuses a message.
 const ENDING: Duration = Duration::from_secs(1);
+
+pub(super) type Running = RunningService<RoleClient, ServerRequestHandler>;
+
+/// The inputs of one attempt to connect.
+pub(super) struct Attempt {
+    pub(super) handler: ServerRequestHandler,
+    pub(super) wire: Arc<Wire>,
+    pub(super) protocol: McpProtocol,
+    /// The time without an answer to `server/discover` after which `initialize` is sent, too.
+    pub(super) silence: Duration,
+    /// The memory of the endpoint, which says whether the server needs `initialize`.
+    pub(super) is_legacy: Arc<AtomicBool>,
+    /// The maximum size of a message, in bytes.
+    pub(super) limit: usize,
+}
+
+impl Attempt {
+    /// Runs the handshake over a transport.
+    pub(super) async fn serve(
+        self,
+        transport: impl Transport<RoleClient> + 'static,
+    ) -> Result<Running, McpError> {
+        let mut transport = Watched::new(transport, self.wire.clone());
+        let info = Handshake::new(&mut transport, &self).run().await?;
+        Ok(serve_directly(self.handler, transport, Some(info)))
+    }
+}
 
 /// The requests without an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,19 +70,19 @@ enum Waiting {
 
 type Answer = Result<ServerResult, ErrorData>;
 
-pub(super) struct Handshake<'a, T> {
+struct Handshake<'a, T> {
     transport: &'a mut T,
     attempt: &'a Attempt,
     waiting: Waiting,
 }
 
 impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
-    pub(super) fn new(transport: &'a mut T, attempt: &'a Attempt) -> Self {
+    fn new(transport: &'a mut T, attempt: &'a Attempt) -> Self {
         Self { transport, attempt, waiting: Waiting::ForDiscover }
     }
 
     /// Runs the handshake and returns the server's description of itself. Remembers whether the server needs `initialize`.
-    pub(super) async fn run(mut self) -> Result<ServerPeerInfo, McpError> {
+    async fn run(mut self) -> Result<ServerPeerInfo, McpError> {
         let info = self.negotiate().await?;
         self.attempt.is_legacy.store(info.protocol_version.has_initialize(), Ordering::Relaxed);
         Ok(info)
@@ -59,7 +90,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
 
     async fn negotiate(&mut self) -> Result<ServerPeerInfo, McpError> {
         if self.attempt.protocol.begins_with_discover() {
-            self.discover().await?;
+            self.discover(DISCOVER).await?;
         } else {
             self.initialize(Waiting::ForInitialize).await?;
         }
@@ -79,7 +110,12 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
             }
             match discovered(answer) {
                 Ok(info) => return Ok(info),
-                Err(refusal) if refusal.is_final || !can_fall_back => return Err(refusal.error),
+                Err(refusal) if refusal.next == Next::DiscoverAgain && id == DISCOVER => {
+                    self.discover(DISCOVER_AGAIN).await?;
+                }
+                Err(refusal) if refusal.next != Next::Initialize || !can_fall_back => {
+                    return Err(refusal.error);
+                }
                 Err(_) if self.waiting == Waiting::ForDiscover => {
                     self.initialize(Waiting::ForInitialize).await?;
                 }
@@ -88,7 +124,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
         }
     }
 
-    async fn discover(&mut self) -> Result<(), McpError> {
+    async fn discover(&mut self, id: RequestId) -> Result<(), McpError> {
         let info = self.attempt.handler.get_info();
         let meta = RequestMetaObject::with_client_context(
             ProtocolVersion::V_2026_07_28,
@@ -97,7 +133,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
         );
         let mut discover = DiscoverRequest::new(DiscoverRequestParams {});
         discover.extensions.insert(meta);
-        self.send(JsonRpcMessage::request(ClientRequest::DiscoverRequest(discover), DISCOVER)).await
+        self.send(JsonRpcMessage::request(ClientRequest::DiscoverRequest(discover), id)).await
     }
 
     async fn initialize(&mut self, waiting: Waiting) -> Result<(), McpError> {
@@ -158,7 +194,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
         match id.map(ToString::to_string) {
             None if self.waiting == Waiting::ForInitialize => Some(INITIALIZE),
             None => Some(DISCOVER),
-            Some(id) => [DISCOVER, INITIALIZE].into_iter().find(|own| own.to_string() == id),
+            Some(id) => [DISCOVER, DISCOVER_AGAIN, INITIALIZE].into_iter().find(|own| own.to_string() == id),
         }
     }
 
@@ -191,17 +227,27 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
     }
 }
 
-/// A server that does not speak version 2026-07-28.
+/// The refusal of `server/discover`.
 struct Refusal {
     error: McpError,
-    /// Whether the server speaks the version, and refuses this client.
-    is_final: bool,
+    next: Next,
+}
+
+/// The request that follows a refusal.
+#[derive(PartialEq, Eq)]
+enum Next {
+    /// The server does not speak version 2026-07-28.
+    Initialize,
+    /// The server refuses the version, and lists it as supported.
+    DiscoverAgain,
+    /// The server speaks the version, and refuses this client.
+    Nothing,
 }
 
 /// Returns the description of a server that speaks version 2026-07-28.
 fn discovered(answer: Answer) -> Result<ServerPeerInfo, Refusal> {
     let version = ProtocolVersion::V_2026_07_28;
-    let legacy = |error: McpError| Refusal { error, is_final: false };
+    let legacy = |error: McpError| Refusal { error, next: Next::Initialize };
     match answer {
         Ok(ServerResult::DiscoverResult(result)) if result.supported_versions.contains(&version) => {
             Ok(ServerPeerInfo::from_discover_result(version, result))
@@ -211,9 +257,15 @@ fn discovered(answer: Answer) -> Result<ServerPeerInfo, Refusal> {
         }
         Ok(_) => Err(legacy(invalid("the server's answer to `server/discover` is invalid"))),
         Err(error) => {
-            let is_final = [ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY, ErrorCode::HEADER_MISMATCH]
-                .contains(&error.code);
-            Err(Refusal { error: refused("server/discover", &error), is_final })
+            let supported = error.data.as_ref().and_then(|data| data.get("supported")?.as_array());
+            let is_supported =
+                supported.is_some_and(|supported| supported.iter().any(|known| known == version.as_str()));
+            let next = match error.code {
+                ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY | ErrorCode::HEADER_MISMATCH => Next::Nothing,
+                ErrorCode::UNSUPPORTED_PROTOCOL_VERSION if is_supported => Next::DiscoverAgain,
+                _ => Next::Initialize,
+            };
+            Err(Refusal { error: refused("server/discover", &error), next })
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Servers behind a URL: streamable HTTP, with a token.
 
 use super::connect_errors::unreachable;
-use super::endpoint::{Attempt, McpEndpoint, Running};
+use super::endpoint::McpEndpoint;
 use super::failure::HttpFault;
+use super::handshake::{Attempt, Running};
 use super::mcp_error::{McpError, McpErrorKind};
 use crate::macros::debug;
 use futures_core::stream::BoxStream;

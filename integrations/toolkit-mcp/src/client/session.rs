@@ -3,7 +3,8 @@
 use super::catalog::Catalog;
 use super::client_settings::McpProtocol;
 use super::connect_errors::{chain, of_transport, refused};
-use super::endpoint::{Attempt, McpEndpoint, Running};
+use super::endpoint::McpEndpoint;
+use super::handshake::{Attempt, Running};
 use super::mcp_error::{McpError, McpErrorKind};
 use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use super::wire::Wire;

@@ -162,6 +162,14 @@ impl McpServers {
         failures
     }
 
+    /// Returns the instructions of all connected servers as a part of a system prompt, see
+    /// [`McpClient::instructions`]. The text is empty if no server gives instructions.
+    #[must_use]
+    pub fn instructions(&self) -> String {
+        let connected = self.clients.values().filter(|client| client.is_connected());
+        connected.filter_map(McpClient::instructions).collect::<Vec<_>>().join("\n\n")
+    }
+
     /// Closes all connections.
     pub async fn close(self) {
         let mut closing = JoinSet::new();

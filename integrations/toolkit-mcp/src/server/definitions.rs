@@ -1,7 +1,7 @@
 //! Tool definitions in the form of the protocol.
 
 use rmcp::model::{Icon, JsonObject, MetaObject, Tool, ToolAnnotations};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::sync::Arc;
 use toolkit_core::format::ToolFormat;
 use toolkit_core::name::{NameRule, WireNames};
@@ -86,7 +86,7 @@ fn render(definition: &ToolDefinition, name: &str) -> Tool {
     tool.annotations = annotations(metadata);
     tool.icons =
         Some(metadata.icons.iter().map(icon).collect()).filter(|icons: &Vec<Icon>| !icons.is_empty());
-    tool.meta = published_meta(&metadata.meta);
+    tool.meta = Some(MetaObject(metadata.meta.clone())).filter(|meta| !meta.0.is_empty());
     tool
 }
 
@@ -125,14 +125,6 @@ fn icon(icon: &ToolIcon) -> Icon {
     published.mime_type.clone_from(&icon.media_type);
     published.sizes = Some(icon.sizes.clone()).filter(|sizes| !sizes.is_empty());
     published
-}
-
-/// Returns the metadata entries with a prefix in their names, such as `example.com/`. The protocol demands a
-/// prefix in `_meta`. All other entries of the program's metadata are not published.
-fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
-    let prefixed = meta.iter().filter(|(key, _)| key.contains('/'));
-    let published: Map<String, Value> = prefixed.map(|(key, value)| (key.clone(), value.clone())).collect();
-    (!published.is_empty()).then_some(MetaObject(published))
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ async fn a_url_that_does_not_serve_is_an_error_with_its_reason() {
 
     let answer = |Path(status): Path<u16>, body: Bytes| async move {
         let body = String::from_utf8_lossy(&body).into_owned();
-        let found = r#"{"jsonrpc": "2.0", "id": 2147483646, "result": {"supportedVersions": ["2026-07-28"],
+        let found = r#"{"jsonrpc": "2.0", "id": 2147483645, "result": {"supportedVersions": ["2026-07-28"],
             "capabilities": {"tools": {}}, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}}"#;
         let json = ("content-type", "application/json");
         let page = ("content-type", "text/html");

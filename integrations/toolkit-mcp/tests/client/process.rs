@@ -5,6 +5,7 @@ use super::{call, event, within};
 use rmcp::service::serve_server;
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::Duration;
 use toolkit::ToolProvider;
 use toolkit_mcp::client::{McpBackoff, McpClient, McpCommand, McpErrorKind, McpEvent};
@@ -24,6 +25,17 @@ async fn serve() {
             tokio::time::sleep(Duration::from_millis(300)).await;
             drop(running);
             std::process::exit(4);
+        }
+        // A server with a process in the background, which outlives it.
+        "parent" => {
+            let background = std::process::Command::new("sleep")
+                .arg("300")
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn();
+            eprintln!("background {}", background.unwrap().id());
+            let running = serve_server(Bare::new(), (tokio::io::stdin(), tokio::io::stdout())).await.unwrap();
+            let _ = running.waiting().await;
         }
         "silent" => std::future::pending::<()>().await,
         // A server that ends at each first request except `initialize`.
@@ -129,4 +141,33 @@ async fn a_process_that_dies_in_a_call_is_started_again() {
 async fn a_process_that_does_not_end_is_terminated() {
     let client = within(McpClient::builder(server("stubborn")).connect()).await.unwrap();
     within(client.close()).await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_processes_of_a_server_end_with_it() {
+    for is_closed in [true, false] {
+        let builder = McpClient::builder(server("parent"));
+        let mut events = builder.events();
+        let client = within(builder.connect()).await.unwrap();
+        let background = |event: &McpEvent| match event {
+            McpEvent::Stderr { line } => line.strip_prefix("background ").map(str::to_owned),
+            _ => None,
+        };
+        let status = format!("/proc/{}/status", event(&mut events, background).await);
+        assert!(std::fs::read_to_string(&status).unwrap().contains("sleep"));
+        if is_closed {
+            within(client.close()).await;
+        }
+        drop(client);
+        // A process without a parent stays a zombie if the first process of the system does not wait for it.
+        let is_running =
+            || std::fs::read_to_string(&status).is_ok_and(|status| !status.contains("State:\tZ"));
+        within(async {
+            while is_running() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+    }
 }
