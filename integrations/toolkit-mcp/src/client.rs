@@ -43,7 +43,10 @@ mod mcp_command;
 mod mcp_error;
 #[cfg(feature = "client-http")]
 mod mcp_url;
+mod prompts;
 mod remote_call;
+mod resource_tools;
+mod resources;
 mod schema;
 mod server_lines;
 mod server_requests;
@@ -67,6 +70,9 @@ pub use mcp_command::McpCommand;
 pub use mcp_error::{McpError, McpErrorKind};
 #[cfg(feature = "client-http")]
 pub use mcp_url::{McpUrl, TokenFuture, TokenSource};
+pub use prompts::{McpPrompt, McpPromptArgument, McpPromptMessage};
+pub use resource_tools::McpResourceTools;
+pub use resources::McpResource;
 pub use session::McpServerInfo;
 
 use crate::locks::lock;
@@ -216,14 +222,7 @@ impl McpClient {
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the tools cannot be listed.
     pub async fn refresh(&self) -> Result<(), McpError> {
-        let refreshed = match self.0.session() {
-            Ok(session) => self.0.list(&session).await,
-            Err(reason) => {
-                let text = format!("the client is not connected: {reason}");
-                Err(McpError::new(McpErrorKind::Connection, text))
-            }
-        };
-        refreshed.map_err(|error| error.of_server(self.name()))
+        self.named(async { self.0.list(&*self.session()?).await }).await
     }
 
     /// Closes the connection. Running calls end with an error. A child process has exited when this method

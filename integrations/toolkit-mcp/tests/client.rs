@@ -15,6 +15,7 @@ mod lies;
 mod process;
 mod raw;
 mod raw_stateless;
+mod resources;
 mod secrets;
 mod starting;
 #[cfg(feature = "client-http")]

@@ -48,27 +48,41 @@ pub(super) fn shorten(mut text: String, limit: usize) -> String {
     text
 }
 
-fn content_of(block: ContentBlock) -> Content {
+/// Converts one part of a result or of a prompt.
+pub(super) fn content_of(block: ContentBlock) -> Content {
     match block {
         ContentBlock::Text(text) => Content::Text(without_hidden_text(text.text)),
         ContentBlock::Image(image) => media(image.mime_type, image.data, None, "image"),
         ContentBlock::Audio(audio) => media(audio.mime_type, audio.data, None, "audio"),
-        ContentBlock::Resource(embedded) => match embedded.resource {
-            ResourceContents::TextResourceContents { uri, text, .. } => {
-                Content::Text(without_hidden_text(format!("[resource {uri}]\n{text}")))
-            }
-            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-                let media_type = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
-                media(media_type, blob, Some(uri), "application")
-            }
-            other => json(&serde_json::to_value(other).unwrap_or_default()),
-        },
+        ContentBlock::Resource(part) => embedded(part.resource),
         ContentBlock::ResourceLink(link) => {
             let name = without_hidden_text(link.title.unwrap_or(link.name));
             let uri = without_hidden_text(link.uri);
             Content::Resource(Box::new(Resource { uri, name, media_type: link.mime_type }))
         }
         other => json(&serde_json::to_value(other).unwrap_or_default()),
+    }
+}
+
+/// Converts a resource among other parts. A text begins with the URI of the resource.
+pub(super) fn embedded(resource: ResourceContents) -> Content {
+    match resource {
+        ResourceContents::TextResourceContents { uri, text, .. } => {
+            Content::Text(without_hidden_text(format!("[resource {uri}]\n{text}")))
+        }
+        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+            let media_type = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
+            media(media_type, blob, Some(uri), "application")
+        }
+        other => json(&serde_json::to_value(other).unwrap_or_default()),
+    }
+}
+
+/// Converts a resource that stands alone.
+pub(super) fn resource_text(resource: ResourceContents) -> Content {
+    match resource {
+        ResourceContents::TextResourceContents { text, .. } => Content::Text(without_hidden_text(text)),
+        other => embedded(other),
     }
 }
 

@@ -196,24 +196,71 @@ impl Session {
     }
 
     async fn page(&self, request: ClientRequest) -> Result<Value, McpError> {
-        let failed = |error: ServiceError| {
-            #[cfg(feature = "client-http")]
-            if let ServiceError::TransportSend(failed) = &error
-                && let Some(super::failure::Failure::Expired) = super::failure::Failure::of(&*failed.error)
-            {
-                self.expire();
-            }
-            match &error {
-                ServiceError::McpError(error) => refused("tools/list", error),
-                ServiceError::TransportSend(_) => of_transport(&error),
-                ServiceError::TransportClosed => McpError::new(McpErrorKind::Connection, self.wire.reason()),
-                _ => McpError::new(McpErrorKind::Protocol, chain(&error)),
-            }
-        };
+        let failed = |error| self.failed("tools/list", &error);
         let mut pending = self.send(request, PeerRequestOptions::no_options()).await.map_err(failed)?;
         let result = pending.response().await.map_err(failed)?;
         // Each entry is parsed on its own, so that one malformed tool does not hide all others.
         Ok(serde_json::to_value(result).unwrap_or_default())
+    }
+
+    /// Converts the failure of a request.
+    fn failed(&self, method: &str, error: &ServiceError) -> McpError {
+        #[cfg(feature = "client-http")]
+        if let ServiceError::TransportSend(failed) = error
+            && let Some(super::failure::Failure::Expired) = super::failure::Failure::of(&*failed.error)
+        {
+            self.expire();
+        }
+        match error {
+            ServiceError::McpError(error) => refused(method, error),
+            ServiceError::TransportSend(_) => of_transport(error),
+            ServiceError::TransportClosed => McpError::new(McpErrorKind::Connection, self.wire.reason()),
+            _ => McpError::new(McpErrorKind::Protocol, chain(error)),
+        }
+    }
+
+    /// Waits for the answer to a request, within the time limit of a call.
+    pub(super) async fn answer<T>(
+        &self,
+        method: &str,
+        request: impl Future<Output = Result<T, ServiceError>>,
+    ) -> Result<T, McpError> {
+        let limit = self.handler.settings.call_timeout;
+        tokio::select! {
+            answer = timeout(limit, request) => {
+                let answer = answer.map_err(|_| too_slow(&format!("answer `{method}`"), limit))?;
+                answer.map_err(|error| self.failed(method, &error))
+            }
+            () = self.wire.ended.cancelled() => {
+                Err(McpError::new(McpErrorKind::Connection, self.wire.reason()))
+            }
+        }
+    }
+
+    /// Lists all entries of a list page by page, at most as many as tools.
+    pub(super) async fn all<T, F>(
+        &self,
+        method: &str,
+        page: impl Fn(Peer<RoleClient>, Option<PaginatedRequestParams>) -> F,
+    ) -> Result<Vec<T>, McpError>
+    where
+        F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
+    {
+        let limit = self.handler.settings.limits.tools;
+        let mut entries = Vec::new();
+        let mut cursor = None;
+        let mut seen = HashSet::new();
+        for _ in 0..PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+            let (more, next) = self.answer(method, page(self.peer.clone(), Some(params))).await?;
+            entries.extend(more);
+            match next {
+                Some(next) if entries.len() < limit && seen.insert(next.clone()) => cursor = Some(next),
+                _ => break,
+            }
+        }
+        entries.truncate(limit);
+        Ok(entries)
     }
 
     /// Returns whether changes of the tools need a subscription: the protocol version requires one, and the server
