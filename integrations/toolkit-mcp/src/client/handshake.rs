@@ -63,9 +63,9 @@ impl Attempt {
 /// The requests without an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waiting {
-    ForDiscover,
-    ForBoth,
-    ForInitialize,
+    Discover,
+    Both,
+    Initialize,
 }
 
 type Answer = Result<ServerResult, ErrorData>;
@@ -78,7 +78,7 @@ struct Handshake<'a, T> {
 
 impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
     fn new(transport: &'a mut T, attempt: &'a Attempt) -> Self {
-        Self { transport, attempt, waiting: Waiting::ForDiscover }
+        Self { transport, attempt, waiting: Waiting::Discover }
     }
 
     /// Runs the handshake and returns the server's description of itself. Remembers whether the server needs `initialize`.
@@ -92,7 +92,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
         if self.attempt.protocol.begins_with_discover() {
             self.discover(DISCOVER).await?;
         } else {
-            self.initialize(Waiting::ForInitialize).await?;
+            self.initialize(Waiting::Initialize).await?;
         }
         let can_fall_back = self.attempt.protocol.can_fall_back();
         let silence = sleep(self.attempt.silence);
@@ -100,8 +100,8 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
         loop {
             let (id, answer) = tokio::select! {
                 answer = self.answer() => answer?,
-                () = &mut silence, if can_fall_back && self.waiting == Waiting::ForDiscover => {
-                    self.initialize(Waiting::ForBoth).await?;
+                () = &mut silence, if can_fall_back && self.waiting == Waiting::Discover => {
+                    self.initialize(Waiting::Both).await?;
                     continue;
                 }
             };
@@ -116,10 +116,10 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
                 Err(refusal) if refusal.next != Next::Initialize || !can_fall_back => {
                     return Err(refusal.error);
                 }
-                Err(_) if self.waiting == Waiting::ForDiscover => {
-                    self.initialize(Waiting::ForInitialize).await?;
+                Err(_) if self.waiting == Waiting::Discover => {
+                    self.initialize(Waiting::Initialize).await?;
                 }
-                Err(_) => self.waiting = Waiting::ForInitialize,
+                Err(_) => self.waiting = Waiting::Initialize,
             }
         }
     }
@@ -192,7 +192,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
     /// write a number as a string.
     fn request(&self, id: Option<&RequestId>) -> Option<RequestId> {
         match id.map(ToString::to_string) {
-            None if self.waiting == Waiting::ForInitialize => Some(INITIALIZE),
+            None if self.waiting == Waiting::Initialize => Some(INITIALIZE),
             None => Some(DISCOVER),
             Some(id) => [DISCOVER, DISCOVER_AGAIN, INITIALIZE].into_iter().find(|own| own.to_string() == id),
         }
@@ -221,7 +221,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
     /// Remembers that the server may need `initialize` as the first request, because it ended the connection at
     /// `server/discover`.
     fn remember_end(&self) {
-        if self.waiting != Waiting::ForInitialize && self.attempt.protocol.can_fall_back() {
+        if self.waiting != Waiting::Initialize && self.attempt.protocol.can_fall_back() {
             self.attempt.is_legacy.store(true, Ordering::Relaxed);
         }
     }

@@ -4,6 +4,7 @@ use super::bare::Bare;
 use super::{call, event, within};
 use rmcp::service::serve_server;
 use serde_json::{Value, json};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -68,7 +69,8 @@ fn old() {
         let result = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "tools": [],
             "serverInfo": {"name": "old", "version": "1"}});
         if !message["id"].is_null() {
-            println!("{}", json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+            let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+            std::io::stdout().write_all(format!("{answer}\n").as_bytes()).unwrap();
         }
     }
 }
