@@ -52,6 +52,7 @@ mod server_lines;
 mod server_requests;
 mod session;
 mod stderr_tail;
+mod subscription;
 mod supervise;
 mod wire;
 
@@ -74,6 +75,7 @@ pub use prompts::{McpPrompt, McpPromptArgument, McpPromptMessage};
 pub use resource_tools::McpResourceTools;
 pub use resources::McpResource;
 pub use session::McpServerInfo;
+pub use subscription::McpSubscription;
 
 use crate::locks::lock;
 use crate::macros::debug;

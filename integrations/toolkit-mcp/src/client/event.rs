@@ -41,6 +41,15 @@ pub enum McpEvent {
         /// The reason why the tools could not be listed.
         error: String,
     },
+    /// The list of the server's resources changed.
+    ResourcesChanged,
+    /// The list of the server's prompts changed.
+    PromptsChanged,
+    /// A resource changed to which the program has [subscribed](super::McpClient::subscribe).
+    ResourceUpdated {
+        /// The URI of the resource.
+        uri: String,
+    },
     /// The client changed listed tools, or left them out.
     Issues(Vec<ToolIssue>),
     /// A live registry that [follows](super::McpClient::follow) the server refused a tool.

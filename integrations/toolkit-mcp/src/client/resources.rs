@@ -31,7 +31,7 @@ pub struct McpResource {
 
 /// # Resources and prompts
 ///
-/// Texts of resources and prompts come from the server. Hidden characters are removed, and nothing is cached by the client.
+/// Texts of resources and prompts come from the server, without characters that can carry hidden text.
 impl McpClient {
     /// Lists the resources of the server. At most [as many as tools](super::McpLimits::tools) are returned.
     ///

@@ -11,7 +11,7 @@ use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
     ElicitationCapability, ErrorData, FormElicitationCapability, Implementation,
-    LoggingMessageNotificationParam, UrlElicitationCapability,
+    LoggingMessageNotificationParam, ResourceUpdatedNotificationParam, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use std::sync::Arc;
@@ -84,6 +84,22 @@ impl ClientHandler for ServerRequestHandler {
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.tools_changed.notify_one();
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.emit(McpEvent::ResourcesChanged);
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.emit(McpEvent::PromptsChanged);
+    }
+
+    async fn on_resource_updated(
+        &self,
+        update: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.emit(McpEvent::ResourceUpdated { uri: update.uri });
     }
 
     async fn on_logging_message(

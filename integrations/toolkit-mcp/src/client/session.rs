@@ -263,21 +263,29 @@ impl Session {
         Ok(entries)
     }
 
-    /// Returns whether changes of the tools need a subscription: the protocol version requires one, and the server
-    /// announces changes.
-    pub(super) fn needs_subscription(&self) -> bool {
-        self.peer.peer_info().is_some_and(|peer| {
-            let tools = peer.capabilities.tools.as_ref();
-            let announces = tools.is_some_and(|tools| tools.list_changed == Some(true));
-            announces && !peer.protocol_version.has_initialize()
-        })
+    /// Returns whether the version of the protocol begins with a handshake.
+    pub(super) fn has_handshake(&self) -> bool {
+        self.peer.peer_info().is_some_and(|peer| peer.protocol_version.has_initialize())
     }
 
-    /// Subscribes to changes of the tools. Returns `None` if the server refuses, or does not answer.
+    /// Returns the lists whose changes need a subscription: the protocol version requires one, and the server announces
+    /// changes.
+    pub(super) fn announced_lists(&self) -> Option<SubscriptionFilter> {
+        let peer = self.peer.peer_info().filter(|peer| !peer.protocol_version.has_initialize())?;
+        let capabilities = &peer.capabilities;
+        let mut filter = SubscriptionFilter::new();
+        filter.tools_list_changed = capabilities.tools.as_ref().and_then(|tools| tools.list_changed);
+        filter.resources_list_changed =
+            capabilities.resources.as_ref().and_then(|resources| resources.list_changed);
+        filter.prompts_list_changed = capabilities.prompts.as_ref().and_then(|prompts| prompts.list_changed);
+        let lists = [filter.tools_list_changed, filter.resources_list_changed, filter.prompts_list_changed];
+        lists.contains(&Some(true)).then_some(filter)
+    }
+
+    /// Subscribes to changes of lists. Returns `None` if the server refuses, or does not answer.
     pub(super) async fn subscribe(&self) -> Option<Subscription> {
-        let filter = SubscriptionFilter::builder().tools_list_changed().build();
         let limit = self.handler.settings.connect_timeout;
-        timeout(limit, self.peer.listen(filter)).await.ok()?.ok()
+        timeout(limit, self.peer.listen(self.announced_lists()?)).await.ok()?.ok()
     }
 
     /// Asks for a new connection, because the server has ended the session. Requests without an answer stay open.

@@ -4,6 +4,7 @@ use super::ClientState;
 use super::event::McpEvent;
 use super::mcp_error::{McpError, McpErrorKind};
 use super::session::Session;
+use rmcp::model::ServerNotification;
 use rmcp::service::Subscription;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -64,7 +65,7 @@ async fn watch(inner: &Weak<ClientState>, session: &Session) -> Option<String> {
         let client = inner.upgrade()?;
         (client.closing.clone(), client.handler.tools_changed.clone())
     };
-    let mut subscription = if session.needs_subscription() { session.subscribe().await } else { None };
+    let mut subscription = session.subscribe().await;
     loop {
         tokio::select! {
             () = closing.cancelled() => return None,
@@ -87,13 +88,21 @@ async fn watch(inner: &Weak<ClientState>, session: &Session) -> Option<String> {
 /// Waits until the server announces changed tools. Announcements may be lost if the subscription ends. In this case,
 /// subscribes again and returns as if the tools had changed.
 async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
-    if !session.needs_subscription() {
+    if session.announced_lists().is_none() {
         return std::future::pending().await;
     }
-    if let Some(stream) = subscription
-        && let Ok(Some(_)) = stream.next().await
+    while let Some(stream) = subscription
+        && let Ok(Some(change)) = stream.next().await
     {
-        return;
+        match change {
+            ServerNotification::ResourceListChangedNotification(_) => {
+                session.wire.emit(McpEvent::ResourcesChanged);
+            }
+            ServerNotification::PromptListChangedNotification(_) => {
+                session.wire.emit(McpEvent::PromptsChanged);
+            }
+            _ => return,
+        }
     }
     *subscription = None;
     let mut attempt: u32 = 0;

@@ -1,28 +1,126 @@
 //! Resources and prompts of a server of the official SDK.
 
-use super::{registry, within};
+use super::{event, registry, within};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, Prompt, PromptArgument,
     PromptMessage, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
-    ResourceContents, ResourceTemplate, Role, ServerCapabilities, ServerConfig,
+    ResourceContents, ResourceTemplate, ResourceUpdatedNotificationParam, Role, ServerCapabilities,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::{RequestContext, RoleServer, serve_server};
+use rmcp::service::{RequestContext, RoleServer, SubscriptionContext, serve_server};
 use serde_json::json;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::io::{duplex, split};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use toolkit::Content;
-use toolkit_mcp::client::{McpClient, McpEndpoint, McpErrorKind, McpProtocol};
+use toolkit_mcp::client::{McpBackoff, McpClient, McpEndpoint, McpErrorKind, McpEvent, McpProtocol};
 
 /// A server with two pages of resources, a template, and a prompt.
-#[derive(Clone)]
-struct Library;
+#[derive(Clone, Default)]
+struct Library {
+    /// The clients that subscribe to a resource, each with the receiver of its changes.
+    subscribers: Arc<Mutex<Vec<mpsc::UnboundedSender<()>>>>,
+    /// The tasks of the connections.
+    tasks: Arc<Mutex<Vec<JoinHandle<()>>>>,
+}
+
+impl Library {
+    fn subscribed(&self) -> mpsc::UnboundedReceiver<()> {
+        let (sender, changes) = mpsc::unbounded_channel();
+        self.subscribers.lock().unwrap().push(sender);
+        changes
+    }
+
+    /// Waits until there are `count` subscribers.
+    async fn subscribers(&self, count: usize) {
+        within(async {
+            loop {
+                self.subscribers.lock().unwrap().retain(|sender| !sender.is_closed());
+                if self.subscribers.lock().unwrap().len() == count {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+    }
+
+    fn endpoint(&self) -> McpEndpoint {
+        let server = self.clone();
+        McpEndpoint::streams_from(move || {
+            let (near, far) = duplex(1 << 16);
+            let connection = server.clone();
+            let task = tokio::spawn(async move {
+                let _ = serve_server(connection, far).await.unwrap().waiting().await;
+            });
+            server.tasks.lock().unwrap().push(task);
+            async move { Ok(split(near)) }
+        })
+    }
+}
 
 impl ServerHandler for Library {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(
-            ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build(),
-        )
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts();
+        let capabilities = capabilities.enable_resources_subscribe().enable_resources_list_changed();
+        ServerConfig::new(capabilities.build())
+    }
+
+    async fn subscribe(
+        &self,
+        params: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if params.uri != "file:///a" {
+            return Err(ErrorData::resource_not_found("no such file", None));
+        }
+        let mut changes = self.subscribed();
+        tokio::spawn(async move {
+            while changes.recv().await.is_some() {
+                let update = ResourceUpdatedNotificationParam::new(&params.uri);
+                if context.peer.notify_resource_list_changed().await.is_err()
+                    || context.peer.notify_resource_updated(update).await.is_err()
+                {
+                    return;
+                }
+            }
+        });
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        _: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscribers.lock().unwrap().clear();
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let mut accepted = requested.clone();
+        accepted.resource_subscriptions.iter_mut().for_each(|uris| uris.retain(|uri| uri == "file:///a"));
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut changes = self.subscribed();
+        let sink = context.sink();
+        let is_list = context.accepted().resources_list_changed == Some(true);
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                change = changes.recv() => match change {
+                    None => return Ok(()),
+                    Some(()) if is_list => drop(sink.notify_resource_list_changed().await),
+                    Some(()) => drop(sink.notify_resource_updated("file:///a").await),
+                }
+            }
+        }
     }
 
     async fn list_resources(
@@ -88,14 +186,14 @@ impl ServerHandler for Library {
     }
 }
 
-async fn connect(protocol: McpProtocol) -> McpClient {
-    let (near, far) = duplex(1 << 16);
-    tokio::spawn(async move {
-        let _ = serve_server(Library, far).await.unwrap().waiting().await;
-    });
-    let (reader, writer) = split(near);
-    let builder = McpClient::builder(McpEndpoint::streams(reader, writer)).with_namespace("files");
+async fn connect_to(server: &Library, protocol: McpProtocol) -> McpClient {
+    let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
+    let builder = McpClient::builder(server.endpoint()).with_namespace("files").with_backoff(backoff);
     within(builder.with_protocol(protocol).connect()).await.unwrap()
+}
+
+async fn connect(protocol: McpProtocol) -> McpClient {
+    connect_to(&Library::default(), protocol).await
 }
 
 const PROTOCOLS: [McpProtocol; 2] = [McpProtocol::Stateless, McpProtocol::Handshake];
@@ -161,4 +259,42 @@ async fn a_model_lists_and_reads_resources_with_tools() {
         "{error}"
     );
     within(registry.call("files-read_resource", "{}")).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn changes_of_a_subscribed_resource_are_events_also_after_a_lost_connection() {
+    for protocol in PROTOCOLS {
+        let server = Library::default();
+        let client = connect_to(&server, protocol).await;
+        let mut events = client.events();
+        // A stateless server has one more subscriber, for changes of the list.
+        let lists = usize::from(protocol == McpProtocol::Stateless);
+        let subscription = within(client.subscribe("file:///a")).await.unwrap();
+        for _ in 0..2 {
+            server.subscribers(lists + 1).await;
+            server.subscribers.lock().unwrap().iter().for_each(|changed| changed.send(()).unwrap());
+            let mut seen = [false; 2];
+            while seen != [true; 2] {
+                let is_update = event(&mut events, |event| match event {
+                    McpEvent::ResourceUpdated { uri } => Some(uri == "file:///a"),
+                    McpEvent::ResourcesChanged => Some(false),
+                    _ => None,
+                });
+                seen[usize::from(is_update.await)] = true;
+            }
+            server.tasks.lock().unwrap().drain(..).for_each(|task| task.abort());
+            server.subscribers.lock().unwrap().clear();
+            event(&mut events, |event| matches!(event, McpEvent::Reconnected { .. }).then_some(())).await;
+        }
+        server.subscribers(lists + 1).await;
+        drop(subscription);
+        server.subscribers(if lists == 1 { 1 } else { 0 }).await;
+        let error = within(client.subscribe("file:///x")).await.unwrap_err().to_string();
+        let text = match protocol {
+            McpProtocol::Handshake => "the server refused `resources/subscribe`: no such file",
+            _ => "the server announces no changes of `file:///x`",
+        };
+        assert!(error.contains(text), "{error}");
+        client.close().await;
+    }
 }
