@@ -103,7 +103,11 @@ pub(crate) fn hides_text(text: &str) -> bool {
 /// characters in the output of a terminal, stay.
 #[cfg(feature = "client")]
 pub(crate) fn without_hidden_text(text: String) -> String {
-    if visible(&text, carries_text).eq(text.chars()) { text } else { visible(&text, carries_text).collect() }
+    // The first bytes of these characters and of the selectors in UTF-8.
+    if !text.bytes().any(|byte| matches!(byte, 0xef | 0xf3)) {
+        return text;
+    }
+    visible(&text, carries_text).collect()
 }
 
 /// Returns `text` with every invisible character written as an escape of JSON, such as `\u202e`.

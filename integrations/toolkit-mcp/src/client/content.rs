@@ -87,11 +87,12 @@ pub(super) fn resource_text(resource: ResourceContents) -> Content {
 }
 
 fn json(value: &Value) -> Content {
-    let text = value.to_string();
-    let visible = without_hidden_text(text.clone());
     match JsonText::new(value) {
-        Ok(json) if visible == text => Content::Json(json),
-        _ => Content::Text(visible),
+        Ok(json) => match without_hidden_text(json.as_str().to_owned()) {
+            visible if visible == json.as_str() => Content::Json(json),
+            visible => Content::Text(visible),
+        },
+        Err(_) => Content::Text(without_hidden_text(value.to_string())),
     }
 }
 

@@ -94,7 +94,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
         } else {
             self.initialize(Waiting::Initialize).await?;
         }
-        let can_fall_back = self.attempt.protocol.can_fall_back();
+        let mut can_fall_back = self.attempt.protocol.can_fall_back();
         let silence = sleep(self.attempt.silence);
         tokio::pin!(silence);
         loop {
@@ -105,6 +105,12 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
                     continue;
                 }
             };
+            if id == INITIALIZE && answer.is_err() && self.waiting == Waiting::Both {
+                // The server may answer in any order.
+                self.waiting = Waiting::Discover;
+                can_fall_back = false;
+                continue;
+            }
             if id == INITIALIZE {
                 return self.initialized(answer).await;
             }

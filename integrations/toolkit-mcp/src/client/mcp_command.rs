@@ -17,7 +17,7 @@ const INHERITED: [&str; 3] = [
     "XDG_CACHE_HOME XDG_CONFIG_DIRS XDG_CONFIG_HOME XDG_DATA_DIRS XDG_DATA_HOME XDG_RUNTIME_DIR XDG_STATE_HOME",
 ];
 
-/// The endings of programs on Windows. There, `npx` is the script `npx.cmd`.
+/// The endings of programs on Windows, where `npx` is the script `npx.cmd`. No test runs on Windows.
 const ENDINGS: [&str; 3] = ["exe", "cmd", "bat"];
 
 /// The command of a server, for running the server as a child process.
@@ -98,10 +98,9 @@ impl McpCommand {
 
     /// Returns the command with piped standard streams.
     pub(super) fn to_process(&self) -> Command {
-        let folders = std::env::var_os("PATH").filter(|_| cfg!(windows)).unwrap_or_default();
-        let script = find(&self.program, std::env::split_paths(&folders));
-        let mut command =
-            Command::new(script.as_ref().map_or(self.program.as_os_str(), |path| path.as_os_str()));
+        let folders = std::env::var_os("PATH").filter(|_| cfg!(windows));
+        let script = folders.and_then(|folders| find(&self.program, std::env::split_paths(&folders)));
+        let mut command = Command::new(script.unwrap_or_else(|| PathBuf::from(&self.program)));
         command.args(&self.arguments).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if !self.inherits_all {

@@ -15,11 +15,13 @@ use toolkit_mcp::client::{McpBackoff, McpClient, McpEndpoint, McpErrorKind, McpE
 #[derive(Clone, Copy, PartialEq)]
 enum Reaction {
     Answers,
+    /// Answers the request after the next one.
+    AnswersLast,
     Refuses,
     Ignores,
     Dies,
 }
-use Reaction::{Answers, Dies, Ignores, Refuses};
+use Reaction::{Answers, AnswersLast, Dies, Ignores, Refuses};
 
 /// A server, and the methods that it has received over each connection.
 #[derive(Clone)]
@@ -55,6 +57,7 @@ impl Scripted {
         let (reader, mut writer) = split(stream);
         sleep(self.start).await;
         let mut lines = BufReader::new(reader).lines();
+        let mut last = String::new();
         while let Ok(Some(line)) = lines.next_line().await {
             let message: Value = serde_json::from_str(&line).unwrap();
             let method = message["method"].as_str().unwrap();
@@ -86,10 +89,14 @@ impl Scripted {
             match reaction {
                 Dies => return,
                 Ignores => continue,
-                Answers => answer["result"] = result,
+                Answers | AnswersLast => answer["result"] = result,
                 Refuses => answer["error"] = json!({"code": -32601, "message": "Method not found"}),
             }
-            writer.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
+            if reaction == AnswersLast {
+                last = format!("{answer}\n");
+                continue;
+            }
+            writer.write_all(format!("{answer}\n{}", std::mem::take(&mut last)).as_bytes()).await.unwrap();
         }
     }
 
@@ -120,6 +127,7 @@ async fn a_server_of_each_version_is_connected_and_its_version_remembered() {
         (Scripted::new(Answers, Answers, 60), vec![BOTH], 60, vec![BOTH]),
         (Scripted::new(Answers, Refuses, 60), vec![BOTH], 60, vec![BOTH]),
         (Scripted::new(Answers, Ignores, 60), vec![BOTH], 60, vec![BOTH]),
+        (Scripted::new(AnswersLast, Refuses, 60), vec![BOTH], 60, vec![BOTH]),
         (Scripted::new(Refuses, Answers, 60), vec![ALL], 60, vec![OLD]),
         (Scripted::new(Ignores, Answers, 60), vec![ALL], 60, vec![OLD]),
         (Scripted::new(Dies, Answers, 40), vec!["server/discover", OLD], 80, vec![OLD]),
@@ -128,7 +136,8 @@ async fn a_server_of_each_version_is_connected_and_its_version_remembered() {
         let backoff = McpBackoff::default().with_first(Duration::ZERO);
         let client = McpClient::builder(server.endpoint()).with_backoff(backoff).connect().await.unwrap();
         assert_eq!(started.elapsed().as_secs(), seconds, "{first:?}");
-        let expected = if server.on_discover == Answers { "2026-07-28" } else { "2025-11-25" };
+        let is_new = [Answers, AnswersLast].contains(&server.on_discover);
+        let expected = if is_new { "2026-07-28" } else { "2025-11-25" };
         assert_eq!(client.server_info().protocol, expected);
         // Late answers are no answers of the call.
         sleep(Duration::from_secs(1)).await;
