@@ -56,7 +56,7 @@ impl McpClient {
             let page = peer.list_prompts(page).await?;
             Ok((page.prompts, page.next_cursor))
         };
-        let listed = self.named(async { self.session()?.all("prompts/list", page).await });
+        let listed = self.named(async { self.session()?.list_all("prompts/list", page).await });
         Ok(listed.await?.into_iter().map(|prompt| self.listed_prompt(prompt)).collect())
     }
 

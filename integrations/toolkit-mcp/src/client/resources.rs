@@ -42,7 +42,7 @@ impl McpClient {
             let page = peer.list_resources(page).await?;
             Ok((page.resources, page.next_cursor))
         };
-        let listed = self.named(async { self.session()?.all("resources/list", page).await });
+        let listed = self.named(async { self.session()?.list_all("resources/list", page).await });
         Ok(listed.await?.into_iter().map(|resource| self.resource(resource)).collect())
     }
 
@@ -55,7 +55,7 @@ impl McpClient {
             let page = peer.list_resource_templates(page).await?;
             Ok((page.resource_templates, page.next_cursor))
         };
-        let listed = self.named(async { self.session()?.all("resources/templates/list", page).await });
+        let listed = self.named(async { self.session()?.list_all("resources/templates/list", page).await });
         let as_resource = |template: ResourceTemplate| {
             let mut resource = Resource::new(template.uri_template, template.name);
             resource.title = template.title;

@@ -238,7 +238,7 @@ impl Session {
     }
 
     /// Lists all entries of a list page by page, at most as many as tools.
-    pub(super) async fn all<T, F>(
+    pub(super) async fn list_all<T, F>(
         &self,
         method: &str,
         page: impl Fn(Peer<RoleClient>, Option<PaginatedRequestParams>) -> F,
