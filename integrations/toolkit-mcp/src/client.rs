@@ -189,14 +189,10 @@ impl McpClient {
         self.0.connected(|_| true).await
     }
 
-    /// Returns the reason why the client is not connected. Returns `None` if it is connected, or if the first attempt to
-    /// connect is running.
+    /// Returns the reason why the client is not connected. Returns `None` if it is connected.
     #[must_use]
     pub fn failure(&self) -> Option<McpError> {
-        match &*self.0.link.borrow() {
-            Link::Starting | Link::Up(_) => None,
-            Link::Down(error) | Link::Closed(error) => Some(error.clone().of_server(self.name())),
-        }
+        self.0.session().err().map(|error| error.of_server(self.name()))
     }
 
     /// Waits for the end of the first attempt to connect.
@@ -323,11 +319,11 @@ impl ClientState {
         (tool, arguments): Prepared,
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        let unreachable = |reason: String| {
+        let unreachable = |reason: McpError| {
             let server = self.name();
             let advice = "try again later, or continue without its tools";
             let error = ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}"));
-            error.with_retryable(true).with_details(reason)
+            error.with_retryable(true).with_details(reason.to_string())
         };
         let session = self.session().map_err(unreachable)?;
         let first = RemoteCall::new(&session, &tool, context);
@@ -346,11 +342,11 @@ impl ClientState {
     }
 
     /// Returns the connection, or the reason why there is none.
-    fn session(&self) -> Result<Arc<Session>, String> {
+    fn session(&self) -> Result<Arc<Session>, McpError> {
         match &*self.link.borrow() {
             Link::Up(session) => Ok(session.clone()),
-            Link::Starting => Err("the first attempt to connect is running".to_owned()),
-            Link::Down(error) | Link::Closed(error) => Err(error.to_string()),
+            Link::Starting => Err(McpError::new(McpErrorKind::Connection, "the server is still starting")),
+            Link::Down(error) | Link::Closed(error) => Err(error.clone()),
         }
     }
 

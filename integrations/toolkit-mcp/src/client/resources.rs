@@ -104,8 +104,8 @@ impl McpClient {
 
     /// Returns the current connection.
     pub(super) fn session(&self) -> Result<Arc<Session>, McpError> {
-        self.0.session().map_err(|reason| {
-            McpError::new(McpErrorKind::Connection, format!("the client is not connected: {reason}"))
+        self.0.session().map_err(|error| {
+            McpError::new(McpErrorKind::Connection, format!("the client is not connected: {error}"))
         })
     }
 

@@ -7,7 +7,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use toolkit_core::{BuildError, LiveRegistry, ToolRegistry};
+
+/// The longest time that a program waits for its servers.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The servers of a configuration, with a live registry of all their tools.
 ///
@@ -53,8 +57,8 @@ impl fmt::Display for ServerFailure {
 }
 
 impl McpServers {
-    /// Starts all servers with default settings and the environment variables of the program, and waits until each
-    /// server is [ready](Self::ready). A program that does not want to wait for slow servers uses [`start`](Self::start).
+    /// Starts all servers with default settings and the environment variables of the program, and waits up to 30 seconds
+    /// until each server is [ready](Self::ready). Slower servers go on to start in the background.
     ///
     /// # Errors
     /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never cause this
@@ -63,7 +67,7 @@ impl McpServers {
         Self::connect_with(config, |name| std::env::var(name).ok(), |_, builder| builder).await
     }
 
-    /// [Starts](Self::start) all servers, and waits until each server is [ready](Self::ready).
+    /// [Starts](Self::start) all servers, and waits up to 30 seconds until each server is [ready](Self::ready).
     ///
     /// # Errors
     /// Returns a [`BuildError`] if the registry cannot be made.
@@ -73,7 +77,8 @@ impl McpServers {
         change: impl Fn(&str, McpClientBuilder) -> McpClientBuilder,
     ) -> Result<Self, BuildError> {
         let servers = Self::start(config, lookup, change)?;
-        servers.ready().await;
+        // The servers that are not ready go on to start.
+        let _ = timeout(PATIENCE, servers.ready()).await;
         Ok(servers)
     }
 
@@ -150,8 +155,7 @@ impl McpServers {
         &self.clients
     }
 
-    /// Returns the servers without a connection, sorted by name. Servers whose first attempt to connect is running are not
-    /// among them.
+    /// Returns the servers without a connection, sorted by name. Servers that are still starting are among them.
     #[must_use]
     pub fn failures(&self) -> Vec<ServerFailure> {
         let lost = self.clients.iter().filter_map(|(name, client)| {

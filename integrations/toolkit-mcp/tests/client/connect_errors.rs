@@ -67,7 +67,7 @@ async fn a_url_that_does_not_serve_is_an_error_with_its_reason() {
         (
             "http://127.0.0.1:9".to_owned(),
             Connection,
-            "the server cannot be reached: Connection refused (os error 111); check the address, and that the server runs",
+            "the server cannot be reached: Connection refused…; check the address, and that the server runs",
         ),
         (
             // The label is too long for a request to a name server.

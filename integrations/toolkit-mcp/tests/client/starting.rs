@@ -191,7 +191,9 @@ async fn a_started_client_connects_in_the_background_and_its_tools_join_the_regi
     let mut events = client.events();
     let registry = LiveRegistry::new(ToolRegistry::new()).unwrap();
     let _following = client.follow(&registry).unwrap();
-    assert_eq!((client.is_connected(), client.failure(), client.tools().len()), (false, None, 0));
+    let failure = client.failure().unwrap().to_string();
+    assert_eq!(failure, "MCP server `slow`: the server is still starting");
+    assert_eq!((client.is_connected(), client.tools().len()), (false, 0));
     let failed =
         |event: &McpEvent| matches!(event, McpEvent::ReconnectFailed { attempt: 2, .. }).then_some(());
     event(&mut events, failed).await;
