@@ -27,6 +27,7 @@ mod change;
 mod change_approval;
 mod child_transport;
 mod client_settings;
+mod connect_errors;
 mod content;
 mod elicitation;
 mod endpoint;
@@ -34,18 +35,24 @@ mod event;
 #[cfg(feature = "client-http")]
 mod failure;
 mod follow;
+mod handshake;
+mod instructions;
 mod issue;
 mod limits;
 mod mcp_command;
 mod mcp_error;
 #[cfg(feature = "client-http")]
 mod mcp_url;
+mod prompts;
 mod remote_call;
+mod resource_tools;
+mod resources;
 mod schema;
 mod server_lines;
 mod server_requests;
 mod session;
 mod stderr_tail;
+mod subscription;
 mod supervise;
 mod wire;
 
@@ -64,7 +71,11 @@ pub use mcp_command::McpCommand;
 pub use mcp_error::{McpError, McpErrorKind};
 #[cfg(feature = "client-http")]
 pub use mcp_url::{McpUrl, TokenFuture, TokenSource};
+pub use prompts::{McpPrompt, McpPromptArgument, McpPromptMessage};
+pub use resource_tools::McpResourceTools;
+pub use resources::McpResource;
 pub use session::McpServerInfo;
+pub use subscription::McpSubscription;
 
 use crate::locks::lock;
 use crate::macros::debug;
@@ -126,28 +137,32 @@ impl McpClient {
 
     /// Connects to the server, lists the tools, and starts the task that follows the connection.
     async fn connect(endpoint: McpEndpoint, handler: ServerRequestHandler) -> Result<Self, McpError> {
-        let closing = CancellationToken::new();
-        let inner = Arc::new(ClientState {
-            approved: Mutex::new(handler.settings.approved.clone()),
-            endpoint,
-            handler,
-            link: watch::Sender::new(Link::Closed(String::new())),
-            catalog: watch::Sender::new(Arc::default()),
-            listing: tokio::sync::Mutex::default(),
-            info: Mutex::default(),
-            _ends_with_client: closing.clone().drop_guard(),
-            closing,
-            supervised: CancellationToken::new(),
-        });
-        let session = inner.open().await.map_err(|error| error.of_server(inner.name()))?;
-        inner.set_link(Link::Up(session.clone()));
-        let client = Arc::downgrade(&inner);
-        let supervised = inner.supervised.clone().drop_guard();
+        let client = Self(ClientState::new(endpoint, handler));
+        let opening = async {
+            let session = Arc::new(Session::open(&client.0.endpoint, &client.0.handler).await?);
+            client.0.adopt(&session).await?;
+            Ok(session)
+        };
+        let session = opening.await.map_err(|error: McpError| error.of_server(client.name()))?;
+        client.0.set_link(Link::Up(session.clone()));
+        client.follow_connection(Some(session));
+        Ok(client)
+    }
+
+    /// Starts the task that connects and follows the connection.
+    fn start(endpoint: McpEndpoint, handler: ServerRequestHandler) -> Self {
+        let client = Self(ClientState::new(endpoint, handler));
+        client.follow_connection(None);
+        client
+    }
+
+    fn follow_connection(&self, session: Option<Arc<Session>>) {
+        let client = Arc::downgrade(&self.0);
+        let supervised = self.0.supervised.clone().drop_guard();
         tokio::spawn(async move {
             let _supervised = supervised;
             supervise(client, session).await;
         });
-        Ok(Self(inner))
     }
 
     /// Returns the name used for the server in messages.
@@ -174,6 +189,19 @@ impl McpClient {
         self.0.connected(|_| true).await
     }
 
+    /// Returns the reason why the client is not connected. Returns `None` if it is connected.
+    #[must_use]
+    pub fn failure(&self) -> Option<McpError> {
+        self.0.session().err().map(|error| error.of_server(self.name()))
+    }
+
+    /// Waits for the end of the first attempt to connect.
+    pub(crate) async fn first_attempt(&self) {
+        let mut link = self.0.link.subscribe();
+        // The client keeps the sender.
+        let _ = link.wait_for(|link| !matches!(link, Link::Starting)).await;
+    }
+
     /// Returns a stream of the connection's events, starting with the next event.
     #[must_use]
     pub fn events(&self) -> McpEvents {
@@ -192,21 +220,15 @@ impl McpClient {
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the tools cannot be listed.
     pub async fn refresh(&self) -> Result<(), McpError> {
-        let refreshed = match self.0.session() {
-            Ok(session) => self.0.list(&session).await,
-            Err(reason) => {
-                let text = format!("the client is not connected: {reason}");
-                Err(McpError::new(McpErrorKind::Connection, text))
-            }
-        };
-        refreshed.map_err(|error| error.of_server(self.name()))
+        self.named(async { self.0.list(&*self.session()?).await }).await
     }
 
     /// Closes the connection. Running calls end with an error. A child process has exited when this method
     /// returns. A process that is being started again is killed.
     pub async fn close(&self) {
         self.0.closing.cancel();
-        let link = self.0.link.send_replace(Link::Closed("the client was closed".to_owned()));
+        let closed = McpError::new(McpErrorKind::Connection, "the client was closed");
+        let link = self.0.link.send_replace(Link::Closed(closed));
         if let Link::Up(session) = link {
             session.close().await;
         }
@@ -216,6 +238,22 @@ impl McpClient {
 }
 
 impl ClientState {
+    fn new(endpoint: McpEndpoint, handler: ServerRequestHandler) -> Arc<Self> {
+        let closing = CancellationToken::new();
+        Arc::new(Self {
+            approved: Mutex::new(handler.settings.approved.clone()),
+            endpoint,
+            handler,
+            link: watch::Sender::new(Link::Starting),
+            catalog: watch::Sender::new(Arc::default()),
+            listing: tokio::sync::Mutex::default(),
+            info: Mutex::default(),
+            _ends_with_client: closing.clone().drop_guard(),
+            closing,
+            supervised: CancellationToken::new(),
+        })
+    }
+
     fn name(&self) -> &str {
         &self.handler.settings.name
     }
@@ -232,12 +270,11 @@ impl ClientState {
         })
     }
 
-    /// Connects and lists the tools.
-    async fn open(&self) -> Result<Arc<Session>, McpError> {
-        let session = Arc::new(Session::open(&self.endpoint, &self.handler).await?);
-        self.list(&session).await?;
+    /// Lists the tools of a new connection.
+    async fn adopt(&self, session: &Session) -> Result<(), McpError> {
+        self.list(session).await?;
         *lock(&self.info) = session.info();
-        Ok(session)
+        Ok(())
     }
 
     /// Lists the tools and publishes the list.
@@ -282,11 +319,11 @@ impl ClientState {
         (tool, arguments): Prepared,
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        let unreachable = |reason: String| {
+        let unreachable = |reason: McpError| {
             let server = self.name();
             let advice = "try again later, or continue without its tools";
             let error = ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}"));
-            error.with_retryable(true).with_details(reason)
+            error.with_retryable(true).with_details(reason.to_string())
         };
         let session = self.session().map_err(unreachable)?;
         let first = RemoteCall::new(&session, &tool, context);
@@ -305,10 +342,11 @@ impl ClientState {
     }
 
     /// Returns the connection, or the reason why there is none.
-    fn session(&self) -> Result<Arc<Session>, String> {
+    fn session(&self) -> Result<Arc<Session>, McpError> {
         match &*self.link.borrow() {
             Link::Up(session) => Ok(session.clone()),
-            Link::Down(reason) | Link::Closed(reason) => Err(reason.clone()),
+            Link::Starting => Err(McpError::new(McpErrorKind::Connection, "the server is still starting")),
+            Link::Down(error) | Link::Closed(error) => Err(error.clone()),
         }
     }
 
@@ -317,7 +355,7 @@ impl ClientState {
         let mut link = self.link.subscribe();
         let state = link.wait_for(|link| match link {
             Link::Up(session) => is_wanted(session),
-            Link::Down(_) => false,
+            Link::Starting | Link::Down(_) => false,
             Link::Closed(_) => true,
         });
         state.await.is_ok_and(|link| matches!(&*link, Link::Up(_)))

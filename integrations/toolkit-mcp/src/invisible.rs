@@ -2,14 +2,48 @@
 
 /// Returns whether the character is invisible and never needed in text for humans. These characters are
 /// control characters except line breaks and tabs, marks that change the direction of text, characters
-/// without width, and the copies of ASCII letters in the Unicode block Tags.
+/// without width, the fillers of Hangul, and the Unicode blocks that can carry hidden text.
 fn is_hidden(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
         '\u{200b}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => true,
-        '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
-        character => character.is_control(),
+        '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' => true,
+        character => carries_text(character) || character.is_control(),
     }
+}
+
+/// Returns whether a sequence of such characters can carry any text: the copies of ASCII letters in the block Tags, and
+/// the 240 variation selectors of the supplement.
+fn carries_text(character: char) -> bool {
+    matches!(character, '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Returns whether the character is one of the first 16 variation selectors.
+fn is_selector(character: char) -> bool {
+    matches!(character, '\u{fe00}'..='\u{fe0f}')
+}
+
+/// Returns whether a selector chooses the form of the character before it, as text or as emoji. A selector elsewhere, or a
+/// second selector, can carry hidden text.
+#[cfg(feature = "client")]
+fn chooses_form(selector: char, before: Option<char>) -> bool {
+    let has_forms = matches!(
+        before,
+        Some(
+            '#'
+            | '*'
+            | '0'..='9'
+            | '\u{a9}'
+            | '\u{ae}'
+            | '\u{203c}'..='\u{2bff}'
+            | '\u{3030}'
+            | '\u{303d}'
+            | '\u{3297}'
+            | '\u{3299}'
+            | '\u{1f000}'..='\u{1faff}',
+        )
+    );
+    has_forms && matches!(selector, '\u{fe0e}' | '\u{fe0f}')
 }
 
 /// Returns whether the character is invisible but needed in some scripts and emoji. These characters are soft
@@ -17,36 +51,63 @@ fn is_hidden(character: char) -> bool {
 /// differ only in such characters look alike.
 #[cfg(feature = "server")]
 fn is_mark(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200c}'..='\u{200f}'
-            | '\u{2800}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fff8}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0080}'..='\u{e0fff}'
-    )
+    is_selector(character)
+        || matches!(
+            character,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200c}'..='\u{200f}'
+                | '\u{2800}'
+                | '\u{fff0}'..='\u{fff8}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+        )
+}
+
+/// Returns the characters of `text` without the selectors that choose no form, and without those that `is_removed`.
+#[cfg(feature = "client")]
+fn visible(text: &str, is_removed: fn(char) -> bool) -> impl Iterator<Item = char> {
+    let mut before = None;
+    text.chars().filter(move |character| {
+        let is_kept =
+            if is_selector(*character) { chooses_form(*character, before) } else { !is_removed(*character) };
+        if is_kept {
+            before = Some(*character);
+        }
+        is_kept
+    })
 }
 
 /// Returns `text` without hidden characters. A model may read such characters, but a human does not see them.
 #[cfg(feature = "client")]
 pub(crate) fn clean(text: &str) -> String {
-    text.chars().filter(|character| !is_hidden(*character)).collect()
+    visible(text, is_hidden).collect()
 }
 
 /// Returns whether `text` has no hidden characters.
 #[cfg(feature = "client")]
 pub(crate) fn is_clean(text: &str) -> bool {
-    !text.chars().any(is_hidden)
+    visible(text, is_hidden).eq(text.chars())
+}
+
+/// Returns whether `text` has hidden characters apart from the ends of lines of some systems.
+#[cfg(feature = "client")]
+pub(crate) fn hides_text(text: &str) -> bool {
+    visible(text, is_hidden).ne(text.chars().filter(|character| *character != '\r'))
+}
+
+/// Returns `text` without the characters that can carry hidden text. Other invisible characters, such as the control
+/// characters in the output of a terminal, stay.
+#[cfg(feature = "client")]
+pub(crate) fn without_hidden_text(text: String) -> String {
+    // The first bytes of these characters and of the selectors in UTF-8.
+    if !text.bytes().any(|byte| matches!(byte, 0xef | 0xf3)) {
+        return text;
+    }
+    visible(&text, carries_text).collect()
 }
 
 /// Returns `text` with every invisible character written as an escape of JSON, such as `\u202e`.
@@ -90,7 +151,22 @@ mod tests {
         assert_eq!(clean(&text), "Adds.\n\tTwo numbers. 😀");
         assert!(!is_clean(&text) && is_clean(&clean(&text)));
         // Persian needs the joiner, and the emoji needs its selector.
-        assert_eq!(clean("می\u{200c}خواهم ❤\u{fe0f}"), "می\u{200c}خواهم ❤\u{fe0f}");
+        for text in ["می\u{200c}خواهم ❤\u{fe0f}", "1\u{fe0f}\u{20e3} ©\u{fe0e} 🏳\u{fe0f}\u{200d}🌈", "한글"]
+        {
+            assert_eq!((clean(text).as_str(), is_clean(text)), (text, true));
+        }
+        // Selectors and fillers carry bytes.
+        let text = "a\u{fe0f} 😀\u{fe0f}\u{fe00}\u{fe0e}\u{e0100}\u{e01ef}\u{3164}\u{ffa0}\u{1160}b";
+        assert_eq!(clean(text), "a 😀\u{fe0f}b");
+    }
+
+    #[test]
+    fn results_lose_only_the_characters_that_carry_text() {
+        let text = "\u{1b}[1m한\u{200b}\u{3164}\u{202e}\r\n❤\u{fe0f}";
+        assert_eq!(without_hidden_text(text.to_owned()), text);
+        let hiding = format!("{text}\u{e0041}\u{fe01}\u{e0101}");
+        assert_eq!(without_hidden_text(hiding), text);
+        assert!(!hides_text("two\r\nlines") && hides_text("two\u{e0041}"));
     }
 
     #[test]

@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::timeout;
 use toolkit::middleware::{PermissionRule, Permissions};
+use toolkit::output::Truncation;
 use toolkit::{
     ClosureTool, Dispatcher, LiveRegistry, RunContext, ToolContext, ToolError, ToolName, ToolRegistry, tool,
     tools,
 };
 use toolkit_mcp::McpServer;
 use toolkit_mcp::client::{
-    ElicitationAnswer, ElicitationRequest, McpClient, McpClientBuilder, McpEvent, McpProtocol, McpUrl,
+    ElicitationAnswer, ElicitationRequest, McpClient, McpClientBuilder, McpEndpoint, McpEvent, McpProtocol,
+    McpUrl,
 };
 use toolkit_mcp::server::{Caller, LogLevel, ask_client};
 
@@ -203,6 +205,36 @@ async fn a_change_of_a_live_registry_reaches_the_live_registry_of_the_client() {
         live.change(|registry| registry.register(new)).unwrap();
         let event = timeout(PATIENCE, events.next()).await.expect("the change arrives").unwrap().unwrap();
         assert_eq!(event.tool.to_string(), "far-new", "{protocol:?}");
+        client.close().await;
+    }
+}
+
+/// Counts far.
+#[tool]
+fn count() -> String {
+    (0..1_000).map(|number| number.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+#[tokio::test]
+async fn the_full_text_of_a_truncated_result_is_read_by_its_link() {
+    for protocol in PROTOCOLS {
+        let server = McpServer::new(ToolRegistry::from_tools(tools![count]).unwrap()).unwrap();
+        let (near, far) = tokio::io::duplex(1 << 16);
+        tokio::spawn(server.with_truncation(Truncation::new(200)).serve(far));
+        let (reader, writer) = tokio::io::split(near);
+        let client =
+            connect(McpClient::builder(McpEndpoint::streams(reader, writer)).with_protocol(protocol)).await;
+        let mut registry = ToolRegistry::new();
+        registry.register_provider(client.clone()).unwrap();
+        registry.register_provider(client.resource_tools().unwrap()).unwrap();
+        let short = registry.call("count", "{}").await.unwrap().to_text().into_owned();
+        let start = short.find("toolkit://outputs/").expect("a link");
+        let uri: String = short[start..]
+            .chars()
+            .take_while(|part| !part.is_whitespace() && !"`];,)".contains(*part))
+            .collect();
+        let full = registry.call("read_resource", json!({ "uri": uri })).await.unwrap();
+        assert!(full.to_text().ends_with("998 999"), "{protocol:?}: {full:?}");
         client.close().await;
     }
 }

@@ -5,6 +5,7 @@ mod bare;
 mod calls;
 mod changes;
 mod config;
+mod connect_errors;
 mod endings;
 mod faults;
 mod fresh;
@@ -14,7 +15,9 @@ mod lies;
 mod process;
 mod raw;
 mod raw_stateless;
+mod resources;
 mod secrets;
+mod starting;
 #[cfg(feature = "client-http")]
 mod statuses;
 

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentBuilder, Message, ModelRequest, ModelResponse, RunOutput, ScriptedModel, Sessions,
+    Agent, AgentBuilder, Limits, Message, ModelRequest, ModelResponse, RunOptions, RunOutput, ScriptedModel,
+    Sessions,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 
@@ -158,10 +159,13 @@ async fn process(team: &Team, store: &MemoryStore, begins: bool) -> (RunOutput, 
     let mut program = Program { paid: Arc::default(), agents: 0 };
     let agent = program.build(team);
     let sessions = Sessions::new(store.clone());
+    let limits = Limits::default().with_max_model_calls(5_000).with_max_tool_calls(5_000);
+    let options = RunOptions::new().with_limits(limits).with_autosave(&sessions);
+    let mut conversation = sessions.open("ada", "1").await.unwrap();
     let ended = if begins {
-        sessions.run(&agent, "ada", "1", "Go.").await
+        agent.run_with(&mut conversation, "Go.", options).await
     } else {
-        sessions.resume(&agent, "ada", "1").await
+        agent.resume(&mut conversation, options).await
     };
     let paid = program.paid.lock().unwrap().clone();
     (ended.unwrap(), paid)

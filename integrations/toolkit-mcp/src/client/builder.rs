@@ -82,17 +82,40 @@ impl McpClientBuilder {
     /// [`McpError`] if the namespace is illegal, or if the server does not start, cannot be reached, refuses access or
     /// violates the protocol. The client does not try again.
     pub async fn connect(self) -> Result<McpClient, McpError> {
-        if let Some(namespace) = &self.settings.namespace {
-            let name = ToolName::qualified(namespace, "tool", Separator::default());
-            name.map_err(|error| McpError::new(McpErrorKind::Config, error.to_string()))?;
-        }
+        self.check()?;
+        let (endpoint, handler) = self.parts();
+        McpClient::connect(endpoint, handler).await
+    }
+
+    /// Returns a client that connects in the background, and tries again with [pauses](Self::with_backoff) until it is
+    /// connected. Until then, the client has no tools. [`McpClient::follow`] adds the tools to a live registry when the
+    /// client is connected.
+    ///
+    /// # Errors
+    /// [`McpError`] if the namespace is illegal.
+    ///
+    /// # Panics
+    /// Panics outside of a tokio runtime.
+    pub fn start(self) -> Result<McpClient, McpError> {
+        self.check()?;
+        let (endpoint, handler) = self.parts();
+        Ok(McpClient::start(endpoint, handler))
+    }
+
+    fn check(&self) -> Result<(), McpError> {
+        let Some(namespace) = &self.settings.namespace else { return Ok(()) };
+        let name = ToolName::qualified(namespace, "tool", Separator::default());
+        name.map(drop).map_err(|error| McpError::new(McpErrorKind::Config, error.to_string()))
+    }
+
+    fn parts(self) -> (McpEndpoint, ServerRequestHandler) {
         let handler = ServerRequestHandler {
             settings: Arc::new(self.settings),
             events: self.events,
             tools_changed: Arc::default(),
             questions: Arc::new(Semaphore::new(MOST_QUESTIONS)),
         };
-        McpClient::connect(self.endpoint, handler).await
+        (self.endpoint, handler)
     }
 }
 
@@ -102,13 +125,14 @@ setters! { McpClientBuilder.settings:
     with_name(name: impl Into<String>) = name.into();
     /// Sets the limits for the messages, tools and schemas of the server.
     with_limits(limits: McpLimits) = limits;
-    /// Sets the time limit for connecting, and for each page of the tool list. The default is 30 seconds.
+    /// Sets the time limit for connecting, and for each page of the tool list. The default is 90 seconds, because a
+    /// program such as `npx` may first download the server.
     with_connect_timeout(connect_timeout: Duration) = connect_timeout;
     /// Sets the time limit for a call without progress reports. The default is 60 seconds. Each report
     /// restarts the time limit, and the limit does not apply while the user answers a question of the server.
     /// The time limits of tool, dispatcher and registry apply as well.
     with_call_timeout(call_timeout: Duration) = call_timeout;
-    /// Sets the pauses between attempts to connect again.
+    /// Sets the pauses between attempts to connect.
     with_backoff(backoff: McpBackoff) = backoff;
     /// Sets the versions of the protocol to speak. The default is [`McpProtocol::Auto`].
     with_protocol(protocol: McpProtocol) = protocol;

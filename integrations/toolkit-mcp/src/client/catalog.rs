@@ -4,9 +4,10 @@ use super::client_settings::ClientSettings;
 use super::content::shorten;
 use super::issue::{ToolIssue, ToolIssueKind};
 use super::schema::{SchemaNote, checked, checked_parameters};
-use crate::invisible::clean;
+use crate::invisible::{clean, hides_text};
 use rmcp::model::{Icon, Tool, ToolAnnotations};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use toolkit_core::name::{NameError, Separator};
@@ -89,13 +90,22 @@ fn import(
     if size > limit {
         return Err(malformed(format!("its entry has {size} bytes, more than {limit}")));
     }
+    if entry.pointer("/execution/taskSupport").is_some_and(|support| support == "required") {
+        let message = "runs only as a task, which the client does not support, and was left out";
+        return Err((ToolIssueKind::Task, message.to_owned()));
+    }
     let fingerprint = schema_hash(&entry);
-    let tool: Tool = serde_json::from_value(entry).map_err(|error| malformed(error.to_string()))?;
+    let tool = parse(entry).map_err(|error| malformed(error.to_string()))?;
     let limits = &settings.limits;
     let name = local_name(&tool.name, settings, notes)?;
     let parameters = checked_parameters(Arc::unwrap_or_clone(tool.input_schema), limits, notes)?;
     let description = short(tool.description.as_deref().unwrap_or_default(), limits.description, notes);
-    let metadata = metadata(tool.title, tool.annotations, settings);
+    let title = tool.title.or_else(|| tool.annotations.as_ref()?.title.clone());
+    if title.as_deref().is_some_and(hides_text) {
+        let message = "has invisible characters in its title, which were removed";
+        notes.push((ToolIssueKind::Description, message.to_owned()));
+    }
+    let metadata = metadata(title, tool.annotations, settings);
     let mut definition = ToolDefinition::new(name, description, parameters).with_metadata(metadata);
     definition.metadata.meta = tool.meta.map(|meta| meta.0).unwrap_or_default();
     definition.metadata.icons = tool.icons.unwrap_or_default().into_iter().map(icon).collect();
@@ -109,6 +119,22 @@ fn import(
         }
     }
     Ok(RemoteTool { definition, name: tool.name.into_owned(), fingerprint })
+}
+
+/// Parses an entry. PHP writes `[]` for an empty object, which is corrected if the entry is not a tool otherwise.
+fn parse(mut entry: Value) -> serde_json::Result<Tool> {
+    Tool::deserialize(&entry).or_else(|error| {
+        let members = ["inputSchema", "outputSchema", "annotations", "_meta"];
+        let lists = members.iter().filter(|member| entry.get(member) == Some(&json!([])));
+        let lists: Vec<_> = lists.collect();
+        if lists.is_empty() {
+            return Err(error);
+        }
+        for member in lists {
+            entry[*member] = json!({});
+        }
+        Tool::deserialize(entry)
+    })
 }
 
 /// Returns the registered name of a tool: a legal name in the namespace of the client.
@@ -139,7 +165,7 @@ fn local_name(
 /// Returns a description without invisible characters and with at most `limit` characters.
 fn short(text: &str, limit: usize, notes: &mut Vec<SchemaNote>) -> String {
     let mut clean = clean(text);
-    if clean.len() != text.len() && clean != text.replace('\r', "") {
+    if hides_text(text) {
         let message = "has invisible characters in its description, which were removed";
         notes.push((ToolIssueKind::Description, message.to_owned()));
     }
@@ -169,7 +195,7 @@ fn metadata(
     // If the server is not trusted, ignore all hints except those that make a tool look more dangerous.
     let hint = |value: Option<bool>, dangerous: bool| value.filter(|value| trusted || *value == dangerous);
     let mut metadata = ToolMetadata::default();
-    metadata.title = title.or(annotations.title).map(|title| clean(&title).chars().take(256).collect());
+    metadata.title = title.map(|title| clean(&title).chars().take(256).collect());
     metadata.read_only = hint(annotations.read_only_hint, false);
     metadata.destructive = hint(annotations.destructive_hint, true);
     metadata.idempotent = hint(annotations.idempotent_hint, false);
@@ -194,7 +220,6 @@ fn metadata(
 mod tests {
     use super::super::limits::McpLimits;
     use super::*;
-    use serde_json::json;
 
     /// Returns an entry of a tool list, with the fields of `extra` added.
     fn entry(name: &str, extra: Value) -> Value {
@@ -258,7 +283,7 @@ mod tests {
 
     #[test]
     fn every_renamed_and_every_left_out_tool_is_an_issue() {
-        use ToolIssueKind::{Duplicate, IllegalName, Malformed, RemoteReference, Renamed};
+        use ToolIssueKind::{Duplicate, IllegalName, Malformed, RemoteReference, Renamed, Task};
         let remote = json!({"inputSchema": {"properties": {"a": {"$ref": "https://example.com"}}}});
         let long = "x".repeat(200);
         let listed = vec![
@@ -273,12 +298,15 @@ mod tests {
             json!(5),
             entry("remote", remote),
             entry("fat", json!({"_meta": {"a": "x".repeat(300_000)}})),
+            entry("long", json!({"execution": {"taskSupport": "required"}})),
+            entry("short", json!({"execution": {"taskSupport": "optional"}})),
         ];
         let catalog = catalog_of(listed, &ClientSettings::default());
         let names: Vec<(&str, &str)> =
             catalog.tools.iter().map(|(name, tool)| (name.as_str(), tool.name.as_str())).collect();
         let expected = [
             ("add", "add"),
+            ("short", "short"),
             ("tool_59fda6", "卖"),
             ("weather_get_0ad38f", "weather get"),
             ("weather_get_b81e07", "weather/get"),
@@ -297,6 +325,7 @@ mod tests {
             ("", Malformed),
             ("remote", RemoteReference),
             ("fat", Malformed),
+            ("long", Task),
         ];
         assert_eq!(kinds(&catalog), issues);
     }
@@ -308,6 +337,11 @@ mod tests {
         let listed = vec![
             entry("output", dangling),
             entry("hidden", json!({"description": "Adds.\u{202e}"})),
+            entry("titled", json!({"title": "Add\u{e0041}"})),
+            entry(
+                "parameter",
+                json!({"inputSchema": {"properties": {"a": {"description": "\u{fe01}Any."}}}}),
+            ),
             entry("long", json!({"description": "x".repeat(9_000)})),
         ];
         let catalog = catalog_of(listed, &ClientSettings::default());
@@ -315,7 +349,18 @@ mod tests {
         assert_eq!(catalog.tools["output"].definition.output_schema(), Some(&output));
         assert_eq!(catalog.tools["hidden"].definition.description, "Adds.");
         assert_eq!(catalog.tools["long"].definition.description.chars().count(), 8_193);
-        assert_eq!(kinds(&catalog), [("output", Schema), ("hidden", Description), ("long", Description)]);
+        let changed = [("output", Schema)].into_iter();
+        let changed =
+            changed.chain(["hidden", "titled", "parameter", "long"].map(|name| (name, Description)));
+        assert_eq!(kinds(&catalog), changed.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn lists_in_place_of_empty_objects_are_corrected() {
+        let empty = json!({"inputSchema": [], "outputSchema": [], "annotations": [], "_meta": []});
+        let catalog = catalog_of(vec![entry("php", empty)], &ClientSettings::default());
+        assert_eq!(catalog.issues, []);
+        assert_eq!(catalog.tools["php"].definition.parameters, json!({"type": "object"}));
     }
 
     #[test]

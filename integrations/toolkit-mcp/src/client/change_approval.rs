@@ -109,7 +109,7 @@ impl ClientState {
             Some(fresh.issues.clone()).filter(|issues| !issues.is_empty() && *issues != earlier.issues);
         self.catalog.send_replace(Arc::new(fresh));
         // The first list is not a change.
-        let is_first = matches!(&*self.link.borrow(), Link::Closed(_));
+        let is_first = matches!(&*self.link.borrow(), Link::Starting);
         if !change.is_empty() && !is_first {
             self.handler.emit(McpEvent::ToolsChanged(change));
         }

@@ -1,10 +1,11 @@
 //! The transport to a server that runs as a child process.
 
+use super::event::McpEvent;
 use super::mcp_command::McpCommand;
 use super::mcp_error::{McpError, McpErrorKind};
 use super::server_lines::ServerLines;
-use super::stderr_tail::{StderrTail, read_errors};
 use super::wire::Wire;
+use crate::line_transport::LineReader;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -12,11 +13,17 @@ use rmcp::transport::Transport;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+#[cfg(unix)]
+use tokio::time::sleep;
 use tokio::time::timeout;
 
 /// The time that a server has to exit after its input ended, and again after the signal to terminate.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The time that the other processes of the group have to exit after the signal to terminate.
+#[cfg(unix)]
+const GROUP_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The wait for the exit status of a server that has closed its output.
 const STATUS_TIMEOUT: Duration = Duration::from_millis(200);
@@ -24,12 +31,14 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(200);
 #[cfg(unix)]
 const SIGTERM: i32 = 15;
 
+/// The maximum length of a line of standard error, in bytes.
+const MAX_LINE_BYTES: usize = 4_096;
+
 /// The transport to a child process.
 pub(super) struct ChildTransport {
     /// `None` after the process has exited.
     child: Option<Box<dyn ChildWrapper>>,
     lines: ServerLines<ChildStdout, ChildStdin>,
-    pub(super) tail: StderrTail,
     wire: Arc<Wire>,
 }
 
@@ -37,22 +46,26 @@ impl ChildTransport {
     /// Starts the process and returns the transport to it.
     pub(super) fn spawn(command: &McpCommand, limit: usize, wire: &Arc<Wire>) -> Result<Self, McpError> {
         let failed = |error: io::Error| {
-            let program = command.program.to_string_lossy();
-            let text = format!("`{program}` could not be started: {error}; check the command and `PATH`");
+            let text = match command.missing_directory() {
+                Some(directory) => format!("the working directory `{}` does not exist", directory.display()),
+                None => {
+                    let program = command.program.to_string_lossy();
+                    format!("`{program}` could not be started: {error}; check the command and `PATH`")
+                }
+            };
             McpError::new(McpErrorKind::Start, text)
         };
-        let mut command = CommandWrap::from(command.to_process());
+        let mut process = CommandWrap::from(command.to_process());
         #[cfg(unix)]
-        command.wrap(process_wrap::tokio::ProcessGroup::leader());
-        let mut child = command.spawn().map_err(failed)?;
+        process.wrap(process_wrap::tokio::ProcessGroup::leader());
+        let mut child = process.spawn().map_err(failed)?;
         let missing = || failed(io::Error::other("its standard streams are not connected"));
         let output = child.stdout().take().ok_or_else(missing)?;
         let input = child.stdin().take().ok_or_else(missing)?;
         let errors = child.stderr().take().ok_or_else(missing)?;
-        let tail = StderrTail::default();
-        tokio::spawn(read_errors(errors, tail.clone(), wire.clone()));
+        tokio::spawn(read_errors(errors, wire.clone()));
         let lines = ServerLines::new(output, input, limit, wire.clone());
-        Ok(Self { child: Some(child), lines, tail, wire: wire.clone() })
+        Ok(Self { child: Some(child), lines, wire: wire.clone() })
     }
 }
 
@@ -75,7 +88,7 @@ impl Transport<RoleClient> for ChildTransport {
                 Ok(Ok(status)) => format!("the process ended ({status})"),
                 _ => "the process closed its output".to_owned(),
             };
-            self.wire.ends_because(reason + &self.tail.text().await);
+            self.wire.ends_because(reason + &self.wire.tail.text().await);
         }
         message
     }
@@ -84,15 +97,34 @@ impl Transport<RoleClient> for ChildTransport {
         self.lines.close().await?;
         let Some(child) = &mut self.child else { return Ok(()) };
         let mut has_exited = has_exited_within(EXIT_TIMEOUT, child).await;
+        // The group may have other processes, such as a browser, which outlive the server.
         #[cfg(unix)]
-        if !has_exited && child.signal(SIGTERM).is_ok() {
-            has_exited = has_exited_within(EXIT_TIMEOUT, child).await;
+        if child.signal(SIGTERM).is_ok() {
+            if has_exited {
+                sleep(GROUP_TIMEOUT).await;
+                let _ = child.start_kill();
+            } else {
+                has_exited = has_exited_within(EXIT_TIMEOUT, child).await;
+            }
         }
         if !has_exited {
             Box::into_pin(child.kill()).await?;
         }
         self.child = None;
         Ok(())
+    }
+}
+
+/// Reads standard error to its end, so that the server never blocks on writing.
+async fn read_errors(errors: ChildStderr, wire: Arc<Wire>) {
+    let _ended = wire.tail.ended.clone().drop_guard();
+    let mut lines = LineReader::new(errors, MAX_LINE_BYTES);
+    while let Ok(true) = lines.advance().await {
+        let line = String::from_utf8_lossy(lines.line()).into_owned();
+        if !line.is_empty() {
+            wire.tail.push(line.clone());
+            wire.emit(McpEvent::Stderr { line });
+        }
     }
 }
 

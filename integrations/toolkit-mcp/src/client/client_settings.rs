@@ -3,8 +3,6 @@
 use super::elicitation::ElicitationHandler;
 use super::limits::McpLimits;
 use crate::macros::setters;
-use rmcp::model::ProtocolVersion;
-use rmcp::service::ClientLifecycleMode;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -24,20 +22,17 @@ pub enum McpProtocol {
 }
 
 impl McpProtocol {
-    pub(super) fn lifecycle(self) -> ClientLifecycleMode {
-        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
-        match self {
-            Self::Auto => ClientLifecycleMode::Auto {
-                preferred_versions,
-                legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
-            },
-            Self::Stateless => ClientLifecycleMode::Discover { preferred_versions },
-            Self::Handshake => ClientLifecycleMode::Initialize,
-        }
+    pub(super) fn begins_with_discover(self) -> bool {
+        self != Self::Handshake
+    }
+
+    /// Returns whether an earlier version follows if the server does not support version 2026-07-28.
+    pub(super) fn can_fall_back(self) -> bool {
+        self == Self::Auto
     }
 }
 
-/// The pauses between attempts to connect again.
+/// The pauses between attempts to connect.
 ///
 /// Each pause is twice as long as the pause before, up to the maximum. In addition, each pause is randomly
 /// extended by up to 20 %.
@@ -110,7 +105,7 @@ impl Default for ClientSettings {
             name: "mcp".to_owned(),
             namespace: None,
             limits: McpLimits::default(),
-            connect_timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(90),
             call_timeout: Duration::from_secs(60),
             backoff: McpBackoff::default(),
             protocol: McpProtocol::default(),

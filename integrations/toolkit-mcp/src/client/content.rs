@@ -1,5 +1,6 @@
 //! Results of servers as tool output.
 
+use crate::invisible::without_hidden_text;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 use toolkit_core::output::{JsonText, MediaData, Resource};
@@ -8,7 +9,7 @@ use toolkit_core::{Content, Media, ToolError, ToolOutput};
 /// The maximum length of an error text for the model, in characters.
 const LONGEST: usize = 16_384;
 
-/// Converts the result of a tool call to tool output. A result marked as an error becomes an error with the text of its
+/// Converts the result of a tool call to tool output, without characters that can carry hidden text. A result marked as an error becomes an error with the text of its
 /// content.
 pub(super) fn outcome(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let CallToolResult { content, structured_content, is_error, .. } = result;
@@ -47,33 +48,51 @@ pub(super) fn shorten(mut text: String, limit: usize) -> String {
     text
 }
 
-fn content_of(block: ContentBlock) -> Content {
+/// Converts one part of a result or of a prompt.
+pub(super) fn content_of(block: ContentBlock) -> Content {
     match block {
-        ContentBlock::Text(text) => Content::Text(text.text),
+        ContentBlock::Text(text) => Content::Text(without_hidden_text(text.text)),
         ContentBlock::Image(image) => media(image.mime_type, image.data, None, "image"),
         ContentBlock::Audio(audio) => media(audio.mime_type, audio.data, None, "audio"),
-        ContentBlock::Resource(embedded) => match embedded.resource {
-            ResourceContents::TextResourceContents { uri, text, .. } => {
-                Content::Text(format!("[resource {uri}]\n{text}"))
-            }
-            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-                let media_type = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
-                media(media_type, blob, Some(uri), "application")
-            }
-            other => json(&serde_json::to_value(other).unwrap_or_default()),
-        },
+        ContentBlock::Resource(part) => embedded(part.resource),
         ContentBlock::ResourceLink(link) => {
-            let name = link.title.unwrap_or(link.name);
-            Content::Resource(Box::new(Resource { uri: link.uri, name, media_type: link.mime_type }))
+            let name = without_hidden_text(link.title.unwrap_or(link.name));
+            let uri = without_hidden_text(link.uri);
+            Content::Resource(Box::new(Resource { uri, name, media_type: link.mime_type }))
         }
         other => json(&serde_json::to_value(other).unwrap_or_default()),
     }
 }
 
+/// Converts a resource among other parts. A text begins with the URI of the resource.
+pub(super) fn embedded(resource: ResourceContents) -> Content {
+    match resource {
+        ResourceContents::TextResourceContents { uri, text, .. } => {
+            Content::Text(without_hidden_text(format!("[resource {uri}]\n{text}")))
+        }
+        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+            let media_type = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
+            media(media_type, blob, Some(uri), "application")
+        }
+        other => json(&serde_json::to_value(other).unwrap_or_default()),
+    }
+}
+
+/// Converts a resource that stands alone.
+pub(super) fn resource_text(resource: ResourceContents) -> Content {
+    match resource {
+        ResourceContents::TextResourceContents { text, .. } => Content::Text(without_hidden_text(text)),
+        other => embedded(other),
+    }
+}
+
 fn json(value: &Value) -> Content {
     match JsonText::new(value) {
-        Ok(text) => Content::Json(text),
-        Err(_) => Content::text(value.to_string()),
+        Ok(json) => match without_hidden_text(json.as_str().to_owned()) {
+            visible if visible == json.as_str() => Content::Json(json),
+            visible => Content::Text(visible),
+        },
+        Err(_) => Content::Text(without_hidden_text(value.to_string())),
     }
 }
 
@@ -127,6 +146,21 @@ mod tests {
         assert_eq!(output.structured(), Some(&json!({"sum": 2})));
         let Content::Image(image) = &output.content()[1] else { panic!("an image") };
         assert_eq!(image.data, MediaData::Base64("aGk=".to_owned()));
+    }
+
+    #[test]
+    fn hidden_text_does_not_reach_the_model() {
+        let hidden = "\u{e0041}\u{e0101}";
+        let output = outcome_of(json!({"content": [
+            {"type": "text", "text": format!("a{hidden}")},
+            {"type": "resource", "resource": {"uri": "file:///b", "text": hidden}},
+            {"type": "resource_link", "uri": "file:///c", "name": format!("c{hidden}")},
+        ]}));
+        let expected = "a\n[resource file:///b]\n\n[resource c file:///c]";
+        assert_eq!(output.expect("an output").to_text(), expected);
+        let output = outcome_of(json!({"structuredContent": {"d": hidden}})).expect("an output");
+        assert_eq!(output.to_text(), r#"{"d":""}"#);
+        assert_eq!(output.structured(), Some(&json!({"d": hidden})), "the program gets the value as it is");
     }
 
     #[test]

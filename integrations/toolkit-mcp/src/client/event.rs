@@ -20,12 +20,12 @@ pub enum McpEvent {
         /// The reason for the end of the connection.
         reason: String,
     },
-    /// The client is connected again.
+    /// The client is connected again, or for the first time after [`start`](super::McpClientBuilder::start).
     Reconnected {
-        /// The number of attempts needed to connect again.
+        /// The number of attempts needed to connect.
         attempts: u32,
     },
-    /// An attempt to connect again failed.
+    /// An attempt to connect failed.
     ReconnectFailed {
         /// The number of the attempt, counted from 1.
         attempt: u32,
@@ -40,6 +40,15 @@ pub enum McpEvent {
     ListFailed {
         /// The reason why the tools could not be listed.
         error: String,
+    },
+    /// The list of the server's resources changed.
+    ResourcesChanged,
+    /// The list of the server's prompts changed.
+    PromptsChanged,
+    /// A resource changed to which the program has [subscribed](super::McpClient::subscribe).
+    ResourceUpdated {
+        /// The URI of the resource.
+        uri: String,
     },
     /// The client changed listed tools, or left them out.
     Issues(Vec<ToolIssue>),

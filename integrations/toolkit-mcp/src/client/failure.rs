@@ -40,7 +40,9 @@ impl Failure {
                     let code = text.strip_prefix("HTTP ").and_then(|text| text.get(..3)?.parse().ok());
                     return Some(code.map_or(Self::Invalid, status));
                 }
-                Some(HttpFault::InsufficientScope(_)) => return Some(Self::NoAccess),
+                Some(HttpFault::AuthRequired(_) | HttpFault::InsufficientScope(_)) => {
+                    return Some(Self::NoAccess);
+                }
                 // A source has no token.
                 Some(HttpFault::Io(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
                     return Some(Self::NoAccess);

@@ -14,12 +14,24 @@ use toolkit_core::{BuildError, CancellationToken, LiveRegistry, Tool, ToolName, 
 /// registered.
 #[derive(Debug)]
 #[must_use = "the registry no longer follows the server once this value is dropped; see `detach`"]
-pub struct Following(DropGuard);
+pub struct Following {
+    guard: DropGuard,
+    /// The latest tools that were registered.
+    registered: watch::Receiver<Arc<Catalog>>,
+}
 
 impl Following {
     /// Follows the server until the client is closed or dropped.
     pub fn detach(self) {
-        drop(self.0.disarm());
+        drop(self.guard.disarm());
+    }
+
+    /// Waits until the registry has the current tools of the client.
+    pub(crate) async fn registered(&self, client: &McpClient) {
+        let mut registered = self.registered.clone();
+        let is_current = |registered: &Arc<Catalog>| Arc::ptr_eq(registered, &client.0.catalog.borrow());
+        // Fails if the client was closed.
+        let _ = registered.wait_for(is_current).await;
     }
 }
 
@@ -48,10 +60,12 @@ impl McpClient {
             let tools = known.tools.keys().filter_map(|name| tools.get(name));
             tools.cloned().try_for_each(|tool| registry.register(tool))
         })?;
-        let task = follow(Arc::downgrade(&self.0), catalogs, known, registry.clone());
+        let progress = watch::Sender::new(known);
+        let registered = progress.subscribe();
+        let task = follow(Arc::downgrade(&self.0), catalogs, progress, registry.clone());
         let following = CancellationToken::new();
         tokio::spawn(following.clone().run_until_cancelled_owned(task));
-        Ok(Following(following.drop_guard()))
+        Ok(Following { guard: following.drop_guard(), registered })
     }
 
     fn provided(&self) -> BTreeMap<String, ProvidedTool> {
@@ -63,23 +77,22 @@ impl McpClient {
 async fn follow(
     client: Weak<ClientState>,
     mut catalogs: watch::Receiver<Arc<Catalog>>,
-    mut known: Arc<Catalog>,
+    registered: watch::Sender<Arc<Catalog>>,
     registry: LiveRegistry,
 ) {
     while catalogs.changed().await.is_ok() {
         let Some(client) = client.upgrade().map(McpClient) else { return };
         let latest = catalogs.borrow_and_update().clone();
-        let edits = edits(&known, &latest, &client.provided());
-        known = latest;
+        let edits = edits(&registered.borrow(), &latest, &client.provided());
         let all_at_once = registry.change(|registry| edits.iter().try_for_each(|edit| edit.apply(registry)));
-        if all_at_once.is_ok() {
-            continue;
-        }
-        for edit in &edits {
-            if let Err(error) = registry.change(|registry| edit.apply(registry)) {
-                client.0.handler.emit(McpEvent::Refused { tool: edit.name().clone(), error });
+        if all_at_once.is_err() {
+            for edit in &edits {
+                if let Err(error) = registry.change(|registry| edit.apply(registry)) {
+                    client.0.handler.emit(McpEvent::Refused { tool: edit.name().clone(), error });
+                }
             }
         }
+        registered.send_replace(latest);
     }
 }
 

@@ -31,13 +31,16 @@ pub enum ToolIssueKind {
     IllegalName,
     /// An earlier tool of the list has the same name. The later tool is left out.
     Duplicate,
-    /// The description was too long and was cut, or contained invisible characters that were removed.
+    /// The description was too long and was cut, or it, the title or a text of a schema contained invisible characters
+    /// that were removed.
     Description,
     /// A schema is too large, too deep or invalid. The tool is left out. If only the output schema is at
     /// fault, the tool is registered without an output schema.
     Schema,
     /// A schema refers to another document. References are never fetched. The tool is left out.
     RemoteReference,
+    /// The tool runs only as a task (`taskSupport`), which the client does not support. The tool is left out.
+    Task,
     /// The server lists more tools than allowed. The rest is left out.
     TooMany,
     /// The tool is new, or differs from the approved definition, and waits for approval.

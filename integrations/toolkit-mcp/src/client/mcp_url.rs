@@ -1,7 +1,9 @@
 //! Servers behind a URL: streamable HTTP, with a token.
 
-use super::endpoint::{Attempt, McpEndpoint, Running, unreachable};
+use super::connect_errors::unreachable;
+use super::endpoint::McpEndpoint;
 use super::failure::HttpFault;
+use super::handshake::{Attempt, Running};
 use super::mcp_error::{McpError, McpErrorKind};
 use crate::macros::debug;
 use futures_core::stream::BoxStream;
@@ -116,7 +118,7 @@ impl McpUrl {
         url.as_ref().and_then(reqwest::Url::host_str).unwrap_or("mcp").to_owned()
     }
 
-    async fn connect(self, attempt: Attempt) -> Result<Running, McpError> {
+    async fn connect(self, mut attempt: Attempt) -> Result<Running, McpError> {
         let invalid = |text: String| McpError::new(McpErrorKind::Config, text);
         let url = reqwest::Url::parse(&self.url)
             .map_err(|error| invalid(format!("the URL is invalid: {error}")))?;
@@ -143,6 +145,8 @@ impl McpUrl {
         // The SDK would open a new session without listing the tools again, and would report calls that may have
         // been executed as failed. Instead, the client opens a new connection.
         config.reinit_on_expired_session = false;
+        // Over HTTP, a server that runs answers each request with a status.
+        attempt.silence = Duration::MAX;
         let transport = StreamableHttpClientTransport::with_client(client, config);
         let running = attempt.serve(transport).await?;
         let has_sessions =

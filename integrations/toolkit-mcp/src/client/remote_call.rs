@@ -3,8 +3,8 @@
 use super::call_errors::CallErrors;
 use super::catalog::RemoteTool;
 use super::client_settings::ClientSettings;
+use super::connect_errors::chain;
 use super::content::{outcome, short};
-use super::endpoint::chain;
 use super::server_requests::MOST_QUESTIONS;
 use super::session::{Pending, Session};
 use super::wire::ProgressSink;

@@ -2,7 +2,7 @@
 
 use super::issue::ToolIssueKind;
 use super::limits::McpLimits;
-use crate::invisible::clean;
+use crate::invisible::{clean, hides_text};
 use serde_json::{Map, Value};
 use toolkit_core::schema::__private::Contract;
 use toolkit_core::schema::{each_subschema, subschemas};
@@ -74,25 +74,31 @@ pub(super) fn checked(
         }
         notes.push(fault(format!("has a schema with a fault at `{path}`, which was removed: {reason}")));
     }
-    clean_texts(&mut schema);
+    if clean_texts(&mut schema) {
+        let message = "has invisible characters in the texts of its schema, which were removed";
+        notes.push((ToolIssueKind::Description, message.to_owned()));
+    }
     Ok(schema)
 }
 
 /// Removes hidden characters from the texts that models and humans read: titles, descriptions and
-/// `enumNames`.
-pub(super) fn clean_texts(schema: &mut Value) {
-    let clean_text = |text: &mut Value| {
+/// `enumNames`. Returns whether a text has changed.
+pub(super) fn clean_texts(schema: &mut Value) -> bool {
+    let mut has_hidden = false;
+    let mut clean_text = |text: &mut Value| {
         if let Value::String(text) = text {
+            has_hidden |= hides_text(text);
             *text = clean(text);
         }
     };
     each_subschema(schema, &mut |keywords| {
         for keyword in ["title", "description"] {
-            keywords.get_mut(keyword).into_iter().for_each(clean_text);
+            keywords.get_mut(keyword).into_iter().for_each(&mut clean_text);
         }
         let names = keywords.get_mut("enumNames").and_then(Value::as_array_mut);
-        names.into_iter().flatten().for_each(clean_text);
+        names.into_iter().flatten().for_each(&mut clean_text);
     });
+    has_hidden
 }
 
 /// Returns the first reference to another document.

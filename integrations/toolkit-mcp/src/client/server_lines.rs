@@ -29,11 +29,16 @@ impl LineRole for RoleClient {
     }
 
     fn notification(method: &str, line: &[u8]) -> serde_json::Result<ServerNotification> {
-        read_by_method!(line, method,
+        let message = read_by_method!(line, method,
             "notifications/cancelled" => CancelledNotification,
             "notifications/progress" => ProgressNotification,
             "notifications/tools/list_changed" => ToolListChangedNotification,
-        )
+        );
+        message.or_else(|_| {
+            let mut message: Value = from_slice(line)?;
+            message.get_mut("params").map(to_object);
+            from_value(message)
+        })
     }
 
     fn result(result: &str) -> serde_json::Result<ServerResult> {
@@ -63,13 +68,16 @@ impl LineRole for RoleClient {
     }
 }
 
-/// Replaces each `[]` among the capabilities. PHP writes `[]` for an empty object.
+/// Replaces `[]`, which PHP writes for an empty object.
+fn to_object(value: &mut Value) {
+    if value.as_array().is_some_and(Vec::is_empty) {
+        *value = Value::Object(Map::new());
+    }
+}
+
+/// Replaces `[]` as the metadata and among the capabilities.
 fn correct(result: &mut Value) {
-    let to_object = |value: &mut Value| {
-        if value.as_array().is_some_and(Vec::is_empty) {
-            *value = Value::Object(Map::new());
-        }
-    };
+    result.get_mut("_meta").map(to_object);
     if let Some(capabilities) = result.get_mut("capabilities") {
         to_object(capabilities);
         capabilities.as_object_mut().into_iter().flat_map(Map::values_mut).for_each(to_object);
@@ -102,9 +110,22 @@ mod tests {
             (initialized(r#"{"tools":{},"logging":[]}"#), initialized(r#"{"tools":{},"logging":{}}"#)),
             (initialized(r#"{"tools":[],"prompts":[]}"#), initialized(r#"{"tools":{},"prompts":{}}"#)),
             (initialized("[]"), initialized("{}")),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"_meta":[]}}"#.to_owned(),
+                r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"_meta":{}}}"#.to_owned(),
+            ),
         ] {
             assert_eq!(format!("{:?}", result(&line)), format!("{:?}", result(&correct)));
         }
+    }
+
+    #[test]
+    fn a_notification_with_a_list_of_parameters_is_read() {
+        let line = br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":[]}"#;
+        let JsonRpcMessage::Notification(message) = read::<RoleClient>(line).expect("a message") else {
+            panic!("a notification")
+        };
+        assert!(matches!(message.notification, ServerNotification::ToolListChangedNotification(_)));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
     ElicitationCapability, ErrorData, FormElicitationCapability, Implementation,
-    LoggingMessageNotificationParam, UrlElicitationCapability,
+    LoggingMessageNotificationParam, ResourceUpdatedNotificationParam, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use std::sync::Arc;
@@ -41,6 +41,16 @@ impl ServerRequestHandler {
             return ElicitResult::new(ElicitationAction::Decline);
         };
         elicit(self.settings.elicitation.as_deref(), &self.settings.name, request).await
+    }
+
+    /// Emits a log message of the server as an event.
+    pub(super) fn log(&self, message: LoggingMessageNotificationParam) {
+        let level = serde_json::to_value(message.level).unwrap_or_default();
+        let level = level.as_str().unwrap_or_default().to_owned();
+        let text = message.data.to_string();
+        let is_short = text.len() <= LONGEST_LOG;
+        let data = if is_short { message.data } else { shorten(text, LONGEST_LOG).into() };
+        self.emit(McpEvent::Log { level, logger: message.logger, data });
     }
 
     /// Emits an event. If there are no listeners, nothing happens.
@@ -76,16 +86,27 @@ impl ClientHandler for ServerRequestHandler {
         self.tools_changed.notify_one();
     }
 
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.emit(McpEvent::ResourcesChanged);
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.emit(McpEvent::PromptsChanged);
+    }
+
+    async fn on_resource_updated(
+        &self,
+        update: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.emit(McpEvent::ResourceUpdated { uri: update.uri });
+    }
+
     async fn on_logging_message(
         &self,
         message: LoggingMessageNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        let level = serde_json::to_value(message.level).unwrap_or_default();
-        let level = level.as_str().unwrap_or_default().to_owned();
-        let text = message.data.to_string();
-        let is_short = text.len() <= LONGEST_LOG;
-        let data = if is_short { message.data } else { shorten(text, LONGEST_LOG).into() };
-        self.emit(McpEvent::Log { level, logger: message.logger, data });
+        self.log(message);
     }
 }

@@ -1,7 +1,10 @@
 //! One connection to a server.
 
 use super::catalog::Catalog;
-use super::endpoint::{Attempt, McpEndpoint, Running, chain};
+use super::client_settings::McpProtocol;
+use super::connect_errors::{chain, of_transport, refused};
+use super::endpoint::McpEndpoint;
+use super::handshake::{Attempt, Running};
 use super::mcp_error::{McpError, McpErrorKind};
 use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use super::wire::Wire;
@@ -14,12 +17,16 @@ use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, Service
 use serde_json::Value;
 use std::collections::HashSet;
 use std::future::pending;
+use std::sync::atomic::Ordering;
 use std::sync::{self, Arc};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 use toolkit_core::CancellationToken;
+
+/// The longest time without an answer to `server/discover` after which `initialize` is sent, too.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// The maximum number of pages of one tool list.
 const PAGES: usize = 1_000;
@@ -77,18 +84,14 @@ impl Session {
         // Questions end with their connection, so each connection counts its own.
         let questions = Arc::new(Semaphore::new(MOST_QUESTIONS));
         let handler = ServerRequestHandler { questions, ..handler.clone() };
-        let settings = &handler.settings;
-        let wire = Arc::new(Wire::new(handler.events.clone()));
-        let attempt = Attempt {
-            handler: handler.clone(),
-            wire: wire.clone(),
-            lifecycle: settings.protocol.lifecycle(),
-            limit: settings.limits.message_bytes,
-        };
-        let limit = settings.connect_timeout;
-        let running = match timeout(limit, endpoint.connect(attempt)).await {
-            Ok(running) => running?,
-            Err(_) => return Err(too_slow("connect", limit)),
+        let limit = handler.settings.connect_timeout;
+        let mut wire = Arc::new(Wire::new(handler.events.clone()));
+        let outcome = timeout(limit, connect(endpoint, &handler, &mut wire)).await;
+        let running = match outcome.unwrap_or_else(|_| Err(too_slow("connect", limit))) {
+            Ok(running) => running,
+            // The reason for the end of a connection already contains the last output of the process.
+            Err(error) if error.kind() == McpErrorKind::Connection => return Err(error),
+            Err(error) => return Err(error.and(&wire.tail.text().await)),
         };
         let peer = running.peer().clone();
         let running = Mutex::new(Some(running));
@@ -193,41 +196,96 @@ impl Session {
     }
 
     async fn page(&self, request: ClientRequest) -> Result<Value, McpError> {
-        let failed = |error: ServiceError| {
-            #[cfg(feature = "client-http")]
-            if let ServiceError::TransportSend(failed) = &error
-                && let Some(super::failure::Failure::Expired) = super::failure::Failure::of(&*failed.error)
-            {
-                self.expire();
-            }
-            let kind = match &error {
-                _ if error.is_authorization_required() => McpErrorKind::Unauthorized,
-                ServiceError::TransportSend(_) | ServiceError::TransportClosed => McpErrorKind::Connection,
-                _ => McpErrorKind::Protocol,
-            };
-            McpError::new(kind, format!("the tools cannot be listed: {}", chain(&error)))
-        };
+        let failed = |error| self.failed("tools/list", &error);
         let mut pending = self.send(request, PeerRequestOptions::no_options()).await.map_err(failed)?;
         let result = pending.response().await.map_err(failed)?;
         // Each entry is parsed on its own, so that one malformed tool does not hide all others.
         Ok(serde_json::to_value(result).unwrap_or_default())
     }
 
-    /// Returns whether changes of the tools need a subscription: the protocol version requires one, and the server
-    /// announces changes.
-    pub(super) fn needs_subscription(&self) -> bool {
-        self.peer.peer_info().is_some_and(|peer| {
-            let tools = peer.capabilities.tools.as_ref();
-            let announces = tools.is_some_and(|tools| tools.list_changed == Some(true));
-            announces && !peer.protocol_version.has_initialize()
-        })
+    /// Converts the failure of a request.
+    fn failed(&self, method: &str, error: &ServiceError) -> McpError {
+        #[cfg(feature = "client-http")]
+        if let ServiceError::TransportSend(failed) = error
+            && let Some(super::failure::Failure::Expired) = super::failure::Failure::of(&*failed.error)
+        {
+            self.expire();
+        }
+        match error {
+            ServiceError::McpError(error) => refused(method, error),
+            ServiceError::TransportSend(_) => of_transport(error),
+            ServiceError::TransportClosed => McpError::new(McpErrorKind::Connection, self.wire.reason()),
+            _ => McpError::new(McpErrorKind::Protocol, chain(error)),
+        }
     }
 
-    /// Subscribes to changes of the tools. Returns `None` if the server refuses, or does not answer.
+    /// Waits for the answer to a request, within the time limit of a call.
+    pub(super) async fn answer<T>(
+        &self,
+        method: &str,
+        request: impl Future<Output = Result<T, ServiceError>>,
+    ) -> Result<T, McpError> {
+        let limit = self.handler.settings.call_timeout;
+        tokio::select! {
+            answer = timeout(limit, request) => {
+                let answer = answer.map_err(|_| too_slow(&format!("answer `{method}`"), limit))?;
+                answer.map_err(|error| self.failed(method, &error))
+            }
+            () = self.wire.ended.cancelled() => {
+                Err(McpError::new(McpErrorKind::Connection, self.wire.reason()))
+            }
+        }
+    }
+
+    /// Lists all entries of a list page by page, at most as many as tools.
+    pub(super) async fn list_all<T, F>(
+        &self,
+        method: &str,
+        page: impl Fn(Peer<RoleClient>, Option<PaginatedRequestParams>) -> F,
+    ) -> Result<Vec<T>, McpError>
+    where
+        F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
+    {
+        let limit = self.handler.settings.limits.tools;
+        let mut entries = Vec::new();
+        let mut cursor = None;
+        let mut seen = HashSet::new();
+        for _ in 0..PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+            let (more, next) = self.answer(method, page(self.peer.clone(), Some(params))).await?;
+            entries.extend(more);
+            match next {
+                Some(next) if entries.len() < limit && seen.insert(next.clone()) => cursor = Some(next),
+                _ => break,
+            }
+        }
+        entries.truncate(limit);
+        Ok(entries)
+    }
+
+    /// Returns whether the version of the protocol begins with a handshake.
+    pub(super) fn has_handshake(&self) -> bool {
+        self.peer.peer_info().is_some_and(|peer| peer.protocol_version.has_initialize())
+    }
+
+    /// Returns the lists whose changes need a subscription: the protocol version requires one, and the server announces
+    /// changes.
+    pub(super) fn announced_lists(&self) -> Option<SubscriptionFilter> {
+        let peer = self.peer.peer_info().filter(|peer| !peer.protocol_version.has_initialize())?;
+        let capabilities = &peer.capabilities;
+        let mut filter = SubscriptionFilter::new();
+        filter.tools_list_changed = capabilities.tools.as_ref().and_then(|tools| tools.list_changed);
+        filter.resources_list_changed =
+            capabilities.resources.as_ref().and_then(|resources| resources.list_changed);
+        filter.prompts_list_changed = capabilities.prompts.as_ref().and_then(|prompts| prompts.list_changed);
+        let lists = [filter.tools_list_changed, filter.resources_list_changed, filter.prompts_list_changed];
+        lists.contains(&Some(true)).then_some(filter)
+    }
+
+    /// Subscribes to changes of lists. Returns `None` if the server refuses, or does not answer.
     pub(super) async fn subscribe(&self) -> Option<Subscription> {
-        let filter = SubscriptionFilter::builder().tools_list_changed().build();
         let limit = self.handler.settings.connect_timeout;
-        timeout(limit, self.peer.listen(filter)).await.ok()?.ok()
+        timeout(limit, self.peer.listen(self.announced_lists()?)).await.ok()?.ok()
     }
 
     /// Asks for a new connection, because the server has ended the session. Requests without an answer stay open.
@@ -244,6 +302,41 @@ impl Session {
             let _ = running.close_with_timeout(CLOSING).await;
         }
     }
+}
+
+/// Connects and runs the handshake, once more if the server of an earlier version ended at `server/discover`. `wire`
+/// becomes the state of the last connection.
+async fn connect(
+    endpoint: &McpEndpoint,
+    handler: &ServerRequestHandler,
+    wire: &mut Arc<Wire>,
+) -> Result<Running, McpError> {
+    let settings = &handler.settings;
+    let is_legacy = || endpoint.is_legacy.load(Ordering::Relaxed);
+    let attempt = |wire: &Arc<Wire>| Attempt {
+        handler: handler.clone(),
+        wire: wire.clone(),
+        protocol: match settings.protocol {
+            McpProtocol::Auto if is_legacy() => McpProtocol::Handshake,
+            protocol => protocol,
+        },
+        silence: SILENCE.min(settings.connect_timeout / 4),
+        is_legacy: endpoint.is_legacy.clone(),
+        limit: settings.limits.message_bytes,
+    };
+    let was_legacy = is_legacy();
+    let mut outcome = endpoint.connect(attempt(wire)).await;
+    if outcome.is_err() && is_legacy() && !was_legacy && endpoint.is_reusable {
+        *wire = Arc::new(Wire::new(handler.events.clone()));
+        outcome = endpoint.connect(attempt(wire)).await;
+    }
+    if let Err(error) = &outcome
+        && (!was_legacy || error.kind() == McpErrorKind::Protocol)
+    {
+        // The next attempt finds out again.
+        endpoint.is_legacy.store(false, Ordering::Relaxed);
+    }
+    outcome
 }
 
 fn too_slow(what: &str, limit: Duration) -> McpError {

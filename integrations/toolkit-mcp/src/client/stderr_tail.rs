@@ -1,35 +1,28 @@
 //! The last lines of a server's standard error, for messages.
 
-use super::event::McpEvent;
-use super::wire::Wire;
-use crate::line_transport::LineReader;
 use crate::locks::lock;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
-use tokio::process::ChildStderr;
 use tokio::time::timeout;
 use toolkit_core::CancellationToken;
 
 /// The number of kept lines.
 const MAX_LINES: usize = 10;
 
-/// The maximum length of a line, in bytes.
-const MAX_LINE_BYTES: usize = 4_096;
-
 /// The wait for lines that have not arrived yet.
 const LAST_LINES_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The last lines of standard error.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct StderrTail {
-    lines: Arc<Mutex<VecDeque<String>>>,
+    lines: Mutex<VecDeque<String>>,
     /// Cancelled when standard error is closed.
-    ended: CancellationToken,
+    pub(super) ended: CancellationToken,
 }
 
 impl StderrTail {
-    fn push(&self, line: String) {
+    pub(super) fn push(&self, line: String) {
         let mut lines = lock(&self.lines);
         if lines.len() == MAX_LINES {
             lines.pop_front();
@@ -47,18 +40,5 @@ impl StderrTail {
         }
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         format!("; its last output: {}", lines.join(" | "))
-    }
-}
-
-/// Reads standard error to its end, so that the server never blocks on writing.
-pub(super) async fn read_errors(errors: ChildStderr, tail: StderrTail, wire: Arc<Wire>) {
-    let _ended = tail.ended.clone().drop_guard();
-    let mut lines = LineReader::new(errors, MAX_LINE_BYTES);
-    while let Ok(true) = lines.advance().await {
-        let line = String::from_utf8_lossy(lines.line()).into_owned();
-        if !line.is_empty() {
-            tail.push(line.clone());
-            wire.emit(McpEvent::Stderr { line });
-        }
     }
 }

@@ -2,7 +2,9 @@
 
 use super::ClientState;
 use super::event::McpEvent;
+use super::mcp_error::{McpError, McpErrorKind};
 use super::session::Session;
+use rmcp::model::ServerNotification;
 use rmcp::service::Subscription;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -14,40 +16,47 @@ const BETWEEN_LISTINGS: Duration = Duration::from_millis(100);
 /// The state of the connection.
 #[derive(Clone)]
 pub(super) enum Link {
+    /// The first attempt to connect is running.
+    Starting,
     Up(Arc<Session>),
-    /// The connection is lost, for this reason.
-    Down(String),
+    /// There is no connection, for this reason, and another attempt follows.
+    Down(McpError),
     /// The client was closed, or makes no further attempt to connect, for this reason.
-    Closed(String),
+    Closed(McpError),
 }
 
-/// Follows the connection until the client is closed or dropped.
-pub(super) async fn supervise(inner: Weak<ClientState>, mut session: Arc<Session>) {
+/// Follows the connection until the client is closed or dropped. Without a `session`, connects first.
+pub(super) async fn supervise(inner: Weak<ClientState>, session: Option<Arc<Session>>) {
     let mut failures = 0;
-    while let Some(reason) = watch(&inner, &session).await {
-        let Some(client) = inner.upgrade().filter(|client| !client.closing.is_cancelled()) else { break };
-        client.set_link(Link::Down(reason.clone()));
+    let mut next = match session {
+        Some(session) => Some(session),
+        None => reconnect(&inner, &mut failures, Duration::ZERO).await,
+    };
+    while let Some(session) = next {
+        let Some(reason) = watch(&inner, &session).await else { return session.close().await };
+        let Some(client) = inner.upgrade().filter(|client| !client.closing.is_cancelled()) else {
+            return session.close().await;
+        };
+        client.set_link(Link::Down(McpError::new(McpErrorKind::Connection, reason.clone())));
         client.handler.emit(McpEvent::Disconnected { reason });
         // Reset the pauses only after a long connection. Otherwise, a server that dies soon after each start
         // would be restarted without pauses.
         if session.opened.elapsed() > client.handler.settings.backoff.longest {
             failures = 0;
         }
+        let pause = client.next_pause(0, &mut failures);
         drop((client, session));
-        match reconnect(&inner, &mut failures).await {
-            Some(restored) => session = restored,
-            None => {
-                let Some(client) = inner.upgrade() else { return };
-                client.link.send_modify(|link| {
-                    if let Link::Down(reason) = link {
-                        *link = Link::Closed(std::mem::take(reason));
-                    }
-                });
-                return;
-            }
-        }
+        next = match pause {
+            Some(pause) => reconnect(&inner, &mut failures, pause).await,
+            None => None,
+        };
     }
-    session.close().await;
+    let Some(client) = inner.upgrade() else { return };
+    client.link.send_modify(|link| {
+        if let Link::Down(error) = link {
+            *link = Link::Closed(error.clone());
+        }
+    });
 }
 
 /// Follows one connection until it ends, and returns the reason. Returns `None` after the client was closed or dropped.
@@ -56,7 +65,7 @@ async fn watch(inner: &Weak<ClientState>, session: &Session) -> Option<String> {
         let client = inner.upgrade()?;
         (client.closing.clone(), client.handler.tools_changed.clone())
     };
-    let mut subscription = if session.needs_subscription() { session.subscribe().await } else { None };
+    let mut subscription = session.subscribe().await;
     loop {
         tokio::select! {
             () = closing.cancelled() => return None,
@@ -79,13 +88,21 @@ async fn watch(inner: &Weak<ClientState>, session: &Session) -> Option<String> {
 /// Waits until the server announces changed tools. Announcements may be lost if the subscription ends. In this case,
 /// subscribes again and returns as if the tools had changed.
 async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
-    if !session.needs_subscription() {
+    if session.announced_lists().is_none() {
         return std::future::pending().await;
     }
-    if let Some(stream) = subscription
-        && let Ok(Some(_)) = stream.next().await
+    while let Some(stream) = subscription
+        && let Ok(Some(change)) = stream.next().await
     {
-        return;
+        match change {
+            ServerNotification::ResourceListChangedNotification(_) => {
+                session.wire.emit(McpEvent::ResourcesChanged);
+            }
+            ServerNotification::PromptListChangedNotification(_) => {
+                session.wire.emit(McpEvent::PromptsChanged);
+            }
+            _ => return,
+        }
     }
     *subscription = None;
     let mut attempt: u32 = 0;
@@ -96,23 +113,35 @@ async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
     }
 }
 
-/// Connects again, with pauses between the attempts. Returns `None` after the last attempt, or after the
-/// client was closed or dropped.
-async fn reconnect(inner: &Weak<ClientState>, failures: &mut u32) -> Option<Arc<Session>> {
+/// Connects after a pause, and again after growing pauses. Returns `None` after the last attempt, or after the client was
+/// closed or dropped.
+async fn reconnect(
+    inner: &Weak<ClientState>,
+    failures: &mut u32,
+    mut pause: Duration,
+) -> Option<Arc<Session>> {
     let mut attempts: u32 = 0;
-    let mut pause = inner.upgrade()?.next_pause(attempts, failures)?;
     loop {
         attempts += 1;
-        let closing = inner.upgrade()?.closing.clone();
-        tokio::select! {
-            () = closing.cancelled() => return None,
-            () = sleep(pause) => {}
-        }
-        let client = inner.upgrade()?;
-        let opened = tokio::select! {
-            () = closing.cancelled() => return None,
-            opened = client.open() => opened,
+        let (closing, endpoint, handler) = {
+            let client = inner.upgrade()?;
+            (client.closing.clone(), client.endpoint.clone(), client.handler.clone())
         };
+        let opening = async {
+            sleep(pause).await;
+            // The client may be dropped meanwhile.
+            let session = Arc::new(Session::open(&endpoint, &handler).await?);
+            match inner.upgrade() {
+                Some(client) => client.adopt(&session).await?,
+                None => session.close().await,
+            }
+            Ok(session)
+        };
+        let opened: Result<_, McpError> = tokio::select! {
+            () = closing.cancelled() => return None,
+            opened = opening => opened,
+        };
+        let client = inner.upgrade()?;
         match opened {
             Ok(session) => {
                 if !client.set_link(Link::Up(session.clone())) {
@@ -123,9 +152,11 @@ async fn reconnect(inner: &Weak<ClientState>, failures: &mut u32) -> Option<Arc<
                 return Some(session);
             }
             Err(error) => {
-                let retry_in = client.next_pause(attempts, failures);
-                let error = error.to_string();
+                // A configuration that is wrong stays wrong.
+                let is_final = error.kind() == McpErrorKind::Config;
+                let retry_in = client.next_pause(attempts, failures).filter(|_| !is_final);
                 client.set_link(Link::Down(error.clone()));
+                let error = error.to_string();
                 client.handler.emit(McpEvent::ReconnectFailed { attempt: attempts, error, retry_in });
                 pause = retry_in?;
             }

@@ -1,6 +1,7 @@
 //! An observer around a transport, for progress reports and the end of the connection.
 
 use super::event::McpEvent;
+use super::stderr_tail::StderrTail;
 use crate::locks::lock;
 use crate::reports::Reports;
 use rmcp::RoleClient;
@@ -21,6 +22,8 @@ pub(crate) struct Wire {
     /// Cancelled when the connection ends.
     pub(super) ended: CancellationToken,
     pub(super) events: broadcast::Sender<McpEvent>,
+    /// The last output of a child process. Empty for other servers.
+    pub(super) tail: StderrTail,
     progress: Mutex<HashMap<ProgressToken, ProgressSink>>,
     /// The reason for the end of the connection, if known.
     reason: Mutex<Option<String>>,
@@ -33,7 +36,8 @@ pub(super) struct ProgressSink(pub(super) Weak<Reports>);
 impl Wire {
     pub(super) fn new(events: broadcast::Sender<McpEvent>) -> Self {
         let ended = CancellationToken::new();
-        Self { ended, events, progress: Mutex::default(), reason: Mutex::default() }
+        let tail = StderrTail::default();
+        Self { ended, events, tail, progress: Mutex::default(), reason: Mutex::default() }
     }
 
     /// Emits an event. If there are no listeners, nothing happens.

@@ -4,16 +4,22 @@ use super::configured_endpoint::endpoint;
 use super::namespaces::namespaces;
 use crate::client::{Following, McpClient, McpClientBuilder, McpError, McpErrorKind};
 use crate::macros::debug;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::time::Duration;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use toolkit_core::{BuildError, LiveRegistry, ToolProvider, ToolRegistry};
 use toolkit_mcp_config::{ConfigFile, ServerEntry};
 
-/// The connected servers of a configuration, with a live registry of all their tools.
+/// The longest time that a program waits for its servers.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The servers of a configuration, with a live registry of all their tools.
 ///
 /// The name of each server, in a legal spelling, is the namespace of its tools. Tools that the file does not permit are
-/// left out. The registry follows the servers until this value is dropped.
+/// left out. The registry follows the servers until this value is dropped. A server that cannot be connected is tried again
+/// with growing pauses, and its tools join the registry when it is connected.
 ///
 /// ```no_run
 /// use toolkit_mcp::config::{ConfigFile, McpServers};
@@ -35,8 +41,12 @@ use toolkit_mcp_config::{ConfigFile, ServerEntry};
 pub struct McpServers {
     registry: LiveRegistry,
     clients: BTreeMap<String, McpClient>,
-    failures: Vec<ServerFailure>,
-    _following: Vec<Following>,
+    /// The servers that cannot be used as they are configured.
+    unusable: Vec<ServerFailure>,
+    /// The servers of which the file does not permit all tools.
+    filtered: BTreeSet<String>,
+    /// The work that keeps the registry up to date, by the names of the servers.
+    following: BTreeMap<String, Following>,
 }
 
 /// A configured server without a connection.
@@ -56,10 +66,8 @@ impl fmt::Display for ServerFailure {
 }
 
 impl McpServers {
-    /// Connects to all servers at once, using the environment variables of the program and default settings.
-    ///
-    /// If a server cannot be connected, the failure is added to [`failures`](Self::failures). The other
-    /// servers are not affected.
+    /// Starts all servers with default settings and the environment variables of the program, and waits up to 30 seconds
+    /// until each server is [ready](Self::ready). Slower servers go on to start in the background.
     ///
     /// # Errors
     /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never cause this
@@ -68,14 +76,33 @@ impl McpServers {
         Self::connect_with(config, |name| std::env::var(name).ok(), |_, builder| builder).await
     }
 
-    /// Connects to all servers at once. `lookup` returns the values of variables, and of other references such as
-    /// `input:id` for `${input:id}` of VS Code; see [`ServerEntry::resolve`]. `change` receives the name of each server
-    /// and the builder of its client, and returns the builder with the changed settings.
+    /// [Starts](Self::start) all servers, and waits up to 30 seconds until each server is [ready](Self::ready).
+    ///
+    /// # Errors
+    /// Returns a [`BuildError`] if the registry cannot be made.
+    pub async fn connect_with(
+        config: &ConfigFile,
+        lookup: impl Fn(&str) -> Option<String>,
+        change: impl Fn(&str, McpClientBuilder) -> McpClientBuilder,
+    ) -> Result<Self, BuildError> {
+        let servers = Self::start(config, lookup, change)?;
+        // The servers that are not ready go on to start.
+        let _ = timeout(PATIENCE, servers.ready()).await;
+        Ok(servers)
+    }
+
+    /// Starts all servers in the background, and returns at once. The tools of each server join the registry when the
+    /// server is connected. `lookup` returns the values of variables, and of other references such as `input:id` for
+    /// `${input:id}` of VS Code; see [`ServerEntry::resolve`]. `change` receives the name of each server and the
+    /// builder of its client, and returns the builder with the changed settings.
     ///
     /// # Errors
     /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never cause this
     /// error.
-    pub async fn connect_with(
+    ///
+    /// # Panics
+    /// Panics outside of a tokio runtime.
+    pub fn start(
         config: &ConfigFile,
         lookup: impl Fn(&str) -> Option<String>,
         change: impl Fn(&str, McpClientBuilder) -> McpClientBuilder,
@@ -83,61 +110,45 @@ impl McpServers {
         let mut servers = Self {
             registry: LiveRegistry::new(ToolRegistry::new())?,
             clients: BTreeMap::new(),
-            failures: Vec::new(),
-            _following: Vec::new(),
+            unusable: Vec::new(),
+            filtered: BTreeSet::new(),
+            following: BTreeMap::new(),
         };
         for fault in config.failures() {
             servers.fail(&fault.server, McpError::new(McpErrorKind::Config, fault.to_string()));
         }
-        let mut connecting = JoinSet::new();
         let namespaces = namespaces(config.servers().iter().map(|server| server.name.as_str()));
         for server in config.servers().iter().filter(|server| !server.is_disabled) {
             let name = server.name.as_str();
-            match builder(server, &namespaces[name], &lookup) {
-                Ok(builder) => {
-                    let builder = change(name, builder);
-                    let name = name.to_owned();
-                    connecting.spawn(async move { (name, builder.connect().await) });
-                }
-                Err(error) => servers.fail(name, error),
-            }
-        }
-        let mut connected = BTreeMap::new();
-        while let Some(outcome) = connecting.join_next().await {
-            match outcome {
-                Ok((name, Ok(client))) => drop(connected.insert(name, client)),
-                Ok((name, Err(error))) => servers.fail(&name, error),
-                Err(error) => servers.fail("", McpError::new(McpErrorKind::Connection, error.to_string())),
-            }
-        }
-        // Register the tools in the order of the names, so that the same configuration gives the same
-        // registry.
-        for (name, client) in connected {
-            let server = config.servers().iter().find(|server| server.name == name);
-            if let Some(error) = without_tools(&client, server.is_some_and(|server| !server.tools.is_open()))
-            {
-                servers.fail(&name, error.of_server(&name));
-                client.close().await;
-                continue;
-            }
-            match client.follow(&servers.registry) {
-                Ok(following) => {
-                    servers._following.push(following);
-                    servers.clients.insert(name, client);
-                }
+            let built = builder(server, &namespaces[name], &lookup);
+            let started = built
+                .and_then(|builder| change(name, builder).start().map_err(|error| error.of_server(name)));
+            let client = match started {
+                Ok(client) => client,
                 Err(error) => {
-                    let text = format!("its tools collide with tools of another server: {error}");
-                    servers.fail(&name, McpError::new(McpErrorKind::Config, text).of_server(&name));
-                    client.close().await;
+                    servers.fail(name, error);
+                    continue;
                 }
+            };
+            servers.following.insert(name.to_owned(), client.follow(&servers.registry)?);
+            servers.clients.insert(name.to_owned(), client);
+            if !server.tools.is_open() {
+                servers.filtered.insert(name.to_owned());
             }
         }
-        servers.failures.sort_by(|one, other| one.server.cmp(&other.server));
         Ok(servers)
     }
 
+    /// Waits until each server is connected, or until its first attempt to connect has failed.
+    pub async fn ready(&self) {
+        for (client, following) in self.clients.values().zip(self.following.values()) {
+            client.first_attempt().await;
+            following.registered(client).await;
+        }
+    }
+
     fn fail(&mut self, server: &str, error: McpError) {
-        self.failures.push(ServerFailure { server: server.to_owned(), error });
+        self.unusable.push(ServerFailure { server: server.to_owned(), error });
     }
 
     /// Returns the registry with the tools of all servers.
@@ -146,16 +157,32 @@ impl McpServers {
         &self.registry
     }
 
-    /// Returns the clients by the names of their servers.
+    /// Returns the clients by the names of their servers, including those without a connection.
     #[must_use]
     pub fn clients(&self) -> &BTreeMap<String, McpClient> {
         &self.clients
     }
 
-    /// Returns the servers without a connection, sorted by name.
+    /// Returns the servers without a connection or without tools, sorted by name. Servers that are still starting are among
+    /// them.
     #[must_use]
-    pub fn failures(&self) -> &[ServerFailure] {
-        &self.failures
+    pub fn failures(&self) -> Vec<ServerFailure> {
+        let lost = self.clients.iter().filter_map(|(name, client)| {
+            let without_tools =
+                || without_tools(client, self.filtered.contains(name)).map(|error| error.of_server(name));
+            Some(ServerFailure { server: name.clone(), error: client.failure().or_else(without_tools)? })
+        });
+        let mut failures: Vec<ServerFailure> = self.unusable.iter().cloned().chain(lost).collect();
+        failures.sort_by(|one, other| one.server.cmp(&other.server));
+        failures
+    }
+
+    /// Returns the instructions of all connected servers as a part of a system prompt, see
+    /// [`McpClient::instructions`]. The text is empty if no server gives instructions.
+    #[must_use]
+    pub fn instructions(&self) -> String {
+        let connected = self.clients.values().filter(|client| client.is_connected());
+        connected.filter_map(McpClient::instructions).collect::<Vec<_>>().join("\n\n")
     }
 
     /// Closes all connections.
@@ -190,7 +217,7 @@ fn builder(
 
 /// Returns an error if no tool of a server is left, although it has tools or a list of permitted ones.
 fn without_tools(client: &McpClient, is_filtered: bool) -> Option<McpError> {
-    if !client.tools().is_empty() || !client.pending().is_empty() {
+    if !client.is_connected() || !client.tools().is_empty() || !client.pending().is_empty() {
         return None;
     }
     let text = match client.issues().first() {
@@ -201,4 +228,4 @@ fn without_tools(client: &McpClient, is_filtered: bool) -> Option<McpError> {
     Some(McpError::new(McpErrorKind::Config, text))
 }
 
-debug!(McpServers, self, "clients": self.clients.keys(), "failures": self.failures);
+debug!(McpServers, self, "clients": self.clients.keys(), "failures": self.failures());

@@ -165,12 +165,9 @@ fn icon(icon: &ToolIcon) -> Icon {
     published
 }
 
-/// Returns the metadata entries with a prefix in their names, such as `example.com/`. The protocol demands a
-/// prefix in `_meta`. All other entries of the program's metadata are not published.
+/// Returns the metadata of the program.
 pub(super) fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
-    let prefixed = meta.iter().filter(|(key, _)| key.contains('/'));
-    let published: Map<String, Value> = prefixed.map(|(key, value)| (key.clone(), value.clone())).collect();
-    (!published.is_empty()).then_some(MetaObject(published))
+    (!meta.is_empty()).then(|| MetaObject(meta.clone()))
 }
 
 #[cfg(test)]

@@ -148,7 +148,9 @@ macro_rules! described {
         listed.description = Some(definition.description.clone()).filter(|text| !text.is_empty());
         listed.mime_type = media_type(definition).map(str::to_owned);
         listed.icons = icons(&definition.metadata);
-        listed.meta = published_meta(&definition.metadata.meta);
+        let mut meta = definition.metadata.meta.clone();
+        [URI, MEDIA_TYPE].map(|key| meta.remove(key));
+        listed.meta = published_meta(&meta);
         listed
     }};
 }

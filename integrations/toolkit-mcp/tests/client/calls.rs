@@ -29,6 +29,8 @@ async fn the_tools_of_a_server_join_a_registry_under_a_namespace() {
         let client = builder(&Bare::new(), protocol).with_namespace("shop").connect().await.unwrap();
         assert_eq!((client.name(), client.server_info().protocol.as_str()), ("shop", version));
         assert_eq!(client.server_info().instructions.as_deref(), Some("Be kind."));
+        let part = "Instructions of the MCP server `shop` for its tools:\n\n> Be kind.";
+        assert_eq!(client.instructions().as_deref(), Some(part));
         let registry = registry(&client);
         // The server lists its seven tools on three pages.
         assert_eq!(registry.len(), 7);

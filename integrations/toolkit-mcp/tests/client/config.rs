@@ -5,7 +5,8 @@ use super::within;
 use serde_json::json;
 use std::fs;
 use std::path::Path;
-use toolkit_mcp::client::{McpClient, McpCommand, McpErrorKind};
+use std::time::Duration;
+use toolkit_mcp::client::{McpBackoff, McpClient, McpCommand, McpErrorKind};
 use toolkit_mcp::config::{ConfigFile, McpServers};
 
 #[tokio::test]
@@ -29,23 +30,27 @@ async fn a_configuration_gives_a_registry_with_a_namespace_for_each_server() {
     let lookup = |name: &str| (name == "PROGRAM").then(|| program.to_string_lossy().into_owned());
     let servers = within(McpServers::connect_with(&config, lookup, |_, builder| builder)).await.unwrap();
 
-    assert_eq!(servers.clients().keys().collect::<Vec<_>>(), ["My server (1)", "ONE", "one"]);
+    assert_eq!(
+        servers.clients().keys().collect::<Vec<_>>(),
+        ["My server (1)", "ONE", "absent", "empty", "one"]
+    );
     let registry = servers.registry().snapshot();
     assert_eq!(registry.len(), 7 + 7 + 5);
     assert!(registry.get("one-count").is_none() && registry.get("my_server_1-count").is_some());
     for tool in ["one-add", "my_server_1-add", "one_e86b90-add"] {
         assert_eq!(within(registry.call(tool, json!({"a": 1, "b": 2}))).await.unwrap().to_text(), "3");
     }
-    let failures: Vec<(&str, McpErrorKind)> =
-        servers.failures().iter().map(|failure| (failure.server.as_str(), failure.error.kind())).collect();
+    let failures = servers.failures();
+    let kinds: Vec<(&str, McpErrorKind)> =
+        failures.iter().map(|failure| (failure.server.as_str(), failure.error.kind())).collect();
     let expected = [
         ("absent", McpErrorKind::Start),
         ("empty", McpErrorKind::Config),
         ("secret", McpErrorKind::Config),
         ("strange", McpErrorKind::Config),
     ];
-    assert_eq!(failures, expected);
-    let texts: Vec<String> = servers.failures().iter().map(ToString::to_string).collect();
+    assert_eq!(kinds, expected);
+    let texts: Vec<String> = failures.iter().map(ToString::to_string).collect();
     assert!(texts[0].starts_with("MCP server `absent`: `no-such-program-anywhere` could not be started"));
     let expected = "MCP server `empty`: the file permits none of its tools; check its lists of tools";
     assert_eq!(texts[1], expected);
@@ -57,6 +62,47 @@ async fn a_configuration_gives_a_registry_with_a_namespace_for_each_server() {
         "{}",
         texts[3]
     );
+    within(servers.close()).await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn servers_are_used_while_others_start_or_cannot_start_yet() {
+    let (program, arguments, variable) = command_line();
+    let later = Path::new(env!("CARGO_TARGET_TMPDIR")).join("installed-later");
+    let _ = fs::remove_file(&later);
+    let entry =
+        |program: &Path, mode: &str| json!({"command": program, "args": arguments, "env": {variable: mode}});
+    let config = json!({"mcpServers": {
+        "good": entry(&program, "good"), "later": entry(&later, "good"), "silent": entry(&program, "silent"),
+    }});
+    let config = ConfigFile::read(&config.to_string()).unwrap();
+    let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
+    let servers =
+        McpServers::start(&config, |_| None, |_, builder| builder.with_backoff(backoff.clone())).unwrap();
+    let tools = async |count: usize| {
+        while servers.registry().snapshot().len() < count {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    within(tools(7)).await;
+    let sum = servers.registry().snapshot().call("good-add", json!({"a": 1, "b": 2})).await.unwrap();
+    assert_eq!(sum.to_text(), "3");
+    within(async {
+        while servers.failures()[0].error.kind() != McpErrorKind::Start {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    assert!(
+        servers.failures()[0].to_string().starts_with("MCP server `later`: "),
+        "{:?}",
+        servers.failures()
+    );
+    std::os::unix::fs::symlink(program, later).unwrap();
+    within(tools(14)).await;
+    let texts: Vec<String> = servers.failures().iter().map(ToString::to_string).collect();
+    assert_eq!(texts, ["MCP server `silent`: the server is still starting"]);
     within(servers.close()).await;
 }
 

@@ -197,7 +197,7 @@ async fn a_url_of_a_configuration_connects_with_its_headers() {
     let config = ConfigFile::read(&config.to_string()).unwrap();
     let lookup = |name: &str| (name == "TOKEN").then(|| "open sesame".to_owned());
     let servers = within(McpServers::connect_with(&config, lookup, |_, builder| builder)).await.unwrap();
-    let failures: Vec<_> = servers.failures().iter().map(|failure| failure.server.as_str()).collect();
+    let failures: Vec<String> = servers.failures().into_iter().map(|failure| failure.server).collect();
     assert_eq!(failures, ["anonymous", "refused"]);
     for failure in servers.failures() {
         assert_eq!(failure.error.kind(), McpErrorKind::Unauthorized, "{failure}");

@@ -3,8 +3,10 @@
 use super::bare::Bare;
 use super::{call, event, within};
 use rmcp::service::serve_server;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::io::Write;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::Duration;
 use toolkit::ToolProvider;
 use toolkit_mcp::client::{McpBackoff, McpClient, McpCommand, McpErrorKind, McpEvent};
@@ -25,6 +27,20 @@ async fn serve() {
             drop(running);
             std::process::exit(4);
         }
+        // A server with a process in the background, which outlives it.
+        "parent" => {
+            let background = std::process::Command::new("sleep")
+                .arg("300")
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn();
+            eprintln!("background {}", background.unwrap().id());
+            let running = serve_server(Bare::new(), (tokio::io::stdin(), tokio::io::stdout())).await.unwrap();
+            let _ = running.waiting().await;
+        }
+        "silent" => std::future::pending::<()>().await,
+        // A server that ends at each first request except `initialize`.
+        "old" => old(),
         // A server that ignores the end of its input.
         "stubborn" => {
             let running = serve_server(Bare::new(), (tokio::io::stdin(), tokio::io::stdout())).await.unwrap();
@@ -40,6 +56,25 @@ async fn serve() {
     std::process::exit(0);
 }
 
+/// Serves an earlier version by hand.
+fn old() {
+    let mut is_initialized = false;
+    for line in std::io::stdin().lines() {
+        let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        is_initialized |= message["method"] == "initialize";
+        if !is_initialized {
+            eprintln!("Error: ExpectedInitializeRequest");
+            std::process::exit(1);
+        }
+        let result = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "tools": [],
+            "serverInfo": {"name": "old", "version": "1"}});
+        if !message["id"].is_null() {
+            let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+            std::io::stdout().write_all(format!("{answer}\n").as_bytes()).unwrap();
+        }
+    }
+}
+
 /// Returns the program of the server, its arguments, and the name of the variable with its mode. The test runner's
 /// own output is garbage for the client.
 pub(super) fn command_line() -> (PathBuf, [&'static str; 4], &'static str) {
@@ -47,7 +82,7 @@ pub(super) fn command_line() -> (PathBuf, [&'static str; 4], &'static str) {
     (std::env::current_exe().unwrap(), arguments, MODE)
 }
 
-fn server(mode: &str) -> McpCommand {
+pub(super) fn server(mode: &str) -> McpCommand {
     let (program, arguments, variable) = command_line();
     McpCommand::new(program).args(arguments).env(variable, mode)
 }
@@ -108,4 +143,33 @@ async fn a_process_that_dies_in_a_call_is_started_again() {
 async fn a_process_that_does_not_end_is_terminated() {
     let client = within(McpClient::builder(server("stubborn")).connect()).await.unwrap();
     within(client.close()).await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_processes_of_a_server_end_with_it() {
+    for is_closed in [true, false] {
+        let builder = McpClient::builder(server("parent"));
+        let mut events = builder.events();
+        let client = within(builder.connect()).await.unwrap();
+        let background = |event: &McpEvent| match event {
+            McpEvent::Stderr { line } => line.strip_prefix("background ").map(str::to_owned),
+            _ => None,
+        };
+        let status = format!("/proc/{}/status", event(&mut events, background).await);
+        assert!(std::fs::read_to_string(&status).unwrap().contains("sleep"));
+        if is_closed {
+            within(client.close()).await;
+        }
+        drop(client);
+        // A process without a parent stays a zombie if the first process of the system does not wait for it.
+        let is_running =
+            || std::fs::read_to_string(&status).is_ok_and(|status| !status.contains("State:\tZ"));
+        within(async {
+            while is_running() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+    }
 }

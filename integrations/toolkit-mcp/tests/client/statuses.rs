@@ -28,6 +28,10 @@ type Answer = (u16, (&'static str, &'static str), (&'static str, &'static str));
 struct Proxy {
     /// The answer to all calls, in place of the server's answer.
     answer: Arc<Mutex<Option<Answer>>>,
+    /// The answer to `server/discover`, in place of the server's answer.
+    discovered: Arc<Mutex<Option<(u16, &'static str)>>>,
+    /// The time before the first answer of a connection.
+    start: Arc<Mutex<Duration>>,
     /// The number of connections that were opened.
     opened: Arc<Mutex<usize>>,
     /// The sessions of the client, and the sessions that are expired.
@@ -68,6 +72,13 @@ async fn pass(State(proxy): State<Proxy>, request: Request, next: Next) -> Respo
     let text = String::from_utf8_lossy(&body);
     if text.contains("\"initialize\"") || text.contains("server/discover") {
         *proxy.opened.lock().unwrap() += 1;
+        let start = *proxy.start.lock().unwrap();
+        tokio::time::sleep(start).await;
+    }
+    if let Some((status, kind)) = *proxy.discovered.lock().unwrap()
+        && text.contains("server/discover")
+    {
+        return (StatusCode::from_u16(status).unwrap(), [("content-type", kind)], "no").into_response();
     }
     if let Some((status, header, (kind, page))) = *proxy.answer.lock().unwrap()
         && text.contains("tools/call")
@@ -132,6 +143,29 @@ async fn a_status_ends_one_call_and_never_the_connection() {
                 .await;
         }
     }
+}
+
+#[tokio::test]
+async fn a_server_may_answer_an_unknown_request_with_any_status() {
+    let (proxy, url) = Proxy::serve(&Bare::new()).await;
+    for status in [200, 202, 400, 404, 405, 500, 501] {
+        for kind in ["text/html", "application/json"] {
+            *proxy.discovered.lock().unwrap() = Some((status, kind));
+            let client = within(builder(McpUrl::new(&url)).connect()).await.unwrap();
+            assert_eq!(client.server_info().protocol, "2025-11-25", "{status} {kind}");
+            client.close().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_first_answer_may_take_as_long_as_the_limit_for_connecting() {
+    let (proxy, url) = Proxy::serve(&Bare::new()).await;
+    *proxy.start.lock().unwrap() = Duration::from_millis(800);
+    let builder = builder(McpUrl::new(&url)).with_connect_timeout(Duration::from_millis(1_600));
+    let client = within(builder.connect()).await.unwrap();
+    assert_eq!(client.server_info().protocol, "2026-07-28");
+    client.close().await;
 }
 
 struct NoToken(Mutex<bool>);

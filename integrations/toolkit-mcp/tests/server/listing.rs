@@ -49,7 +49,9 @@ fn switch(on: bool, dimmed: Option<bool>, rooms: Vec<Unit>) {
 }
 
 fn registry() -> ToolRegistry {
-    let own = nothing::tool().with_metadata(|metadata| metadata.with_meta("example.com/cost", 7));
+    let own = nothing::tool().with_metadata(|metadata| {
+        metadata.with_meta("example.com/cost", 7).with_meta("ui", json!({"resourceUri": "ui://a"}))
+    });
     let registry = ToolRegistry::from_tools(tools![weather, add]).expect("the names are legal");
     registry + own
 }
@@ -114,13 +116,14 @@ async fn tools_are_listed_with_schemas_annotations_icons_and_published_metadata(
                 },
                 "annotations": {"title": "Weather", "readOnlyHint": true, "openWorldHint": true},
                 "icons": [{"src": "https://example.com/sun.png"}],
+                "_meta": {"cost": 5},
             },
             {
                 "name": "nothing",
                 "description": "Does nothing.",
                 "inputSchema": {"type": "object", "properties": {}, "additionalProperties": false},
                 "annotations": {"destructiveHint": false, "idempotentHint": true},
-                "_meta": {"example.com/cost": 7},
+                "_meta": {"example.com/cost": 7, "ui": {"resourceUri": "ui://a"}},
             },
         ],
     });

@@ -1,0 +1,103 @@
+//! The prompts of a server.
+
+use super::McpClient;
+use super::content::content_of;
+use super::mcp_error::McpError;
+use super::resources::question;
+use rmcp::RoleClient;
+use rmcp::model::{GetPromptRequestParams, GetPromptResponse, Prompt, Role};
+use rmcp::service::Peer;
+use serde_json::{Map, Value};
+use toolkit_core::Content;
+
+/// A prompt that a server lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct McpPrompt {
+    /// The name, as [`McpClient::prompt`] takes it.
+    pub name: String,
+    /// The name for humans.
+    pub title: Option<String>,
+    /// What the prompt is for.
+    pub description: Option<String>,
+    /// The arguments of the prompt.
+    pub arguments: Vec<McpPromptArgument>,
+}
+
+/// An argument of a prompt. The value is a string.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct McpPromptArgument {
+    /// The name of the argument.
+    pub name: String,
+    /// What the argument is.
+    pub description: Option<String>,
+    /// Whether the server needs the argument.
+    pub is_required: bool,
+}
+
+/// A message of a prompt.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct McpPromptMessage {
+    /// Whether the message is one of the model. Otherwise, it is one of the user.
+    pub is_from_model: bool,
+    /// The content of the message.
+    pub content: Content,
+}
+
+impl McpClient {
+    /// Lists the prompts of the server. At most [as many as tools](super::McpLimits::tools) are returned.
+    ///
+    /// # Errors
+    /// [`McpError`] if the client is not connected, or if the server refuses the list.
+    pub async fn prompts(&self) -> Result<Vec<McpPrompt>, McpError> {
+        let page = async |peer: Peer<RoleClient>, page| {
+            let page = peer.list_prompts(page).await?;
+            Ok((page.prompts, page.next_cursor))
+        };
+        let listed = self.named(async { self.session()?.list_all("prompts/list", page).await });
+        Ok(listed.await?.into_iter().map(|prompt| self.listed_prompt(prompt)).collect())
+    }
+
+    /// Returns the messages of a prompt, filled in with `arguments`.
+    ///
+    /// # Errors
+    /// [`McpError`] if the client is not connected, or if the server refuses the name or the arguments.
+    pub async fn prompt(
+        &self,
+        name: &str,
+        arguments: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Vec<McpPromptMessage>, McpError> {
+        let arguments: Map<String, Value> =
+            arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
+        let mut params = GetPromptRequestParams::new(name);
+        params.arguments = Some(arguments).filter(|arguments| !arguments.is_empty());
+        let filled = async {
+            let session = self.session()?;
+            match session.answer("prompts/get", session.peer.get_prompt_once(params)).await? {
+                GetPromptResponse::Complete(result) => Ok(result.messages),
+                _ => Err(question("prompts/get")),
+            }
+        };
+        let messages = self.named(filled).await?.into_iter().map(|message| McpPromptMessage {
+            is_from_model: message.role == Role::Assistant,
+            content: content_of(message.content),
+        });
+        Ok(messages.collect())
+    }
+
+    fn listed_prompt(&self, prompt: Prompt) -> McpPrompt {
+        let arguments = prompt.arguments.unwrap_or_default().into_iter().map(|argument| McpPromptArgument {
+            name: argument.name,
+            description: argument.description.map(|description| self.short_text(&description)),
+            is_required: argument.required == Some(true),
+        });
+        McpPrompt {
+            name: prompt.name,
+            title: prompt.title.map(|title| self.short_text(&title)),
+            description: prompt.description.map(|description| self.short_text(&description)),
+            arguments: arguments.collect(),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The resources of a server.
+
+use super::McpClient;
+use super::content::{embedded, resource_text};
+use super::mcp_error::{McpError, McpErrorKind};
+use super::session::Session;
+use crate::invisible::clean;
+use rmcp::RoleClient;
+use rmcp::model::{ReadResourceRequestParams, ReadResourceResponse, Resource, ResourceTemplate};
+use rmcp::service::Peer;
+use std::sync::Arc;
+use toolkit_core::Content;
+
+/// A resource that a server lists, or a template of resources.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct McpResource {
+    /// The URI. The URI of a template has variables such as `{path}` (RFC 6570).
+    pub uri: String,
+    /// The name for programs.
+    pub name: String,
+    /// The name for humans.
+    pub title: Option<String>,
+    /// What the resource is.
+    pub description: Option<String>,
+    /// The media type, such as `text/plain`.
+    pub media_type: Option<String>,
+    /// The size in bytes, if known.
+    pub size: Option<u64>,
+}
+
+/// # Resources and prompts
+///
+/// Texts of resources and prompts come from the server, without characters that can carry hidden text.
+impl McpClient {
+    /// Lists the resources of the server. At most [as many as tools](super::McpLimits::tools) are returned.
+    ///
+    /// # Errors
+    /// [`McpError`] if the client is not connected, or if the server refuses the list.
+    pub async fn resources(&self) -> Result<Vec<McpResource>, McpError> {
+        let page = async |peer: Peer<RoleClient>, page| {
+            let page = peer.list_resources(page).await?;
+            Ok((page.resources, page.next_cursor))
+        };
+        let listed = self.named(async { self.session()?.list_all("resources/list", page).await });
+        Ok(listed.await?.into_iter().map(|resource| self.resource(resource)).collect())
+    }
+
+    /// Lists the templates of resources. At most [as many as tools](super::McpLimits::tools) are returned.
+    ///
+    /// # Errors
+    /// [`McpError`] if the client is not connected, or if the server refuses the list.
+    pub async fn resource_templates(&self) -> Result<Vec<McpResource>, McpError> {
+        let page = async |peer: Peer<RoleClient>, page| {
+            let page = peer.list_resource_templates(page).await?;
+            Ok((page.resource_templates, page.next_cursor))
+        };
+        let listed = self.named(async { self.session()?.list_all("resources/templates/list", page).await });
+        let as_resource = |template: ResourceTemplate| {
+            let mut resource = Resource::new(template.uri_template, template.name);
+            resource.title = template.title;
+            resource.description = template.description;
+            resource.mime_type = template.mime_type;
+            self.resource(resource)
+        };
+        Ok(listed.await?.into_iter().map(as_resource).collect())
+    }
+
+    /// Reads a resource, such as one that a link in a result names.
+    ///
+    /// # Errors
+    /// [`McpError`] if the client is not connected, or if the server refuses the URI.
+    pub async fn read_resource(&self, uri: &str) -> Result<Vec<Content>, McpError> {
+        let read = async {
+            let session = self.session()?;
+            let request = session.peer.read_resource_once(ReadResourceRequestParams::new(uri));
+            match session.answer("resources/read", request).await? {
+                ReadResourceResponse::Complete(result) => Ok(result.contents),
+                _ => Err(question("resources/read")),
+            }
+        };
+        let mut contents = self.named(read).await?;
+        if contents.len() == 1 {
+            return Ok(contents.pop().map(resource_text).into_iter().collect());
+        }
+        Ok(contents.into_iter().map(embedded).collect())
+    }
+
+    fn resource(&self, resource: Resource) -> McpResource {
+        McpResource {
+            uri: clean(&resource.uri),
+            name: self.short_text(&resource.name),
+            title: resource.title.map(|title| self.short_text(&title)),
+            description: resource.description.map(|description| self.short_text(&description)),
+            media_type: resource.mime_type,
+            size: resource.size,
+        }
+    }
+
+    /// Returns a text of the server without hidden characters, and cut to the limit for descriptions.
+    pub(super) fn short_text(&self, text: &str) -> String {
+        clean(text).chars().take(self.0.handler.settings.limits.description).collect()
+    }
+
+    /// Returns the current connection.
+    pub(super) fn session(&self) -> Result<Arc<Session>, McpError> {
+        self.0.session().map_err(|error| {
+            McpError::new(McpErrorKind::Connection, format!("the client is not connected: {error}"))
+        })
+    }
+
+    /// Adds the name of the server to the error of a request.
+    pub(super) async fn named<T>(
+        &self,
+        request: impl Future<Output = Result<T, McpError>>,
+    ) -> Result<T, McpError> {
+        request.await.map_err(|error| error.of_server(self.name()))
+    }
+}
+
+/// Creates the error for a server that asks the user before it answers. Only calls of tools answer questions.
+pub(super) fn question(method: &str) -> McpError {
+    let text = format!("the server asks a question before it answers `{method}`, which is not supported");
+    McpError::new(McpErrorKind::Protocol, text)
+}

@@ -1,0 +1,126 @@
+//! The texts of failed connections: what is wrong, and what to do.
+
+use super::process::server;
+use super::within;
+use toolkit_mcp::client::{McpClient, McpCommand, McpEndpoint, McpErrorKind};
+
+/// Checks the error of a connection. `…` in the expected text stands for a text of the platform.
+async fn check(endpoint: impl Into<McpEndpoint>, kind: McpErrorKind, expected: &str) {
+    let builder = McpClient::builder(endpoint).with_name("shop");
+    let error = within(builder.connect()).await.unwrap_err();
+    let text = error.to_string();
+    assert!(!text.contains("rmcp") && !text.contains("Transport"), "{text}");
+    let text = text.strip_prefix("MCP server `shop`: ").expect("the name of the server");
+    let fits = match expected.split_once('…') {
+        Some((start, end)) => text.starts_with(start) && text.ends_with(end) && text.len() > expected.len(),
+        None => text == expected,
+    };
+    assert!(fits && error.kind() == kind, "{:?}: {text}\nexpected {kind:?}: {expected}", error.kind());
+}
+
+#[tokio::test]
+async fn a_process_that_does_not_serve_is_an_error_with_its_reason() {
+    use McpErrorKind::{Connection, Start, TimedOut};
+    let missing = McpCommand::new("no-such-program-anywhere");
+    let text = "`no-such-program-anywhere` could not be started: …; check the command and `PATH`";
+    check(missing, Start, text).await;
+    let elsewhere = server("good").current_dir("/no/such/folder");
+    check(elsewhere, Start, "the working directory `/no/such/folder` does not exist").await;
+    let crashed = "the process ended (exit status: 3); its last output: starting in mode crash";
+    check(server("crash"), Connection, crashed).await;
+    let silent = McpClient::builder(server("silent")).with_connect_timeout(std::time::Duration::from_secs(2));
+    let error = within(silent.with_name("shop").connect()).await.unwrap_err();
+    let text =
+        "MCP server `shop`: the server did not connect within 2 s; its last output: starting in mode silent";
+    assert_eq!((error.kind(), error.to_string().as_str()), (TimedOut, text));
+}
+
+#[cfg(feature = "client-http")]
+#[tokio::test]
+async fn a_url_that_does_not_serve_is_an_error_with_its_reason() {
+    use McpErrorKind::{Connection, Protocol, Unauthorized};
+    use axum::body::Bytes;
+    use axum::extract::Path;
+    use axum::http::StatusCode;
+    use axum::routing::any;
+    use tokio::net::TcpListener;
+    use toolkit_mcp::client::McpUrl;
+
+    let answer = |Path(status): Path<u16>, body: Bytes| async move {
+        let body = String::from_utf8_lossy(&body).into_owned();
+        let found = r#"{"jsonrpc": "2.0", "id": 2147483645, "result": {"supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {}}, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}}"#;
+        let json = ("content-type", "application/json");
+        let page = ("content-type", "text/html");
+        match status {
+            // A server without a working list.
+            599 if body.contains("server/discover") => (StatusCode::OK, [json], found),
+            599 => (StatusCode::BAD_GATEWAY, [page], "<p>proxy</p>"),
+            status => (StatusCode::from_u16(status).unwrap(), [page], "no such page"),
+        }
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let router = axum::Router::new().route("/{status}", any(answer));
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    for (url, kind, expected) in [
+        (
+            "http://127.0.0.1:9".to_owned(),
+            Connection,
+            "the server cannot be reached: Connection refused…; check the address, and that the server runs",
+        ),
+        (
+            // The label is too long for a request to a name server.
+            format!("http://{}.invalid", "x".repeat(64)),
+            Connection,
+            "the server cannot be reached: failed to lookup address information…; check the address, and that the server runs",
+        ),
+        (
+            format!("https://{address}"),
+            Connection,
+            "the server cannot be reached: …; check the address, and that the server runs",
+        ),
+        (
+            format!("http://{address}/404"),
+            Connection,
+            "the server answered with HTTP 404 Not Found: no such page; check the URL",
+        ),
+        (
+            format!("http://{address}/405"),
+            Connection,
+            "the server answered with HTTP 405 Method Not Allowed: no such page; check the URL",
+        ),
+        (
+            format!("http://{address}/307"),
+            Connection,
+            "the server answered with HTTP 307 Temporary Redirect: no such page; redirects are not followed, so use the final URL",
+        ),
+        (
+            format!("http://{address}/503"),
+            Connection,
+            "the server answered with HTTP 503 Service Unavailable; try again later",
+        ),
+        (
+            format!("http://{address}/401"),
+            Unauthorized,
+            "the server refuses access without valid credentials; set a token",
+        ),
+        (
+            format!("http://{address}/403"),
+            Connection,
+            "the server answered with HTTP 403 Forbidden: no such page; check the credentials",
+        ),
+        (
+            format!("http://{address}/200"),
+            Protocol,
+            "the server's answer is not a message of the protocol: Unexpected content type: Some(\"text/html\"); check the URL",
+        ),
+        (
+            format!("http://{address}/599"),
+            Connection,
+            "the server answered with HTTP 502 Bad Gateway; try again later",
+        ),
+    ] {
+        check(McpUrl::new(url), kind, expected).await;
+    }
+}
