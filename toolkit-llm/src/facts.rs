@@ -186,6 +186,6 @@ impl Facts {
 impl IdRule {
     /// Creates a rule for ids of letters, digits, `_` and `-` with at most `max_length` characters.
     pub(crate) const fn new(max_length: usize, is_strict: bool) -> Self {
-        Self { rule: NameRule { max_length, punctuation: "_-", letter_first: false }, is_strict }
+        Self { rule: NameRule::DASHES.with_max_length(max_length), is_strict }
     }
 }

@@ -14,9 +14,6 @@ use toolkit_core::output::Truncation;
 use toolkit_core::registry::RegistrySource;
 use toolkit_core::{CallId, Dispatcher, LiveRegistry, RunContext, ToolError, ToolRegistry};
 
-/// The protocol's own rule for tool names.
-const PROTOCOL_NAMES: NameRule = NameRule { max_length: 128, punctuation: "_.-", letter_first: false };
-
 const MAX_CALLS: usize = 1_000;
 const PAGE_SIZE: usize = 1_000;
 const FIXED_LIST_TTL: Duration = Duration::from_secs(300);
@@ -90,7 +87,7 @@ impl ServerSettings {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             title: None,
             instructions: None,
-            name_rule: PROTOCOL_NAMES,
+            name_rule: NameRule::TOOL_NAMES,
             page_size: PAGE_SIZE,
             list_ttl: None,
             is_private: false,
