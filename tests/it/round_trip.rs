@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use toolkit::definition::{ToolSource, parameter_names};
 use toolkit::name::{NameRule, WireNames};
+use toolkit::schema::each_subschema;
 use toolkit::serde_json::{Map, Value, json};
 use toolkit::wire::translate::RequestFormat;
 use toolkit::{DefinitionOptions, ToolDefinition, ToolMetadata, ToolName};
@@ -73,12 +74,15 @@ fn own_names(mut parameters: Value, own: &Value) -> Value {
     let names = NameRule::COMMON_PARAMETERS.map(|rule| parameter_names(rule, own));
     let unspell =
         |name: &str| names.iter().fold(name.to_owned(), |name, names| names.unspell(&name).to_owned());
-    if let Some(properties) = parameters["properties"].as_object_mut() {
-        *properties = std::mem::take(properties).into_iter().map(|(name, of)| (unspell(&name), of)).collect();
-    }
-    for name in parameters.get_mut("required").and_then(Value::as_array_mut).into_iter().flatten() {
-        *name = unspell(name.as_str().unwrap()).into();
-    }
+    each_subschema(&mut parameters, &mut |keywords| {
+        if let Some(properties) = keywords.get_mut("properties").and_then(Value::as_object_mut) {
+            *properties =
+                std::mem::take(properties).into_iter().map(|(name, of)| (unspell(&name), of)).collect();
+        }
+        for name in keywords.get_mut("required").and_then(Value::as_array_mut).into_iter().flatten() {
+            *name = unspell(name.as_str().unwrap()).into();
+        }
+    });
     parameters
 }
 

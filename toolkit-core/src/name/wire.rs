@@ -180,6 +180,12 @@ impl WireNames {
         self.0.originals.get(spelling).map_or(spelling, |original| original)
     }
 
+    /// Returns whether every name is its own spelling.
+    #[must_use]
+    pub fn is_identity(&self) -> bool {
+        self.0.spelled.is_empty()
+    }
+
     /// Returns all names with a changed spelling, as pairs of name and spelling in no particular order.
     pub fn respelled(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.spelled.iter().map(|(name, spelling)| (&**name, &**spelling))
