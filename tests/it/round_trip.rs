@@ -6,7 +6,7 @@ use toolkit::name::{NameRule, WireNames};
 use toolkit::schema::each_subschema;
 use toolkit::serde_json::{Map, Value, json};
 use toolkit::wire::translate::RequestFormat;
-use toolkit::{DefinitionOptions, ToolDefinition, ToolMetadata, ToolName};
+use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolMetadata, ToolName};
 
 /// A typical schema of a tool, two levels deep.
 fn schema() -> impl Strategy<Value = Value> {
@@ -51,17 +51,14 @@ fn object(of: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
 }
 
 fn definition() -> impl Strategy<Value = ToolDefinition> {
-    ("[a-z][a-z0-9_.-]{0,70}", "[ -~äß日]{0,20}", object(schema()), any::<[bool; 4]>()).prop_map(
-        |(name, description, parameters, [defer, has_examples, has_meta, is_mcp])| {
+    ("[a-z][a-z0-9_.-]{0,70}", "[ -~äß日]{0,20}", object(schema()), any::<[bool; 3]>()).prop_map(
+        |(name, description, parameters, [defer, has_examples, has_meta])| {
             let mut metadata = ToolMetadata::default().with_defer(defer);
             if has_examples {
                 metadata = metadata.with_input_examples([json!({"city": "Oslo"})]);
             }
             if has_meta {
                 metadata = metadata.with_meta("owner/1", "team a");
-            }
-            if is_mcp {
-                metadata.source = ToolSource::Mcp;
             }
             ToolDefinition::new(ToolName::new(&name).unwrap(), description, parameters)
                 .with_metadata(metadata)
@@ -103,12 +100,22 @@ proptest! {
             let parameters = own_names(back.parameters.clone(), &definition.parameters);
             prop_assert!(lost("/parameters") || parameters == definition.parameters, "{format}: {}", back.parameters);
             prop_assert!(lost("/metadata/owner~11") || back.metadata.meta == definition.metadata.meta, "{format}");
-            prop_assert!(lost("/type") || back.metadata.source == definition.metadata.source, "{format}");
             prop_assert!(lost("/defer") || back.metadata.defer == definition.metadata.defer, "{format}");
             prop_assert!(
                 lost("/input_examples") || back.metadata.input_examples == definition.metadata.input_examples,
                 "{format}"
             );
         }
+    }
+}
+
+#[test]
+fn a_tool_of_an_mcp_server_loses_nothing_as_a_function() {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    let mut tool = ToolDefinition::new(ToolName::new("weather").unwrap(), "Tells it.", schema);
+    tool.metadata.source = ToolSource::Mcp;
+    for format in ApiFormat::ALL {
+        let tools = format.encode_definitions([&tool], &WireNames::default(), &DefinitionOptions::default());
+        assert_eq!(tools.report().to_string(), "", "{format}");
     }
 }

@@ -5,7 +5,7 @@ use crate::fields::{Fields, text};
 use crate::{ApiFormat, standard, unknown_fields};
 use serde_json::Value;
 use toolkit_core::name::WireNames;
-use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolSource};
+use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind};
 use toolkit_schema::__private::{rename_members, rename_properties};
 use toolkit_schema::{SchemaDialect, SchemaLoss, booleans_to_objects};
 
@@ -109,19 +109,15 @@ impl<'a> DefinitionEncoder<'a> {
     }
 }
 
-/// Returns the losses for metadata that is not sent: the MCP source of the tool, fields received from another API, and
-/// the program's own `meta`. Keys for which `is_sent` returns `true` are skipped.
+/// Returns the losses for metadata that is not sent: fields received from another API, and the program's own `meta`. Keys
+/// for which `is_sent` returns `true` are skipped.
 pub(super) fn unsupported_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
     is_sent: impl Fn(&str) -> bool,
 ) -> impl Iterator<Item = SchemaLoss> {
-    let metadata = &definition.metadata;
-    let is_mcp = metadata.source == ToolSource::Mcp && definition.kind == ToolKind::Function;
-    let mcp =
-        SchemaLoss::new("/type", "mcp", "the API has only functions, so the tool is sent as a function");
-    let others = metadata.meta.iter().filter(move |(key, _)| !is_sent(key));
-    let meta = others.flat_map(|(key, value)| {
+    let others = definition.metadata.meta.iter().filter(move |(key, _)| !is_sent(key));
+    others.flat_map(|(key, value)| {
         let known = key.parse::<ApiFormat>().ok().filter(|format| format.name() == key);
         let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
         match (known, value) {
@@ -134,8 +130,7 @@ pub(super) fn unsupported_metadata(
             _ => {}
         }
         vec![SchemaLoss::new(path, "metadata", "the API has no field for it: only the program knows it")]
-    });
-    is_mcp.then_some(mcp).into_iter().chain(meta)
+    })
 }
 
 /// A definition in a provider's JSON, with the losses of the conversion.
