@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use toolkit_core::ToolDefinition;
 use toolkit_core::name::{NameRule, WireNames};
+use toolkit_core::schema::each_subschema;
 use toolkit_core::tool::parameter_names;
 use toolkit_llm::translate::RequestFormat;
 use toolkit_llm::{ApiFormat, DefinitionOptions, DefinitionReport};
@@ -36,12 +37,15 @@ fn own_names(schema: &mut Value, own: &Value) {
     let names = NameRule::COMMON_PARAMETERS.map(|rule| parameter_names(rule, own));
     let unspell =
         |name: &str| names.iter().fold(name.to_owned(), |name, names| names.unspell(&name).to_owned());
-    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        *properties = std::mem::take(properties).into_iter().map(|(name, of)| (unspell(&name), of)).collect();
-    }
-    for name in schema.get_mut("required").and_then(Value::as_array_mut).into_iter().flatten() {
-        *name = unspell(name.as_str().unwrap_or_default()).into();
-    }
+    each_subschema(schema, &mut |keywords| {
+        if let Some(properties) = keywords.get_mut("properties").and_then(Value::as_object_mut) {
+            *properties =
+                std::mem::take(properties).into_iter().map(|(name, of)| (unspell(&name), of)).collect();
+        }
+        for name in keywords.get_mut("required").and_then(Value::as_array_mut).into_iter().flatten() {
+            *name = unspell(name.as_str().unwrap_or_default()).into();
+        }
+    });
 }
 
 /// A row for each provider in the entry `by`, which holds an answer for each.

@@ -28,6 +28,12 @@ async fn panics() {
     fetch_with("the password is hunter2").unwrap();
 }
 
+/// Fails with its causes in the alternate form.
+#[tool(register = false)]
+fn chain() -> Result<(), Chain> {
+    Err(Chain)
+}
+
 /// An error with its causes in the alternate form `{:#}`, like the errors of `anyhow`.
 #[derive(Debug)]
 struct Chain;
@@ -91,17 +97,18 @@ async fn details_carry_causes() {
 
 #[tokio::test]
 async fn debug_output_is_hidden_from_the_model() {
-    let nothing = |_: Nothing| Err::<(), _>(Chain);
+    let plain = |_: Nothing| fetch_with("the password is hunter2");
     let boxed = |_: Nothing| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         Err(Unreachable(std::io::Error::other("the password is hunter2")).into())
     };
     let tools =
-        [ClosureTool::new("chain", "", nothing).unwrap(), ClosureTool::new("boxed", "", boxed).unwrap()];
+        [ClosureTool::new("plain", "", plain).unwrap(), ClosureTool::new("boxed", "", boxed).unwrap()];
     let registry =
-        ToolRegistry::from_tools(tools).unwrap() + ToolRegistry::from_tools(tools![panics]).unwrap();
+        ToolRegistry::from_tools(tools).unwrap() + ToolRegistry::from_tools(tools![panics, chain]).unwrap();
     let dispatcher = Dispatcher::new(registry).unwrap();
     for (tool, text) in [
         ("chain", "Error running tool: no connection"),
+        ("plain", "Error running tool: the database cannot be reached"),
         ("boxed", "Error running tool: the database cannot be reached"),
         ("panics", "Tool `panics` panicked"),
     ] {

@@ -40,6 +40,7 @@ mod one_result;
 mod output_schemas;
 mod outputs;
 mod panics;
+mod parameter_names;
 mod patterns;
 mod pending;
 mod providers;

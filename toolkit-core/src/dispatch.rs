@@ -255,9 +255,8 @@ impl Dispatcher {
         call: ToolCall,
         cancellation: CancellationToken,
     ) -> (ToolResult, Option<Arc<dyn Tool>>) {
-        let mut tool = None;
-        let result = self.run_one(call, Some(cancellation), self.run.as_ref(), None, Some(&mut tool)).await;
-        (result, tool)
+        let found = |call: &PreparedCall| call.tool().cloned();
+        self.run_one(call, Some(cancellation), self.run.as_ref(), None, found).await
     }
 
     /// Starts the calls and returns the running [`Batch`]. More calls can be added to the batch.
@@ -289,7 +288,7 @@ impl Dispatcher {
         let mut calls = calls.into_iter();
         let Some(first) = calls.next() else { return Vec::new() };
         match calls.next() {
-            None => vec![self.run_one(first, cancellation, self.run.as_ref(), None, None).await],
+            None => vec![self.run_one(first, cancellation, self.run.as_ref(), None, |_| ()).await.0],
             Some(second) => {
                 let calls = iter::once(first).chain(iter::once(second)).chain(calls);
                 match Handle::try_current() {
@@ -335,29 +334,27 @@ impl Dispatcher {
         results
     }
 
-    /// Runs a call on the task of the caller, because a separate task would cost more than most tools. `decided` is the
-    /// approval of an outer dispatcher's call. `found` is set to the tool, if a callable tool has the name.
-    async fn run_one(
+    /// Runs a call on the task of the caller, because a separate task would cost more than most tools. Returns the result
+    /// with what `inspect` reads of the prepared call. `decided` is the approval of an outer dispatcher's call.
+    async fn run_one<T>(
         &self,
         call: ToolCall,
         cancellation: Option<CancellationToken>,
         run: Option<&Arc<RunContext>>,
         decided: Option<Box<Approval>>,
-        found: Option<&mut Option<Arc<dyn Tool>>>,
-    ) -> ToolResult {
+        inspect: impl FnOnce(&PreparedCall) -> T,
+    ) -> (ToolResult, T) {
         let settings = &self.settings;
         let registry = self.snapshot();
         let numbering = &mut Numbering::default();
         let preparation = Preparation { settings, registry: &registry, run, decided, numbering, turns: None };
         let mut call = preparation.prepare(call, cancellation);
-        if let Some(found) = found {
-            *found = call.tool().cloned();
-        }
         let ended = call.run(settings, &registry, run).await;
+        let inspected = inspect(&call);
         let result = call.into_result(ended);
         if let Some(run) = &self.run {
             run.apply(&result.actions.state_delta);
         }
-        result
+        (result, inspected)
     }
 }

@@ -97,16 +97,18 @@ impl ToolName {
         Self::from_parts(&qualified, Some(&namespace), method)
     }
 
-    /// Creates a name from a qualified name, a namespace and a method name. The qualified name need not consist of the
-    /// other two.
+    /// Creates a name from a qualified name, a namespace and a method name. The namespace is
+    /// [normalised](normalize). The qualified name need not consist of the other two.
     ///
     /// For instance, the remote method `add` may be published under the qualified name `plus`.
     ///
     /// # Errors
-    /// [`NameError`] if `qualified` is illegal.
+    /// [`NameError`] if `qualified` or the namespace is illegal.
     pub fn from_parts(qualified: &str, namespace: Option<&str>, method: &str) -> Result<Self, NameError> {
         check_name(qualified)?;
-        Ok(Self::of(qualified, namespace.filter(|namespace| !namespace.is_empty()), method))
+        let namespace = namespace.filter(|namespace| !namespace.is_empty());
+        let namespace = namespace.map(normalized_namespace).transpose()?;
+        Ok(Self::of(qualified, namespace.as_deref(), method))
     }
 
     fn of(qualified: &str, namespace: Option<&str>, method: &str) -> Self {
@@ -185,13 +187,11 @@ impl ToolName {
         self.namespace().is_some() || self.as_str().contains(['-', '.'])
     }
 
-    /// Returns this name moved to another namespace, by the rules of `update_namespace` in the Python library
-    /// toolregistry.
+    /// Returns this name moved to another namespace, which is [normalised](normalize). An empty `namespace` changes
+    /// nothing.
     ///
-    /// The namespace is [normalised](normalize); an empty `namespace` changes nothing. If the name is already
-    /// [in a namespace](Self::is_namespaced), the name changes only if `force` is `true`. In this case,
-    /// `namespace` replaces the part of the name before the first `separator`. If the method name differs
-    /// from the qualified name, the method name stays the same.
+    /// A name that is already [in a namespace](Self::is_namespaced) is moved only if `force` is `true`: `namespace`
+    /// replaces the part before the first `separator`. A method name that differs from the qualified name stays.
     ///
     /// # Errors
     /// [`NameError`] if the new name is illegal.
@@ -308,15 +308,12 @@ fn normalized_namespace(namespace: &str) -> Result<String, NameError> {
     }
 }
 
-/// Checks if `name` is legal: 1 to 128 characters of `A-Z a-z 0-9 _ . -`.
+/// Checks if `name` is legal by [`NameRule::TOOL_NAMES`].
 ///
 /// # Errors
 /// [`NameError`] with a legal suggestion, if the name is illegal.
 pub fn check_name(name: &str) -> Result<(), NameError> {
-    let legal = !name.is_empty()
-        && name.len() <= MAX_NAME_LENGTH
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
-    if legal { Ok(()) } else { Err(NameError::name(name)) }
+    if NameRule::TOOL_NAMES.accepts(name) { Ok(()) } else { Err(NameError::name(name)) }
 }
 
 /// Error for an illegal tool name or namespace. The message suggests a legal name.
@@ -365,7 +362,8 @@ impl fmt::Display for NameError {
         }
         write!(
             f,
-            "{what} `{name}` must be 1 to {MAX_NAME_LENGTH} of the characters A-Z a-z 0-9 _ . -, for example `{suggestion}`"
+            "{what} `{name}` must be 1 to {MAX_NAME_LENGTH} of the characters {}, for example `{suggestion}`",
+            NameRule::TOOL_NAMES.characters()
         )
     }
 }
@@ -373,7 +371,7 @@ impl fmt::Display for NameError {
 impl std::error::Error for NameError {}
 
 fn legal_spelling(name: &str, fallback: &str) -> String {
-    let spelled = wire::replace_illegal(name, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'));
+    let spelled = NameRule::TOOL_NAMES.plain(name);
     let spelled: String = spelled.trim_matches('_').chars().take(MAX_NAME_LENGTH).collect();
     if spelled.is_empty() { fallback.to_owned() } else { spelled }
 }

@@ -26,7 +26,7 @@ pub(crate) type Outcome = Result<ToolOutput, ToolError>;
 
 /// The output of a tool.
 ///
-/// The model reads the content as the result. An output may also have a structured value for the program, a
+/// The model reads the content as the result. An output may also have a structured value for programs, a
 /// message for the model about the result, and a brief text for the user.
 ///
 /// ```
@@ -126,7 +126,8 @@ impl ToolOutput {
         self
     }
 
-    /// Sets the structured value for the program. The model does not see this value.
+    /// Sets the structured value. Providers do not get it, so a model sees only the content. An MCP server sends it to
+    /// the client as structured content, which the client may show to its model.
     #[must_use]
     pub fn with_structured(mut self, value: Value) -> Self {
         self.notes_mut().structured = Some(value);
@@ -162,7 +163,7 @@ impl ToolOutput {
         }
     }
 
-    /// Returns the structured value for the program.
+    /// Returns the structured value.
     #[must_use]
     pub fn structured(&self) -> Option<&Value> {
         self.notes.as_deref()?.structured.as_ref()

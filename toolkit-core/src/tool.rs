@@ -40,7 +40,7 @@ pub use metadata::{Locality, ToolIcon, ToolMetadata, ToolSource, ToolTag, Unknow
 pub use provider::{ProvidedTool, ToolProvider};
 pub use spelled::parameter_names;
 pub(crate) use spelled::{has_refused_parameter, own_parameter_names};
-pub(crate) use start::{GuardedFuture, begin, check, start};
+pub(crate) use start::{GuardedFuture, begin, check, run};
 pub use tool_kind::{TextFormat, ToolKind};
 pub use toolset::{BlockTools, MoreTools, Toolset, ToolsetWithoutExtends};
 

@@ -4,8 +4,9 @@ use crate::facts::Facts;
 use crate::fields::{Fields, text};
 use crate::{ApiFormat, standard, unknown_fields};
 use serde_json::Value;
-use toolkit_core::name::{NameRule, WireNames};
-use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolSource, parameter_names};
+use toolkit_core::name::WireNames;
+use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind};
+use toolkit_schema::__private::{rename_members, rename_properties};
 use toolkit_schema::{SchemaDialect, SchemaLoss, booleans_to_objects};
 
 /// Options for writing one definition: the spelling of names, strictness, the schema dialect, and the output
@@ -20,8 +21,8 @@ pub(crate) struct Spelling<'a> {
     pub(crate) dialect: SchemaDialect,
     /// Whether the output schema is written as well.
     pub(crate) outputs: bool,
-    /// The rule for the names of parameters, if the API has one.
-    pub(crate) parameters: Option<NameRule>,
+    /// The provider's spellings of the names of the tool's parameters, and of the properties inside of them.
+    pub(crate) parameters: &'a WireNames,
 }
 
 /// A definition that is being written, together with the losses found so far.
@@ -47,22 +48,32 @@ impl<'a> DefinitionEncoder<'a> {
     }
 
     /// Converts the schema of the parameters to the provider's dialect and records the losses. Their paths begin with
-    /// `/parameters`. Names of parameters that the provider refuses get another spelling.
+    /// `/parameters`. Names that the provider refuses get another spelling.
     pub(super) fn parameters(&mut self) -> Value {
         let mut converted = self.how.dialect.convert(&self.definition.parameters);
         self.losses.extend(converted.losses.into_iter().map(|mut loss| {
             loss.path.insert_str(0, "/parameters");
             loss
         }));
-        if let Some(names) = self.parameter_names() {
-            respell(&mut converted.schema, &names);
+        if !self.how.parameters.is_identity() {
+            rename_properties(&mut converted.schema, &|name| self.parameter_spelling(name));
         }
         converted.schema
     }
 
-    /// Returns the provider's spellings of the parameter names, if the API has a rule for them.
-    pub(super) fn parameter_names(&self) -> Option<WireNames> {
-        self.how.parameters.map(|rule| parameter_names(rule, &self.definition.parameters))
+    /// Returns the examples of arguments, with the provider's spellings of the parameter names.
+    pub(super) fn input_examples(&self) -> Vec<Value> {
+        let spelled = |example: &Value| {
+            let spell = |name: &str| self.parameter_spelling(name);
+            let spelled = rename_members(&self.definition.parameters, &example.to_string(), &spell);
+            spelled.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_else(|| example.clone())
+        };
+        self.definition.metadata.input_examples.iter().map(spelled).collect()
+    }
+
+    /// Returns the provider's spelling of a parameter name, if it differs from the name.
+    fn parameter_spelling(&self, name: &str) -> Option<String> {
+        Some(self.how.parameters.spell(name)).filter(|spelling| *spelling != name).map(str::to_owned)
     }
 
     pub(super) fn lose(&mut self, path: impl Into<String>, keyword: &str, reason: impl Into<String>) {
@@ -98,54 +109,15 @@ impl<'a> DefinitionEncoder<'a> {
     }
 }
 
-/// Spells the names of parameters as the provider accepts them, in all schemas that apply to the arguments object.
-///
-/// Names inside of parameters stay, because the providers have no rule for them.
-fn respell(schema: &mut Value, names: &WireNames) {
-    let spell = |name: &mut Value| {
-        if let Value::String(name) = name {
-            *name = names.spell(name).to_owned();
-        }
-    };
-    for (keyword, value) in schema.as_object_mut().into_iter().flatten() {
-        match (keyword.as_str(), value) {
-            ("required" | "propertyOrdering", Value::Array(list)) => list.iter_mut().for_each(spell),
-            ("allOf" | "anyOf" | "oneOf", Value::Array(list)) => {
-                list.iter_mut().for_each(|schema| respell(schema, names));
-            }
-            ("not" | "if" | "then" | "else", schema) => respell(schema, names),
-            ("properties" | "dependentRequired" | "dependentSchemas", Value::Object(named)) => {
-                respell_members(named, names);
-                match keyword.as_str() {
-                    "properties" => {}
-                    "dependentSchemas" => named.values_mut().for_each(|schema| respell(schema, names)),
-                    _ => named.values_mut().filter_map(Value::as_array_mut).flatten().for_each(spell),
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Spells the names of the members of an object as the provider accepts them.
-pub(super) fn respell_members(members: &mut Fields, names: &WireNames) {
-    let spelled = std::mem::take(members).into_iter();
-    members.extend(spelled.map(|(name, value)| (names.spell(&name).to_owned(), value)));
-}
-
-/// Returns the losses for metadata that is not sent: the MCP source of the tool, fields received from another API, and
-/// the program's own `meta`. Keys for which `is_sent` returns `true` are skipped.
+/// Returns the losses for metadata that is not sent: fields received from another API, and the program's own `meta`. Keys
+/// for which `is_sent` returns `true` are skipped.
 pub(super) fn unsupported_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
     is_sent: impl Fn(&str) -> bool,
 ) -> impl Iterator<Item = SchemaLoss> {
-    let metadata = &definition.metadata;
-    let is_mcp = metadata.source == ToolSource::Mcp && definition.kind == ToolKind::Function;
-    let mcp =
-        SchemaLoss::new("/type", "mcp", "the API has only functions, so the tool is sent as a function");
-    let others = metadata.meta.iter().filter(move |(key, _)| !is_sent(key));
-    let meta = others.flat_map(|(key, value)| {
+    let others = definition.metadata.meta.iter().filter(move |(key, _)| !is_sent(key));
+    others.flat_map(|(key, value)| {
         let known = key.parse::<ApiFormat>().ok().filter(|format| format.name() == key);
         let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
         match (known, value) {
@@ -158,8 +130,7 @@ pub(super) fn unsupported_metadata(
             _ => {}
         }
         vec![SchemaLoss::new(path, "metadata", "the API has no field for it: only the program knows it")]
-    });
-    is_mcp.then_some(mcp).into_iter().chain(meta)
+    })
 }
 
 /// A definition in a provider's JSON, with the losses of the conversion.

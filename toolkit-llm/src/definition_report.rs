@@ -15,6 +15,9 @@ pub struct DefinitionReport {
     pub not_strict: Vec<NotStrict>,
     /// The provider's limits exceeded by the definitions. The provider would refuse the request.
     pub limits: Vec<LimitExceeded>,
+    /// Names of parameters sent in another spelling, because the provider refuses them. Nothing is lost: the tool gets its
+    /// own names.
+    pub renamed: Vec<RenamedParameter>,
 }
 
 impl DefinitionReport {
@@ -30,7 +33,8 @@ impl fmt::Display for DefinitionReport {
         let losses = self.losses.iter().map(ToString::to_string);
         let not_strict = self.not_strict.iter().map(ToString::to_string);
         let limits = self.limits.iter().map(ToString::to_string);
-        let lines: Vec<String> = limits.chain(not_strict).chain(losses).collect();
+        let renamed = self.renamed.iter().map(ToString::to_string);
+        let lines: Vec<String> = limits.chain(not_strict).chain(losses).chain(renamed).collect();
         f.write_str(&lines.join("\n"))
     }
 }
@@ -48,5 +52,24 @@ pub struct DefinitionLoss {
 impl fmt::Display for DefinitionLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "tool `{}`: {}", self.tool, self.loss)
+    }
+}
+
+/// A parameter of a tool, or a property inside of a parameter, that is sent in another spelling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RenamedParameter {
+    /// The tool's name.
+    pub tool: String,
+    /// The tool's own name of the parameter.
+    pub name: String,
+    /// The name that the model sees.
+    pub spelling: String,
+}
+
+impl fmt::Display for RenamedParameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tool, name, spelling } = self;
+        write!(f, "tool `{tool}`: parameter `{name}` is sent as `{spelling}`")
     }
 }

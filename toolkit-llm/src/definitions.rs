@@ -2,7 +2,7 @@
 
 use crate::codec::Codec;
 use crate::declaration::{DefinitionEncoder, EncodedDefinition, Spelling, unsupported_metadata};
-use crate::definition_report::{DefinitionLoss, DefinitionReport};
+use crate::definition_report::{DefinitionLoss, DefinitionReport, RenamedParameter};
 use crate::facts::Facts;
 use crate::hosted::{HostedTool, without_secrets};
 use crate::limits;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use toolkit_core::name::WireNames;
-use toolkit_core::tool::ToolDefinition;
+use toolkit_core::tool::{ToolDefinition, parameter_names};
 use toolkit_schema::SchemaLoss;
 
 /// Options for encoding definitions.
@@ -118,6 +118,8 @@ pub struct Fragment {
     strict: bool,
     json: String,
     losses: Vec<SchemaLoss>,
+    /// The names of parameters that are sent in another spelling, each with this spelling.
+    renamed: Vec<(String, String)>,
 }
 
 /// Renders the definitions of one request.
@@ -154,7 +156,8 @@ impl<'a> Renderer<'a> {
         let strict = self.plan.strict[index];
         let dialect = self.facts.dialect_for(strict, self.options);
         let outputs = self.options.output_schemas;
-        let parameters = self.facts.parameters;
+        let parameters = self.facts.parameters.map(|rule| parameter_names(rule, &definition.parameters));
+        let parameters = &parameters.unwrap_or_default();
         let how = Spelling { names: self.names, strict, dialect, outputs, parameters };
         let is_grouped = self.codec.namespace(definition, self.options).is_some();
         let own = (!self.options.standard_fields).then_some(self.facts.name);
@@ -168,11 +171,15 @@ impl<'a> Renderer<'a> {
             self.codec.encode_definition(definition, &how)
         };
         encoded.losses.extend(unsupported_metadata(definition, &self.facts, is_sent));
+        let renamed = parameters.respelled().map(|(name, spelling)| (name.to_owned(), spelling.to_owned()));
+        let mut renamed: Vec<_> = renamed.collect();
+        renamed.sort_unstable();
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
             strict,
             json: encoded.json.to_string(),
             losses: encoded.losses,
+            renamed,
         }
     }
 
@@ -215,9 +222,15 @@ impl<'a> Renderer<'a> {
             ..DefinitionReport::default()
         };
         for (definition, fragment) in self.definitions.iter().zip(fragments) {
-            report.losses.extend(fragment.borrow().losses.iter().map(|loss| DefinitionLoss {
-                tool: definition.name.as_str().to_owned(),
-                loss: loss.clone(),
+            let Fragment { losses, renamed, .. } = fragment.borrow();
+            let tool = || definition.name.as_str().to_owned();
+            report
+                .losses
+                .extend(losses.iter().map(|loss| DefinitionLoss { tool: tool(), loss: loss.clone() }));
+            report.renamed.extend(renamed.iter().cloned().map(|(name, spelling)| RenamedParameter {
+                tool: tool(),
+                name,
+                spelling,
             }));
         }
         Definitions::new(json, report, self.codec)

@@ -19,7 +19,8 @@ pub(crate) struct Facts {
     pub(crate) aliases: &'static [&'static str],
     /// The rule for tool names.
     pub(crate) names: NameRule,
-    /// The rule for the names of parameters, if the API has one. Names inside of parameters are not checked.
+    /// The rule for the names of parameters, if the API has one. It is also applied to the properties inside of parameters:
+    /// one refused name costs all tools of the request.
     pub(crate) parameters: Option<NameRule>,
     /// The rule for call ids in requests. `None` if the API does not require ids.
     pub(crate) ids: Option<IdRule>,
@@ -186,6 +187,6 @@ impl Facts {
 impl IdRule {
     /// Creates a rule for ids of letters, digits, `_` and `-` with at most `max_length` characters.
     pub(crate) const fn new(max_length: usize, is_strict: bool) -> Self {
-        Self { rule: NameRule { max_length, punctuation: "_-", letter_first: false }, is_strict }
+        Self { rule: NameRule::DASHES.with_max_length(max_length), is_strict }
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
         return Cow::Borrowed(name);
     }
     let mut legal = rule.plain(name);
-    legal.truncate(rule.max_length);
+    legal.truncate(rule.max_length());
     Cow::Owned(if legal.is_empty() { "_".to_owned() } else { legal })
 }
 
@@ -123,7 +123,7 @@ fn is_object(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    const CHAT: NameRule = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
+    const CHAT: NameRule = NameRule::DASHES;
 
     #[track_caller]
     fn check(text: &str, expected: &str) {

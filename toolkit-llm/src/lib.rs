@@ -87,7 +87,7 @@ pub mod transport;
 mod unknown_fields;
 mod writer;
 
-pub use definition_report::{DefinitionLoss, DefinitionReport};
+pub use definition_report::{DefinitionLoss, DefinitionReport, RenamedParameter};
 pub use definitions::{DefinitionOptions, Definitions};
 pub use error::{UnknownApiFormat, WireError};
 pub use format::{ApiFormat, ConfiguredFormat};

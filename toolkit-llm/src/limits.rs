@@ -5,7 +5,7 @@ pub(super) mod measure;
 use crate::facts::Facts;
 use std::collections::HashMap;
 use std::fmt;
-use toolkit_core::name::{NameRule, WireNames};
+use toolkit_core::name::WireNames;
 use toolkit_core::tool::ToolDefinition;
 
 /// A limit of the provider that the definitions of a request exceed.
@@ -57,18 +57,13 @@ pub(super) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &Wire
         *same += 1;
         add(format_args!("tools of the name `{spelling}`"), *same, 1);
         let rule = facts.names;
-        let length = spelling.chars().count();
-        let starts = !rule.letter_first
-            || spelling.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-        add(format_args!("characters in the name"), length, rule.max_length);
-        add(format_args!("refused characters in the name"), refused_characters(rule, spelling), 0);
-        add(format_args!("refused characters at the start of the name"), usize::from(!starts), 0);
+        let refused = spelling.chars().filter(|c| !rule.accepts_char(*c)).count();
+        let is_start_refused = spelling.starts_with(|c| !rule.accepts_first(c));
+        add(format_args!("characters in the name"), spelling.chars().count(), rule.max_length());
+        add(format_args!("refused characters in the name"), refused, 0);
+        add(format_args!("refused characters at the start of the name"), usize::from(is_start_refused), 0);
     }
     broken
-}
-
-fn refused_characters(rule: NameRule, name: &str) -> usize {
-    name.chars().filter(|c| !c.is_ascii_alphanumeric() && !rule.punctuation.contains(*c)).count()
 }
 
 #[cfg(test)]

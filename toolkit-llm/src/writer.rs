@@ -123,9 +123,10 @@ impl<'a> HistoryWriter<'a> {
     /// result is returned unchanged.
     fn referring(&self, result: &ToolResult) -> ToolResult {
         let found = match result.output().map(ToolOutput::content) {
-            Some([Content::Json(found)]) if result.name == "discover_tools" => found.to_value(),
-            _ => return result.clone(),
+            Some([Content::Json(found)]) if result.name == "discover_tools" => found.to_value().ok(),
+            _ => None,
         };
+        let Some(found) = found else { return result.clone() };
         let names = found.as_array().into_iter().flatten().filter_map(|found| found.get("name")?.as_str());
         let reference = |name| json!({"type": "tool_reference", "tool_name": self.names.spell(name)});
         let references = names.map(|name| json_content(&reference(name)));

@@ -35,7 +35,7 @@ fn response(result: &ToolResult) -> Value {
     let value = match &result.outcome {
         Ok(output) => match output.content() {
             [] => Value::Null,
-            [Content::Json(json)] => json.to_value(),
+            [Content::Json(json)] => json.to_value().unwrap(),
             _ => output.to_text().into(),
         },
         Err(error) => {

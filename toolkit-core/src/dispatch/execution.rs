@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, ToolError};
 use crate::guard::PanicText;
 use crate::middleware::{CallArguments, Middleware, Next, ToolRequest};
 use crate::output::Outcome;
-use crate::tool::{GuardedFuture, Tool, ToolDefinition, start};
+use crate::tool::{GuardedFuture, Tool, ToolDefinition, run};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -51,10 +51,7 @@ impl Execution {
         }
         context.begin();
         let started = Instant::now();
-        let outcome = match start(&*self.tool, arguments, context, self.timeout) {
-            Ok(outcome) => outcome,
-            Err(call) => call.await,
-        };
+        let outcome = run(&*self.tool, arguments, context, self.timeout).await;
         self.add(started.elapsed());
         outcome
     }
@@ -103,10 +100,7 @@ impl Execution {
             if let Some(limit) = timeout.and_then(Limit::from_now) {
                 inner.limit_to(limit);
             }
-            let outcome = match start(&*tool, &arguments, &inner, None) {
-                Ok(outcome) => outcome,
-                Err(call) => here.block_on(call),
-            };
+            let outcome = here.block_on(run(&*tool, &arguments, &inner, None));
             drop(permits);
             outcome
         })));

@@ -39,7 +39,8 @@ impl ToolProvider for Dispatcher {
             let is_same = context.call_id() == Some(&call.id);
             let decided = context.extension().filter(|_| is_same);
             let decided = decided.map(|DecidedApproval(approval)| Box::new(approval.clone()));
-            let result = self.run_one(call, cancellation, run.or(outer.as_ref()), decided, None).await;
+            let run_or_outer = run.or(outer.as_ref());
+            let (result, ()) = self.run_one(call, cancellation, run_or_outer, decided, |_| ()).await;
             if run.is_none() {
                 context.adopt(&result.actions);
             }

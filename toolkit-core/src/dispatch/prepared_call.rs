@@ -13,7 +13,8 @@ use crate::name::ToolName;
 use crate::output::Outcome;
 use crate::registry::{Rewritten, ToolRegistry};
 use crate::result::ToolResult;
-use crate::tool::{Tool, start};
+use crate::tool;
+use crate::tool::Tool;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -91,10 +92,7 @@ impl PreparedCall {
                     let (outcome, duration) = match path {
                         CallPath::Inline { tool, limit, arguments } => {
                             let started = Instant::now();
-                            let outcome = match start(&**tool, arguments.as_str(), &context, *limit) {
-                                Ok(outcome) => outcome,
-                                Err(call) => call.await,
-                            };
+                            let outcome = tool::run(&**tool, arguments.as_str(), &context, *limit).await;
                             (outcome, started.elapsed())
                         }
                         CallPath::Scheduled(_) if !context.may_begin() => {

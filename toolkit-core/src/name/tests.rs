@@ -68,7 +68,7 @@ fn a_name_is_rebuilt_without_its_namespace() {
 
 #[test]
 fn spellings_are_legal_distinct_and_reversible() {
-    let rule = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
+    let rule = NameRule::DASHES;
     let long = format!("{}.tail", "n".repeat(90));
     let longer = format!("{}.tail2", "n".repeat(90));
     let set = ["a.b", "a_b", "a.b_c", "a_b.c", "plain", &long, &longer];
@@ -90,10 +90,28 @@ fn spellings_are_legal_distinct_and_reversible() {
 
 #[test]
 fn a_spelling_begins_with_an_accepted_character() {
-    let rule = NameRule { max_length: 9, punctuation: "_.", letter_first: true };
+    let rule = NameRule::DOTS.with_max_length(9);
     let names = WireNames::new(rule, ["1st", "_2nd", ".third", "-4th", "123456789"]);
-    for (name, spelled) in [("1st", "_1st"), ("_2nd", "_2nd"), (".third", "_.third"), ("-4th", "_4th")] {
+    for (name, spelled) in [("1st", "_1st"), ("_2nd", "_2nd"), (".third", "_.third"), ("-4th", "_-4th")] {
         assert_eq!((names.spell(name), names.unspell(spelled)), (spelled, name));
     }
     assert!(rule.accepts(names.spell("123456789")));
+}
+
+#[test]
+fn a_rule_accepts_all_its_spellings_at_each_maximum_length() {
+    let all = NameRule::COMMON.into_iter().chain(NameRule::COMMON_PARAMETERS).chain([NameRule::TOOL_NAMES]);
+    for rule in all.flat_map(|rule| [0, 5, 9, 10, 500].map(|length| rule.with_max_length(length))) {
+        for name in ["", "é", "天气", "a b", "-", "9", &"é".repeat(600)] {
+            let spelled = rule.hashed(name, 7);
+            assert!(rule.accepts(&spelled), "{rule:?}: {spelled}");
+        }
+    }
+}
+
+#[test]
+fn a_namespace_among_parts_is_normalised() {
+    let name = ToolName::from_parts("add", Some("MathOps"), "plus").unwrap();
+    assert_eq!(name.namespace(), Some("math_ops"));
+    assert_eq!(ToolName::from_parts("add", Some("!"), "plus").unwrap_err().given(), "!");
 }

@@ -1,20 +1,28 @@
 //! Spellings of tool names for providers with stricter naming rules.
 
+use super::MAX_NAME_LENGTH;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A provider's rule for the names of tools or of their parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NameRule {
-    /// The maximum length of a name, in characters.
-    pub max_length: usize,
-    /// The characters accepted in addition to `A-Z a-z 0-9`.
-    pub punctuation: &'static str,
+    /// The maximum length of a name, in characters. There is room for a digest.
+    max_length: usize,
+    /// The characters accepted in addition to `A-Z a-z 0-9`: `_`, and others of ASCII.
+    punctuation: &'static str,
     /// Whether the first character must be a letter or `_`.
-    pub letter_first: bool,
+    letter_first: bool,
 }
 
+/// The length of a name that consists of `_` and a digest.
+const SHORTEST: usize = 9;
+
 impl NameRule {
+    /// Up to 128 characters of `A-Z a-z 0-9 _ . -`: the rule of this library and of the Model Context Protocol.
+    pub const TOOL_NAMES: Self =
+        Self { max_length: MAX_NAME_LENGTH, punctuation: "_.-", letter_first: false };
+
     /// Up to 64 characters of `A-Z a-z 0-9 _ -`, accepted by every provider.
     pub const DASHES: Self = Self { max_length: 64, punctuation: "_-", letter_first: false };
 
@@ -40,19 +48,41 @@ impl NameRule {
     /// A registry finds a parameter by its name and by the spelling of the name under any of these rules.
     pub const COMMON_PARAMETERS: [Self; 2] = [Self::SHORT_DOTS, Self::IDENTIFIERS];
 
+    /// Sets the maximum length of a name, in characters. A maximum below 9 counts as 9, the length of a digest.
+    #[must_use]
+    pub const fn with_max_length(self, characters: usize) -> Self {
+        Self { max_length: if characters < SHORTEST { SHORTEST } else { characters }, ..self }
+    }
+
+    /// Returns the maximum length of a name, in characters.
+    #[must_use]
+    pub const fn max_length(&self) -> usize {
+        self.max_length
+    }
+
+    /// Returns the accepted characters as a text for people.
+    pub(super) fn characters(&self) -> String {
+        let punctuation = self.punctuation.chars();
+        punctuation.fold("A-Z a-z 0-9".to_owned(), |text, character| format!("{text} {character}"))
+    }
+
     /// Returns whether the provider accepts a name.
     #[must_use]
     pub fn accepts(&self, name: &str) -> bool {
-        name.starts_with(|c| self.begins(c))
+        name.starts_with(|c| self.accepts_first(c))
             && name.len() <= self.max_length
             && name.chars().all(|c| self.accepts_char(c))
     }
 
-    fn begins(&self, c: char) -> bool {
+    /// Returns whether the provider accepts a name that begins with `c`, if it accepts the character at all.
+    #[must_use]
+    pub fn accepts_first(&self, c: char) -> bool {
         !self.letter_first || c.is_ascii_alphabetic() || c == '_'
     }
 
-    fn accepts_char(&self, c: char) -> bool {
+    /// Returns whether the provider accepts a character in a name.
+    #[must_use]
+    pub fn accepts_char(&self, c: char) -> bool {
         c.is_ascii_alphanumeric() || self.punctuation.contains(c)
     }
 
@@ -62,8 +92,8 @@ impl NameRule {
     /// The result may be too long or empty.
     #[must_use]
     pub fn plain(&self, name: &str) -> String {
-        let plain = replace_illegal(name, |c| self.accepts_char(c));
-        if plain.starts_with(|c| !self.begins(c)) { format!("_{plain}") } else { plain }
+        let plain: String = name.chars().map(|c| if self.accepts_char(c) { c } else { '_' }).collect();
+        if plain.starts_with(|c| !self.accepts_first(c)) { format!("_{plain}") } else { plain }
     }
 
     /// Returns a spelling of `name` accepted by the provider, ending in a digest of the full name. Each
@@ -71,7 +101,7 @@ impl NameRule {
     #[must_use]
     pub fn hashed(&self, name: &str, salt: u64) -> String {
         let digest = format!("{:08x}", fnv1a(name, salt) as u32);
-        let room = self.max_length.saturating_sub(digest.len() + 1);
+        let room = self.max_length.saturating_sub(SHORTEST);
         let mut spelled = self.plain(name);
         spelled.truncate(room);
         format!("{spelled}_{digest}")
@@ -87,8 +117,7 @@ impl NameRule {
 /// ```
 /// use toolkit::name::{NameRule, WireNames};
 ///
-/// let chat = NameRule { max_length: 64, punctuation: "_-", letter_first: false };
-/// let names = WireNames::new(chat, ["fs.read", "add"]);
+/// let names = WireNames::new(NameRule::DASHES, ["fs.read", "add"]);
 /// assert_eq!(names.spell("fs.read"), "fs_read");
 /// assert_eq!(names.unspell("fs_read"), "fs.read");
 /// assert_eq!(names.spell("add"), "add");
@@ -151,6 +180,12 @@ impl WireNames {
         self.0.originals.get(spelling).map_or(spelling, |original| original)
     }
 
+    /// Returns whether every name is its own spelling.
+    #[must_use]
+    pub fn is_identity(&self) -> bool {
+        self.0.spelled.is_empty()
+    }
+
     /// Returns all names with a changed spelling, as pairs of name and spelling in no particular order.
     pub fn respelled(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.spelled.iter().map(|(name, spelling)| (&**name, &**spelling))
@@ -167,11 +202,6 @@ fn unclaimed_digest(rule: NameRule, name: &str, claims: &mut HashMap<String, usi
         }
         salt += 1;
     }
-}
-
-/// Replaces every character refused by `legal` with `_`.
-pub(super) fn replace_illegal(name: &str, legal: impl Fn(char) -> bool) -> String {
-    name.chars().map(|c| if legal(c) { c } else { '_' }).collect()
 }
 
 /// Computes the FNV-1a hash of `text`, varied by `salt`. The hash is equal in every process and on every

@@ -84,9 +84,11 @@ impl JsonText {
     }
 
     /// Parses the JSON text into a value.
-    #[must_use]
-    pub fn to_value(&self) -> Value {
-        serde_json::from_str(&self.0).unwrap_or_default()
+    ///
+    /// # Errors
+    /// The text is nested deeper than 127 levels, the limit of the parser.
+    pub fn to_value(&self) -> Result<Value, serde_json::Error> {
+        serde_json::from_str(&self.0)
     }
 }
 
@@ -214,6 +216,14 @@ impl fmt::Display for Resource {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_deeply_nested_value_is_never_taken_for_null() {
+        let nested = |levels| (0..levels).fold(Value::Bool(true), |inside, _| Value::Array(vec![inside]));
+        let fitting = nested(127);
+        assert_eq!(JsonText::new(&fitting).unwrap().to_value().unwrap(), fitting);
+        assert!(JsonText::new(&nested(200)).unwrap().to_value().is_err());
+    }
 
     #[test]
     fn media_become_content_by_their_type() {

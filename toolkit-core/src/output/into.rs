@@ -8,7 +8,6 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::error::Error;
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,7 +15,8 @@ use std::sync::Arc;
 /// A type usable as the return value of a tool.
 ///
 /// Strings, numbers, lists, maps, media items and [`Json`] implement this trait, and so do `Option` and
-/// `Result` of such types. An `Err` becomes a [`ToolError`]. For `()`, the model reads "done".
+/// `Result` of such types. An `Err` of a string or an error type becomes a [`ToolError`]. For `()`, the model reads
+/// "done".
 ///
 /// Functions marked `#[tool]` may also return any `Serialize` type directly. Closures cannot: `Result` is
 /// `Serialize` too, and generic code cannot tell a `Result` from other types.
@@ -36,7 +36,7 @@ use std::sync::Arc;
     message = "a tool cannot return `{Self}`",
     label = "this type cannot become a tool's output",
     note = "derive `serde::Serialize` for it (a closure returns it as `Json(value)`), return `ToolOutput`, or implement `IntoToolOutput`",
-    note = "in a `Result<T, E>` this holds for `T`; `E` needs `Display`"
+    note = "in a `Result<T, E>` this holds for `T`; `E` is a string or an error type"
 )]
 pub trait IntoToolOutput {
     /// Whether the output is JSON that matches the schema of the type. If so, this schema becomes the output schema of
@@ -102,7 +102,7 @@ impl<T: IntoToolOutput> IntoToolOutput for Option<T> {
     }
 }
 
-impl<T: IntoToolOutput, E: Display + 'static> IntoToolOutput for Result<T, E> {
+impl<T: IntoToolOutput, E: Into<Box<dyn Error + Send + Sync>>> IntoToolOutput for Result<T, E> {
     const IS_JSON: bool = T::IS_JSON;
 
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
@@ -110,23 +110,12 @@ impl<T: IntoToolOutput, E: Display + 'static> IntoToolOutput for Result<T, E> {
     }
 }
 
-/// Converts an error returned by a tool.
-///
-/// A [`ToolError`] is returned unchanged. For any other error, the message for the model is the text of the
-/// error, and the details for the program contain the causes.
-fn into_error<E: Display + 'static>(error: E) -> ToolError {
-    let mut error = Some(error);
-    let any: &mut dyn Any = &mut error;
-    if let Some(own) = any.downcast_mut::<Option<ToolError>>().and_then(Option::take) {
-        return own;
+/// Converts an error returned by a tool. A [`ToolError`] is returned unchanged.
+fn into_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> ToolError {
+    match error.into().downcast::<ToolError>() {
+        Ok(own) => *own,
+        Err(error) => failed(&*error),
     }
-    if let Some(Some(boxed)) = any.downcast_ref::<Option<Box<dyn Error + Send + Sync>>>() {
-        return failed(&**boxed);
-    }
-    if let Some(Some(boxed)) = any.downcast_ref::<Option<Box<dyn Error>>>() {
-        return failed(&**boxed);
-    }
-    error.map_or_else(|| ToolError::failed("the reason is not known"), ToolError::failed)
 }
 
 /// The maximum number of causes in the details of an error.
@@ -216,6 +205,7 @@ write_as_json! {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
+    use std::{fmt, io};
 
     #[track_caller]
     fn check(returned: impl IntoToolOutput, text: &str) {
@@ -244,6 +234,31 @@ mod tests {
         check(Ok::<_, String>(Json("text")), r#""text""#);
         check(Some(Ok::<_, String>("text")), "text");
         check(None::<Result<u8, String>>, "null");
+    }
+
+    #[derive(Debug)]
+    struct Unreachable(io::Error);
+
+    impl fmt::Display for Unreachable {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("unreachable")
+        }
+    }
+
+    impl Error for Unreachable {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    #[test]
+    fn the_causes_of_a_returned_error_are_details() {
+        let cause = || Unreachable(io::Error::other("10.0.0.7"));
+        let error = Err::<(), _>(cause()).into_tool_output().unwrap_err();
+        assert_eq!(error.message(), "Error running tool: unreachable");
+        assert_eq!(error.details(), Some("unreachable: 10.0.0.7"));
+        let boxed: Box<dyn Error + Send + Sync> = cause().into();
+        assert_eq!(Err::<(), _>(boxed).into_tool_output().unwrap_err(), error);
     }
 
     #[test]

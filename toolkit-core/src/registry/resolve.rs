@@ -7,7 +7,7 @@ use crate::guard::guarded;
 use crate::name::NameRule;
 use crate::output::ToolOutput;
 use crate::tool::{
-    Tool, ToolDefinition, asks_for_call_reason, check, own_parameter_names, split_call_reason, start,
+    Tool, ToolDefinition, asks_for_call_reason, check, own_parameter_names, run, split_call_reason,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -46,10 +46,7 @@ impl ToolRegistry {
         let Rewritten { arguments: rewritten, called_as, call_reason } = target.take_rewritten();
         let context = self.context_of(target.definition, called_as, call_reason);
         let arguments = rewritten.as_deref().unwrap_or(&arguments);
-        match start(&**target.tool, arguments, &context, limit) {
-            Ok(outcome) => outcome,
-            Err(call) => call.await,
-        }
+        run(&**target.tool, arguments, &context, limit).await
     }
 
     /// Checks a call without running it. The check fails if there is no such tool or the tool refuses the

@@ -203,7 +203,7 @@ pub(super) fn legal_name(name: &str, defined_at: Option<Location>) -> Result<Too
     message = "a closure that returns `{Self}` cannot be a tool",
     label = "this has no form for the model",
     note = "return `Json(value)` for a type that is `serde::Serialize`, or text, a number, a list, `ToolOutput`",
-    note = "or a `Result<T, E>` of these, where `E` needs `Display`; or a future of any of them that is `Send`"
+    note = "or a `Result<T, E>` of these, where `E` is a string or an error type; or a future of any of them that is `Send`"
 )]
 pub trait ClosureReturn<Kind> {
     /// Whether the closure is asynchronous.

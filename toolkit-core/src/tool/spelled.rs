@@ -2,16 +2,14 @@
 
 use super::ToolDefinition;
 use super::call_reason::CALL_REASON;
-use super::rewriting::Rewriting;
 use crate::args::ObjectText;
 use crate::name::{NameRule, WireNames};
 use serde_json::{Map, Value};
+use toolkit_schema::__private::rename_members;
 use toolkit_schema::subschemas;
 
-/// Returns the spellings of a tool's parameter names that a provider accepts.
-///
-/// The mapping also contains the names of inner properties, because `allOf` and other keywords may make them names of
-/// parameters.
+/// Returns the spellings of a tool's parameter names that a provider accepts. They include the names of properties inside
+/// of parameters.
 ///
 /// ```
 /// use toolkit::name::NameRule;
@@ -47,23 +45,23 @@ fn each_name<'a>(parameters: &'a Value, visit: &mut dyn FnMut(&'a str)) {
     }
 }
 
-/// Returns the arguments under the tool's own parameter names. All else stays as the model wrote it.
+/// Returns the arguments under the tool's own names of parameters, also inside of parameters. All else stays as the model
+/// wrote it, except for white space.
 ///
 /// Returns `None` if no member has a provider's spelling. Arguments that are [wrapped](ObjectText::repaired) stay
 /// wrapped, in a string, so the tool reports the coercion.
 pub(crate) fn own_parameter_names(definition: &ToolDefinition, text: &str) -> Option<String> {
     let spellings = NameRule::COMMON_PARAMETERS.map(|rule| parameter_names(rule, &definition.parameters));
-    let own = |name: &str| spellings.iter().find_map(|names| names.original(name));
-    let object = ObjectText::of(text).ok()?;
-    let is_wrapped = object.repaired.is_some();
-    let members = object.members().ok()?;
-    if is_wrapped && !definition.metadata.coerce || members.iter().all(|(name, _)| own(name).is_none()) {
+    if spellings.iter().all(WireNames::is_identity) {
         return None;
     }
-    let mut rewriting = Rewriting::new(&object.text);
-    for (name, value) in members {
-        rewriting.keep(value.get(), own(&name).as_deref());
+    let object = ObjectText::of(text).ok()?;
+    let is_wrapped = object.repaired.is_some();
+    if is_wrapped && !definition.metadata.coerce {
+        return None;
     }
-    let arguments = rewriting.finish();
+    let own =
+        |name: &str| spellings.iter().find_map(|names| names.original(name)).map(|name| name.to_string());
+    let arguments = rename_members(&definition.parameters, &object.text, &own)?;
     Some(if is_wrapped { Value::from(arguments).to_string() } else { arguments })
 }

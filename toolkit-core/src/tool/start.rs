@@ -14,23 +14,19 @@ use tokio::task::{Unconstrained, unconstrained};
 use tokio::time::{Sleep, sleep_until};
 use tokio_util::sync::WaitForCancellationFuture;
 
-/// Starts one call. Returns `Ok` with the outcome if the call ends at once, and `Err` with the future of the running
-/// call otherwise.
+/// Runs one call. A panic, a timeout or a cancellation becomes an error outcome.
 ///
-/// A panic, a timeout or a cancellation becomes an error outcome.
-///
-/// The time limit starts now. A synchronous tool cannot be stopped before it returns. Before another attempt
-/// of the same call, the caller must call [`ToolContext::begin`].
-#[expect(clippy::result_large_err, reason = "the `Err` is the usual future of a call, made in place")]
+/// The time limit starts with the first poll. A synchronous tool cannot be stopped before it returns. Before another
+/// attempt of the same call, the caller must call [`ToolContext::begin`].
 #[inline]
-pub(crate) fn start<'a>(
-    tool: &'a dyn Tool,
-    arguments: &'a str,
-    context: &'a ToolContext,
+pub(crate) async fn run(
+    tool: &dyn Tool,
+    arguments: &str,
+    context: &ToolContext,
     limit: Option<Duration>,
-) -> Result<Outcome, GuardedFuture<'a>> {
+) -> Outcome {
     if !context.may_begin() {
-        return Ok(Err(ToolError::cancelled(context.known_name())));
+        return Err(ToolError::cancelled(context.known_name()));
     }
     if let Some(emitter) = context.emitter() {
         emitter.started();
@@ -40,8 +36,11 @@ pub(crate) fn start<'a>(
         context.limit_to(limit);
     }
     match guarded(|| begin(tool, arguments, context)) {
-        Ok(call) => call.into_boxed().map_err(|call| GuardedFuture::of(call, context, limit)),
-        Err(panicked) => Ok(Err(panicked.of_call(context))),
+        Ok(call) => match call.into_boxed() {
+            Ok(outcome) => outcome,
+            Err(call) => GuardedFuture::of(call, context, limit).await,
+        },
+        Err(panicked) => Err(panicked.of_call(context)),
     }
 }
 

@@ -20,8 +20,9 @@ use toolkit_schema::SchemaDialect;
 pub(crate) const FACTS: Facts = Facts {
     name: "anthropic",
     // `^[a-zA-Z0-9_-]{1,128}$`, from the service's error text. Before the middle of 2025, the maximum was 64.
-    names: NameRule { max_length: 128, punctuation: "_-", letter_first: false },
-    // `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text about the keys of `input_schema.properties`.
+    names: NameRule::LONG_DASHES,
+    // `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text about the keys of `input_schema.properties`. The service is
+    // said to check only the outer names, compatible servers may check all.
     parameters: Some(NameRule::SHORT_DOTS),
     // `^[a-zA-Z0-9_-]+$`, from the service's error text. Compatible servers accept no more than 64
     // characters.

@@ -26,7 +26,8 @@ pub(crate) const FACTS: Facts = Facts {
     // Letters, digits, `_`, `.`, `:` and `-`, at most 128, from the API reference; the first is a letter or
     // `_`.
     names: NameRule::DOTS,
-    // `[a-zA-Z_][a-zA-Z0-9_]*`, at most 64, from the API reference.
+    // "Parameter names must start with a letter or an underscore and must only contain chars a-z, A-Z, 0-9, or underscores
+    // with a maximum length of 64", from the reference of `FunctionDeclaration.parameters`.
     parameters: Some(NameRule::IDENTIFIERS),
     most_tools: Some(512),
     results: write::RESULTS,

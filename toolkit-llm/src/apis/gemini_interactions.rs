@@ -18,8 +18,9 @@ use toolkit_schema::SchemaDialect;
 pub(crate) const FACTS: Facts = Facts {
     name: "gemini_interactions",
     aliases: &["gemini-interactions"],
-    // The same rule as for `generateContent`.
+    // The same rules as for `generateContent`.
     names: NameRule::DOTS,
+    parameters: Some(NameRule::IDENTIFIERS),
     ids: Some(IdRule::new(64, false)),
     results: repair::RESULTS,
     most_tools: Some(512),

@@ -91,7 +91,9 @@ fn check_contents(format: ApiFormat, results: &[ToolResult]) -> TestCaseResult {
             let is_sent = match content {
                 // Gemini names media items between the lines.
                 Content::Text(text) => text.lines().all(|line| sent.contains(line)),
-                Content::Json(json) => sent.contains(json.to_value()["said"].as_str().unwrap_or_default()),
+                Content::Json(json) => {
+                    sent.contains(json.to_value().unwrap()["said"].as_str().unwrap_or_default())
+                }
                 Content::Image(media) | Content::Audio(media) | Content::File(media) => {
                     let (MediaData::Base64(data) | MediaData::Url(data)) = &media.data;
                     sent.contains(data.as_str())

@@ -22,7 +22,7 @@ pub(super) fn store_unknown_fields(codec: &dyn RequestCodec, definition: &mut To
     let strict = definition.metadata.strict == Some(true);
     let names = WireNames::default();
     let dialect = facts.dialect(strict, false);
-    let how = Spelling { names: &names, strict, dialect, outputs: false, parameters: None };
+    let how = Spelling { names: &names, strict, dialect, outputs: false, parameters: &names };
     // The schemas are not compared, so the codec need not convert them.
     let no_parameters = json!({"type": "object", "properties": {}});
     let mut plain =

@@ -14,7 +14,7 @@ use toolkit_core::{Content, Media, ToolError, ToolOutput};
 /// of the output cannot be in a JSON value, the result has no structured content.
 ///
 /// # Errors
-/// The structured content does not fit the output schema.
+/// The structured content does not fit the output schema, or the JSON output is nested too deep for a value.
 pub(super) fn success(
     output: ToolOutput,
     name: &str,
@@ -23,7 +23,9 @@ pub(super) fn success(
 ) -> Result<CallToolResult, ToolError> {
     let mut structured = match (output.structured(), output.content()) {
         (Some(value), _) => Some(value.clone()),
-        (None, [Content::Json(json)]) if schema.is_some() => Some(json.to_value()),
+        (None, [Content::Json(json)]) if schema.is_some() => Some(json.to_value().map_err(|error| {
+            ToolError::failed(format!("the output of tool `{name}` cannot be structured content: {error}"))
+        })?),
         (None, _) if schema.is_some() => full_json(),
         _ => None,
     };

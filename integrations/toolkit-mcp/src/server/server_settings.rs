@@ -17,9 +17,6 @@ use toolkit_core::output::Truncation;
 use toolkit_core::registry::RegistrySource;
 use toolkit_core::{CallId, Dispatcher, LiveRegistry, RunContext, ToolDefinition, ToolError, ToolRegistry};
 
-/// The protocol's own rule for tool names.
-const PROTOCOL_NAMES: NameRule = NameRule { max_length: 128, punctuation: "_.-", letter_first: false };
-
 const MAX_CALLS: usize = 1_000;
 const PAGE_SIZE: usize = 1_000;
 /// The maximum number of updates of resources that a slow client has not received.
@@ -112,7 +109,7 @@ impl ServerSettings {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             title: None,
             instructions: None,
-            name_rule: PROTOCOL_NAMES,
+            name_rule: NameRule::TOOL_NAMES,
             page_size: PAGE_SIZE,
             list_ttl: None,
             is_private: false,

@@ -311,7 +311,7 @@ async fn names_that_are_spelled_alike_stay_apart() {
     let tools = names.map(|name| ClosureTool::without_arguments(name, "Works.", move || name.to_owned()));
     let registry = ToolRegistry::from_tools(tools.into_iter().flatten()).expect("legal");
     let count = registry.len();
-    for rule in [NameRule::DASHES, NameRule { max_length: 10, ..NameRule::DASHES }] {
+    for rule in [NameRule::DASHES, NameRule::DASHES.with_max_length(10)] {
         let server = McpServer::new(registry.clone()).expect("complete").with_name_rule(rule);
         let mut client = Client::session(server, json!({})).await;
         let result = client.request("tools/list", json!({})).await.expect("a list");

@@ -55,7 +55,7 @@ fn native(json: &JsonText) -> Option<Value> {
     // Most values are not such blocks and need not be parsed.
     let is_candidate =
         json.as_str().contains("\"tool_reference\"") || json.as_str().contains("\"search_result\"");
-    let block = is_candidate.then(|| json.to_value())?;
+    let block = is_candidate.then(|| json.to_value().ok())??;
     let has = |fields: &[&str]| fields.iter().all(|field| block.get(field).is_some());
     let is_native = match text(&block, "type") {
         "tool_reference" => has(&["tool_name"]),

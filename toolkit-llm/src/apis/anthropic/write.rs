@@ -4,7 +4,7 @@ use super::media::{blocks, text_block};
 use super::{Anthropic, FACTS, unfinished};
 use crate::call::{Arguments, Message, OutgoingCall};
 use crate::codec::{DefinitionCodec, HistoryCodec, RepairCodec, ResultCodec};
-use crate::declaration::{DefinitionEncoder, respell_members};
+use crate::declaration::DefinitionEncoder;
 use crate::fields::{Fields, set, set_at, text};
 use crate::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::repair::{part_entries, user_message};
@@ -44,14 +44,10 @@ impl DefinitionCodec for Anthropic {
         if metadata.defer {
             set(&mut tool, "defer_loading", true);
         }
-        let mut examples = metadata.input_examples.clone();
-        if let Some(names) = encoder.parameter_names() {
-            examples.iter_mut().filter_map(Value::as_object_mut).for_each(|it| respell_members(it, &names));
-        }
         let callers = metadata.allowed_callers.iter().map(|caller| caller.as_str().into()).collect();
         // The service refuses examples that are not objects. It also refuses unknown callers, such as the
         // callers of other APIs. It knows the model itself (`direct`) and the versions of its code execution.
-        put_accepted(&mut tool, "input_examples", examples, encoder, |example| {
+        put_accepted(&mut tool, "input_examples", encoder.input_examples(), encoder, |example| {
             let reason = || "the API takes objects only, so the example is left out".to_owned();
             (!example.is_object()).then(reason)
         });

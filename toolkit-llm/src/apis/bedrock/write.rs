@@ -157,7 +157,7 @@ fn result_contents(output: &ToolOutput) -> Vec<Value> {
 fn result_block(content: &Content) -> Value {
     match content {
         Content::Json(json) => match json.to_value() {
-            object @ Value::Object(_) => json!({"json": object}),
+            Ok(object @ Value::Object(_)) => json!({"json": object}),
             _ => json!({"text": json.as_str()}),
         },
         _ => media::block(content),

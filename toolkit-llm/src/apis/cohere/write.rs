@@ -106,6 +106,6 @@ fn result_content(output: &ToolOutput) -> Value {
 
 fn document(content: &Content) -> Option<Value> {
     let Content::Json(json) = content else { return None };
-    let data = Some(json.to_value()).filter(Value::is_object)?;
+    let data = json.to_value().ok().filter(Value::is_object)?;
     Some(json!({"type": "document", "document": {"data": data}}))
 }

@@ -1,0 +1,175 @@
+//! Other names for properties: in a schema, and in the values that it describes.
+
+use crate::json::{Json, Kind, budget};
+use crate::keyword::{Role, each_subschema, subschemas};
+use crate::properties::{item_schema, member_schemas};
+use crate::reference::{escape, target};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::ptr;
+
+/// Returns the new name of a property, or `None` if the name stays.
+type NewName<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
+/// Renames the properties of `schema` and of all schemas inside it, also where rules and references name them.
+pub fn rename_properties(schema: &mut Value, new_name: &NewName<'_>) {
+    each_subschema(schema, &mut |keywords| {
+        for (keyword, value) in keywords {
+            match (keyword.as_str(), value) {
+                ("properties" | "dependentSchemas", Value::Object(named)) => rename_keys(named, new_name),
+                ("dependentRequired", Value::Object(named)) => {
+                    rename_keys(named, new_name);
+                    named.values_mut().for_each(|names| rename_listed(names, new_name));
+                }
+                ("required" | "propertyOrdering", names) => rename_listed(names, new_name),
+                ("$ref", Value::String(reference)) => *reference = rename_in_pointer(reference, new_name),
+                _ => {}
+            }
+        }
+    });
+}
+
+fn rename_keys(named: &mut Map<String, Value>, new_name: &NewName<'_>) {
+    let renamed = std::mem::take(named).into_iter();
+    named.extend(renamed.map(|(name, value)| (new_name(&name).unwrap_or(name), value)));
+}
+
+fn rename_listed(names: &mut Value, new_name: &NewName<'_>) {
+    for name in names.as_array_mut().into_iter().flatten() {
+        if let Some(new) = name.as_str().and_then(new_name) {
+            *name = new.into();
+        }
+    }
+}
+
+/// Renames the properties that a reference such as `#/properties/a/items` passes.
+fn rename_in_pointer(pointer: &str, new_name: &NewName<'_>) -> String {
+    let mut is_name = false;
+    let tokens = pointer.split('/').map(|token| {
+        let new = if is_name { new_name(&token.replace("~1", "/").replace("~0", "~")) } else { None };
+        is_name = !is_name && matches!(token, "properties" | "dependentSchemas");
+        new.map_or(Cow::Borrowed(token), |new| escape(&new).into_owned().into())
+    });
+    tokens.collect::<Vec<_>>().join("/")
+}
+
+/// Renames the members of the objects in a JSON text that are properties in `schema`, by their old or by their new name.
+/// Returns `None` if nothing changes.
+///
+/// Members of a map keep their names, even if a property elsewhere has the same name.
+#[must_use]
+pub fn rename_members(schema: &Value, text: &str, new_name: &NewName<'_>) -> Option<String> {
+    let mut value = Json::parse(text).ok()?;
+    let left = budget(&value);
+    let mut renaming = MemberRenaming { root: schema, new_name, left, is_changed: false };
+    renaming.apply(vec![schema], &mut value);
+    renaming.is_changed.then(|| value.compact())
+}
+
+struct MemberRenaming<'a> {
+    root: &'a Value,
+    new_name: &'a NewName<'a>,
+    /// The number of schemas that may still be applied. When none are left, the rest of the value stays unchanged.
+    left: usize,
+    is_changed: bool,
+}
+
+impl<'a> MemberRenaming<'a> {
+    fn apply(&mut self, schemas: Vec<&'a Value>, value: &mut Json<'_>) {
+        match &mut value.kind {
+            Kind::Array(items) => {
+                let schemas = self.all_parts(schemas);
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.apply(
+                        schemas.iter().filter_map(|schema| item_schema(schema, index)).collect(),
+                        item,
+                    );
+                }
+            }
+            Kind::Object(members) => {
+                let schemas = self.all_parts(schemas);
+                let declares = |name: &str| {
+                    schemas
+                        .iter()
+                        .any(|schema| schema.get("properties").is_some_and(|it| it.get(name).is_some()))
+                };
+                for (name, member) in members {
+                    let new = (self.new_name)(name).filter(|new| declares(name) || declares(new));
+                    let declared = new.as_deref().filter(|new| declares(new)).unwrap_or(name);
+                    let of_member = schemas.iter().map(|schema| member_schemas(schema, declared));
+                    let of_member =
+                        of_member.flat_map(|(named, other)| named.into_iter().chain(other)).collect();
+                    self.apply(of_member, member);
+                    if let Some(new) = new {
+                        *name = Cow::Owned(new);
+                        self.is_changed = true;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns `schemas` together with the targets of their references, and with all schemas inside them that apply to the
+    /// same value.
+    fn all_parts(&mut self, mut schemas: Vec<&'a Value>) -> Vec<&'a Value> {
+        let mut parts: Vec<&Value> = Vec::new();
+        while let Some(schema) = schemas.pop() {
+            let Some(left) = self.left.checked_sub(1) else { break };
+            self.left = left;
+            if parts.iter().any(|part| ptr::eq(*part, schema)) {
+                continue;
+            }
+            parts.push(schema);
+            schemas.extend(schema.get("$ref").and_then(Value::as_str).and_then(|it| target(self.root, it)));
+            schemas.extend(subschemas(schema).filter(|it| it.role == Role::InPlace).map(|it| it.schema));
+        }
+        parts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn schema() -> Value {
+        json!({
+            "properties": {
+                "$in": {"items": {"properties": {"$in": {}, "plain": {}}, "required": ["$in"]}},
+                "map": {"additionalProperties": {"$ref": "#/$defs/tree"}},
+                "any": {"anyOf": [{"type": "null"}, {"$ref": "#/properties/$in/items"}]},
+            },
+            "required": ["$in"],
+            "dependentRequired": {"$in": ["$in"]},
+            "$defs": {"tree": {"properties": {"$in": {"$ref": "#/$defs/tree"}}}},
+        })
+    }
+
+    fn short(name: &str) -> Option<String> {
+        (name == "$in").then(|| "_in".to_owned())
+    }
+
+    fn long(name: &str) -> Option<String> {
+        (name == "_in").then(|| "$in".to_owned())
+    }
+
+    #[test]
+    fn properties_are_renamed_wherever_a_schema_names_them() {
+        let mut renamed = schema();
+        rename_properties(&mut renamed, &short);
+        let expected = schema().to_string().replace("$in", "_in");
+        assert_eq!(renamed, serde_json::from_str::<Value>(&expected).unwrap());
+        rename_properties(&mut renamed, &long);
+        assert_eq!(renamed, schema());
+    }
+
+    #[test]
+    fn members_are_renamed_where_they_are_properties() {
+        let old = r#"{"$in":[{"$in":1.0,"plain":{"_in":2}}],"map":{"_in":{"$in":{"$in":{"a":[]}}}},"any":{"$in":"_in"}}"#;
+        let new = r#"{"_in":[{"_in":1.0,"plain":{"_in":2}}],"map":{"_in":{"_in":{"_in":{"a":[]}}}},"any":{"_in":"_in"}}"#;
+        assert_eq!(rename_members(&schema(), old, &short).as_deref(), Some(new));
+        assert_eq!(rename_members(&schema(), new, &long).as_deref(), Some(old));
+        assert_eq!(rename_members(&schema(), old, &long), None);
+    }
+}
