@@ -149,7 +149,7 @@ macro_rules! described {
         listed.mime_type = media_type(definition).map(str::to_owned);
         listed.icons = icons(&definition.metadata);
         let mut meta = definition.metadata.meta.clone();
-        [URI, MEDIA_TYPE].map(|key| meta.remove(key));
+        meta.retain(|key, _| ![URI, MEDIA_TYPE].contains(&key.as_str()));
         listed.meta = published_meta(&meta);
         listed
     }};
