@@ -30,7 +30,6 @@ mod limits;
 mod log;
 mod models;
 mod new_input;
-mod pauses;
 mod property;
 #[cfg(all(
     feature = "anthropic",

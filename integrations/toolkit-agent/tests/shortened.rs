@@ -3,10 +3,8 @@
 use crate::support::{agent, assert_sendable};
 use proptest::prelude::*;
 use serde::Deserialize;
-use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::{
-    Agent, Conversation, Message, ModelRequest, ModelResponse, RunOptions, ScriptedModel, Sessions,
-};
+use toolkit_agent::session::MemoryStore;
+use toolkit_agent::{Agent, Conversation, Message, ModelRequest, ModelResponse, ScriptedModel, Sessions};
 use toolkit_core::ToolCall;
 use toolkit_core::schemars::JsonSchema;
 
@@ -19,38 +17,6 @@ fn talkative() -> Agent {
         })
     });
     agent(model).build().unwrap()
-}
-
-async fn entries(store: &MemoryStore) -> Vec<String> {
-    store.load("ada", "1").await.unwrap().unwrap_or_default().entries
-}
-
-#[tokio::test]
-async fn the_save_of_a_shortened_conversation_writes_only_the_changes() {
-    let store = MemoryStore::new();
-    let sessions = Sessions::new(store.clone());
-    let agent = talkative();
-    let mut sizes = Vec::new();
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
-    for number in 0..200 {
-        conversation.keep_latest(20);
-        let before = entries(&store).await.len();
-        let options = RunOptions::new().with_autosave(&sessions);
-        agent.run_with(&mut conversation, "question", options).await.unwrap();
-        sizes.push(entries(&store).await[before..].iter().map(String::len).sum::<usize>());
-        assert!(conversation.messages().len() <= 24);
-        if number % 40 == 39 {
-            let saved = sessions.open("ada", "1").await.unwrap();
-            assert_eq!(saved.messages(), conversation.messages());
-            conversation = saved;
-        }
-    }
-    assert!(
-        sizes[199] < sizes[0] * 5 / 4,
-        "{} bytes in the first run, {} in the last one",
-        sizes[0],
-        sizes[199]
-    );
 }
 
 #[derive(Debug, Clone)]
