@@ -7,9 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use toolkit_agent::wire::WireModel;
-use toolkit_agent::{
-    Agent, AgentError, Conversation, Limit, Limits, Message, ModelOptions, RunEvent, RunOptions,
-};
+use toolkit_agent::{Agent, ModelOptions, RunEvent};
 use toolkit_core::middleware::{Approval, PermissionRule, Permissions};
 use toolkit_core::schemars::{self, JsonSchema};
 use toolkit_core::{ClosureTool, Tool, ToolRegistry};
@@ -109,32 +107,6 @@ async fn a_turn_that_is_paused_several_times_goes_on_streamed_or_not() {
                 }
             }
         }
-    }
-}
-
-#[tokio::test]
-async fn a_turn_that_is_always_paused_ends_at_the_limit_and_can_be_resumed() {
-    for streamed in [false, true] {
-        let paused = (0..3).map(|number| message(&search(number), "pause_turn", streamed));
-        let done = message(&json!({"type": "text", "text": "Done."}), "end_turn", streamed);
-        let transport = Script::new(paused.chain([done]));
-        let agent = searching_agent(&transport, streamed);
-        let mut conversation = Conversation::new("c");
-        let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(3));
-        let error = agent.run_with(&mut conversation, "go", options).await.unwrap_err();
-        assert_eq!(error.error, AgentError::Limit(Limit::ModelCalls(3)));
-        assert_eq!(transport.asked().len(), 3);
-        assert!(matches!(conversation.messages().last(), Some(Message::Assistant(last)) if last.paused));
-        // The paused turn goes on after it was saved, with nothing after its last message.
-        let saved = serde_json::to_string(&conversation).unwrap();
-        let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
-        let output = agent.resume(&mut conversation, RunOptions::new()).await.unwrap();
-        assert_eq!(output.text, "Done.");
-        let last = transport.asked().pop().unwrap();
-        assert_eq!(last["messages"].as_array().unwrap().len(), 4);
-        assert_eq!(last["messages"][3]["content"], json!([search(2)]));
-        // A finished answer is not continued: the user asks to go on.
-        assert!(matches!(conversation.messages().last(), Some(Message::Assistant(last)) if !last.paused));
     }
 }
 

@@ -11,8 +11,8 @@ use toolkit_agent::session::MemoryStore;
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
     Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, Message, ModelError,
-    ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel,
-    Sessions, StreamEvent, Usage, UserMessage,
+    ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel, Sessions,
+    StreamEvent, Usage, UserMessage,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 
@@ -191,27 +191,6 @@ async fn an_answer_cut_by_the_timeout_counts_as_a_model_call() {
             let counts = (failed.output.model_calls, script.requests().len());
             assert_eq!(counts, (calls, asked), "{pieces:?}, checked: {is_checked}: {failed}");
         }
-    }
-}
-
-/// The option has no effect on models without background responses.
-#[tokio::test(start_paused = true)]
-async fn a_request_that_does_not_run_in_the_background_is_repeated_after_a_timeout() {
-    let options = || ModelOptions::new().with_background(true);
-    let gateway = || ModelError::from_status(504, "no answer from the provider");
-    let connection = || ModelError::new(ModelErrorKind::TimedOut, "the connection timed out");
-    let text = || vec![Ok(StreamEvent::Text("half".to_owned()))];
-    for script in [
-        ScriptedModel::new().error(gateway()),
-        ScriptedModel::new().error(connection()),
-        ScriptedModel::new().deltas([]),
-        ScriptedModel::new().deltas(text()),
-    ] {
-        let script = script.deltas([Ok(StreamEvent::Done(Box::default()))]);
-        let limits = Limits::default().with_model_timeout(Duration::from_secs(1));
-        let builder = agent(Stalling(script.clone())).retry(ModelRetry::new(2)).options(options());
-        let ended = builder.limits(limits).build().unwrap().run("go").await;
-        assert!(script.requests().len() == 2 && ended.is_ok(), "{ended:?}");
     }
 }
 

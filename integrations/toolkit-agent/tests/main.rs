@@ -50,6 +50,7 @@ mod secrets;
 mod sessions;
 mod shortened;
 mod soulbot;
+mod speech;
 mod spent;
 mod standard;
 mod stops;

@@ -303,6 +303,12 @@ pub(crate) fn pending<T: std::fmt::Debug>(ended: Result<T, RunError>) -> Vec<Pen
     }
 }
 
+/// An event in a [`Script`] at which the connection breaks.
+pub(crate) const BROKEN: &str = "the connection breaks";
+
+/// An event in a [`Script`] after which nothing arrives, although the connection stays open.
+pub(crate) const OPEN: &str = "the connection stays open";
+
 /// A server with a script: each request gets the next body, or the next list with the events of a stream.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Script {
@@ -333,7 +339,13 @@ impl Transport for Script {
 
     async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
         match self.send(body).await? {
-            Value::Array(events) => Ok(EventStream::events(stream::iter(events).map(Ok))),
+            Value::Array(events) => {
+                Ok(EventStream::events(stream::iter(events).then(async |event| match event.as_str() {
+                    Some(BROKEN) => Err(ModelError::new(ModelErrorKind::Connection, "cut")),
+                    Some(OPEN) => std::future::pending().await,
+                    _ => Ok(event),
+                })))
+            }
             _ => Err(ModelError::new(ModelErrorKind::InvalidRequest, "the response is not streamed")),
         }
     }

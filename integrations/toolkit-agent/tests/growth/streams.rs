@@ -1,10 +1,8 @@
 //! Streamed messages of many pieces, in the forms of the APIs.
 
-mod events;
-
 use super::linear::assert_linear;
+use crate::speech::{self, Part};
 use crate::support::{Script, tools};
-use events::{Pieces, events};
 use serde_json::Value;
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::wire::WireModel;
@@ -21,6 +19,42 @@ const FORMATS: [ApiFormat; 6] = [
     ApiFormat::Bedrock,
     ApiFormat::GeminiInteractions,
 ];
+
+/// What a message consists of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Pieces {
+    /// Pieces of one text.
+    Text,
+    /// Pieces of the arguments of one call.
+    Arguments,
+    /// Signed thinking, and calls.
+    Calls,
+    /// Calls without arguments.
+    Blank,
+    /// Calls of a tool that the provider runs.
+    Hosted,
+}
+
+/// Returns the events of a message with `count` pieces.
+fn events(format: ApiFormat, pieces: Pieces, count: usize) -> Vec<Value> {
+    let call = |number: usize, arguments: Vec<String>| Part::Call { id: format!("call_{number}"), arguments };
+    let words = (0..count).map(|number| format!("piece {number:05} "));
+    let parts = match pieces {
+        Pieces::Text => vec![Part::Text(words.collect())],
+        Pieces::Arguments => {
+            let begin = r#"{"a": 1, "b": 1, "c": ""#.to_owned();
+            vec![call(0, [begin].into_iter().chain(words).chain([r#""}"#.to_owned()]).collect())]
+        }
+        Pieces::Calls => {
+            let arguments = |number: usize| vec![format!(r#"{{"a": {number}, "b": 1}}"#)];
+            (0..count).map(|number| call(number, arguments(number))).collect()
+        }
+        Pieces::Blank => (0..count).map(|number| call(number, Vec::new())).collect(),
+        Pieces::Hosted => (0..count).map(|number| Part::Search(format!("srvtoolu_{number}"))).collect(),
+    };
+    let parts: Vec<Part> = [Part::Thinking].into_iter().chain(parts).collect();
+    speech::events(format, &parts).concat()
+}
 
 const PIECES: [Pieces; 5] = [Pieces::Text, Pieces::Arguments, Pieces::Calls, Pieces::Blank, Pieces::Hosted];
 
