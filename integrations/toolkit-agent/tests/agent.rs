@@ -1,6 +1,6 @@
 //! The loop between a model and its tools.
 
-use crate::support::{Hesitant, agent, assert_sendable, kind, tools, transcript};
+use crate::support::{Hesitant, agent, assert_sendable, events, kind, tools, transcript};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,15 +9,6 @@ use toolkit_agent::{
     RunEvent, RunOptions, ScriptedModel, StreamEvent,
 };
 use toolkit_core::{ToolCall, ToolError, ToolOutput};
-
-async fn events(agent: &Agent) -> Vec<RunEvent> {
-    let mut stream = agent.run_stream("go");
-    let mut events = Vec::new();
-    while let Some(event) = stream.next().await {
-        events.push(event.unwrap());
-    }
-    events
-}
 
 #[tokio::test(start_paused = true)]
 async fn parallel_calls_return_results_in_call_order() {

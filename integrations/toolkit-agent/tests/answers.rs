@@ -4,7 +4,7 @@ mod again;
 mod property;
 mod resumed;
 
-use crate::support::{Script, assert_sendable, question, transcript};
+use crate::support::{Script, assert_sendable, question, reloaded, transcript};
 use futures_core::Stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -309,8 +309,7 @@ async fn an_answer_survives_an_interruption_beside_it() {
         let ended = agent.run_as_in::<City>(&mut conversation, "Which city?").await.map_err(AgentError::from);
         let Err(AgentError::Interrupted { pending, .. }) = ended else { panic!("{ended:?}") };
         assert_eq!(pending.len(), 1);
-        let saved = serde_json::to_string(&conversation).unwrap();
-        let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
+        let mut conversation = reloaded(&conversation);
         let options = RunOptions::new().with_decisions(Decisions::new().answer(&pending[0].id, "Oslo"));
         let structured = StructuredOptions::new();
         let (city, output) = agent.resume_as::<City>(&mut conversation, options, structured).await.unwrap();

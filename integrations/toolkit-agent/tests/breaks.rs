@@ -1,6 +1,6 @@
 //! Streams that break after a call was started.
 
-use crate::support::{BROKEN, OPEN, Script, agent, transcript};
+use crate::support::{BROKEN, OPEN, Script, agent, reloaded, transcript};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -130,8 +130,7 @@ async fn ended(agent: &Agent, end: End) -> Conversation {
         End::Killed => {
             let run = agent.run_in(&mut conversation, "go");
             assert!(tokio::time::timeout(Duration::from_secs(1), run).await.is_err());
-            let saved = serde_json::to_string(&conversation).unwrap();
-            conversation = serde_json::from_str(&saved).unwrap();
+            conversation = reloaded(&conversation);
             agent.resume(&mut conversation, RunOptions::new()).await
         }
         _ => agent.run_in(&mut conversation, "go").await,

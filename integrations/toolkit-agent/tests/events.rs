@@ -1,6 +1,6 @@
 //! Events read from their JSON, the calls around an agent, and pieces of arguments.
 
-use crate::support::{Nothing, Script, agent, question, says, tools};
+use crate::support::{Nothing, Script, agent, events, question, says, tools};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -15,16 +15,6 @@ use toolkit_agent::{
 use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::{ClosureTool, Dispatcher, Media, ToolCall, ToolError, ToolOutput, ToolRegistry};
 use toolkit_llm::ApiFormat;
-
-/// Returns the events of a run, without the error at the end.
-async fn events(agent: &Agent) -> Vec<RunEvent> {
-    let mut stream = agent.run_stream("go");
-    let mut events = Vec::new();
-    while let Some(event) = stream.next().await {
-        events.extend(event);
-    }
-    events
-}
 
 /// Cuts the times of tool events to whole milliseconds.
 fn in_milliseconds(mut event: RunEvent) -> RunEvent {

@@ -3,7 +3,7 @@
 mod cut;
 mod kept;
 
-use crate::support::{Hesitant, Nothing, agent, assert_sendable, transcript};
+use crate::support::{Hesitant, Nothing, agent, assert_sendable, events, transcript};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -446,14 +446,11 @@ async fn text_is_not_held_back_on_request() {
         let guard = guardrail(Point::Output, Kind::Block);
         let model = ScriptedModel::new().text("secret answer");
         let agent = Agent::builder(model).guardrail(guard).hold_text(hold).build().unwrap();
-        let mut events = agent.run_stream("go");
-        let mut text = String::new();
-        while let Some(event) = events.next().await {
-            if let RunEvent::Text { text: piece, .. } = event.unwrap() {
-                text.push_str(&piece);
-            }
-        }
-        assert_eq!(text, if hold { "BLOCKED" } else { "secret answerBLOCKED" });
+        let text = events(&agent).await.into_iter().filter_map(|event| match event {
+            RunEvent::Text { text, .. } => Some(text),
+            _ => None,
+        });
+        assert_eq!(text.collect::<String>(), if hold { "BLOCKED" } else { "secret answerBLOCKED" });
     }
 }
 

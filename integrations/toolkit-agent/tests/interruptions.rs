@@ -6,6 +6,8 @@ use crate::support::{Nothing, assert_sendable, pending, transcript};
 use serde_json::json;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
 use toolkit_agent::session::MemoryStore;
 use toolkit_agent::{
     Agent, AgentError, AgentOutput, Conversation, Decision, Decisions, Message, ModelResponse, PendingCall,
@@ -31,12 +33,18 @@ impl Runs {
         }
     }
 
-    /// Creates an agent with `pay`, which needs approval, `look`, and `ask` and `job`, which wait for a result.
+    /// Creates an agent with `pay`, which needs approval, `look`, `slow`, which takes a minute, and `ask` and `job`, which
+    /// wait for a result.
     fn agent(&self, name: &str, model: ScriptedModel, below: &[Agent]) -> Agent {
+        let slow = |_: Nothing| async {
+            sleep(Duration::from_secs(60)).await;
+            "slow"
+        };
         let ask = |_: Nothing| Err::<(), _>(ToolError::question("Which colour?"));
         let tools = [
             ClosureTool::new("pay", "Pays.", self.count(0, "paid")).unwrap(),
             ClosureTool::new("look", "Looks.", self.count(1, "seen")).unwrap(),
+            ClosureTool::new("slow", "Waits.", slow).unwrap(),
             ClosureTool::new("ask", "Asks.", ask).unwrap(),
             ClosureTool::new("job", "Works.", |_: Nothing| Err::<(), _>(ToolError::deferred(17))).unwrap(),
         ];
@@ -167,6 +175,47 @@ async fn of_two_programs_with_decisions_one_wins() {
     let is_conflict = |ended: &Result<RunOutput, RunError>| matches!(ended, Err(RunError { error: AgentError::Store(error), .. }) if error.is_conflict);
     assert!(both.0.is_ok() && is_conflict(&both.1) || both.1.is_ok() && is_conflict(&both.0), "{both:?}");
     assert_eq!(runs.counts(), [1, 1]);
+}
+
+const WORKED_ON: &str = "a run works on this conversation, or its process has died; wait for the end of the run, or resume \
+    without decisions to take it over, and decide then";
+
+#[tokio::test(start_paused = true)]
+async fn decisions_wait_for_the_end_of_a_run() {
+    for (is_nested, is_crash) in [(false, false), (false, true), (true, false), (true, true)] {
+        let runs = Runs::default();
+        let mut agent = runs.agent("expert", calls("pay slow").text("paid"), &[]);
+        if is_nested {
+            agent = runs.agent("root", calls("expert").text("paid"), &[agent]);
+        }
+        let sessions = Sessions::default();
+        let waiting = async || sessions.open("ada", "1").await.unwrap().pending();
+        let decide = async || {
+            let options = RunOptions::new().with_decisions(approved(&waiting().await));
+            sessions.resume_with(&agent, "ada", "1", options).await.map_err(AgentError::from)
+        };
+        let early = async {
+            sleep(Duration::from_secs(1)).await;
+            decide().await
+        };
+        let limit = Duration::from_secs(if is_crash { 10 } else { 100 });
+        let run = timeout(limit, sessions.run(&agent, "ada", "1", "go"));
+        let (ended, early) = tokio::join!(run, early);
+        let refused = Err(AgentError::InvalidDecision(WORKED_ON.to_owned()));
+        assert_eq!(early, refused);
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(_) => {
+                let calls = waiting().await;
+                assert_eq!((decide().await, waiting().await), (refused, calls));
+                sessions.resume(&agent, "ada", "1").await
+            }
+        };
+        pending(ended);
+        assert_eq!((decide().await.unwrap().text.as_str(), runs.counts()), ("paid", [1, 0]));
+        let log = serde_json::to_string(&sessions.open("ada", "1").await.unwrap()).unwrap();
+        assert_eq!(log.contains("may have run"), is_crash && !is_nested, "{is_nested}: {log}");
+    }
 }
 
 #[derive(serde::Deserialize, toolkit_core::schemars::JsonSchema)]

@@ -57,6 +57,5 @@ mod stops;
 mod storage;
 mod structured;
 mod support;
-mod takeover;
 mod team;
 mod turns;

@@ -1,6 +1,6 @@
 //! Request bodies: the options of each API, reasoning, and conversations kept by the provider.
 
-use crate::support::{Script, tools};
+use crate::support::{Script, reloaded, tools};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -310,8 +310,7 @@ async fn with_server_state_only_new_items_are_sent() {
         let mut conversation = Conversation::default();
         agent.run_in(&mut conversation, "What is 1 + 2?").await.unwrap();
         // A saved conversation continues in the same way.
-        let saved = serde_json::to_string(&conversation).unwrap();
-        let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
+        let mut conversation = reloaded(&conversation);
         agent.run_in(&mut conversation, "Thanks!").await.unwrap();
         let asked = server.asked();
         let kinds = |body: &Value| -> Vec<Value> {
@@ -544,8 +543,7 @@ async fn a_withheld_answer_ends_the_use_of_a_conversation_kept_by_the_provider()
         let mut conversation = Conversation::default();
         for input in ["one", "two", "three", "four"] {
             agent.run_in(&mut conversation, input).await.unwrap();
-            let saved = serde_json::to_string(&conversation).unwrap();
-            conversation = serde_json::from_str(&saved).unwrap();
+            conversation = reloaded(&conversation);
         }
         let asked = server.asked();
         let texts = |body: &Value| -> Vec<Value> {

@@ -102,15 +102,6 @@ fn cases() -> Vec<Case> {
             ),
         ),
         with(
-            limits(Limits::default().with_max_tokens(2_500)),
-            case(
-                "a limit of tokens",
-                priced(ScriptedModel::new().fallback(|_| Ok(calls(&[ADD])))).build().unwrap(),
-                |error| matches!(error, AgentError::Limit(_)),
-                (3, 3, 3, 7),
-            ),
-        ),
-        with(
             cancelled_after(Duration::from_secs(1)),
             case(
                 "a cancellation",

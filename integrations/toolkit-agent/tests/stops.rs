@@ -141,7 +141,7 @@ impl Case {
         let case = self.clone();
         Watched::new(&MemoryStore::new(), move |access| {
             let seen = seen.clone();
-            let Case { stop, place, save, .. } = case;
+            let Self { stop, place, save, .. } = case;
             async move {
                 if access != Access::Append {
                     return Ok(());

@@ -354,3 +354,13 @@ impl Transport for Script {
         self.send(json!({"retrieve": id})).await
     }
 }
+
+/// Returns the events of a run, without the error at its end.
+pub(crate) async fn events(agent: &Agent) -> Vec<RunEvent> {
+    let mut stream = agent.run_stream("go");
+    let mut events = Vec::new();
+    while let Some(event) = stream.next().await {
+        events.extend(event);
+    }
+    events
+}

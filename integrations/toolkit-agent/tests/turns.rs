@@ -1,5 +1,6 @@
 //! Turns with misbehaving models, tools and callers.
 
+use crate::support::events;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::future::poll_fn;
@@ -82,13 +83,11 @@ async fn a_call_missing_from_the_final_response_is_answered() {
 async fn a_call_beyond_the_limit_emits_its_result() {
     let model = ScriptedModel::new().response(ModelResponse::calls([call(1), call(2)])).text("done");
     let agent = agent(&model).limits(Limits::default().with_max_tool_calls(1)).build().unwrap();
-    let mut events = agent.run_stream("Go.");
-    let mut results = Vec::new();
-    while let Some(event) = events.next().await {
-        if let RunEvent::Result { result, .. } = event.unwrap() {
-            results.push((result.position, result.outcome.is_ok()));
-        }
-    }
+    let results = events(&agent).await.into_iter().filter_map(|event| match event {
+        RunEvent::Result { result, .. } => Some((result.position, result.outcome.is_ok())),
+        _ => None,
+    });
+    let mut results: Vec<_> = results.collect();
     results.sort_unstable();
     assert_eq!(results, [(0, true), (1, false)]);
 }

@@ -1,7 +1,7 @@
 //! Values that a guardrail has not passed: in the history, in the events and in the error of a run.
 
 use super::{Colour, pay};
-use crate::support::{Nothing, says};
+use crate::support::{Nothing, events, reloaded, says};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -136,8 +136,7 @@ async fn an_escalation_survives_the_check_of_its_answer() {
     let team = Agent::from(LoopAgent::new("team", [agent]));
     let mut conversation = Conversation::new("1");
     assert!(timeout(Duration::from_millis(10), team.run_in(&mut conversation, "go")).await.is_err());
-    let saved = serde_json::to_string(&conversation).unwrap();
-    let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
+    let mut conversation = reloaded(&conversation);
     assert_eq!(team.resume(&mut conversation, RunOptions::new()).await.unwrap().text, "One.");
     assert_eq!(model.remaining(), 2);
 }
@@ -209,11 +208,8 @@ async fn other_pieces_do_not_release_the_text_before_its_check() {
         StreamEvent::Done(Box::new(ModelResponse::text("the secret text"))),
     ];
     let agent = Agent::builder(ScriptedModel::new().deltas(deltas.map(Ok))).guardrail(no_bad_answers());
-    let mut run = agent.build().unwrap().run_stream("go");
-    while let Some(event) = run.next().await {
-        let event = serde_json::to_string(&event.unwrap()).unwrap();
-        assert!(!event.contains("secret"), "{event}");
-    }
+    let events = serde_json::to_string(&events(&agent.build().unwrap()).await).unwrap();
+    assert!(!events.contains("secret"), "{events}");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Turns that the provider has not finished: paused turns, and code that calls the program's tools.
 
 use super::{Run, Script, message, search, searching_agent};
+use crate::support::reloaded;
 use serde_json::{Value, json};
 use std::time::Duration;
 use toolkit_agent::wire::{WireModel, encode_request};
@@ -86,8 +87,7 @@ async fn code_that_waits_for_results_goes_on_in_its_container() {
         for input in ["Go.", "Thanks."] {
             let output = agent.run_with(&mut conversation, input, RunOptions::new()).await.unwrap();
             assert_eq!(output.text, "Done.");
-            let saved = serde_json::to_string(&conversation).unwrap();
-            conversation = serde_json::from_str(&saved).unwrap();
+            conversation = reloaded(&conversation);
         }
         let requests = transport.asked();
         let mut running = skills.clone();
