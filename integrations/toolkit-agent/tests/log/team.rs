@@ -304,9 +304,12 @@ impl Model {
             };
             return ModelResponse::text(text).with_finish(FinishReason::parse("pause_turn"));
         }
-        let id = |index: usize| match self.repeats_ids {
-            true => format!("call_{index}"),
-            false => format!("{input}/{}.{answers}.{turn}.{index}", self.own),
+        let id = |index: usize| {
+            if self.repeats_ids {
+                format!("call_{index}")
+            } else {
+                format!("{input}/{}.{answers}.{turn}.{index}", self.own)
+            }
         };
         let answer = json!({"text": format!("{} {done}.", self.own)}).to_string();
         match (self.member.turns.get(turn), &self.to, &request.tool_use.choice) {
