@@ -181,7 +181,9 @@ impl Agent {
                 Err(AgentError::Interrupted { pending: conversation.pending() })
             }
             Err(error) => {
-                conversation.stop_run(Stop::Failed);
+                // The program of before can continue the turn.
+                let is_kept = matches!(error, AgentError::TeamChanged(_));
+                conversation.stop_run(if is_kept { Stop::Dropped } else { Stop::Failed });
                 Err(error)
             }
         };

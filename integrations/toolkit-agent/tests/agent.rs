@@ -1,23 +1,14 @@
 //! The loop between a model and its tools.
 
-use crate::support::{Hesitant, agent, assert_sendable, kind, tools, transcript};
+use crate::support::{Hesitant, agent, assert_sendable, events, kind, tools, transcript};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use toolkit_agent::{
-    Agent, AgentError, AssistantMessage, Conversation, FinishReason, Message, ModelError, ModelErrorKind,
-    ModelResponse, ModelRetry, RunEvent, RunOptions, ScriptedModel, StreamEvent, Usage,
+    Agent, AssistantMessage, Conversation, Message, ModelError, ModelErrorKind, ModelResponse, ModelRetry,
+    RunEvent, RunOptions, ScriptedModel, StreamEvent,
 };
 use toolkit_core::{ToolCall, ToolError, ToolOutput};
-
-async fn events(agent: &Agent) -> Vec<RunEvent> {
-    let mut stream = agent.run_stream("go");
-    let mut events = Vec::new();
-    while let Some(event) = stream.next().await {
-        events.push(event.unwrap());
-    }
-    events
-}
 
 #[tokio::test(start_paused = true)]
 async fn parallel_calls_return_results_in_call_order() {
@@ -270,34 +261,6 @@ async fn an_interrupted_answer_is_retried() {
 }
 
 #[tokio::test]
-async fn results_before_an_interruption_are_kept() {
-    let call = ToolCall::new("1", "set", r#"{"key": "a", "value": "1"}"#);
-    let broken = ModelError::new(ModelErrorKind::Connection, "cut");
-    let model = ScriptedModel::new().deltas([Ok(StreamEvent::Call(call)), Err(broken)]).text("Done.");
-    let mut conversation = Conversation::new("1");
-    let agent = agent(model).build().unwrap();
-    agent.run_in(&mut conversation, "go").await.unwrap();
-    assert_eq!(
-        transcript(conversation.messages()),
-        ["user: go", "agent:  calls set", "results: remembered", "agent: Done."]
-    );
-    assert_eq!(conversation.session().get("a"), Some("1".into()));
-}
-
-#[tokio::test]
-async fn a_conversation_without_an_answer_can_resume() {
-    let error = ModelError::new(ModelErrorKind::Unauthorized, "no key");
-    let model = ScriptedModel::new().error(error.clone()).text("Here I am.");
-    let agent = agent(model).build().unwrap();
-    let mut conversation = Conversation::new("1");
-    let failed = agent.run_in(&mut conversation, "Hello?").await;
-    assert_eq!(failed.map_err(AgentError::from), Err(AgentError::Model(error)));
-    let output = agent.resume(&mut conversation, RunOptions::new()).await.unwrap();
-    assert_eq!(transcript(conversation.messages()), ["user: Hello?", "agent: Here I am."]);
-    assert_eq!(output.finish, FinishReason::Stop);
-}
-
-#[tokio::test]
 async fn an_agent_after_its_own_message_gets_a_prompt() {
     let model = ScriptedModel::new().text("Two.");
     let agent = agent(model.clone()).build().unwrap();
@@ -324,13 +287,4 @@ async fn a_finished_conversation_does_not_run_again() {
     assert_eq!(model.requests().len(), 2);
     agent.run_in(&mut conversation, "Again.").await.unwrap();
     assert_eq!(model.requests().len(), 3);
-}
-
-#[tokio::test]
-async fn usage_and_cost_are_counted() {
-    let response = || ModelResponse::text("x").with_usage(Usage::new(1_000, 500));
-    let model = ScriptedModel::new().response(response());
-    let output = agent(model).price(toolkit_agent::Price::per_million(2.0, 4.0)).run("go").await.unwrap();
-    assert_eq!((output.usage.total(), output.cost), (1_500, 0.004));
-    assert!(matches!(output.messages[0], Message::User(_)));
 }

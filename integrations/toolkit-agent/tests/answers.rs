@@ -4,23 +4,22 @@ mod again;
 mod property;
 mod resumed;
 
-use crate::support::{assert_sendable, transcript};
+use crate::support::{Script, assert_sendable, question, reloaded, transcript};
 use futures_core::Stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use toolkit_agent::structured::{AnswerEvent, AnswerMode, StructuredOptions};
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
-use toolkit_agent::wire::{EventStream, Transport, WireModel};
+use toolkit_agent::wire::WireModel;
 use toolkit_agent::{
     Agent, AgentError, ChatModel, Conversation, Decisions, Message, ModelError, ModelOptions, ModelResponse,
     ModelRetry, RunEvent, RunOptions, ScriptedModel, StreamEvent,
 };
 use toolkit_core::schemars::JsonSchema;
-use toolkit_core::{ClosureTool, ToolCall, ToolChoice, ToolError, ToolParams, ToolRegistry};
+use toolkit_core::{ClosureTool, ToolCall, ToolChoice, ToolParams, ToolRegistry};
 use toolkit_llm::ApiFormat;
 
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -54,8 +53,8 @@ pub(super) fn pay(paid: &Arc<AtomicU32>) -> ToolRegistry {
         paid.fetch_add(1, Ordering::Relaxed);
         "paid"
     });
-    let ask = ClosureTool::new("ask", "Asks.", |_: Nothing| Err::<(), _>(ToolError::question("Which?")));
-    ToolRegistry::from_tools([pay.unwrap(), ask.unwrap()]).unwrap()
+    let ask = question("ask");
+    ToolRegistry::from_tools([pay.unwrap(), ask]).unwrap()
 }
 
 fn agent(model: &ScriptedModel) -> (Agent, Arc<AtomicU32>) {
@@ -133,44 +132,6 @@ async fn all_violations_of_the_arguments_are_in_one_result_and_no_tool_runs_agai
 }
 
 #[tokio::test]
-async fn no_tool_runs_while_a_text_is_repaired() {
-    for mode in [AnswerMode::Text, AnswerMode::Native, AnswerMode::Tool] {
-        let model = ScriptedModel::new().text("Oslo!").call("pay", "{}").text(OSLO);
-        let (agent, paid) = agent(&model);
-        let (city, _) = answer::<City>(&agent, Some(mode)).await;
-        assert_eq!((city, paid.load(Ordering::Relaxed)), (Ok(oslo()), 0), "{mode:?}");
-        // The history has calls, so the tools stay defined.
-        let request = model.requests().pop().unwrap();
-        assert!(request.tools.contains("pay"));
-        let expected = if mode == AnswerMode::Tool { forced("final_answer") } else { ToolChoice::None };
-        assert_eq!(request.tool_use.choice, expected);
-        assert_eq!(request.options.output.is_some(), mode == AnswerMode::Native);
-    }
-}
-
-#[tokio::test]
-async fn the_number_of_answers_is_limited_in_every_mode() {
-    for mode in [AnswerMode::Text, AnswerMode::Native, AnswerMode::Tool] {
-        let model = ScriptedModel::new()
-            .call("final_answer", BAD)
-            .call("pay", "{}")
-            .then()
-            .text("Oslo!")
-            .call("pay", "{}")
-            .then()
-            .text("Bergen!")
-            .text(OSLO);
-        let (agent, paid) = agent(&model);
-        let (city, _) = answer::<City>(&agent, Some(mode)).await;
-        assert!(matches!(city, Err(AgentError::InvalidOutput(_))), "{mode:?}: {city:?}");
-        // In tool mode, the first turn is an invalid answer, and no call runs after it.
-        assert_eq!(paid.load(Ordering::Relaxed), u32::from(mode != AnswerMode::Tool));
-        // In tool mode, the first turn is an invalid answer; in the other modes, the call is unknown.
-        assert_eq!(model.remaining(), if mode == AnswerMode::Tool { 2 } else { 1 });
-    }
-}
-
-#[tokio::test]
 async fn other_calls_of_the_turn_run_before_the_answer_is_taken() {
     let model = ScriptedModel::new().call("final_answer", OSLO).call("pay", "{}").call("final_answer", BAD);
     let (agent, paid) = agent(&model);
@@ -230,31 +191,15 @@ async fn the_tool_choice_of_the_agent_leaves_room_for_the_answer() {
     }
 }
 
-/// A transport that keeps the bodies of its requests.
-#[derive(Clone, Default)]
-struct Kept {
-    bodies: Arc<Mutex<Vec<Value>>>,
-}
-
-impl Transport for Kept {
-    async fn send(&self, body: Value) -> Result<Value, ModelError> {
-        self.bodies.lock().unwrap().push(body);
+#[tokio::test]
+async fn a_map_is_not_asked_for_in_a_native_form_without_maps() {
+    for (mode, is_reported) in [(None, false), (Some(AnswerMode::Native), true)] {
         let call = json!({"id": "c", "type": "function", "function": {
             "name": "final_answer", "arguments": r#"{"amounts": {"leek": 3}}"#,
         }});
         let message = json!({"role": "assistant", "content": null, "tool_calls": [call]});
-        Ok(json!({"choices": [{"message": message, "finish_reason": "tool_calls"}]}))
-    }
-
-    async fn stream(&self, _: Value) -> Result<EventStream, ModelError> {
-        Err(ModelError::from_status(500, "no streams"))
-    }
-}
-
-#[tokio::test]
-async fn a_map_is_not_asked_for_in_a_native_form_without_maps() {
-    for (mode, is_reported) in [(None, false), (Some(AnswerMode::Native), true)] {
-        let transport = Kept::default();
+        let body = json!({"choices": [{"message": message, "finish_reason": "tool_calls"}]});
+        let transport = Script::new([body]);
         let model = WireModel::new(ApiFormat::OpenAiChat, "m", transport.clone());
         let agent = Agent::builder(model).streaming(false).build().unwrap();
         let mut structured = StructuredOptions::new();
@@ -278,7 +223,7 @@ async fn a_map_is_not_asked_for_in_a_native_form_without_maps() {
         assert_eq!(value, Some(Stock { amounts: BTreeMap::from([("leek".to_owned(), 3)]) }));
         let path = "/options/output/schema/properties/amounts";
         assert_eq!(lost.iter().any(|loss| loss.path.starts_with(path)), is_reported, "{lost:?}");
-        let body = transport.bodies.lock().unwrap().remove(0);
+        let body = transport.asked().remove(0);
         assert_eq!(body.get("response_format"), None);
         assert_eq!(body["tools"][0]["function"]["name"], "final_answer");
         let maps = &body["tools"][0]["function"]["parameters"]["properties"]["amounts"];
@@ -305,7 +250,7 @@ fn each_dialect_reports_its_losses() {
         persons: u8,
     }
     let losses = |format: ApiFormat, output: &toolkit_agent::model::OutputFormat| {
-        let losses = WireModel::new(format, "m", Kept::default()).output_losses(output);
+        let losses = WireModel::new(format, "m", Script::default()).output_losses(output);
         (losses.is_empty(), losses.narrowed.is_some())
     };
     let plain = toolkit_agent::model::OutputFormat::of::<Plain>();
@@ -320,7 +265,7 @@ fn each_dialect_reports_its_losses() {
         assert_eq!(losses(format, &map), (!is_strict, is_strict), "{format:?}");
     }
     // Wrappers forward the losses.
-    let model = || WireModel::new(ApiFormat::Anthropic, "m", Kept::default());
+    let model = || WireModel::new(ApiFormat::Anthropic, "m", Script::default());
     let fallback = toolkit_agent::model::Fallback::new(ScriptedModel::new()).or(model());
     assert!(fallback.boxed().output_losses(&map).narrowed.is_some());
     assert!(
@@ -364,8 +309,7 @@ async fn an_answer_survives_an_interruption_beside_it() {
         let ended = agent.run_as_in::<City>(&mut conversation, "Which city?").await.map_err(AgentError::from);
         let Err(AgentError::Interrupted { pending, .. }) = ended else { panic!("{ended:?}") };
         assert_eq!(pending.len(), 1);
-        let saved = serde_json::to_string(&conversation).unwrap();
-        let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
+        let mut conversation = reloaded(&conversation);
         let options = RunOptions::new().with_decisions(Decisions::new().answer(&pending[0].id, "Oslo"));
         let structured = StructuredOptions::new();
         let (city, output) = agent.resume_as::<City>(&mut conversation, options, structured).await.unwrap();
@@ -373,41 +317,6 @@ async fn an_answer_survives_an_interruption_beside_it() {
         assert_eq!(output.messages, conversation.messages());
         assert_sendable(&conversation);
     }
-}
-
-#[tokio::test]
-async fn a_run_that_stops_while_it_repairs_goes_on_repairing() {
-    let error = ModelError::from_status(401, "the key has expired");
-    let model = ScriptedModel::new().text("Oslo!").error(error).call("pay", "{}").text(OSLO);
-    let (agent, paid) = agent(&model);
-    let mut conversation = Conversation::new("1");
-    let ended = agent.run_as_in::<City>(&mut conversation, "Which city?").await.map_err(AgentError::from);
-    assert!(matches!(ended, Err(AgentError::Model(_))), "{ended:?}");
-    let saved = serde_json::to_string(&conversation).unwrap();
-    let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
-    let options = RunOptions::new();
-    let structured = StructuredOptions::new();
-    let (city, _) = agent.resume_as::<City>(&mut conversation, options, structured).await.unwrap();
-    assert_eq!((city, paid.load(Ordering::Relaxed)), (oslo(), 0));
-}
-
-#[tokio::test]
-async fn a_call_with_the_answer_is_never_lost_in_a_crash() {
-    let wait = ClosureTool::new("wait", "Waits.", |_: Nothing| async {
-        tokio::time::sleep(Duration::from_secs(60)).await;
-        "waited"
-    });
-    let model = ScriptedModel::new().call("wait", "{}").call("final_answer", OSLO);
-    let tools = ToolRegistry::from_tools([wait.unwrap()]).unwrap();
-    let agent = Agent::builder(model).tools(tools).build().unwrap();
-    let mut conversation = Conversation::new("1");
-    let run = agent.run_as_in::<City>(&mut conversation, "Which city?");
-    assert!(tokio::time::timeout(Duration::from_millis(20), run).await.is_err());
-    let options = RunOptions::new();
-    let structured = StructuredOptions::new();
-    let (city, _) = agent.resume_as::<City>(&mut conversation, options, structured).await.unwrap();
-    assert_eq!(city, oslo());
-    assert_sendable(&conversation);
 }
 
 #[tokio::test]

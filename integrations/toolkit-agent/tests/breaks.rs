@@ -1,16 +1,11 @@
 //! Streams that break after a call was started.
 
-use crate::support::{agent, transcript};
-use futures_core::Stream;
+use crate::support::{BROKEN, OPEN, Script, agent, reloaded, transcript};
 use serde_json::{Value, json};
-use std::collections::VecDeque;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
 use toolkit_agent::model::Effort;
-use toolkit_agent::wire::{EventStream, Transport, WireModel};
+use toolkit_agent::wire::WireModel;
 use toolkit_agent::{
     Agent, AgentError, Conversation, Limits, ModelError, ModelErrorKind, ModelOptions, ModelRetry,
     RunOptions, ScriptedModel, StreamEvent,
@@ -84,50 +79,13 @@ async fn the_pause_after_a_broken_answer_is_the_one_of_the_provider_and_ends_wit
     assert!(matches!(failed.error, AgentError::Limit(_)), "{failed}");
 }
 
-/// The events of a response, and perhaps an error at the end.
-type Response = Vec<Result<Value, ModelError>>;
-
-/// A transport with the pieces of each response. It keeps the requests.
-#[derive(Clone, Default)]
-struct Server(Arc<Mutex<(VecDeque<Response>, Vec<Value>)>>);
-
-/// The message of the error that stands for the end of a response.
-const END: &str = "the end";
-
-/// The events of a response. After the last, the connection stays open.
-struct Events(VecDeque<Result<Value, ModelError>>);
-
-impl Stream for Events {
-    type Item = Result<Value, ModelError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match self.0.pop_front() {
-            Some(Err(end)) if end.message == END => Poll::Ready(None),
-            Some(event) => Poll::Ready(Some(event)),
-            None => Poll::Pending,
-        }
-    }
-}
-
-impl Transport for Server {
-    async fn send(&self, _: Value) -> Result<Value, ModelError> {
-        Err(ModelError::new(ModelErrorKind::Other, "only streams"))
-    }
-
-    async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
-        let mut server = self.0.lock().unwrap();
-        server.1.push(body);
-        Ok(EventStream::events(Events(server.0.pop_front().unwrap_or_default().into())))
-    }
-}
-
 /// The events of a message of Anthropic with signed thinking and a call.
-fn thinking_and_call() -> Response {
+fn thinking_and_call() -> Vec<Value> {
     let start = |index: u32, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
     let delta =
         |index: u32, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
     let stop = |index: u32| json!({"type": "content_block_stop", "index": index});
-    let events = [
+    vec![
         json!({"type": "message_start", "message": {"role": "assistant", "content": [], "usage": {"input_tokens": 5}}}),
         start(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
         delta(0, json!({"type": "thinking_delta", "thinking": "I add."})),
@@ -138,18 +96,16 @@ fn thinking_and_call() -> Response {
         start(2, json!({"type": "tool_use", "id": "toolu_1", "name": "add", "input": {}})),
         delta(2, json!({"type": "input_json_delta", "partial_json": "{\"a\": 1, \"b\": 2}"})),
         stop(2),
-    ];
-    events.map(Ok).into()
+    ]
 }
 
-fn answer() -> Response {
-    let events = [
-        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "It is 3."}}),
-        json!({"type": "content_block_stop", "index": 0}),
-        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
-        json!({"type": "message_stop"}),
-    ];
-    events.map(Ok).into_iter().chain([Err(ModelError::new(ModelErrorKind::Other, END))]).collect()
+fn answer() -> Value {
+    json!([
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "It is 3."}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    ])
 }
 
 /// How an answer ends after its call.
@@ -174,8 +130,7 @@ async fn ended(agent: &Agent, end: End) -> Conversation {
         End::Killed => {
             let run = agent.run_in(&mut conversation, "go");
             assert!(tokio::time::timeout(Duration::from_secs(1), run).await.is_err());
-            let saved = serde_json::to_string(&conversation).unwrap();
-            conversation = serde_json::from_str(&saved).unwrap();
+            conversation = reloaded(&conversation);
             agent.resume(&mut conversation, RunOptions::new()).await
         }
         _ => agent.run_in(&mut conversation, "go").await,
@@ -189,27 +144,26 @@ async fn signed_thinking_before_a_call_survives_the_end_of_its_stream() {
     for end in [End::Broken, End::Reported, End::InCall, End::Silent, End::Killed] {
         let mut events = thinking_and_call();
         match end {
-            End::Broken => events.push(Err(broken(ModelErrorKind::Connection))),
-            End::Reported => events.push(Ok(
+            End::Broken => events.push(BROKEN.into()),
+            End::Reported => events.push(
                 json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
-            )),
+            ),
             End::InCall => {
                 let block = json!({"type": "tool_use", "id": "toolu_2", "name": "add", "input": {}});
-                events.push(Ok(json!({"type": "content_block_start", "index": 3, "content_block": block})));
+                events.push(json!({"type": "content_block_start", "index": 3, "content_block": block}));
                 let piece = json!({"type": "input_json_delta", "partial_json": "{\"a\": 1"});
-                events.push(Ok(json!({"type": "content_block_delta", "index": 3, "delta": piece})));
-                events.push(Err(broken(ModelErrorKind::Connection)));
+                events.push(json!({"type": "content_block_delta", "index": 3, "delta": piece}));
+                events.push(BROKEN.into());
             }
-            End::Silent | End::Killed => {}
+            End::Silent | End::Killed => events.push(OPEN.into()),
         }
-        let server = Server::default();
-        server.0.lock().unwrap().0 = [events, answer()].into();
+        let server = Script::new([events.into(), answer()]);
         let options = ModelOptions::new().with_thinking(Effort::High);
         let model = WireModel::new(ApiFormat::Anthropic, "claude-opus-4-8", server.clone());
         let limits = Limits::default().with_model_timeout(Duration::from_secs(9));
         let agent = agent(model).options(options).limits(limits).build().unwrap();
         let conversation = ended(&agent, end).await;
-        let sent = server.0.lock().unwrap().1[1].clone();
+        let sent = server.asked()[1].clone();
         let said = &sent["messages"][1]["content"];
         let expected = [
             json!({"type": "thinking", "thinking": "I add.", "signature": "c2lnbmVk"}),
@@ -275,19 +229,15 @@ async fn the_signature_of_a_gemini_call_survives_the_end_of_its_stream() {
     for (end, (format, call, answer, path)) in
         ends.into_iter().flat_map(|end| signed_calls().into_iter().map(move |case| (end, case)))
     {
-        let mut events: Response = call.into_iter().map(Ok).collect();
-        if let End::Broken = end {
-            events.push(Err(broken(ModelErrorKind::Connection)));
-        }
-        let last = Err(ModelError::new(ModelErrorKind::Other, END));
-        let server = Server::default();
-        server.0.lock().unwrap().0 = [events, answer.into_iter().map(Ok).chain([last]).collect()].into();
+        let last = if let End::Broken = end { BROKEN } else { OPEN };
+        let events = call.into_iter().chain([last.into()]).collect();
+        let server = Script::new([events, answer.into()]);
         let model = WireModel::new(format, "gemini-3-flash", server.clone());
         let limits = Limits::default().with_model_timeout(Duration::from_secs(9));
         let options = ModelOptions::new().with_thinking(Effort::High);
         let agent = agent(model).options(options).limits(limits).build().unwrap();
         ended(&agent, end).await;
-        let sent = server.0.lock().unwrap().1[1].clone();
+        let sent = server.asked()[1].clone();
         assert_eq!(sent.pointer(path), Some(&json!("c2lnbmVk")), "{format} {end:?}: {sent:#}");
         assert!(sent.to_string().contains(r#"{"a":1,"b":2}"#), "{format} {end:?}: {sent:#}");
     }

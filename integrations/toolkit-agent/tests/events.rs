@@ -1,17 +1,13 @@
 //! Events read from their JSON, the calls around an agent, and pieces of arguments.
 
-use crate::support::{Nothing, agent, says, tools};
-use futures_core::Stream;
+use crate::support::{Nothing, Script, agent, events, question, says, tools};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, VecDeque};
-use std::pin::Pin;
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::wire::{EventStream, Transport, WireModel};
+use toolkit_agent::wire::WireModel;
 use toolkit_agent::{
     Agent, AgentOutput, ChatModel, Message, ModelError, ModelErrorKind, ModelResponse, RunEvent, RunScope,
     ScriptedModel, StreamEvent,
@@ -19,16 +15,6 @@ use toolkit_agent::{
 use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::{ClosureTool, Dispatcher, Media, ToolCall, ToolError, ToolOutput, ToolRegistry};
 use toolkit_llm::ApiFormat;
-
-/// Returns the events of a run, without the error at the end.
-async fn events(agent: &Agent) -> Vec<RunEvent> {
-    let mut stream = agent.run_stream("go");
-    let mut events = Vec::new();
-    while let Some(event) = stream.next().await {
-        events.extend(event);
-    }
-    events
-}
 
 /// Cuts the times of tool events to whole milliseconds.
 fn in_milliseconds(mut event: RunEvent) -> RunEvent {
@@ -45,11 +31,10 @@ async fn the_events_of_any_run_are_read_as_they_were_written() {
     let photo = ClosureTool::new("photo", "Takes a photo.", |_: Nothing| {
         ToolOutput::new(vec!["a".into(), Media::new("image/png", b"\x89PNG").into()])
     });
-    let ask =
-        ClosureTool::new("ask", "Asks.", |_: Nothing| Err::<(), _>(ToolError::question("Which colour?")));
+    let ask = question("ask");
     let job = ClosureTool::new("job", "Starts a job.", |_: Nothing| Err::<(), _>(ToolError::deferred("job")));
-    for tool in [photo, ask, job] {
-        registry.register(tool.unwrap()).unwrap();
+    for tool in [photo.unwrap(), ask, job.unwrap()] {
+        registry.register(tool).unwrap();
     }
     let permissions =
         Permissions::new().rule(PermissionRule::ask("why not").for_tool("set").unwrap()).decide_later();
@@ -163,32 +148,7 @@ async fn events_name_the_calls_and_branches_around_their_agent() {
     assert!(depth.contains_key(&vec![format!("{:?}", RunScope::Call("c".into()))]));
 }
 
-/// A transport with the events of each response.
-#[derive(Clone)]
-struct Responses(Arc<Mutex<VecDeque<Vec<Value>>>>);
-
-struct Events(VecDeque<Value>);
-
-impl Stream for Events {
-    type Item = Result<Value, ModelError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.0.pop_front().map(Ok))
-    }
-}
-
-impl Transport for Responses {
-    async fn send(&self, _: Value) -> Result<Value, ModelError> {
-        Err(ModelError::new(ModelErrorKind::Other, "only streams"))
-    }
-
-    async fn stream(&self, _: Value) -> Result<EventStream, ModelError> {
-        let events = self.0.lock().unwrap().pop_front().unwrap_or_default();
-        Ok(EventStream::events(Events(events.into())))
-    }
-}
-
-fn anthropic() -> WireModel<Responses> {
+fn anthropic() -> WireModel<Script> {
     let begin = |index: u32, id: &str| {
         json!({"type": "content_block_start", "index": index,
             "content_block": {"type": "tool_use", "id": id, "name": "add", "input": {}}})
@@ -200,7 +160,7 @@ fn anthropic() -> WireModel<Responses> {
     let end = |index: u32| json!({"type": "content_block_stop", "index": index});
     let stop = |reason: &str| json!({"type": "message_delta", "delta": {"stop_reason": reason}});
     // The pieces of two calls are interleaved.
-    let calls = vec![
+    let calls = json!([
         begin(0, "a"),
         begin(1, "b"),
         piece(0, "{\"a\":"),
@@ -210,13 +170,12 @@ fn anthropic() -> WireModel<Responses> {
         end(0),
         end(1),
         stop("tool_use"),
-    ];
-    let text = vec![
-        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "3, 8"}}),
+    ]);
+    let text = json!([
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "3, 8"}},
         stop("end_turn"),
-    ];
-    let responses = Responses(Arc::new(Mutex::new([calls, text].into())));
-    WireModel::new(ApiFormat::Anthropic, "claude", responses)
+    ]);
+    WireModel::new(ApiFormat::Anthropic, "claude", Script::new([calls, text]))
 }
 
 /// Returns the pieces of each call and the arguments of each call.

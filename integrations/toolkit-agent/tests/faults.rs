@@ -19,7 +19,7 @@
 mod cases;
 mod clients;
 pub(crate) mod server;
-mod speech;
+pub(crate) mod speech;
 
 use cases::{Case, Outcome, cases};
 use clients::{Client, clients};

@@ -9,9 +9,7 @@ mod runs;
 mod streams;
 
 use crate::support::{says, tools};
-use futures_util::{StreamExt, stream};
 use serde::Deserialize;
-use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -21,9 +19,8 @@ use toolkit_agent::model::{FinishReason, OutputFormat, OutputLosses};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::{LoopAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentOutput, AssistantMessage, ChatModel, Conversation, Limits, Message, ModelError,
-    ModelRequest, ModelResponse, ModelStream, NativeMessages, RunOptions, ScriptedModel, Sessions,
-    StreamEvent, UserMessage, structured::StructuredOptions,
+    Agent, AgentBuilder, AgentOutput, ChatModel, Conversation, Limits, Message, ModelError, ModelRequest,
+    ModelResponse, RunOptions, ScriptedModel, Sessions, UserMessage, structured::StructuredOptions,
 };
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ToolCall, ToolOutput, ToolRegistry};
@@ -275,88 +272,6 @@ async fn a_run_in_a_long_conversation_takes_as_long_as_in_a_short_one() {
     }
 }
 
-/// The pieces between two calls of a streamed message.
-#[derive(Debug, Clone, Copy)]
-enum Pieces {
-    Text,
-    Reasoning,
-    /// Signed thinking, as providers expect it back.
-    Native,
-}
-
-/// A model that answers its first request with a stream of pieces. Every tenth piece is a call.
-struct Streaming {
-    pieces: Pieces,
-    count: usize,
-}
-
-impl ChatModel for Streaming {
-    fn name(&self) -> &str {
-        "streaming"
-    }
-
-    async fn respond(&self, _: ModelRequest) -> Result<ModelResponse, ModelError> {
-        Ok(ModelResponse::text("Done."))
-    }
-
-    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        if request.messages.len() > 1 {
-            return Ok(ModelResponse::text("Done.").into());
-        }
-        let mut deltas = Vec::new();
-        let mut message = AssistantMessage::default();
-        let mut blocks = Vec::new();
-        for number in 0..self.count {
-            if number % 10 == 9 {
-                let arguments = format!(r#"{{"a": {number}, "b": 1}}"#);
-                let call = ToolCall::new(format!("call_{number:05}"), "add", arguments);
-                blocks.push(json!({"type": "tool_use", "id": call.id.as_str()}));
-                if matches!(self.pieces, Pieces::Native) {
-                    let native = vec![json!({"role": "assistant", "content": std::mem::take(&mut blocks)})];
-                    deltas.push(StreamEvent::Native(NativeMessages::new("own", native)));
-                }
-                message.calls.push(call.clone());
-                deltas.push(StreamEvent::Call(call));
-                continue;
-            }
-            let text = format!("piece {number:05} ");
-            deltas.push(match self.pieces {
-                Pieces::Text => {
-                    message.text.push_str(&text);
-                    StreamEvent::Text(text)
-                }
-                Pieces::Reasoning | Pieces::Native => {
-                    blocks.push(json!({"type": "thinking", "thinking": text}));
-                    message.reasoning.push_str(&text);
-                    StreamEvent::Reasoning(text)
-                }
-            });
-        }
-        let mut response = ModelResponse::default().with_finish(FinishReason::ToolCalls);
-        response.message = message;
-        deltas.push(StreamEvent::Done(Box::new(response)));
-        // Results of running calls arrive between the pieces.
-        Ok(ModelStream::new(stream::iter(deltas).then(async |delta| {
-            tokio::task::yield_now().await;
-            Ok(delta)
-        })))
-    }
-
-    fn output_losses(&self, _: &OutputFormat) -> OutputLosses {
-        OutputLosses::default()
-    }
-}
-
-/// Returns the number of entries and bytes in the log of a run whose first message has this number of pieces.
-async fn log_of(pieces: Pieces, count: usize) -> (usize, usize) {
-    let store = MemoryStore::new();
-    let sessions = Sessions::new(store.clone());
-    let agent = agent(Streaming { pieces, count }).build().unwrap();
-    sessions.run(&agent, "ada", "1", "Go.").await.unwrap();
-    let log = store.load("ada", "1").await.unwrap().unwrap();
-    (log.entries.len(), log.entries.iter().map(String::len).sum())
-}
-
 /// Saves after a long answer write it no more, although it is the output of a step of the team.
 #[tokio::test]
 async fn the_log_of_a_sequence_contains_a_long_answer_a_few_times() {
@@ -375,15 +290,4 @@ async fn the_log_of_a_sequence_contains_a_long_answer_a_few_times() {
     let short = log_of(1).await;
     let long = log_of(30).await;
     assert!(short < 250_000 && long < short + 50_000, "{short} and {long} bytes");
-}
-
-#[tokio::test]
-async fn the_log_of_a_streamed_message_grows_with_its_pieces() {
-    for pieces in [Pieces::Text, Pieces::Reasoning, Pieces::Native] {
-        let (saves, short) = log_of(pieces, 400).await;
-        let (more_saves, long) = log_of(pieces, 1_600).await;
-        // Each call is saved before it runs, and its result when it arrives.
-        assert!(saves >= 80 && more_saves >= 320, "{pieces:?}: {saves}, {more_saves}");
-        assert!(10 * long <= 42 * short, "{pieces:?}: {short} bytes, and {long} for four times the pieces");
-    }
 }

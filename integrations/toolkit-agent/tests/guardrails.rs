@@ -2,19 +2,17 @@
 
 mod cut;
 mod kept;
-mod pauses;
 
-use crate::support::{Hesitant, Nothing, agent, assert_sendable, transcript};
+use crate::support::{Hesitant, Nothing, agent, assert_sendable, events, transcript};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use toolkit_agent::guardrail::{GuardAction, GuardContext, Guardrail, Verdict};
 use toolkit_agent::structured::StructuredOptions;
-use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
     Agent, AgentBuilder, AgentError, AgentOutput, Conversation, Decision, Decisions, FinishReason, Message,
-    ModelRequest, ModelResponse, RunEvent, RunOptions, ScriptedModel, Sessions, Usage, UserMessage,
+    ModelRequest, ModelResponse, RunEvent, RunOptions, ScriptedModel, Usage, UserMessage,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolOutput, ToolRegistry};
 
@@ -324,24 +322,6 @@ async fn an_input_is_checked_again_if_its_check_did_not_end() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_answer_is_checked_again_if_its_check_did_not_end() {
-    let guard = Guardrail::new_async("slow", |_: AgentOutput, _| async {
-        sleep(Duration::from_millis(50)).await;
-        Verdict::Block("Done.".to_owned())
-    });
-    let model = ScriptedModel::new().text("secret");
-    let agent = Agent::builder(model.clone()).guardrail(guard).build().unwrap();
-    let mut conversation = Conversation::new("1");
-    assert!(timeout(Duration::from_millis(10), agent.run_in(&mut conversation, "one")).await.is_err());
-    let saved = serde_json::to_string(&conversation).unwrap();
-    let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
-    assert_eq!(agent.resume(&mut conversation, RunOptions::new()).await.unwrap().text, "Done.");
-    // The model is not asked again.
-    assert_eq!(model.requests().len(), 1);
-    assert!(!transcript(conversation.messages()).join("\n").contains("secret"));
-}
-
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 struct Transfer {
     amount: u32,
@@ -409,51 +389,6 @@ async fn the_end_of_a_run_cancels_its_other_calls() {
     assert_sendable(&conversation);
 }
 
-/// Creates an agent whose only call ends the run.
-fn ends(name: &str) -> Agent {
-    let guard =
-        Guardrail::new("end", |_: &ToolCall, _: &GuardContext| Verdict::<ToolCall>::End("enough".to_owned()));
-    let model = ScriptedModel::new().call("pay", r#"{"to": "x"}"#).text("Paid.");
-    Agent::builder(model).name(name).tools(pay(&Arc::default())).guardrail(guard).build().unwrap()
-}
-
-#[tokio::test]
-async fn a_guardrail_ends_the_runs_of_a_whole_team() {
-    let caller = || {
-        let model = ScriptedModel::new().call("inner", r#"{"request": "Pay."}"#).text("Done.");
-        let tools = ToolRegistry::from_tools([ends("inner").to_tool().unwrap()]).unwrap();
-        Agent::builder(model).name("outer").tools(tools).build().unwrap()
-    };
-    let parallel =
-        Agent::from(ParallelAgent::new("team", [crate::support::says("other", "Hi."), ends("inner")]));
-    let sequence =
-        Agent::from(SequentialAgent::new("team", [ends("inner"), crate::support::says("last", "Hi.")]));
-    for team in [caller(), parallel, sequence] {
-        let mut conversation = Conversation::new("1");
-        let ended = team.run_in(&mut conversation, "go").await.map_err(AgentError::from);
-        let Err(AgentError::Blocked { agent, .. }) = &ended else { panic!("{}: {ended:?}", team.name()) };
-        assert_eq!(agent, "inner");
-        assert_sendable(&conversation);
-    }
-}
-
-#[tokio::test]
-async fn what_a_guardrail_changed_is_saved() {
-    for (point, kind) in
-        [(Point::Input, Kind::Block), (Point::Input, Kind::Replace), (Point::Output, Kind::Block)]
-    {
-        let paid = Arc::<AtomicU32>::default();
-        let agent = Agent::builder(script()).name("root").tools(pay(&paid)).guardrail(guardrail(point, kind));
-        let agent = agent.build().unwrap();
-        let sessions = Sessions::default();
-        let output = sessions.run(&agent, "ada", "1", "secret input").await.unwrap();
-        let saved = sessions.open("ada", "1").await.unwrap();
-        assert_eq!(saved.messages(), output.messages.as_slice(), "{point:?} {kind:?}");
-        let again = sessions.resume(&agent, "ada", "1").await.unwrap();
-        assert_eq!((again.text, again.finish), (output.text, output.finish));
-    }
-}
-
 #[derive(Debug, PartialEq, serde::Deserialize, toolkit_core::schemars::JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
 struct Colour {
@@ -511,14 +446,11 @@ async fn text_is_not_held_back_on_request() {
         let guard = guardrail(Point::Output, Kind::Block);
         let model = ScriptedModel::new().text("secret answer");
         let agent = Agent::builder(model).guardrail(guard).hold_text(hold).build().unwrap();
-        let mut events = agent.run_stream("go");
-        let mut text = String::new();
-        while let Some(event) = events.next().await {
-            if let RunEvent::Text { text: piece, .. } = event.unwrap() {
-                text.push_str(&piece);
-            }
-        }
-        assert_eq!(text, if hold { "BLOCKED" } else { "secret answerBLOCKED" });
+        let text = events(&agent).await.into_iter().filter_map(|event| match event {
+            RunEvent::Text { text, .. } => Some(text),
+            _ => None,
+        });
+        assert_eq!(text.collect::<String>(), if hold { "BLOCKED" } else { "secret answerBLOCKED" });
     }
 }
 

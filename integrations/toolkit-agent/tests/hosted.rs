@@ -2,16 +2,12 @@
 
 mod turns;
 
-use futures_util::stream;
+use crate::support::Script;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
-use toolkit_agent::wire::{EventStream, Transport, WireModel};
-use toolkit_agent::{
-    Agent, AgentError, Conversation, Limit, Limits, Message, ModelError, ModelErrorKind, ModelOptions,
-    RunEvent, RunOptions,
-};
+use std::sync::Arc;
+use toolkit_agent::wire::WireModel;
+use toolkit_agent::{Agent, ModelOptions, RunEvent};
 use toolkit_core::middleware::{Approval, PermissionRule, Permissions};
 use toolkit_core::schemars::{self, JsonSchema};
 use toolkit_core::{ClosureTool, Tool, ToolRegistry};
@@ -21,39 +17,6 @@ use toolkit_llm::hosted::{anthropic, openai};
 #[derive(Deserialize, JsonSchema)]
 struct Run {
     command: String,
-}
-
-/// A transport with the body of each response, or a list with the events of the response. It records the bodies of the
-/// requests.
-#[derive(Clone)]
-struct Bodies {
-    responses: Arc<Mutex<VecDeque<Value>>>,
-    requests: Arc<Mutex<Vec<Value>>>,
-}
-
-impl Bodies {
-    fn new(responses: impl IntoIterator<Item = Value>) -> Self {
-        Self { responses: Arc::new(Mutex::new(responses.into_iter().collect())), requests: Arc::default() }
-    }
-
-    fn requests(&self) -> Vec<Value> {
-        self.requests.lock().unwrap().clone()
-    }
-}
-
-impl Transport for Bodies {
-    async fn send(&self, body: Value) -> Result<Value, ModelError> {
-        self.requests.lock().unwrap().push(body);
-        let next = self.responses.lock().unwrap().pop_front();
-        next.ok_or_else(|| ModelError::new(ModelErrorKind::Other, "no more responses"))
-    }
-
-    async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
-        let Value::Array(events) = self.send(body).await? else {
-            return Err(ModelError::new(ModelErrorKind::Other, "the response is not streamed"));
-        };
-        Ok(EventStream::events(stream::iter(events.into_iter().map(Ok))))
-    }
 }
 
 #[tokio::test]
@@ -69,7 +32,7 @@ async fn hosted_calls_are_events_and_a_paused_turn_goes_on() {
         ),
         message(json!([{"type": "text", "text": "Done."}]), "end_turn"),
     ];
-    let transport = Bodies::new(responses);
+    let transport = Script::new(responses);
     let bash = ClosureTool::new("bash", "Runs.", |Run { command }: Run| format!("ran {command}")).unwrap();
     let agent = Agent::builder(WireModel::new(ApiFormat::Anthropic, "m", transport.clone()))
         .tools(ToolRegistry::from_tools(vec![Arc::new(bash) as Arc<dyn Tool>]).unwrap())
@@ -88,7 +51,7 @@ async fn hosted_calls_are_events_and_a_paused_turn_goes_on() {
         }
     }
     assert_eq!((hosted.as_slice(), answer.as_str()), (&["web_search".to_owned()][..], "Done."));
-    let requests = transport.requests.lock().unwrap();
+    let requests = transport.asked();
     let [first, second, third] = requests.as_slice() else { panic!("three requests") };
     let types: Vec<&Value> = first["tools"].as_array().unwrap().iter().map(|tool| &tool["type"]).collect();
     assert_eq!(types, ["web_search_20250305", "bash_20250124"]);
@@ -118,7 +81,7 @@ fn message(content: &Value, reason: &str, streamed: bool) -> Value {
     ])
 }
 
-fn searching_agent(transport: &Bodies, streamed: bool) -> Agent {
+fn searching_agent(transport: &Script, streamed: bool) -> Agent {
     Agent::builder(WireModel::new(ApiFormat::Anthropic, "m", transport.clone()))
         .options(ModelOptions::new().with_hosted(anthropic::web_search()))
         .streaming(streamed)
@@ -132,10 +95,10 @@ async fn a_turn_that_is_paused_several_times_goes_on_streamed_or_not() {
         for pauses in 1..4 {
             let paused = (0..pauses).map(|number| message(&search(number), "pause_turn", streamed));
             let done = message(&json!({"type": "text", "text": "Done."}), "end_turn", streamed);
-            let transport = Bodies::new(paused.chain([done]));
+            let transport = Script::new(paused.chain([done]));
             let output = searching_agent(&transport, streamed).run("go").await.unwrap();
             assert_eq!((output.text.as_str(), output.model_calls as usize), ("Done.", pauses + 1));
-            for (number, request) in transport.requests().iter().enumerate() {
+            for (number, request) in transport.asked().iter().enumerate() {
                 let roles: Vec<&Value> =
                     request["messages"].as_array().unwrap().iter().map(|message| &message["role"]).collect();
                 assert_eq!(roles, [vec!["user"], vec!["assistant"; number]].concat(), "{streamed}");
@@ -144,32 +107,6 @@ async fn a_turn_that_is_paused_several_times_goes_on_streamed_or_not() {
                 }
             }
         }
-    }
-}
-
-#[tokio::test]
-async fn a_turn_that_is_always_paused_ends_at_the_limit_and_can_be_resumed() {
-    for streamed in [false, true] {
-        let paused = (0..3).map(|number| message(&search(number), "pause_turn", streamed));
-        let done = message(&json!({"type": "text", "text": "Done."}), "end_turn", streamed);
-        let transport = Bodies::new(paused.chain([done]));
-        let agent = searching_agent(&transport, streamed);
-        let mut conversation = Conversation::new("c");
-        let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(3));
-        let error = agent.run_with(&mut conversation, "go", options).await.unwrap_err();
-        assert_eq!(error.error, AgentError::Limit(Limit::ModelCalls(3)));
-        assert_eq!(transport.requests().len(), 3);
-        assert!(matches!(conversation.messages().last(), Some(Message::Assistant(last)) if last.paused));
-        // The paused turn goes on after it was saved, with nothing after its last message.
-        let saved = serde_json::to_string(&conversation).unwrap();
-        let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
-        let output = agent.resume(&mut conversation, RunOptions::new()).await.unwrap();
-        assert_eq!(output.text, "Done.");
-        let last = transport.requests().pop().unwrap();
-        assert_eq!(last["messages"].as_array().unwrap().len(), 4);
-        assert_eq!(last["messages"][3]["content"], json!([search(2)]));
-        // A finished answer is not continued: the user asks to go on.
-        assert!(matches!(conversation.messages().last(), Some(Message::Assistant(last)) if !last.paused));
     }
 }
 
@@ -198,7 +135,7 @@ async fn approve(tools: ToolRegistry, permissions: Option<Permissions>, streamed
             body
         }
     };
-    let transport = Bodies::new([response(&request), response(&text)]);
+    let transport = Script::new([response(&request), response(&text)]);
     let server = openai::mcp("docs", "https://docs.example/mcp").with("require_approval", "always");
     let mut agent = Agent::builder(WireModel::new(ApiFormat::OpenAiResponses, "m", transport.clone()))
         .tools(tools)
@@ -208,7 +145,7 @@ async fn approve(tools: ToolRegistry, permissions: Option<Permissions>, streamed
         agent = agent.middleware(permissions);
     }
     let output = agent.run("Delete page 7.").await.unwrap();
-    let requests = transport.requests();
+    let requests = transport.asked();
     // The tool that answers is not offered to the model.
     assert_eq!(requests[0]["tools"], json!([server.definition]));
     let input = requests[1]["input"].as_array().unwrap();
@@ -267,7 +204,7 @@ async fn losses_of_requests_are_events_once_for_each_agent_of_a_run() {
     let text = json!({"type": "text", "text": "Done."});
     for streamed in [false, true] {
         let responses = [message(&call, "tool_use", streamed), message(&text, "end_turn", streamed)];
-        let transport = Bodies::new(responses.iter().cloned().chain(responses.iter().cloned()));
+        let transport = Script::new(responses.iter().cloned().chain(responses.iter().cloned()));
         let bash =
             ClosureTool::new("bash", "Runs.", |Run { command }: Run| format!("ran {command}")).unwrap();
         let agent = Agent::builder(WireModel::new(ApiFormat::Anthropic, "m", transport.clone()))

@@ -1,41 +1,13 @@
 //! Recorded streams of a reference implementation, assembled by this crate.
 
-use crate::support::Nothing;
-use futures_core::Stream;
+use crate::support::{Nothing, Script};
 use serde_json::{Value, json};
-use std::collections::VecDeque;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use toolkit_agent::wire::{EventStream, Transport, WireModel};
-use toolkit_agent::{Agent, AgentError, Message, Messages, ModelError, ModelErrorKind, ModelRetry, RunEvent};
+use toolkit_agent::wire::WireModel;
+use toolkit_agent::{Agent, AgentError, Message, Messages, ModelErrorKind, ModelRetry, RunEvent};
 use toolkit_core::{
     ClosureTool, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolRegistry,
 };
 use toolkit_llm::ApiFormat;
-
-/// A transport with the chunks of each stream.
-struct Chunks(std::sync::Mutex<VecDeque<Vec<Value>>>);
-
-struct Events(VecDeque<Value>);
-
-impl Stream for Events {
-    type Item = Result<Value, ModelError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.0.pop_front().map(Ok))
-    }
-}
-
-impl Transport for Chunks {
-    async fn send(&self, _: Value) -> Result<Value, ModelError> {
-        Err(ModelError::new(ModelErrorKind::Other, "only streams"))
-    }
-
-    async fn stream(&self, _: Value) -> Result<EventStream, ModelError> {
-        let chunks = self.0.lock().unwrap().pop_front().unwrap_or_default();
-        Ok(EventStream::events(Events(chunks.into())))
-    }
-}
 
 /// A tool with any parameters.
 struct Anything(ToolDefinition);
@@ -95,8 +67,8 @@ fn is_named(call: &ToolCall) -> bool {
 }
 
 async fn ours(parts: &[Value]) -> Result<Value, AgentError> {
-    let last = vec![json!({"choices": [{"delta": {"content": "done"}, "finish_reason": "stop"}]})];
-    let transport = Chunks(std::sync::Mutex::new(VecDeque::from([chunks(parts), last])));
+    let last = json!([{"choices": [{"delta": {"content": "done"}, "finish_reason": "stop"}]}]);
+    let transport = Script::new([chunks(parts).into(), last]);
     let mut tools = ToolRegistry::new();
     for part in parts.iter().filter(|part| part["type"] == "function") {
         let name = ToolName::new(part["function"]["name"].as_str().unwrap()).unwrap();

@@ -1,24 +1,19 @@
 //! Limits of a run.
 
-use crate::support::{Nothing, agent, assert_sendable, cancelled_after, says, transcript};
+use crate::support::{Access, Nothing, Watched, agent, assert_sendable, cancelled_after, says, transcript};
 use futures_util::StreamExt;
-use serde_json::Value;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
 use toolkit_agent::model::{ModelStream, Priced};
-use toolkit_agent::session::{
-    ConversationInfo, ConversationLog, ConversationStore, MemoryStore, StateScope, StoreError,
-};
+use toolkit_agent::session::MemoryStore;
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
     Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, Message, ModelError,
-    ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel,
-    Sessions, StreamEvent, Usage, UserMessage,
+    ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel, Sessions,
+    StreamEvent, Usage, UserMessage,
 };
-use toolkit_core::context::SessionDelta;
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 
 /// Creates a model with a tool call in every answer.
@@ -41,11 +36,20 @@ async fn limited(model: impl ChatModel, limits: Limits) -> (Result<String, Agent
 }
 
 #[tokio::test]
-async fn model_calls_are_limited() {
-    let model = restless("add", r#"{"a": 1, "b": 2}"#);
-    let (ended, conversation) = limited(model.clone(), Limits::default().with_max_model_calls(3)).await;
-    assert_eq!(ended, Err(AgentError::Limit(Limit::ModelCalls(3))));
-    assert_eq!((model.requests().len(), conversation.messages().len()), (3, 7));
+async fn model_calls_tokens_and_the_cost_are_limited() {
+    // Each answer has 100 tokens and costs 0.14.
+    for (limits, limit, calls) in [
+        (Limits::default().with_max_model_calls(3), Limit::ModelCalls(3), 3),
+        (Limits::default().with_max_tokens(250), Limit::Tokens(250), 3),
+        (Limits::default().with_max_cost(0.5), Limit::Cost(0.5), 4),
+    ] {
+        let model = restless("add", r#"{"a": 1, "b": 2}"#);
+        let agent = agent(model.clone()).price(Price::per_million(1_000.0, 2_000.0)).limits(limits);
+        let failed = agent.build().unwrap().run("go").await.unwrap_err();
+        assert_eq!((failed.error, model.requests().len()), (AgentError::Limit(limit), calls));
+        assert_eq!(failed.output.messages.len(), 1 + 2 * calls);
+        assert!((failed.output.cost - 0.14 * calls as f64).abs() < 1e-9, "{}", failed.output.cost);
+    }
 }
 
 /// The provider bills an answer that broke off, but no request that it refused.
@@ -122,24 +126,6 @@ async fn a_limit_of_the_cost_needs_a_price() {
     assert_eq!(failed.error, AgentError::Limit(Limit::ModelCalls(4)));
 }
 
-#[tokio::test]
-async fn the_cost_is_limited() {
-    let model = restless("add", r#"{"a": 1, "b": 2}"#);
-    let price = Price::per_million(1_000.0, 2_000.0); // 0.14 for each answer
-    let limits = Limits::default().with_max_cost(0.3);
-    let agent = agent(model.clone()).price(price).limits(limits).build().unwrap();
-    let ended = agent.run("go").await.unwrap_err();
-    assert_eq!(ended.error, AgentError::Limit(Limit::Cost(0.3)));
-    assert_eq!((model.requests().len(), (ended.output.cost * 100.0).round()), (3, 42.0));
-}
-
-#[tokio::test]
-async fn tokens_are_limited() {
-    let limits = Limits::default().with_max_tokens(250);
-    let (ended, _) = limited(restless("add", r#"{"a": 1, "b": 2}"#), limits).await;
-    assert_eq!(ended, Err(AgentError::Limit(Limit::Tokens(250))));
-}
-
 #[tokio::test(start_paused = true)]
 async fn the_duration_of_a_run_is_limited() {
     let most = Duration::from_secs(2);
@@ -205,27 +191,6 @@ async fn an_answer_cut_by_the_timeout_counts_as_a_model_call() {
             let counts = (failed.output.model_calls, script.requests().len());
             assert_eq!(counts, (calls, asked), "{pieces:?}, checked: {is_checked}: {failed}");
         }
-    }
-}
-
-/// The option has no effect on models without background responses.
-#[tokio::test(start_paused = true)]
-async fn a_request_that_does_not_run_in_the_background_is_repeated_after_a_timeout() {
-    let options = || ModelOptions::new().with_background(true);
-    let gateway = || ModelError::from_status(504, "no answer from the provider");
-    let connection = || ModelError::new(ModelErrorKind::TimedOut, "the connection timed out");
-    let text = || vec![Ok(StreamEvent::Text("half".to_owned()))];
-    for script in [
-        ScriptedModel::new().error(gateway()),
-        ScriptedModel::new().error(connection()),
-        ScriptedModel::new().deltas([]),
-        ScriptedModel::new().deltas(text()),
-    ] {
-        let script = script.deltas([Ok(StreamEvent::Done(Box::default()))]);
-        let limits = Limits::default().with_model_timeout(Duration::from_secs(1));
-        let builder = agent(Stalling(script.clone())).retry(ModelRetry::new(2)).options(options());
-        let ended = builder.limits(limits).build().unwrap().run("go").await;
-        assert!(script.requests().len() == 2 && ended.is_ok(), "{ended:?}");
     }
 }
 
@@ -403,70 +368,20 @@ async fn the_limit_of_a_run_ends_the_run_within_a_parallel_group() {
     }
 }
 
-#[tokio::test]
-async fn a_parallel_group_continues_after_the_limit_of_its_run() {
-    let model = ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).call("add", r#"{"a": 3, "b": 4}"#);
-    let model = model.then().text("Done.");
-    let slow = agent(model.clone()).name("slow").build().unwrap();
-    let quick = ScriptedModel::new().text("Fine.");
-    let quick_agent = agent(quick.clone()).name("quick").build().unwrap();
-    let team = Agent::from(ParallelAgent::new("team", [slow, quick_agent]));
-    let mut conversation = Conversation::new("1");
-    let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(2));
-    let ended = team.run_with(&mut conversation, "go", options).await;
-    assert_eq!(ended.unwrap_err().error, AgentError::Limit(Limit::ModelCalls(2)));
-    let saved = serde_json::to_string(&conversation).unwrap();
-    let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
-    let output = team.resume(&mut conversation, RunOptions::new()).await.unwrap();
-    assert_eq!((output.text.as_str(), output.model_calls), ("Done.\n\nFine.", 3));
-    assert_eq!((quick.requests().len(), model.remaining()), (1, 0));
-    assert_sendable(&conversation);
-}
-
-/// A store that saves nothing after a number of appends, and never answers again.
-struct Hanging(MemoryStore, AtomicU32);
-
-impl ConversationStore for Hanging {
-    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
-        self.0.load(user, id).await
-    }
-
-    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
-        let left = self.1.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        if left.is_err() {
-            std::future::pending::<()>().await;
-        }
-        self.0.append(user, id, version, entry).await
-    }
-
-    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
-        self.0.replace(user, id, version, entry).await
-    }
-
-    async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
-        self.0.list(user).await
-    }
-
-    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
-        self.0.delete(user, id).await
-    }
-
-    async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
-        self.0.load_state(scope).await
-    }
-
-    async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
-        self.0.update_state(scope, changes).await
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_hanging_store_does_not_keep_a_stopped_run() {
     for appends in 0..6 {
         for is_cancelled in [false, true] {
             let model = ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).call("wait", r#"{"ms": 10}"#);
             let agent = agent(model.text("done")).build().unwrap();
-            let sessions = Sessions::new(Hanging(MemoryStore::new(), AtomicU32::new(appends)));
+            // The store saves nothing after a number of appends, and never answers again.
+            let left = AtomicU32::new(appends);
+            let sessions = Sessions::new(Watched::new(&MemoryStore::new(), move |access| {
+                let count =
+                    || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+                let hangs = access == Access::Append && count().is_err();
+                async move { if hangs { std::future::pending().await } else { Ok(()) } }
+            }));
             let mut conversation = sessions.open("ada", "1").await.unwrap();
             let options = if is_cancelled {
                 cancelled_after(Duration::from_secs(1))

@@ -1,19 +1,20 @@
 //! The log of a run: what is saved, and what a program can do with it.
 
 mod cuts;
+mod decisions;
+mod team;
 
-use crate::support::{Nothing, says, transcript};
+use crate::support::{Nothing, question, transcript};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::team::SequentialAgent;
 use toolkit_agent::{
     Agent, AgentError, Decisions, ModelResponse, RunEvent, RunOptions, ScriptedModel, Sessions, UserMessage,
 };
-use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
+use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 
 async fn log(store: &MemoryStore) -> Vec<String> {
     store.load("ada", "1").await.unwrap().unwrap().entries
@@ -38,19 +39,6 @@ async fn each_message_and_each_result_is_saved_once() {
 }
 
 #[tokio::test]
-async fn the_log_of_a_sequence_is_linear() {
-    let mut sizes = Vec::new();
-    for count in [4, 40] {
-        let store = MemoryStore::new();
-        let agents = (0..count).map(|number| says(&format!("agent {number}"), "Done."));
-        let team = Agent::from(SequentialAgent::new("team", agents));
-        Sessions::new(store.clone()).run(&team, "ada", "1", "Go.").await.unwrap();
-        sizes.push(log(&store).await.iter().map(String::len).sum::<usize>());
-    }
-    assert!(sizes[1] < 11 * sizes[0], "{sizes:?}");
-}
-
-#[tokio::test]
 async fn a_conversation_that_does_not_exist_is_not_resumed() {
     let model = ScriptedModel::new().text("Hi.");
     let agent = Agent::builder(model.clone()).build().unwrap();
@@ -63,10 +51,9 @@ async fn a_conversation_that_does_not_exist_is_not_resumed() {
 /// A client of a web service goes away while a call waits for a decision and another one works.
 #[tokio::test(start_paused = true)]
 async fn a_call_can_be_decided_after_its_stream_was_dropped() {
-    let ask =
-        ClosureTool::new("ask", "Asks.", |_: Nothing| Err::<(), _>(ToolError::question("Which colour?")));
+    let ask = question("ask");
     let slow = ClosureTool::new("slow", "Waits.", |_: Nothing| sleep(Duration::from_secs(9)));
-    let tools = ToolRegistry::from_tools([ask.unwrap(), slow.unwrap()]).unwrap();
+    let tools = ToolRegistry::from_tools([ask, slow.unwrap()]).unwrap();
     let calls = ["ask", "slow"].map(|name| ToolCall::new(name, name, "{}"));
     let model = ScriptedModel::new().response(ModelResponse::calls(calls)).text("Blue.");
     let agent = Agent::builder(model).tools(tools).build().unwrap();
@@ -93,8 +80,8 @@ async fn a_call_can_be_decided_after_its_stream_was_dropped() {
 
 #[tokio::test]
 async fn an_abandoned_run_is_not_continued() {
-    let ask = ClosureTool::new("ask", "Asks.", |_: Nothing| Err::<(), _>(ToolError::question("Which?")));
-    let tools = ToolRegistry::from_tools([ask.unwrap()]).unwrap();
+    let ask = question("ask");
+    let tools = ToolRegistry::from_tools([ask]).unwrap();
     let model = ScriptedModel::new().call("ask", "{}");
     let agent = Agent::builder(model).tools(tools).build().unwrap();
     let sessions = Sessions::default();

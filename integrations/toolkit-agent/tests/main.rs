@@ -30,7 +30,6 @@ mod limits;
 mod log;
 mod models;
 mod new_input;
-mod pauses;
 mod property;
 #[cfg(all(
     feature = "anthropic",
@@ -51,12 +50,12 @@ mod secrets;
 mod sessions;
 mod shortened;
 mod soulbot;
+mod speech;
 mod spent;
 mod standard;
 mod stops;
 mod storage;
 mod structured;
 mod support;
-mod takeover;
 mod team;
 mod turns;

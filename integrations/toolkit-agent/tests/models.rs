@@ -1,10 +1,10 @@
 //! Boxed models, and fallback to other models.
 
 use std::time::Duration;
-use toolkit_agent::model::{BoxModel, Fallback, ModelStream, Retrying};
+use toolkit_agent::model::{BoxModel, Fallback, ModelStream};
 use toolkit_agent::{
-    Agent, ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, Price,
-    ScriptedModel, StreamEvent, Usage,
+    Agent, ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry,
+    ScriptedModel, StreamEvent,
 };
 
 const KINDS: [ModelErrorKind; 10] = [
@@ -134,49 +134,6 @@ async fn if_all_fail_the_error_lists_them() {
     let error = model.respond(request()).await.unwrap_err();
     assert_eq!((error.kind, error.retry_after), (ModelErrorKind::RateLimited, Some(wait)));
     assert_eq!(error.message, "slow down (before: `scripted`: no; `scripted`: no)");
-}
-
-/// Each failed attempt within a list of models was billed, whether the list answers in the end or not.
-#[tokio::test(start_paused = true)]
-async fn the_tokens_of_failed_attempts_are_counted() {
-    let used = Usage::new(600, 400);
-    let empty = || {
-        ModelError::new(ModelErrorKind::Empty, "no").with_partial(ModelResponse::default().with_usage(used))
-    };
-    let failing = |times: u32| (0..times).fold(ScriptedModel::new(), |model, _| model.error(empty()));
-    let answer = || ModelResponse::text("done").with_usage(used);
-    let end = || Err(empty());
-    let cut = || [Ok(StreamEvent::Text("half".to_owned())), end()];
-    for streaming in [false, true] {
-        let retrying = |model: ScriptedModel| Retrying::new(model, ModelRetry::new(3));
-        let cases: [(BoxModel, u64, bool); 6] = [
-            (retrying(failing(2).response(answer())).boxed(), 3, true),
-            (retrying(failing(3)).boxed(), 3, false),
-            (
-                Fallback::new(retrying(failing(3))).or(ScriptedModel::new().response(answer())).boxed(),
-                4,
-                true,
-            ),
-            (Fallback::new(failing(1)).or(failing(1)).boxed(), 2, false),
-            (Fallback::new(failing(1)).or(ScriptedModel::new().deltas(cut())).boxed(), 2, false),
-            (Fallback::new(ScriptedModel::new().response(answer())).boxed(), 1, true),
-        ];
-        for (number, (model, billed, is_answered)) in cases.into_iter().enumerate() {
-            let price = Price::per_million(1_000.0, 1_000.0);
-            let agent = Agent::builder(model).retry(ModelRetry::never()).price(price).streaming(streaming);
-            let ended = agent.build().unwrap().run("hi").await;
-            assert_eq!(ended.is_ok(), is_answered, "{number}: {ended:?}");
-            let output = ended.unwrap_or_else(|failed| *failed.output);
-            assert_eq!(output.usage.total(), billed * 1_000, "{number}, streaming: {streaming}");
-            assert!((output.cost - billed as f64).abs() < 1e-9, "{number}: {}", output.cost);
-            // The size of the request is that of one attempt.
-            let said = output.messages.iter().filter_map(|message| match message {
-                Message::Assistant(message) => Some(message.usage),
-                _ => None,
-            });
-            assert!(said.into_iter().all(|usage| usage == used), "{number}");
-        }
-    }
 }
 
 #[tokio::test]

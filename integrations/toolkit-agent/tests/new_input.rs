@@ -87,68 +87,61 @@ async fn read_after(agent: Agent) -> Vec<Vec<String>> {
     read
 }
 
+/// The model reads which calls may have run, what waits elsewhere, and what called agents have done.
 #[tokio::test(start_paused = true)]
-async fn after_new_input_the_model_reads_which_calls_may_have_run() {
+async fn after_new_input_the_model_reads_what_the_calls_have_done() {
     let paid = Arc::default();
-    let calls = [("pay", r#"{"invoice": 1}"#), ("pay", r#"{"invoice": 5}"#), ("pay", r#"{"invoice": 3}"#)];
-    let agent = caller("root", &calls, &paid, None);
-    let results = format!(
-        "results: invoice 1 is paid, {MAY_HAVE_RUN}, Tool `pay` was not run: its approval was not decided"
-    );
-    let expected = [results.as_str(), "user: And now?"];
-    for read in read_after(agent).await {
-        assert_eq!(read, expected);
-    }
-    assert_eq!(paid.load(Ordering::Relaxed), 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn after_new_input_the_model_reads_what_pending_calls_have_done() {
-    let agent = caller("root", &[("ask", "{}"), ("job", "{}")], &Arc::default(), None);
-    let expected = [
-        "results: The question of tool `ask` was not answered, Tool `job` has started work that may continue \
-         elsewhere, and its result is not known. Find out before calling it again",
-        "user: And now?",
-    ];
-    for read in read_after(agent).await {
-        assert_eq!(read, expected);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn after_new_input_the_model_reads_what_an_agent_called_as_a_tool_has_done() {
-    let calls = [("pay", r#"{"invoice": 1}"#), ("pay", r#"{"invoice": 3}"#)];
-    let expert = caller("expert", &calls, &Arc::default(), None);
-    let calls = [("pay", r#"{"invoice": 2}"#), ("expert", r#"{"request": "Pay."}"#)];
-    let middle = caller("middle", &calls, &Arc::default(), Some(&expert));
-    let agent = caller("root", &[("middle", r#"{"request": "Pay."}"#)], &Arc::default(), Some(&middle));
+    let agent = |name: &str, calls: &[(&str, &str)], below| caller(name, calls, &paid, below);
+    let help = r#"{"request": "Pay."}"#;
+    let pay = |invoice| ("pay", invoice);
+    let (one, two) = (pay(r#"{"invoice": 1}"#), pay(r#"{"invoice": 2}"#));
+    let (approved, slow) = (pay(r#"{"invoice": 3}"#), pay(r#"{"invoice": 5}"#));
+    let expert = agent("expert", &[one, approved], None);
+    let middle = agent("middle", &[two, ("expert", help)], Some(&expert));
+    let crashed = agent("expert", &[one, slow], None);
+    let undecided = "Tool `pay` was not run: its approval was not decided";
     let started = "was started, but the program stopped before it had a result. Consider what it has done before \
         calling it again:";
-    let results = format!(
-        "results: Tool `middle` {started}\n\
-         - `pay` with {{\"invoice\": 2}}: finished with invoice 2 is paid\n\
-         - `expert` with {{\"request\": \"Pay.\"}}: Tool `expert` {started}\n  \
-         - `pay` with {{\"invoice\": 1}}: finished with invoice 1 is paid\n  \
-         - `pay` with {{\"invoice\": 3}}: Tool `pay` was not run: its approval was not decided"
-    );
-    for read in read_after(agent).await {
-        assert_eq!(read, [results.as_str(), "user: And now?"]);
+    for (ways, agent, expected) in [
+        (
+            2,
+            agent("root", &[one, slow, approved], None),
+            format!("invoice 1 is paid, {MAY_HAVE_RUN}, {undecided}"),
+        ),
+        (
+            2,
+            agent("root", &[("ask", "{}"), ("job", "{}")], None),
+            "The question of tool `ask` was not answered, Tool `job` has started work that may continue elsewhere, \
+             and its result is not known. Find out before calling it again"
+                .to_owned(),
+        ),
+        (
+            2,
+            agent("root", &[("middle", help)], Some(&middle)),
+            format!(
+                "Tool `middle` {started}\n\
+                 - `pay` with {{\"invoice\": 2}}: finished with invoice 2 is paid\n\
+                 - `expert` with {{\"request\": \"Pay.\"}}: Tool `expert` {started}\n  \
+                 - `pay` with {{\"invoice\": 1}}: finished with invoice 1 is paid\n  \
+                 - `pay` with {{\"invoice\": 3}}: {undecided}"
+            ),
+        ),
+        (
+            // The process that was stopped in the call of the agent does not know its work.
+            1,
+            agent("root", &[("expert", help)], Some(&crashed)),
+            format!(
+                "Tool `expert` {started}\n\
+                 - `pay` with {{\"invoice\": 1}}: finished with invoice 1 is paid\n\
+                 - `pay` with {{\"invoice\": 5}}: {MAY_HAVE_RUN}"
+            ),
+        ),
+    ] {
+        for read in read_after(agent).await.into_iter().rev().take(ways) {
+            assert_eq!(read, [format!("results: {expected}"), "user: And now?".to_owned()]);
+        }
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn after_a_crash_of_an_agent_called_as_a_tool_new_input_tells_what_it_has_done() {
-    let calls = [("pay", r#"{"invoice": 1}"#), ("pay", r#"{"invoice": 5}"#)];
-    let expert = caller("expert", &calls, &Arc::default(), None);
-    let agent = caller("root", &[("expert", r#"{"request": "Pay."}"#)], &Arc::default(), Some(&expert));
-    let saved = read_after(agent).await.pop().unwrap();
-    let results = format!(
-        "results: Tool `expert` was started, but the program stopped before it had a result. Consider what it has \
-         done before calling it again:\n\
-         - `pay` with {{\"invoice\": 1}}: finished with invoice 1 is paid\n\
-         - `pay` with {{\"invoice\": 5}}: {MAY_HAVE_RUN}"
-    );
-    assert_eq!(saved, [results.as_str(), "user: And now?"]);
+    assert_eq!(paid.load(Ordering::Relaxed), 6);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,6 @@
 //! Refusals, and requests that are too long, in the formats of the providers.
 
 mod cut;
-mod pieces;
 
 use serde_json::{Value, json};
 use std::collections::VecDeque;

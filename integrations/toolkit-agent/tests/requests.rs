@@ -1,18 +1,17 @@
 //! Request bodies: the options of each API, reasoning, and conversations kept by the provider.
 
-use crate::support::tools;
+use crate::support::{Script, reloaded, tools};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::model::{Effort, Fallback, PromptCache, Retrying, ServerState, ServiceTier, Thinking};
 use toolkit_agent::wire::{self, EventStream, Transport, WireModel};
 use toolkit_agent::{
-    Agent, AgentOutput, AssistantMessage, ChatModel, Conversation, Limits, Message, ModelError,
-    ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry, NativeMessages, Price, Usage,
+    Agent, AgentOutput, AssistantMessage, ChatModel, Conversation, Limits, Message, ModelError, ModelOptions,
+    ModelRequest, ModelResponse, ModelRetry, NativeMessages, Price, Usage,
 };
 use toolkit_core::{Content, Media, ToolChoice};
 use toolkit_llm::ApiFormat;
@@ -99,7 +98,7 @@ fn instructions_tools_and_messages_reach_the_body_of_every_api() {
                 request = request.with_tools(tools());
                 request.tool_use.choice = ToolChoice::Tool("add".to_owned());
             }
-            let model = WireModel::new(format, MODEL, Server::default()).with_server(server);
+            let model = WireModel::new(format, MODEL, Script::default()).with_server(server);
             for stream in [false, true] {
                 let encoded = model.encode(&request, stream);
                 let body = Value::from(encoded.body).to_string();
@@ -288,46 +287,6 @@ fn reasoning_that_cannot_be_found_again_is_left_out() {
     }
 }
 
-/// A server of the Responses API that answers from a script and records the requests.
-#[derive(Clone, Default)]
-struct Server {
-    replies: Arc<Mutex<VecDeque<Value>>>,
-    asked: Arc<Mutex<Vec<Value>>>,
-}
-
-impl Server {
-    fn new(replies: impl IntoIterator<Item = Value>) -> Self {
-        Self { replies: Arc::new(Mutex::new(replies.into_iter().collect())), ..Self::default() }
-    }
-
-    fn reply(&self, asked: Value) -> Result<Value, ModelError> {
-        self.asked.lock().unwrap().push(asked);
-        let reply = self.replies.lock().unwrap().pop_front();
-        if reply == Some(Value::Null) {
-            return Err(ModelError::new(ModelErrorKind::Unavailable, "the server restarts"));
-        }
-        reply.ok_or_else(|| ModelError::new(ModelErrorKind::InvalidRequest, "the script is over"))
-    }
-
-    fn asked(&self) -> Vec<Value> {
-        self.asked.lock().unwrap().clone()
-    }
-}
-
-impl Transport for Server {
-    async fn send(&self, body: Value) -> Result<Value, ModelError> {
-        self.reply(body)
-    }
-
-    async fn stream(&self, _body: Value) -> Result<EventStream, ModelError> {
-        Err(ModelError::new(ModelErrorKind::InvalidRequest, "the server does not stream"))
-    }
-
-    async fn retrieve(&self, id: &str) -> Result<Value, ModelError> {
-        self.reply(json!({"retrieve": id}))
-    }
-}
-
 fn response(id: &str, output: Value) -> Value {
     json!({"id": id, "object": "response", "status": "completed", "output": output})
 }
@@ -340,7 +299,7 @@ fn call(id: &str) -> Value {
 async fn with_server_state_only_new_items_are_sent() {
     let states = [ServerState::Responses, ServerState::Conversation("conv_1".to_owned())];
     for state in states {
-        let server = Server::new([
+        let server = Script::new([
             response("resp_1", json!([call("c1"), call("c2")])),
             response("resp_2", json!([said()])),
             response("resp_3", json!([said()])),
@@ -351,8 +310,7 @@ async fn with_server_state_only_new_items_are_sent() {
         let mut conversation = Conversation::default();
         agent.run_in(&mut conversation, "What is 1 + 2?").await.unwrap();
         // A saved conversation continues in the same way.
-        let saved = serde_json::to_string(&conversation).unwrap();
-        let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
+        let mut conversation = reloaded(&conversation);
         agent.run_in(&mut conversation, "Thanks!").await.unwrap();
         let asked = server.asked();
         let kinds = |body: &Value| -> Vec<Value> {
@@ -396,7 +354,7 @@ proptest! {
             response(&format!("resp_{turn}"), output)
         });
         let last = response("resp_last", json!([said()]));
-        let server = Server::new(replies.chain([last]));
+        let server = Script::new(replies.chain([last]));
         let model = WireModel::new(OpenAiResponses, "m", server.clone());
         let options = ModelOptions::new().with_server_state(ServerState::Responses);
         let agent = Agent::builder(model).options(options).tools(tools()).streaming(false).build().unwrap();
@@ -423,7 +381,7 @@ async fn a_background_response_is_fetched_when_it_is_finished() {
         |status: &str| json!({"id": "resp_1", "object": "response", "status": status, "output": []});
     for streaming in [false, true] {
         let said = response("resp_1", json!([said()]));
-        let server = Server::new([waiting("queued"), Value::Null, waiting("in_progress"), Value::Null, said]);
+        let server = Script::new([waiting("queued"), Value::Null, waiting("in_progress"), Value::Null, said]);
         let model = WireModel::new(OpenAiResponses, "m", server.clone());
         let options = ModelOptions::new().with_background(true);
         let agent = Agent::builder(model).options(options).streaming(streaming).build().unwrap();
@@ -444,7 +402,7 @@ async fn a_background_response_is_not_paid_for_twice() {
         [(failing().collect(), Limits::default()), (slow().collect(), limits)];
     for (replies, limits) in cases {
         for streaming in [false, true] {
-            let server = Server::new(replies.clone());
+            let server = Script::new(replies.clone());
             let model = WireModel::new(OpenAiResponses, "m", server.clone());
             let options = ModelOptions::new().with_background(true);
             let agent = Agent::builder(model).options(options).streaming(streaming).limits(limits.clone());
@@ -453,7 +411,7 @@ async fn a_background_response_is_not_paid_for_twice() {
             assert_eq!((sent, failed.output.model_calls), (1, 1), "{failed}");
         }
     }
-    let model = WireModel::new(OpenAiResponses, "m", Server::new(failing()));
+    let model = WireModel::new(OpenAiResponses, "m", Script::new(failing()));
     let request =
         ModelRequest::new([Message::user("hi")]).with_options(ModelOptions::new().with_background(true));
     let failed = model.respond(request).await.unwrap_err();
@@ -577,7 +535,7 @@ async fn a_withheld_answer_ends_the_use_of_a_conversation_kept_by_the_provider()
         (reply, ServerState::Conversation("conv_1".to_owned())),
     ] {
         let replies = [("1", "Hello."), ("2", "my secret"), ("3", "Bye."), ("4", "Well.")];
-        let server = Server::new(replies.map(|(id, text)| answer(id, text)));
+        let server = Script::new(replies.map(|(id, text)| answer(id, text)));
         let model = WireModel::new(OpenAiResponses, "m", server.clone());
         let options = ModelOptions::new().with_server_state(state.clone());
         let agent = Agent::builder(model).options(options).streaming(false).guardrail(guard);
@@ -585,8 +543,7 @@ async fn a_withheld_answer_ends_the_use_of_a_conversation_kept_by_the_provider()
         let mut conversation = Conversation::default();
         for input in ["one", "two", "three", "four"] {
             agent.run_in(&mut conversation, input).await.unwrap();
-            let saved = serde_json::to_string(&conversation).unwrap();
-            conversation = serde_json::from_str(&saved).unwrap();
+            conversation = reloaded(&conversation);
         }
         let asked = server.asked();
         let texts = |body: &Value| -> Vec<Value> {

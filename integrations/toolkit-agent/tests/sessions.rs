@@ -1,16 +1,12 @@
 //! Sessions and stores.
 
-use crate::support::{agent, assert_sendable, tools, transcript};
-use serde_json::Value;
-use std::collections::BTreeMap;
+use crate::support::{Access, Watched, agent, transcript};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
-use toolkit_agent::session::{ConversationLog, ConversationStore, MemoryStore, StateScope, StoreError};
+use toolkit_agent::session::{ConversationStore, MemoryStore, StoreError};
 use toolkit_agent::{Agent, AgentError, Message, RunOptions, ScriptedModel, Sessions};
-use toolkit_core::context::SessionDelta;
-use toolkit_core::{ClosureTool, ToolContext};
 
 #[tokio::test]
 async fn a_save_writes_only_the_changes() {
@@ -108,93 +104,16 @@ async fn programs_with_a_common_store_keep_each_others_changes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_resumes_after_a_crash_within_a_turn() {
-    for streaming in [true, false] {
-        let store = MemoryStore::new();
-        let crashed = MemoryStore::new();
-        let found = Arc::new(Mutex::new(None));
-        let mut tools = tools();
-        let look = {
-            let store = store.clone();
-            let crashed = crashed.clone();
-            let found = found.clone();
-            move |_: crate::support::Nothing, _: ToolContext| {
-                let store = store.clone();
-                let crashed = crashed.clone();
-                let found = found.clone();
-                async move {
-                    sleep(Duration::from_millis(50)).await;
-                    // The state after a crash at this point.
-                    let mut version = 0;
-                    for entry in store.load("ada", "1").await.unwrap().unwrap().entries {
-                        version = crashed.append("ada", "1", version, &entry).await.unwrap();
-                    }
-                    let saved = Sessions::new(crashed).open("ada", "1").await.unwrap();
-                    *found.lock().unwrap() = Some(saved);
-                }
-            }
-        };
-        tools.register(ClosureTool::with_context("look", "Looks.", look).unwrap()).unwrap();
-        let model = ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).call("look", "{}").text("done");
-        let agent = Agent::builder(model).tools(tools).streaming(streaming).build().unwrap();
-        Sessions::new(store).run(&agent, "ada", "1", "go").await.unwrap();
-
-        let mut saved = found.lock().unwrap().take().unwrap();
-        saved.settle();
-        assert_sendable(&saved);
-        let unknown = "results: 3, Tool `look` was started, but the program stopped before it had a result. It may \
-            have run; find out before calling it again";
-        let expected = ["user: go", "agent:  calls add, look", unknown, "agent: I go on."];
-        assert_eq!(transcript(saved.messages()), expected[..3]);
-        let model = ScriptedModel::new().text("I go on.");
-        let agent = Agent::builder(model).build().unwrap();
-        let sessions = Sessions::new(crashed);
-        sessions.resume(&agent, "ada", "1").await.unwrap();
-        assert_eq!(transcript(sessions.open("ada", "1").await.unwrap().messages()), expected);
-    }
-}
-
-/// A store that answers one second after it has saved values.
-#[derive(Clone)]
-struct Late(MemoryStore);
-
-impl ConversationStore for Late {
-    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
-        self.0.load(user, id).await
-    }
-
-    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
-        self.0.append(user, id, version, entry).await
-    }
-
-    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
-        self.0.replace(user, id, version, entry).await
-    }
-
-    async fn list(&self, user: &str) -> Result<Vec<toolkit_agent::session::ConversationInfo>, StoreError> {
-        self.0.list(user).await
-    }
-
-    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
-        self.0.delete(user, id).await
-    }
-
-    async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
-        self.0.load_state(scope).await
-    }
-
-    async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
-        self.0.update_state(scope, changes).await?;
-        sleep(Duration::from_secs(1)).await;
-        Ok(())
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_dropped_save_does_not_undo_later_values_of_other_programs() {
     for key in ["app:rate", "user:rate"] {
         let store = MemoryStore::new();
-        let sessions = Sessions::new(Late(store.clone()));
+        // The store answers one second after it has saved the values.
+        let sessions = Sessions::new(Watched::new(&store, async |access| {
+            if access == Access::ValuesSaved {
+                sleep(Duration::from_secs(1)).await;
+            }
+            Ok(())
+        }));
         let mut conversation = sessions.open("ada", "1").await.unwrap();
         conversation.session().apply(&[(key.to_owned(), Some(2.into()))].into());
         let save = timeout(Duration::from_millis(500), sessions.save(&mut conversation));
@@ -212,45 +131,17 @@ async fn a_dropped_save_does_not_undo_later_values_of_other_programs() {
     }
 }
 
-/// A store whose first save of values panics.
-#[derive(Clone)]
-struct Panicking(MemoryStore, Arc<AtomicBool>);
-
-impl ConversationStore for Panicking {
-    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
-        self.0.load(user, id).await
-    }
-
-    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
-        self.0.append(user, id, version, entry).await
-    }
-
-    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
-        self.0.replace(user, id, version, entry).await
-    }
-
-    async fn list(&self, user: &str) -> Result<Vec<toolkit_agent::session::ConversationInfo>, StoreError> {
-        self.0.list(user).await
-    }
-
-    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
-        self.0.delete(user, id).await
-    }
-
-    async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
-        self.0.load_state(scope).await
-    }
-
-    async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
-        assert!(self.1.swap(true, Ordering::Relaxed), "the first save fails");
-        self.0.update_state(scope, changes).await
-    }
-}
-
 #[tokio::test]
 async fn a_store_that_panics_loses_no_entry() {
     let store = MemoryStore::new();
-    let sessions = Sessions::new(Panicking(store.clone(), Arc::default()));
+    let has_failed = Arc::<AtomicBool>::default();
+    let sessions = Sessions::new(Watched::new(&store, move |access| {
+        let is_first = access == Access::SaveValues && !has_failed.swap(true, Ordering::Relaxed);
+        async move {
+            assert!(!is_first, "the first save fails");
+            Ok(())
+        }
+    }));
     let mut conversation = sessions.open("ada", "1").await.unwrap();
     conversation.push(Message::user("one"));
     conversation.session().apply(&[("user:rate".to_owned(), Some(2.into()))].into());
@@ -262,44 +153,12 @@ async fn a_store_that_panics_loses_no_entry() {
     assert_eq!(saved.session().get("user:rate"), Some(2.into()));
 }
 
-/// A store on a full disk.
-struct Full;
-
-impl ConversationStore for Full {
-    async fn load(&self, _: &str, _: &str) -> Result<Option<ConversationLog>, StoreError> {
-        Ok(None)
-    }
-
-    async fn append(&self, _: &str, _: &str, _: u64, _: &str) -> Result<u64, StoreError> {
-        Err(StoreError::new("the disk is full"))
-    }
-
-    async fn replace(&self, _: &str, _: &str, _: u64, _: &str) -> Result<u64, StoreError> {
-        Err(StoreError::new("the disk is full"))
-    }
-
-    async fn list(&self, _: &str) -> Result<Vec<toolkit_agent::session::ConversationInfo>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn delete(&self, _: &str, _: &str) -> Result<bool, StoreError> {
-        Ok(false)
-    }
-
-    async fn load_state(&self, _: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
-        Ok(BTreeMap::new())
-    }
-
-    async fn update_state(&self, _: StateScope<'_>, _: &SessionDelta) -> Result<(), StoreError> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn a_failed_save_ends_the_run() {
     let model = ScriptedModel::new().text("Hello.");
     let agent = agent(model.clone()).build().unwrap();
-    let sessions = Sessions::new(Full);
+    let full = |_| async { Err(StoreError::new("the disk is full")) };
+    let sessions = Sessions::new(Watched::new(&MemoryStore::new(), full));
     let mut conversation = sessions.open("ada", "1").await.unwrap();
     let options = RunOptions::new().with_autosave(&sessions);
     let ended = agent.run_with(&mut conversation, "go", options).await;

@@ -1,12 +1,8 @@
 //! Conversations that are shortened between runs.
 
-use crate::support::{agent, assert_sendable};
-use proptest::prelude::*;
+use crate::support::agent;
 use serde::Deserialize;
-use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::{
-    Agent, Conversation, Message, ModelRequest, ModelResponse, RunOptions, ScriptedModel, Sessions,
-};
+use toolkit_agent::{Agent, Conversation, Message, ModelRequest, ModelResponse, ScriptedModel};
 use toolkit_core::ToolCall;
 use toolkit_core::schemars::JsonSchema;
 
@@ -19,111 +15,6 @@ fn talkative() -> Agent {
         })
     });
     agent(model).build().unwrap()
-}
-
-async fn entries(store: &MemoryStore) -> Vec<String> {
-    store.load("ada", "1").await.unwrap().unwrap_or_default().entries
-}
-
-#[tokio::test]
-async fn the_save_of_a_shortened_conversation_writes_only_the_changes() {
-    let store = MemoryStore::new();
-    let sessions = Sessions::new(store.clone());
-    let agent = talkative();
-    let mut sizes = Vec::new();
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
-    for number in 0..200 {
-        conversation.keep_latest(20);
-        let before = entries(&store).await.len();
-        let options = RunOptions::new().with_autosave(&sessions);
-        agent.run_with(&mut conversation, "question", options).await.unwrap();
-        sizes.push(entries(&store).await[before..].iter().map(String::len).sum::<usize>());
-        assert!(conversation.messages().len() <= 24);
-        if number % 40 == 39 {
-            let saved = sessions.open("ada", "1").await.unwrap();
-            assert_eq!(saved.messages(), conversation.messages());
-            conversation = saved;
-        }
-    }
-    assert!(
-        sizes[199] < sizes[0] * 5 / 4,
-        "{} bytes in the first run, {} in the last one",
-        sizes[0],
-        sizes[199]
-    );
-}
-
-#[derive(Debug, Clone)]
-enum Step {
-    Run,
-    Push,
-    Keep(usize),
-    Save,
-    /// A save that the store refuses.
-    Refused,
-    Load,
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    prop_oneof![
-        Just(Step::Run),
-        Just(Step::Push),
-        (0..9_usize).prop_map(Step::Keep),
-        Just(Step::Save),
-        Just(Step::Refused),
-        Just(Step::Load),
-    ]
-}
-
-/// Returns what a program sees of a conversation.
-fn view(conversation: &Conversation) -> (Vec<Message>, Vec<bool>, Option<Vec<Message>>) {
-    let times =
-        (0..conversation.messages().len()).map(|index| conversation.time_of(index).is_some()).collect();
-    let run = conversation.latest_run().map(|run| run.messages.to_vec());
-    (conversation.messages().to_vec(), times, run)
-}
-
-proptest! {
-    #![proptest_config(crate::support::cases(256))]
-
-    #[test]
-    fn a_shortened_conversation_is_saved_as_it_is(steps in prop::collection::vec(step(), 0..20)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(check(&steps))?;
-    }
-}
-
-async fn check(steps: &[Step]) -> Result<(), TestCaseError> {
-    let store = MemoryStore::new();
-    let sessions = Sessions::new(store.clone());
-    let agent = talkative();
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
-    sessions.save(&mut conversation).await.unwrap();
-    let deep = |levels| (0..levels).fold(serde_json::Value::Null, |inner, _| vec![inner].into());
-    for (number, step) in steps.iter().enumerate() {
-        match step {
-            Step::Run => drop(agent.run_in(&mut conversation, format!("question {number}")).await.unwrap()),
-            Step::Push => conversation.push(Message::user(format!("message {number}"))),
-            Step::Keep(max) => conversation.keep_latest(*max),
-            Step::Save => sessions.save(&mut conversation).await.unwrap(),
-            Step::Refused => {
-                let set = |value| conversation.session().apply(&[("deep".to_owned(), value)].into());
-                set(Some(deep(200)));
-                prop_assert!(sessions.save(&mut conversation).await.is_err());
-                conversation.session().apply(&[("deep".to_owned(), None)].into());
-            }
-            Step::Load => {
-                sessions.save(&mut conversation).await.unwrap();
-                let loaded = sessions.open("ada", "1").await.unwrap();
-                prop_assert_eq!(view(&loaded), view(&conversation));
-                conversation = loaded;
-            }
-        }
-    }
-    sessions.save(&mut conversation).await.unwrap();
-    prop_assert_eq!(view(&sessions.open("ada", "1").await.unwrap()), view(&conversation));
-    assert_sendable(&conversation);
-    Ok(())
 }
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]

@@ -2,13 +2,13 @@
 
 mod streams;
 
-use crate::support::{agent, assert_sendable, cancelled_after, says, tools};
+use crate::support::{agent, cancelled_after, says, tools};
 use std::time::Duration;
 use toolkit_agent::structured::{AnswerMode, StructuredOptions};
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentError, Conversation, Decisions, Limits, ModelError, ModelErrorKind, ModelResponse, Price,
-    RunError, RunEvent, RunOptions, RunOutput, ScriptedModel, StreamEvent, Usage,
+    Agent, AgentError, Conversation, Limits, ModelError, ModelErrorKind, ModelResponse, Price, RunError,
+    RunEvent, RunOptions, RunOutput, ScriptedModel, StreamEvent, Usage,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
 
@@ -99,15 +99,6 @@ fn cases() -> Vec<Case> {
                 priced(ScriptedModel::new().fallback(|_| Ok(calls(&[ADD])))).build().unwrap(),
                 |error| matches!(error, AgentError::Limit(_)),
                 (2, 2, 2, 5),
-            ),
-        ),
-        with(
-            limits(Limits::default().with_max_tokens(2_500)),
-            case(
-                "a limit of tokens",
-                priced(ScriptedModel::new().fallback(|_| Ok(calls(&[ADD])))).build().unwrap(),
-                |error| matches!(error, AgentError::Limit(_)),
-                (3, 3, 3, 7),
             ),
         ),
         with(
@@ -217,30 +208,6 @@ async fn a_failure_has_the_tokens_the_cost_the_calls_and_the_messages_of_its_run
             assert_eq!((failed.to_string(), failed.output.text.as_str()), (failed.error.to_string(), ""));
         }
     }
-}
-
-#[tokio::test]
-async fn a_resumed_run_counts_from_its_beginning() {
-    let asks = ClosureTool::new("asks", "Asks.", |_: crate::support::Nothing| {
-        Err::<(), _>(ToolError::question("Which colour?"))
-    });
-    let model =
-        ScriptedModel::new().response(calls(&[("asks", "{}")])).error(broken()).response(text("Blue."));
-    let tools = ToolRegistry::from_tools([asks.unwrap()]).unwrap();
-    let agent = priced(model).tools(tools).build().unwrap();
-    let mut conversation = Conversation::new("1");
-    let failed = agent.run_in(&mut conversation, "go").await.unwrap_err();
-    assert_eq!(spent(&failed.output), (1, 1, 1, 1));
-    let refused = RunOptions::new().with_decisions(Decisions::new().approve("1.1.7"));
-    let failed = agent.resume(&mut conversation, refused).await.unwrap_err();
-    assert!(matches!(failed.error, AgentError::InvalidDecision(_)));
-    assert_eq!(spent(&failed.output), (1, 1, 1, 1));
-    let decided = RunOptions::new().with_decisions(Decisions::new().answer("1.1.0", "blue"));
-    let failed = agent.resume(&mut conversation, decided).await.unwrap_err();
-    assert_eq!(spent(&failed.output), (1, 2, 1, 3));
-    let output = agent.resume(&mut conversation, RunOptions::new()).await.unwrap();
-    assert_eq!(spent(&output), (2, 3, 1, 4));
-    assert_sendable(&conversation);
 }
 
 #[tokio::test]

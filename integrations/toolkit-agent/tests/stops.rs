@@ -1,22 +1,18 @@
 //! Runs that stop while calls wait for their turn: no further call begins.
 
-use crate::support::{Hesitant, assert_sendable, cases};
+use crate::support::{Access, Hesitant, Watched, assert_sendable, cases};
 use proptest::prelude::*;
 use proptest::sample::select;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
-use toolkit_agent::session::{
-    ConversationInfo, ConversationLog, ConversationStore, MemoryStore, Sessions, StateScope, StoreError,
-};
+use toolkit_agent::session::{MemoryStore, Sessions, StoreError};
 use toolkit_agent::team::ParallelAgent;
 use toolkit_agent::{
     Agent, AgentError, Conversation, Limits, Message, ModelResponse, RunOptions, ScriptedModel,
 };
-use toolkit_core::context::SessionDelta;
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
     CancellationToken, ClosureTool, ErrorKind, ToolCall, ToolMetadata, ToolOutput, ToolRegistry,
@@ -91,54 +87,6 @@ impl Seen {
     }
 }
 
-/// A store that takes its time, and refuses one save.
-struct Store(MemoryStore, Arc<Seen>, Case);
-
-impl ConversationStore for Store {
-    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
-        self.0.load(user, id).await
-    }
-
-    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
-        let Self(store, seen, case) = self;
-        sleep(Duration::from_millis(case.save.unwrap_or_default())).await;
-        let number = seen.saves.fetch_add(1, Ordering::Relaxed);
-        match case.stop {
-            Stop::Save { index, is_conflict } if index == number => {
-                // After another failure, only the agent of the conversation stops.
-                if is_conflict || case.place == Place::Root {
-                    *seen.end.lock().unwrap() = Some(Instant::now());
-                }
-                Err(if is_conflict { StoreError::conflict(id) } else { StoreError::new("full") })
-            }
-            _ => store.append(user, id, version, entry).await,
-        }
-    }
-
-    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
-        self.0.replace(user, id, version, entry).await
-    }
-
-    async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
-        self.0.list(user).await
-    }
-
-    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
-        self.0.delete(user, id).await
-    }
-
-    async fn load_state(
-        &self,
-        scope: StateScope<'_>,
-    ) -> Result<BTreeMap<String, serde_json::Value>, StoreError> {
-        self.0.load_state(scope).await
-    }
-
-    async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
-        self.0.update_state(scope, changes).await
-    }
-}
-
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
 struct Work {
@@ -187,6 +135,33 @@ fn call(position: usize, (name, ms): Call) -> ToolCall {
 }
 
 impl Case {
+    /// Returns a store that takes its time, and refuses one save.
+    fn store(&self, seen: &Arc<Seen>) -> Watched {
+        let seen = seen.clone();
+        let case = self.clone();
+        Watched::new(&MemoryStore::new(), move |access| {
+            let seen = seen.clone();
+            let Self { stop, place, save, .. } = case;
+            async move {
+                if access != Access::Append {
+                    return Ok(());
+                }
+                sleep(Duration::from_millis(save.unwrap_or_default())).await;
+                let number = seen.saves.fetch_add(1, Ordering::Relaxed);
+                match stop {
+                    Stop::Save { index, is_conflict } if index == number => {
+                        // After another failure, only the agent of the conversation stops.
+                        if is_conflict || place == Place::Root {
+                            *seen.end.lock().unwrap() = Some(Instant::now());
+                        }
+                        Err(if is_conflict { StoreError::conflict("1") } else { StoreError::new("full") })
+                    }
+                    _ => Ok(()),
+                }
+            }
+        })
+    }
+
     /// Returns the agent with the calls, in its team.
     fn agent(&self, seen: &Arc<Seen>) -> Agent {
         let calls = self.calls.iter().enumerate().map(|(position, made)| call(position, *made));
@@ -252,7 +227,7 @@ impl Case {
         let seen = Arc::<Seen>::default();
         let agent = self.agent(&seen);
         let mut options = RunOptions::new().with_cancellation(seen.token.clone());
-        let sessions = Sessions::new(Store(MemoryStore::new(), seen.clone(), self.clone()));
+        let sessions = Sessions::new(self.store(&seen));
         let mut conversation = sessions.open("ada", "1").await.unwrap();
         if self.save.is_some() {
             options = options.with_autosave(&sessions);
@@ -317,29 +292,6 @@ fn no_call_begins_after_a_guardrail_has_ended_the_run() {
         assert_eq!(begun, [0_usize; 0], "{streaming}");
         // A stream ends with the run, before its other calls.
         assert!(kinds.starts_with(&expected), "{kinds:?}");
-    }
-}
-
-#[test]
-fn no_call_begins_while_a_stopped_run_waits_for_its_store() {
-    // The first call ends at once, and its save takes a second. The third call waits for the second one.
-    let calls = vec![("free", 0), ("exclusive", 20), ("exclusive", 0), ("free", 10)];
-    let stops = [Stop::Output(3), Stop::Cancelled(10), Stop::Duration(1_020)];
-    for stop in stops {
-        let case =
-            Case { calls: calls.clone(), stop, place: Place::Root, streaming: false, save: Some(1_000) };
-        let (seen, ..) = block_on(case.run());
-        assert!(!seen.begun.lock().unwrap().contains(&2), "{stop:?}");
-    }
-}
-
-#[test]
-fn no_call_begins_after_the_conversation_is_lost() {
-    let calls = vec![("free", 0), ("lane", 20), ("lane", 0)];
-    for is_conflict in [false, true] {
-        let stop = Stop::Save { index: 2, is_conflict };
-        let case = Case { calls: calls.clone(), stop, place: Place::Root, streaming: false, save: Some(0) };
-        assert_eq!(begun(&case), (vec![0, 1], vec![CANCELLED]), "{is_conflict}");
     }
 }
 

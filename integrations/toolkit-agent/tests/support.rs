@@ -1,18 +1,27 @@
 //! Tools and models shared by the tests.
 
 use futures_core::Stream;
+use futures_util::{StreamExt, stream};
 use proptest::prelude::ProptestConfig;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 use toolkit_agent::model::{OutputFormat, OutputLosses};
-use toolkit_agent::{
-    Agent, AgentBuilder, ChatModel, Conversation, Message, ModelError, ModelRequest, ModelResponse,
-    ModelRetry, ModelStream, RunEvent, RunOptions, ScriptedModel, StreamEvent,
+use toolkit_agent::session::{
+    ConversationInfo, ConversationLog, ConversationStore, MemoryStore, StateScope, StoreError,
 };
+use toolkit_agent::wire::{EventStream, Transport};
+use toolkit_agent::{
+    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Message, ModelError, ModelErrorKind,
+    ModelRequest, ModelResponse, ModelRetry, ModelStream, PendingCall, RunError, RunEvent, RunOptions,
+    ScriptedModel, StreamEvent,
+};
+use toolkit_core::context::SessionDelta;
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{CancellationToken, ClosureTool, ToolContext, ToolError, ToolRegistry};
 use toolkit_llm::ApiFormat;
@@ -211,4 +220,147 @@ impl Stream for Halting {
         self.wait = Box::pin(sleep(HESITATION));
         Pin::new(&mut self.deltas).poll_next(cx)
     }
+}
+
+/// What a run does with a store.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Access {
+    /// An append begins.
+    Append,
+    /// Values of users or of the application are about to be saved.
+    SaveValues,
+    /// These values are saved.
+    ValuesSaved,
+}
+
+type Hook =
+    dyn Fn(Access) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>> + Send + Sync + 'static;
+
+/// A store in memory that asks a function before and after its work.
+#[derive(Clone)]
+pub(crate) struct Watched {
+    store: MemoryStore,
+    hook: Arc<Hook>,
+}
+
+impl Watched {
+    pub(crate) fn new<F: Future<Output = Result<(), StoreError>> + Send + 'static>(
+        store: &MemoryStore,
+        hook: impl Fn(Access) -> F + Send + Sync + 'static,
+    ) -> Self {
+        Self { store: store.clone(), hook: Arc::new(move |access| Box::pin(hook(access))) }
+    }
+}
+
+impl ConversationStore for Watched {
+    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
+        self.store.load(user, id).await
+    }
+
+    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        (self.hook)(Access::Append).await?;
+        self.store.append(user, id, version, entry).await
+    }
+
+    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+        self.store.replace(user, id, version, entry).await
+    }
+
+    async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
+        self.store.list(user).await
+    }
+
+    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
+        self.store.delete(user, id).await
+    }
+
+    async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
+        self.store.load_state(scope).await
+    }
+
+    async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+        (self.hook)(Access::SaveValues).await?;
+        self.store.update_state(scope, changes).await?;
+        (self.hook)(Access::ValuesSaved).await
+    }
+}
+
+/// A tool without arguments that asks the program a question.
+pub(crate) fn question(name: &str) -> ClosureTool {
+    ClosureTool::new(name, "Asks.", |_: Nothing| Err::<(), _>(ToolError::question("Which?"))).unwrap()
+}
+
+/// Returns the conversation from its JSON.
+pub(crate) fn reloaded(conversation: &Conversation) -> Conversation {
+    serde_json::from_str(&serde_json::to_string(conversation).unwrap()).unwrap()
+}
+
+/// Returns the pending calls of an interrupted run.
+pub(crate) fn pending<T: std::fmt::Debug>(ended: Result<T, RunError>) -> Vec<PendingCall> {
+    match ended.map_err(AgentError::from) {
+        Err(AgentError::Interrupted { pending, .. }) => pending,
+        ended => panic!("{ended:?}"),
+    }
+}
+
+/// An event in a [`Script`] at which the connection breaks.
+pub(crate) const BROKEN: &str = "the connection breaks";
+
+/// An event in a [`Script`] after which nothing arrives, although the connection stays open.
+pub(crate) const OPEN: &str = "the connection stays open";
+
+/// A server with a script: each request gets the next body, or the next list with the events of a stream.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Script {
+    replies: Arc<Mutex<VecDeque<Value>>>,
+    asked: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Script {
+    pub(crate) fn new(replies: impl IntoIterator<Item = Value>) -> Self {
+        Self { replies: Arc::new(Mutex::new(replies.into_iter().collect())), ..Self::default() }
+    }
+
+    /// Returns the bodies of the requests.
+    pub(crate) fn asked(&self) -> Vec<Value> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Transport for Script {
+    async fn send(&self, body: Value) -> Result<Value, ModelError> {
+        self.asked.lock().unwrap().push(body);
+        match self.replies.lock().unwrap().pop_front() {
+            None => Err(ModelError::new(ModelErrorKind::InvalidRequest, "the script is over")),
+            Some(Value::Null) => Err(ModelError::new(ModelErrorKind::Unavailable, "the server restarts")),
+            Some(reply) => Ok(reply),
+        }
+    }
+
+    async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
+        match self.send(body).await? {
+            Value::Array(events) => {
+                Ok(EventStream::events(stream::iter(events).then(async |event| match event.as_str() {
+                    Some(BROKEN) => Err(ModelError::new(ModelErrorKind::Connection, "cut")),
+                    Some(OPEN) => std::future::pending().await,
+                    _ => Ok(event),
+                })))
+            }
+            _ => Err(ModelError::new(ModelErrorKind::InvalidRequest, "the response is not streamed")),
+        }
+    }
+
+    async fn retrieve(&self, id: &str) -> Result<Value, ModelError> {
+        self.send(json!({"retrieve": id})).await
+    }
+}
+
+/// Returns the events of a run, without the error at its end.
+pub(crate) async fn events(agent: &Agent) -> Vec<RunEvent> {
+    let mut stream = agent.run_stream("go");
+    let mut events = Vec::new();
+    while let Some(event) = stream.next().await {
+        events.extend(event);
+    }
+    events
 }

@@ -1,6 +1,6 @@
 //! Teams, transfers and agents as tools.
 
-use crate::support::{Nothing, agent, assert_sendable, cancelled_after, kind, says, tools, transcript};
+use crate::support::{Nothing, agent, assert_sendable, cancelled_after, says, tools, transcript};
 use proptest::prelude::*;
 use serde_json::json;
 use std::sync::Arc;
@@ -41,19 +41,6 @@ async fn agent_tools_have_their_own_conversation_and_share_the_session() {
     assert_eq!(conversation.session().get("a"), Some("1".into()));
     assert_eq!((output.model_calls, output.tool_calls), (4, 2));
     assert_sendable(&conversation);
-}
-
-#[tokio::test]
-async fn agent_tools_emit_events_under_their_name() {
-    let team = with_expert(ScriptedModel::new().text("Yes."), asks().text("done"));
-    let mut stream = team.run_stream("go");
-    let mut kinds = Vec::new();
-    while let Some(event) = stream.next().await {
-        kinds.push(kind(&event.unwrap()));
-    }
-    for expected in ["agent_started expert", "model_called expert", "text expert", "agent_ended expert"] {
-        assert!(kinds.iter().any(|kind| kind == expected), "{expected}: {kinds:?}");
-    }
 }
 
 #[tokio::test]
@@ -219,15 +206,6 @@ async fn a_failed_parallel_agent_does_not_stop_the_others() {
     let all = Agent::from(ParallelAgent::new("team", [broken("a"), broken("b")])).run("go").await;
     let Err(AgentError::Branches(failed)) = all.map_err(AgentError::from) else { panic!() };
     assert_eq!(failed.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-}
-
-#[tokio::test]
-async fn a_workflow_may_be_a_tool() {
-    let team = ParallelAgent::new("team", [says("a", "1"), says("b", "2")]);
-    let model = ScriptedModel::new().call("team", r#"{"request": "Numbers?"}"#).text("done");
-    let tools = ToolRegistry::from_tools([Agent::from(team).to_tool().unwrap()]).unwrap();
-    let output = Agent::builder(model).tools(tools).run("go").await.unwrap();
-    assert_eq!(transcript(&output.messages)[2], r#"results: {"response":"1\n\n2"}"#);
 }
 
 fn back() -> ToolRegistry {

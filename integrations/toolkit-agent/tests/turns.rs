@@ -1,14 +1,13 @@
 //! Turns with misbehaving models, tools and callers.
 
+use crate::support::events;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::future::poll_fn;
-use std::time::Duration;
 use tokio::task::coop;
-use tokio::time::Instant;
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, Conversation, Limit, Limits, Message, ModelError, ModelResponse,
-    ModelRetry, RunEvent, RunOptions, ScriptedModel, StreamEvent,
+    Agent, AgentBuilder, Conversation, Limits, Message, ModelResponse, RunEvent, RunOptions, ScriptedModel,
+    StreamEvent,
 };
 use toolkit_core::{ClosureTool, RunContext, ToolCall, ToolConfig, ToolContext, ToolRegistry, ToolResult};
 
@@ -32,26 +31,6 @@ fn results(messages: &[Message]) -> Vec<String> {
         _ => None,
     });
     given.flatten().map(std::borrow::Cow::into_owned).collect()
-}
-
-#[tokio::test]
-async fn calls_with_one_id_run_separately() {
-    let calls = || ModelResponse::calls([call(1), call(2)]);
-    let deltas = [
-        Ok(StreamEvent::Call(call(1))),
-        Ok(StreamEvent::Call(call(2))),
-        Ok(StreamEvent::Done(Box::new(calls()))),
-    ];
-    for (model, streaming) in [
-        (ScriptedModel::new().response(calls()), false),
-        (ScriptedModel::new().response(calls()), true),
-        (ScriptedModel::new().deltas(deltas), true),
-    ] {
-        let agent = agent(&model.text("done")).streaming(streaming);
-        let output = agent.run("Go.").await.unwrap();
-        assert_eq!(results(&output.messages), ["2", "4"]);
-        assert_eq!(output.tool_calls, 2);
-    }
 }
 
 /// Gemini has no such setting, and some servers ignore it.
@@ -104,29 +83,13 @@ async fn a_call_missing_from_the_final_response_is_answered() {
 async fn a_call_beyond_the_limit_emits_its_result() {
     let model = ScriptedModel::new().response(ModelResponse::calls([call(1), call(2)])).text("done");
     let agent = agent(&model).limits(Limits::default().with_max_tool_calls(1)).build().unwrap();
-    let mut events = agent.run_stream("Go.");
-    let mut results = Vec::new();
-    while let Some(event) = events.next().await {
-        if let RunEvent::Result { result, .. } = event.unwrap() {
-            results.push((result.position, result.outcome.is_ok()));
-        }
-    }
+    let results = events(&agent).await.into_iter().filter_map(|event| match event {
+        RunEvent::Result { result, .. } => Some((result.position, result.outcome.is_ok())),
+        _ => None,
+    });
+    let mut results: Vec<_> = results.collect();
     results.sort_unstable();
     assert_eq!(results, [(0, true), (1, false)]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_retry_pause_ends_with_the_duration_limit() {
-    let busy = || ModelError::from_status(429, "busy").with_retry_after(Duration::from_secs(20));
-    let model = ScriptedModel::new().error(busy()).text("late");
-    let limits = Limits::default().with_max_duration(Duration::from_secs(2));
-    let begun = Instant::now();
-    let ended = agent(&model).retry(ModelRetry::new(2)).limits(limits).run("Go.").await;
-    assert_eq!(
-        ended.map_err(AgentError::from),
-        Err(AgentError::Limit(Limit::Duration(Duration::from_secs(2))))
-    );
-    assert!(begun.elapsed() < Duration::from_secs(3));
 }
 
 /// Tokio's channels hand out nothing in a task that has used up its budget.

@@ -36,6 +36,7 @@ mod outputs;
 mod prompts;
 #[cfg(feature = "server-http")]
 mod protected_resource;
+mod raw_arguments;
 #[cfg(feature = "server-http")]
 mod request_body;
 mod resource_updates;

@@ -1,84 +1,18 @@
 //! Answers that are given again: in later requests, after a crash, in teams and in streams.
 
-use super::{BAD, City, Nothing, OSLO, agent, answer, choice, oslo, pay};
+use super::{City, Nothing, OSLO, agent, answer, oslo, pay};
 use crate::support::{assert_sendable, says, transcript};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use toolkit_agent::structured::{AnswerEvent, AnswerMode, StructuredOptions};
+use toolkit_agent::structured::{AnswerEvent, AnswerMode};
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentError, AgentOutput, ChatModel, Conversation, Limits, Message, ModelError, ModelRequest,
-    ModelResponse, Run, RunAgent, RunOptions, ScriptedModel,
+    Agent, AgentError, AgentOutput, ChatModel, Conversation, Limits, ModelError, ModelRequest, ModelResponse,
+    Run, RunAgent, ScriptedModel,
 };
 use toolkit_core::schemars::JsonSchema;
-use toolkit_core::{ClosureTool, ToolChoice, ToolRegistry};
-
-fn has_calls(messages: &[Message]) -> bool {
-    messages.iter().any(|message| matches!(message, Message::Assistant(said) if !said.calls.is_empty()))
-}
-
-#[tokio::test]
-async fn an_invalid_answer_of_an_earlier_run_is_text_without_the_tool() {
-    let model = ScriptedModel::new()
-        .call("final_answer", BAD)
-        .then()
-        .call("final_answer", "{}")
-        .then()
-        .call("final_answer", BAD);
-    let (agent, _) = agent(&model);
-    let (city, mut conversation) = answer::<City>(&agent, None).await;
-    assert!(matches!(city, Err(AgentError::InvalidOutput(_))));
-    let saved = serde_json::to_string(&conversation).unwrap();
-    conversation = serde_json::from_str(&saved).unwrap();
-
-    let later = ScriptedModel::new().text("It is.");
-    let other = Agent::builder(later.clone()).build().unwrap();
-    other.run_in(&mut conversation, "Is it large?").await.unwrap();
-    let asked = later.requests()[0].messages.clone();
-    assert!(!has_calls(&asked), "{asked:?}");
-    let lines = transcript(&asked);
-    assert!(lines[1].contains(BAD), "{lines:?}");
-    assert!(lines[2].contains("`population`: required"), "{lines:?}");
-    assert!(lines.last().unwrap().ends_with("Is it large?"), "{lines:?}");
-    for pair in asked.windows(2) {
-        assert_ne!(matches!(pair[0], Message::User(_)), matches!(pair[1], Message::User(_)), "{lines:?}");
-    }
-}
-
-#[tokio::test]
-async fn an_invalid_answer_is_text_after_the_server_has_refused_the_tool() {
-    let model = ScriptedModel::new()
-        .call("final_answer", BAD)
-        .call("pay", "{}")
-        .then()
-        .error(ModelError::from_status(400, "tools are not supported"))
-        .text(OSLO);
-    let (agent, _) = agent(&model);
-    assert_eq!(answer::<City>(&agent, None).await.0, Ok(oslo()));
-    let request = model.requests().pop().unwrap();
-    assert!(!request.tools.contains("final_answer"));
-    let lines = transcript(&request.messages);
-    assert!(lines.iter().any(|line| line.contains("`population`: required")), "{lines:?}");
-    assert!(!lines.iter().any(|line| line.contains("calls final_answer")), "{lines:?}");
-}
-
-#[tokio::test]
-async fn no_call_runs_after_an_invalid_answer_of_its_turn() {
-    for streaming in [true, false] {
-        let model = ScriptedModel::new()
-            .call("final_answer", BAD)
-            .call("pay", "{}")
-            .then()
-            .call("final_answer", OSLO);
-        let paid = Arc::<AtomicU32>::default();
-        let agent = Agent::builder(model).tools(pay(&paid)).streaming(streaming).build().unwrap();
-        let (city, conversation) = answer::<City>(&agent, None).await;
-        assert_eq!((city, paid.load(Ordering::Relaxed)), (Ok(oslo()), 0));
-        assert!(transcript(conversation.messages())[2].contains("Tool `pay` is not available now"));
-    }
-}
+use toolkit_core::{ClosureTool, ToolRegistry};
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
@@ -122,26 +56,6 @@ async fn a_short_history_keeps_the_question_while_an_answer_is_repaired() {
         conversation.keep_latest(1);
         assert_eq!(transcript(conversation.messages())[0], "user: Which city?");
     }
-}
-
-#[tokio::test]
-async fn a_repetition_runs_no_tool_after_a_crash() {
-    let paid = Arc::<AtomicU32>::default();
-    let broken = || ModelError::from_status(401, "the key has expired");
-    let model =
-        ScriptedModel::new().call("pay", "{}").text("Oslo!").error(broken()).call("pay", "{}").text(OSLO);
-    let member = Agent::builder(model.clone()).name("one").tools(pay(&paid)).build().unwrap();
-    let team = Agent::from(ParallelAgent::new("team", [member]));
-    let mut conversation = Conversation::new("1");
-    let ended = team.run_as_in::<City>(&mut conversation, "Which city?").await.map_err(AgentError::from);
-    assert!(matches!(ended, Err(AgentError::Branches(_))), "{ended:?}");
-    let saved = serde_json::to_string(&conversation).unwrap();
-    let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
-    let options = RunOptions::new();
-    let structured = StructuredOptions::new();
-    let (city, _) = team.resume_as::<City>(&mut conversation, options, structured).await.unwrap();
-    assert_eq!((city, paid.load(Ordering::Relaxed)), (oslo(), 1));
-    assert_eq!(choice(&model, 3), ToolChoice::None);
 }
 
 /// An agent of the program that gives the answer of its model without a form.

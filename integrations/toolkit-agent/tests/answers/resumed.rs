@@ -1,15 +1,13 @@
 //! Answers of a type after a crash: each save of a run is continued in a new program.
 
-use super::{BAD, City, Nothing, OSLO, Stock, oslo, pay};
+use super::{BAD, City, Nothing, OSLO, oslo, pay};
 use crate::support::{assert_sendable, transcript};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::structured::{AnswerMode, StructuredOptions};
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::{
-    Agent, AgentError, Conversation, Limits, ModelResponse, RunOptions, ScriptedModel, Sessions,
-};
+use toolkit_agent::{Agent, AgentError, Limits, ModelResponse, RunOptions, ScriptedModel, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 
 /// Returns a store for each prefix of the log, as a crash may leave it.
@@ -163,57 +161,4 @@ async fn the_number_of_answers_is_limited_across_crashes() {
             assert_eq!(error.output.messages.len(), conversation.messages().len());
         }
     }
-}
-
-#[tokio::test]
-async fn the_output_of_a_resumed_repetition_begins_with_the_question() {
-    let member = |model: ScriptedModel| -> Agent {
-        let one = Agent::builder(model).name("one").build().unwrap();
-        ParallelAgent::new("team", [one]).into()
-    };
-    let store = MemoryStore::new();
-    let sessions = Sessions::new(store.clone());
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
-    conversation.push(toolkit_agent::Message::user("Hello."));
-    conversation.push(toolkit_agent::Message::assistant("Hi."));
-    let options = RunOptions::new().with_autosave(&sessions);
-    let team = member(ScriptedModel::new().text("Oslo!").text("Oslo?").text(OSLO));
-    let (_, output) = team
-        .run_as_with::<City>(&mut conversation, "Which?", options, StructuredOptions::new())
-        .await
-        .unwrap();
-    assert_eq!(conversation.latest_run().unwrap().messages, output.messages);
-    for (saves, sessions) in crashes(&store).await.into_iter().enumerate() {
-        let mut conversation: Conversation = sessions.open("ada", "1").await.unwrap();
-        let team = member(ScriptedModel::new().fallback(|_| Ok(ModelResponse::text(OSLO))));
-        let (city, output) = team
-            .resume_as::<City>(&mut conversation, RunOptions::new(), StructuredOptions::new())
-            .await
-            .unwrap();
-        assert_eq!(city, oslo());
-        assert_eq!(transcript(&output.messages)[0], "user: Which?", "{saves}");
-        assert_eq!(output.messages.as_slice(), &conversation.messages()[2..], "{saves}");
-        assert_eq!(conversation.latest_run().unwrap().messages, output.messages, "{saves}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_started_after_an_accepted_answer_may_have_run_whatever_the_form_is_now() {
-    let slow = ClosureTool::new("pay", "Pays.", |_: Nothing| std::future::pending::<()>()).unwrap();
-    let tools = ToolRegistry::from_tools([slow]).unwrap();
-    let model = ScriptedModel::new().call("final_answer", r#"{"amounts": {}}"#).call("pay", "{}");
-    let agent = Agent::builder(model).tools(tools.clone()).build().unwrap();
-    let mut conversation = Conversation::new("1");
-    let form = StructuredOptions::new();
-    let run = agent.run_as_with::<Stock>(&mut conversation, "Which?", RunOptions::new(), form.clone());
-    assert!(tokio::time::timeout(std::time::Duration::from_secs(1), run).await.is_err());
-    let saved = serde_json::to_string(&conversation).unwrap();
-    let mut conversation: Conversation = serde_json::from_str(&saved).unwrap();
-    let model = ScriptedModel::new()
-        .fallback(|_| Ok(ModelResponse::calls([ToolCall::new("last", "final_answer", OSLO)])));
-    let agent = Agent::builder(model).tools(tools).build().unwrap();
-    let _ = agent.resume_as::<City>(&mut conversation, RunOptions::new(), form).await;
-    assert_sendable(&conversation);
-    let lines = transcript(conversation.messages());
-    assert!(lines.iter().any(|line| line.contains("It may have run")), "{lines:?}");
 }

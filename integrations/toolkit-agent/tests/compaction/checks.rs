@@ -9,9 +9,7 @@ use tokio::time::sleep;
 use toolkit_agent::compaction::{Compaction, SummaryRequest};
 use toolkit_agent::guardrail::{Guardrail, Verdict};
 use toolkit_agent::structured::{AnswerMode, StructuredOptions};
-use toolkit_agent::{
-    Conversation, FinishReason, Message, ModelResponse, RunOptions, ScriptedModel, UserMessage,
-};
+use toolkit_agent::{Conversation, Message, ModelResponse, RunOptions, ScriptedModel, UserMessage};
 use toolkit_core::ToolRegistry;
 use toolkit_core::schemars::JsonSchema;
 
@@ -129,28 +127,5 @@ async fn a_compacted_history_does_not_begin_with_feedback() {
             let is_answered = texts.len() > 1;
             assert!(!(is_answered && texts[0].contains(FEEDBACK)), "{window}: {texts:?}");
         }
-    }
-}
-
-/// An answer that the window of the model has cut.
-fn cut(text: &str) -> ModelResponse {
-    ModelResponse::text(text).with_finish(FinishReason::Length)
-}
-
-#[tokio::test]
-async fn an_answer_cut_by_the_window_says_so_and_is_repaired_if_it_has_a_form() {
-    for streaming in [false, true] {
-        let model = ScriptedModel::new().response(cut("A long answ"));
-        let plain = agent(&model, Compaction::new(100_000)).streaming(streaming).build().unwrap();
-        let mut conversation = Conversation::new("1");
-        let output = plain.run_in(&mut conversation, "go").await.unwrap();
-        assert_eq!((output.text.as_str(), output.finish), ("A long answ", FinishReason::Length));
-
-        let model = ScriptedModel::new().response(cut(r#"{"cou"#)).text(r#"{"count": 3}"#);
-        let typed = agent(&model, Compaction::new(100_000)).tools(ToolRegistry::new());
-        let typed = typed.streaming(streaming).build().unwrap();
-        assert_eq!(typed.run_as::<Count>("How many?").await.unwrap(), Count { count: 3 });
-        let feedback = model.requests()[1].messages.last().unwrap().to_text();
-        assert!(feedback.contains("It was cut off: be shorter."), "{feedback}");
     }
 }

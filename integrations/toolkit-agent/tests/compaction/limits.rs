@@ -142,25 +142,6 @@ async fn a_high_estimate_does_not_lead_to_a_smaller_request() {
 }
 
 #[tokio::test]
-async fn reasoning_that_is_not_sent_back_is_not_counted() {
-    let model = ScriptedModel::new().fallback(|request| {
-        let mut usage = Usage::new(TokenEstimate.count_request(request), 10_020);
-        usage.reasoning_tokens = 10_000;
-        Ok(ModelResponse::text("Yes.").with_usage(usage))
-    });
-    let agent = agent(&model, Compaction::new(10_000)).build().unwrap();
-    let mut conversation = Conversation::new("1");
-    for number in 0..10 {
-        let input = format!("Question {number}? {}", "Please. ".repeat(20));
-        let (ended, events) = watched(&agent, &mut conversation, &input).await;
-        ended.unwrap();
-        assert_eq!(compactions(&events).len(), 0, "run {number}");
-    }
-    let request = model.requests().pop().unwrap();
-    assert_eq!(request.messages.len(), 19);
-}
-
-#[tokio::test]
 async fn a_long_history_costs_at_most_eight_summaries() {
     let summary = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("We talked.")));
     let model = ScriptedModel::new().text("Yes.");

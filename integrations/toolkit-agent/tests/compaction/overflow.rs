@@ -161,23 +161,3 @@ async fn server_state_begins_anew_after_a_compaction() {
         assert_eq!(facts(5), ("resp_3".to_owned(), String::new(), 1));
     }
 }
-
-/// The conversation at the provider still has the original messages, however many are removed here.
-#[tokio::test]
-async fn removed_messages_do_not_bring_back_the_provider_conversation() {
-    let model = ScriptedModel::new().error(too_long()).fallback(|_| Ok(ModelResponse::text("Yes.")));
-    let agent = agent(&model, Compaction::new(100_000))
-        .options(ModelOptions::new().with_server_state(ServerState::Conversation("conv_1".to_owned())))
-        .build()
-        .unwrap();
-    let mut conversation = talk();
-    for number in 0..4 {
-        agent.run_in(&mut conversation, format!("Question {number}?")).await.unwrap();
-    }
-    conversation.keep_latest(2);
-    agent.run_in(&mut conversation, "And?").await.unwrap();
-    let states: Vec<_> =
-        model.requests().into_iter().map(|request| request.options.server_state.clone()).collect();
-    assert_eq!(states[0], Some(ServerState::Conversation("conv_1".to_owned())));
-    assert!(states[1..].iter().all(|state| *state == Some(ServerState::Responses)), "{states:?}");
-}

@@ -115,48 +115,6 @@ async fn removed_messages_shift_a_compaction() {
     }
 }
 
-#[tokio::test]
-async fn a_log_keeps_shifted_compactions() {
-    let store = MemoryStore::new();
-    let sessions = Sessions::new(store);
-    let model = reader();
-    let agent = reading(&model);
-    sessions.run(&agent, "ada", "1", "Read the book.").await.unwrap();
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
-    agent.run_in(&mut conversation, "Question?").await.unwrap();
-    conversation.keep_latest(2);
-    sessions.save(&mut conversation).await.unwrap();
-    let restored = sessions.open("ada", "1").await.unwrap();
-    let [one, other] = [&conversation, &restored].map(|it| serde_json::to_value(it).unwrap());
-    assert_eq!(one, other);
-    assert!(one["state"]["compactions"]["agents"]["agent"]["start"].as_u64().unwrap() <= 2, "{one}");
-}
-
-/// Parallel agents work on copies of the conversation, and their messages are added one after another.
-#[tokio::test]
-async fn parallel_agents_start_from_the_compaction_before() {
-    let first = windowed(3_500, 40, true);
-    let second = windowed(3_500, 40, true);
-    let named =
-        |model: &ScriptedModel, name: &str| agent(model, Compaction::new(4_000)).name(name).build().unwrap();
-    let team = Agent::from(ParallelAgent::new("team", [named(&first, "first"), named(&second, "second")]));
-    let sessions = Sessions::default();
-    for number in 0..3 {
-        let mut conversation = sessions.open("ada", "1").await.unwrap();
-        let options = RunOptions::new().with_autosave(&sessions);
-        let options = options.with_limits(toolkit_agent::Limits::default().with_max_model_calls(1_000));
-        team.run_with(&mut conversation, format!("Question {number}?"), options).await.unwrap();
-    }
-    for model in [first, second] {
-        let requests = model.requests();
-        assert_eq!(requests.len(), 123, "no request was refused");
-        for (number, request) in requests.iter().enumerate() {
-            let question = format!("Question {}?", number / 41);
-            assert!(request.messages.iter().any(|message| message.to_text().contains(&question)));
-        }
-    }
-}
-
 /// Another agent of the conversation, and an agent without settings, read all messages.
 #[tokio::test]
 async fn a_compaction_is_for_one_agent_with_settings() {

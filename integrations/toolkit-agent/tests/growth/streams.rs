@@ -1,42 +1,15 @@
 //! Streamed messages of many pieces, in the forms of the APIs.
 
-mod events;
-
 use super::linear::assert_linear;
-use crate::support::tools;
-use events::{Pieces, events};
-use futures_util::{StreamExt, stream};
+use crate::speech::{self, Part};
+use crate::support::{Script, tools};
 use serde_json::Value;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::wire::{EventStream, Transport, WireModel};
+use toolkit_agent::wire::WireModel;
 use toolkit_agent::{
-    Agent, ChatModel, Conversation, Limits, Message, ModelError, ModelErrorKind, ModelRequest, RunOptions,
-    Sessions, StreamEvent,
+    Agent, ChatModel, Conversation, Limits, Message, ModelRequest, RunOptions, Sessions, StreamEvent,
 };
 use toolkit_llm::ApiFormat;
-
-/// A server that sends the events of streamed responses.
-#[derive(Clone, Default)]
-pub(super) struct Server(Arc<Mutex<VecDeque<Vec<Value>>>>);
-
-impl Server {
-    pub(super) fn new(responses: impl IntoIterator<Item = Vec<Value>>) -> Self {
-        Self(Arc::new(Mutex::new(responses.into_iter().collect())))
-    }
-}
-
-impl Transport for Server {
-    async fn send(&self, _: Value) -> Result<Value, ModelError> {
-        Err(ModelError::new(ModelErrorKind::Other, "only streams"))
-    }
-
-    async fn stream(&self, _: Value) -> Result<EventStream, ModelError> {
-        let events = self.0.lock().unwrap().pop_front().unwrap_or_default();
-        Ok(EventStream::events(stream::iter(events).map(Ok)))
-    }
-}
 
 const FORMATS: [ApiFormat; 6] = [
     ApiFormat::Anthropic,
@@ -47,6 +20,42 @@ const FORMATS: [ApiFormat; 6] = [
     ApiFormat::GeminiInteractions,
 ];
 
+/// What a message consists of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Pieces {
+    /// Pieces of one text.
+    Text,
+    /// Pieces of the arguments of one call.
+    Arguments,
+    /// Signed thinking, and calls.
+    Calls,
+    /// Calls without arguments.
+    Blank,
+    /// Calls of a tool that the provider runs.
+    Hosted,
+}
+
+/// Returns the events of a message with `count` pieces.
+fn events(format: ApiFormat, pieces: Pieces, count: usize) -> Vec<Value> {
+    let call = |number: usize, arguments: Vec<String>| Part::Call { id: format!("call_{number}"), arguments };
+    let words = (0..count).map(|number| format!("piece {number:05} "));
+    let parts = match pieces {
+        Pieces::Text => vec![Part::Text(words.collect())],
+        Pieces::Arguments => {
+            let begin = r#"{"a": 1, "b": 1, "c": ""#.to_owned();
+            vec![call(0, [begin].into_iter().chain(words).chain([r#""}"#.to_owned()]).collect())]
+        }
+        Pieces::Calls => {
+            let arguments = |number: usize| vec![format!(r#"{{"a": {number}, "b": 1}}"#)];
+            (0..count).map(|number| call(number, arguments(number))).collect()
+        }
+        Pieces::Blank => (0..count).map(|number| call(number, Vec::new())).collect(),
+        Pieces::Hosted => (0..count).map(|number| Part::Search(format!("srvtoolu_{number}"))).collect(),
+    };
+    let parts: Vec<Part> = [Part::Thinking].into_iter().chain(parts).collect();
+    speech::events(format, &parts).concat()
+}
+
 const PIECES: [Pieces; 5] = [Pieces::Text, Pieces::Arguments, Pieces::Calls, Pieces::Blank, Pieces::Hosted];
 
 #[test]
@@ -56,7 +65,7 @@ fn a_stream_of_a_provider_is_read_in_linear_time() {
             assert_linear(
                 &format!("read {format:?} {pieces:?}"),
                 400,
-                |size| WireModel::new(format, "m", Server::new([events(format, pieces, size)])),
+                |size| WireModel::new(format, "m", Script::new([events(format, pieces, size).into()])),
                 async |model| {
                     let mut stream = model.stream(ModelRequest::new([Message::user("Go.")])).await.unwrap();
                     let mut last = None;
@@ -93,7 +102,7 @@ fn a_streamed_run_takes_linear_time() {
     for format in FORMATS {
         for pieces in PIECES.into_iter().filter(|pieces| has(format, *pieces)) {
             for is_saved in [false, true] {
-                let answer = || events(format, Pieces::Text, 1);
+                let answer = || Value::from(events(format, Pieces::Text, 1));
                 assert_linear(
                     &format!("run {format:?} {pieces:?}, saved: {is_saved}"),
                     100,
@@ -101,7 +110,7 @@ fn a_streamed_run_takes_linear_time() {
                         agent(WireModel::new(
                             format,
                             "m",
-                            Server::new([events(format, pieces, size), answer()]),
+                            Script::new([events(format, pieces, size).into(), answer()]),
                         ))
                     },
                     async |agent: Agent| {
@@ -120,9 +129,9 @@ fn a_streamed_run_takes_linear_time() {
 async fn log_of(format: ApiFormat, pieces: Pieces, count: usize) -> usize {
     let store = MemoryStore::new();
     let sessions = Sessions::new(store.clone());
-    let responses = [events(format, pieces, count), events(format, Pieces::Text, 1)];
+    let responses = [events(format, pieces, count), events(format, Pieces::Text, 1)].map(Value::from);
     sessions
-        .run(&agent(WireModel::new(format, "m", Server::new(responses))), "ada", "1", "Go.")
+        .run(&agent(WireModel::new(format, "m", Script::new(responses))), "ada", "1", "Go.")
         .await
         .unwrap();
     let log = store.load("ada", "1").await.unwrap().unwrap();

@@ -1,6 +1,7 @@
 //! Turns that the provider has not finished: paused turns, and code that calls the program's tools.
 
-use super::{Bodies, Run, message, search, searching_agent};
+use super::{Run, Script, message, search, searching_agent};
+use crate::support::reloaded;
 use serde_json::{Value, json};
 use std::time::Duration;
 use toolkit_agent::wire::{WireModel, encode_request};
@@ -8,8 +9,7 @@ use toolkit_agent::{
     Agent, AssistantMessage, Conversation, Limits, Message, ModelOptions, ModelRequest, ModelRetry,
     NativeMessages, RunOptions, ToolMessage,
 };
-use toolkit_core::name::WireNames;
-use toolkit_core::{ClosureTool, ToolCall, ToolRegistry, ToolResult};
+use toolkit_core::{ClosureTool, ToolRegistry, ToolResult};
 use toolkit_llm::ApiFormat;
 use toolkit_llm::hosted::anthropic;
 
@@ -17,7 +17,7 @@ use toolkit_llm::hosted::anthropic;
 async fn new_input_after_a_paused_turn_gives_a_legal_request() {
     for streamed in [false, true] {
         let done = message(&json!({"type": "text", "text": "Done."}), "end_turn", streamed);
-        let transport = Bodies::new([message(&search(1), "pause_turn", streamed), done]);
+        let transport = Script::new([message(&search(1), "pause_turn", streamed), done]);
         let agent = searching_agent(&transport, streamed);
         let mut conversation = Conversation::new("c");
         let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(1));
@@ -26,7 +26,7 @@ async fn new_input_after_a_paused_turn_gives_a_legal_request() {
         assert_eq!(output.text, "Done.");
         // The call without a result is not sent, and the message without further content neither.
         let text = |text: &str| json!({"role": "user", "content": [{"type": "text", "text": text}]});
-        assert_eq!(transport.requests()[1]["messages"], json!([text("Search."), text("Stop.")]));
+        assert_eq!(transport.asked()[1]["messages"], json!([text("Search."), text("Stop.")]));
         let request = ModelRequest::new(conversation.messages().iter().cloned());
         let losses = encode_request(ApiFormat::Anthropic, "m", &request, streamed).losses;
         assert_eq!((losses[0].path.as_str(), losses[0].keyword.as_str()), ("/messages/1", "server_tool_use"));
@@ -66,7 +66,7 @@ async fn code_that_waits_for_results_goes_on_in_its_container() {
     let text = json!({"type": "text", "text": "Done."});
     let skills = json!({"skills": [{"type": "anthropic", "skill_id": "xlsx"}]});
     for (streamed, has_skills) in [(false, false), (true, false), (false, true), (true, true)] {
-        let transport = Bodies::new([
+        let transport = Script::new([
             response(&[code(), call()], "tool_use", Some("container_1"), streamed),
             response(&[ran.clone(), text.clone()], "end_turn", None, streamed),
             response(std::slice::from_ref(&text), "end_turn", None, streamed),
@@ -87,10 +87,9 @@ async fn code_that_waits_for_results_goes_on_in_its_container() {
         for input in ["Go.", "Thanks."] {
             let output = agent.run_with(&mut conversation, input, RunOptions::new()).await.unwrap();
             assert_eq!(output.text, "Done.");
-            let saved = serde_json::to_string(&conversation).unwrap();
-            conversation = serde_json::from_str(&saved).unwrap();
+            conversation = reloaded(&conversation);
         }
-        let requests = transport.requests();
+        let requests = transport.asked();
         let mut running = skills.clone();
         running["id"] = json!("container_1");
         let expected = match has_skills {
@@ -127,7 +126,7 @@ async fn code_in_a_broken_stream_is_not_continued() {
         let mut broken = response(&content, "tool_use", Some("container_1"), true);
         let events = broken.as_array_mut().unwrap();
         events.retain(|event| event["type"] != "message_delta" && event["type"] != "message_stop");
-        let transport = Bodies::new([broken, response(std::slice::from_ref(&text), "end_turn", None, true)]);
+        let transport = Script::new([broken, response(std::slice::from_ref(&text), "end_turn", None, true)]);
         let bash =
             ClosureTool::new("bash", "Runs.", |Run { command }: Run| format!("ran {command}")).unwrap();
         let agent = Agent::builder(WireModel::new(ApiFormat::Anthropic, "m", transport.clone()))
@@ -138,7 +137,7 @@ async fn code_in_a_broken_stream_is_not_continued() {
             .unwrap();
         let mut conversation = Conversation::new("c");
         agent.run_with(&mut conversation, "Go.", RunOptions::new()).await.unwrap();
-        let request = &transport.requests()[1];
+        let request = &transport.asked()[1];
         assert_eq!(request.get("container"), None);
         let mut called = call();
         called.as_object_mut().unwrap().remove("caller");
@@ -148,44 +147,6 @@ async fn code_in_a_broken_stream_is_not_continued() {
         let losses = encode_request(ApiFormat::Anthropic, "m", &request, true).losses;
         assert!(losses.iter().any(|loss| loss.keyword == "caller"), "{losses:?}");
     }
-}
-
-/// Another model may answer in the middle of a turn, as the substitute of the first model.
-#[test]
-fn messages_of_other_apis_do_not_continue_a_turn() {
-    let native =
-        |format: ApiFormat, messages: &[Value]| NativeMessages::new(format.name(), messages.to_vec());
-    let first = json!({"role": "assistant", "content": [code(), call()]});
-    let calls = ApiFormat::Anthropic.parse_calls(&first).unwrap();
-    let mut running = native(ApiFormat::Anthropic, &[first]);
-    running.container = Some("container_1".to_owned());
-    let said = |calls: &[ToolCall], native: Option<NativeMessages>| {
-        let mut message = AssistantMessage::default().with_calls(calls.iter().cloned());
-        message.native = native;
-        let results = calls.iter().map(|call| ToolResult::of(call, Ok("a.txt".into()))).collect();
-        [Message::Assistant(message), Message::Tool(ToolMessage::new(results))]
-    };
-    let encode = |second: [Message; 2]| {
-        let messages =
-            [Message::user("Go.")].into_iter().chain(said(&calls, Some(running.clone()))).chain(second);
-        encode_request(ApiFormat::Anthropic, "m", &ModelRequest::new(messages), false)
-    };
-    let plain = [ToolCall::new("t_2", "bash", "{}")];
-    for format in ApiFormat::ALL {
-        let other = native(format, &format.encode_calls(&plain, &WireNames::default()));
-        let encoded = encode(said(&plain, Some(other)));
-        // A later message of Anthropic itself does not continue the code either, but its container is current.
-        let is_same = format == ApiFormat::Anthropic;
-        assert_eq!(encoded.body.contains_key("container"), is_same, "{format}");
-        let paths: Vec<(&str, &str)> =
-            encoded.losses.iter().map(|loss| (loss.path.as_str(), loss.keyword.as_str())).collect();
-        assert_eq!(paths, [("/messages/1", "server_tool_use"), ("/messages/1", "caller")], "{format}");
-    }
-    // The code goes on with a call by the same code, even if the program kept only the call.
-    let again =
-        json!({"type": "tool_use", "id": "t_2", "name": "bash", "input": {}, "caller": call()["caller"]});
-    let encoded = encode(said(&ApiFormat::Anthropic.parse_calls(&again).unwrap(), None));
-    assert_eq!((encoded.body["container"].as_str(), encoded.losses.len()), (Some("container_1"), 0));
 }
 
 /// A program may keep only the calls of a message, and may continue with another API.

@@ -7,10 +7,12 @@ use futures_util::StreamExt;
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::time::sleep;
+use toolkit_agent::guardrail::{Guardrail, Verdict};
 use toolkit_agent::model::{BoxModel, Fallback, Priced, Retrying};
 use toolkit_agent::{
     Agent, AgentError, ChatModel, Conversation, Limits, ModelError, ModelRequest, ModelResponse, ModelRetry,
-    ModelStream, Price, RunOptions, StreamEvent, Usage,
+    ModelStream, Price, RunOptions, StreamEvent, Usage, UserMessage,
 };
 use toolkit_core::{ArgumentTransform, ToolRegistry};
 
@@ -137,10 +139,25 @@ enum Stop {
     Cancelled(u64),
     /// A limit of the agent.
     Late(u64),
+    /// A guardrail beside the model ends the run.
+    Ended(u64),
 }
 
 fn stop() -> impl Strategy<Value = Stop> {
-    prop_oneof![(0..200_u64).prop_map(Stop::Cancelled), (0..200_u64).prop_map(Stop::Late),]
+    prop_oneof![
+        (0..200_u64).prop_map(Stop::Cancelled),
+        (0..200_u64).prop_map(Stop::Late),
+        (0..200_u64).prop_map(Stop::Ended),
+    ]
+}
+
+/// Creates a guardrail beside the model that ends the run after milliseconds.
+fn ending(after: u64) -> Guardrail {
+    let check = move |_: UserMessage, _| async move {
+        sleep(Duration::from_millis(after)).await;
+        Verdict::End("enough".to_owned())
+    };
+    Guardrail::new_async("end", check).beside_model()
 }
 
 proptest! {
@@ -170,6 +187,10 @@ proptest! {
             let build = move |model: BoxModel, tools: ToolRegistry| {
                 let agent = Agent::builder(model).name("ok").tools(tools);
                 let agent = agent.retry(retry.clone()).streaming(streaming).price(per_token(AGENT_PRICE));
+                let agent = match stop {
+                    Some((Stop::Ended(after), _)) => agent.guardrail(ending(after)),
+                    _ => agent,
+                };
                 agent.limits(limits.clone()).build().map_err(AgentError::from)
             };
             let team = move |model: BoxModel, reported: &Reported| {

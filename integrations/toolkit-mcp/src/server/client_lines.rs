@@ -1,83 +1,16 @@
-//! Messages of clients over lines, and the arguments of calls as clients write them.
+//! Messages of clients over lines.
 
+use super::raw_arguments::call;
 use crate::line_transport::{LineFault, LineFaultKind, LineRole, read_by_method};
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CancelledNotification, ClientNotification, ClientRequest,
-    ClientResult, CompleteRequest, DiscoverRequest, ErrorCode, ErrorData, InitializeRequest,
-    InitializedNotification, InputResponses, JsonObject, ListToolsRequest, PingRequest, ProgressNotification,
-    ReadResourceRequest, RequestId, RequestMetaObject, ServerNotification, SubscriptionsListenRequest,
+    CancelledNotification, ClientNotification, ClientRequest, ClientResult, CompleteRequest, DiscoverRequest,
+    ErrorCode, ErrorData, InitializeRequest, InitializedNotification, ListToolsRequest, PingRequest,
+    ProgressNotification, ReadResourceRequest, RequestId, ServerNotification, SubscriptionsListenRequest,
 };
-use serde::Deserialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
-use std::sync::Arc;
 
 /// The maximum size of a message, in bytes.
 pub(super) const MAX_MESSAGE: usize = 16 << 20;
-
-/// The arguments of a call as the client wrote them, stored with the parsed request. The tool reads them with all
-/// digits of their numbers.
-#[derive(Debug, Clone)]
-pub(super) struct RawArguments(Arc<str>);
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CallParams<'a> {
-    #[serde(rename = "_meta")]
-    meta: Option<JsonObject>,
-    name: String,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-    input_responses: Option<InputResponses>,
-    request_state: Option<String>,
-}
-
-impl RawArguments {
-    /// Returns the arguments in the body of a `tools/call` request.
-    #[cfg(feature = "server-http")]
-    pub(super) fn of(body: &[u8]) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct Body<'a> {
-            #[serde(borrow)]
-            params: Params<'a>,
-        }
-        #[derive(Deserialize)]
-        struct Params<'a> {
-            #[serde(borrow)]
-            arguments: Option<&'a RawValue>,
-        }
-        let body: Body<'_> = serde_json::from_slice(body).ok()?;
-        Some(Self(body.params.arguments?.get().into()))
-    }
-
-    /// Returns the arguments as the client wrote them if the transport has stored them, or else the parsed arguments.
-    pub(super) fn text(raw: Option<&Self>, parsed: Option<JsonObject>) -> Arc<str> {
-        match (raw, parsed) {
-            (Some(Self(text)), _) => text.clone(),
-            (None, None) => "{}".into(),
-            (None, Some(arguments)) => Value::Object(arguments).to_string().into(),
-        }
-    }
-}
-
-/// Reads the parameters of a call. Returns `None` if they do not have the form that the protocol demands.
-fn call(params: &str) -> Option<CallToolRequest> {
-    let params: CallParams<'_> = serde_json::from_str(params).ok()?;
-    if params.arguments.is_some_and(|arguments| !arguments.get().starts_with('{')) {
-        return None;
-    }
-    let mut request = CallToolRequest::new(CallToolRequestParams::new(params.name));
-    request.params.input_responses = params.input_responses;
-    request.params.request_state = params.request_state;
-    if let Some(meta) = params.meta {
-        request.extensions.insert(RequestMetaObject::from(meta));
-    }
-    if let Some(arguments) = params.arguments {
-        request.extensions.insert(RawArguments(arguments.get().into()));
-    }
-    Some(request)
-}
 
 impl LineRole for RoleServer {
     type Reports = ();
@@ -131,6 +64,7 @@ impl LineRole for RoleServer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::raw_arguments::RawArguments;
     use super::*;
     use crate::line_transport::read;
     use rmcp::model::JsonRpcMessage;
@@ -153,7 +87,7 @@ mod tests {
             let line = format!(r#"{{"params":{params},"method":"tools/call","id":"one","jsonrpc":"2.0"}}"#);
             let ClientRequest::CallToolRequest(call) = request(&line) else { panic!("{line}") };
             assert_eq!(call.params.name, "add");
-            let kept = call.extensions.get().map(|RawArguments(text)| &**text);
+            let kept = call.extensions.get().map(RawArguments::as_str);
             assert_eq!(kept, arguments, "{line}");
         }
     }

@@ -1,6 +1,6 @@
 //! The body of an HTTP request. The SDK reads it after it has checked the headers.
 
-use super::client_lines::RawArguments;
+use super::raw_arguments::RawArguments;
 use super::scopes::{is_granted, scopes_of};
 use super::server_settings::ServerSettings;
 use axum::body::{Body, Bytes, to_bytes};

@@ -1,9 +1,9 @@
 //! One call of a tool: from the request to the response.
 
 use super::client_call::{self, CallEnd, CallSession, ClientCall};
-use super::client_lines::RawArguments;
 use super::definitions::is_wrapped;
 use super::input::is_stateless;
+use super::raw_arguments::RawArguments;
 #[cfg(feature = "server-http")]
 use super::request_body::RequestBody;
 use super::results::{busy, failure, success};

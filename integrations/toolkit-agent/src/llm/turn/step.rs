@@ -24,6 +24,7 @@ pub(super) enum Step {
     Repair {
         /// What is wrong with the answer.
         invalid: String,
+        /// Whether the message contains an answer, which is withheld.
         has_answer: bool,
     },
     /// Another agent continues the conversation.
@@ -31,6 +32,7 @@ pub(super) enum Step {
         to: String,
         /// What is wrong with an answer beside the transfer.
         invalid: Option<String>,
+        /// Whether the message contains an answer, which is withheld.
         has_answer: bool,
     },
 }
@@ -43,22 +45,23 @@ pub(super) fn next_step(turn: &Turn, answer: &FinalAnswer<'_>) -> Step {
     let ToolActions { transfer_to_agent, skip_summarization, .. } = ToolResult::merged_actions(results);
     let accepted = answer.accepted(&message.calls, results);
     let is_accepted = accepted.is_some();
-    let is_paused = results.is_empty() && finish.is_paused();
-    let is_answer = is_accepted || skip_summarization || results.is_empty() && !is_paused;
+    let is_text = results.is_empty();
+    let is_paused = is_text && finish.is_paused();
+    let is_answer = is_accepted || skip_summarization || (is_text && !is_paused);
     let invalid = answer.invalid(&message.calls, results).filter(|_| !is_answer);
-    let has_answer = message.calls.iter().any(|call| answer.is_in(call));
+    let calls_answer_tool = message.calls.iter().any(|call| answer.is_in(call));
     if let Some(to) = transfer_to_agent {
-        let has_answer = is_accepted || skip_summarization || invalid.is_some() && has_answer;
+        let has_answer = is_accepted || skip_summarization || (invalid.is_some() && calls_answer_tool);
         return Step::Transfer { to, invalid, has_answer };
     }
     if let Some(invalid) = invalid {
-        return Step::Repair { invalid, has_answer };
+        return Step::Repair { invalid, has_answer: calls_answer_tool };
     }
     if !is_answer {
         return if is_paused { Step::Continue } else { Step::Ask };
     }
     let text = accepted.unwrap_or_else(|| {
-        if results.is_empty() {
+        if is_text {
             message.text.clone()
         } else {
             results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n")

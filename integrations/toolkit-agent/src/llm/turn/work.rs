@@ -125,6 +125,7 @@ impl<'a> Work<'a> {
             conversation.check_answers();
         }
         let broken = if is_complete {
+            conversation.apply_state_changes();
             self.hold_message(conversation);
             None
         } else {
