@@ -7,6 +7,7 @@ mod callbacks;
 mod context;
 mod guards;
 mod settings;
+mod situation;
 mod tools;
 mod turn;
 

@@ -43,10 +43,10 @@ mod mcp_command;
 mod mcp_error;
 #[cfg(feature = "client-http")]
 mod mcp_url;
-mod prompts;
 mod remote_call;
+mod remote_prompts;
+mod remote_resources;
 mod resource_tools;
-mod resources;
 mod schema;
 mod server_lines;
 mod server_requests;
@@ -71,9 +71,9 @@ pub use mcp_command::McpCommand;
 pub use mcp_error::{McpError, McpErrorKind};
 #[cfg(feature = "client-http")]
 pub use mcp_url::{McpUrl, TokenFuture, TokenSource};
-pub use prompts::{McpPrompt, McpPromptArgument, McpPromptMessage};
+pub use remote_prompts::{McpPrompt, McpPromptArgument, McpPromptMessage};
+pub use remote_resources::McpResource;
 pub use resource_tools::McpResourceTools;
-pub use resources::McpResource;
 pub use session::McpServerInfo;
 pub use subscription::McpSubscription;
 

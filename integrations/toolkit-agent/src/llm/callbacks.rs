@@ -1,6 +1,6 @@
 //! The callbacks that run before and after each model call.
 
-use super::guards::situation::GuardScope;
+use super::situation::GuardScope;
 use crate::error::AgentError;
 use crate::helpers::{BoxFuture, guarded_future};
 use std::ops::ControlFlow;

@@ -1,16 +1,15 @@
 //! The guardrails of an agent: when they run, and what follows from their verdicts.
 
 pub(super) mod beside;
-pub(super) mod situation;
 
 use super::callbacks::ModelCallbacks;
+use super::situation::{Checked, GuardScope, Situation};
 use super::turn::held::Held;
 use crate::conversation::{Conversation, Verdict, accepted_beside};
 use crate::error::AgentError;
 use crate::guardrail::{Check, CheckFn, Guardrail};
 use crate::helpers::BoxFuture;
 use crate::output::AgentOutput;
-use situation::{Checked, GuardScope, Situation};
 use std::ops::ControlFlow;
 use toolkit_core::middleware::{Callbacks, ToolRequest};
 use toolkit_core::{ToolCall, ToolError, ToolOutput, ToolResult};

@@ -2,7 +2,7 @@
 
 use super::McpClient;
 use super::mcp_error::McpError;
-use super::resources::McpResource;
+use super::remote_resources::McpResource;
 use crate::macros::debug;
 use serde_json::{Value, json};
 use toolkit_core::name::{NameError, Separator};

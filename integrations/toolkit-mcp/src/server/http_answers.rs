@@ -16,7 +16,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 /// The response to a request, once it is known.
-pub(super) type Answer = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
+pub(super) type HttpAnswer = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
 
 /// The pieces of a body.
 type Pieces = BoxStream<'static, Result<Bytes, axum::Error>>;
@@ -29,7 +29,7 @@ pub(super) fn refusal(status: StatusCode, message: impl Into<Body>) -> Response<
 }
 
 /// Returns an event stream with comments until the answer is known, and then with the answer.
-pub(super) fn event_stream_of(answer: Answer) -> Response<Body> {
+pub(super) fn event_stream_of(answer: HttpAnswer) -> Response<Body> {
     let comments = interval_at(Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
     event_stream(stream::unfold(Some((answer, comments)), next).flatten())
 }
@@ -48,7 +48,7 @@ pub(super) fn event_stream(
 }
 
 /// Waits for the answer or the time of the next comment. The result of a stream is the last.
-async fn next(waiting: Option<(Answer, Interval)>) -> Option<(Pieces, Option<(Answer, Interval)>)> {
+async fn next(waiting: Option<(HttpAnswer, Interval)>) -> Option<(Pieces, Option<(HttpAnswer, Interval)>)> {
     let (mut answer, mut comments) = waiting?;
     tokio::select! {
         biased;

@@ -1,6 +1,6 @@
 //! Batches of messages, which clients with protocol version 2025-03-26 send.
 
-use super::http_answers::{Answer, event_stream, refusal};
+use super::http_answers::{HttpAnswer, event_stream, refusal};
 use super::request_body::RequestBody;
 use crate::line_transport::{MAX_BATCH, batch as messages_of};
 use axum::body::Body;
@@ -23,7 +23,7 @@ pub(super) fn accepts_batches(headers: &HeaderMap) -> bool {
 pub(super) async fn answer_batch(
     parts: Parts,
     batch: &[u8],
-    answer: impl Fn(Parts, Body) -> Answer,
+    answer: impl Fn(Parts, Body) -> HttpAnswer,
 ) -> Response<Body> {
     let is_message = |text: &&RawValue| serde_json::from_str::<ClientJsonRpcMessage>(text.get()).is_ok();
     let messages = messages_of(batch).filter(|messages| messages.iter().all(is_message));

@@ -2,7 +2,7 @@
 //! does the rest.
 
 use super::client_requests::ClientRequestHandler;
-use super::http_answers::{Answer, event_stream_of, refusal};
+use super::http_answers::{HttpAnswer, event_stream_of, refusal};
 use super::http_batch::{accepts_batches, answer_batch};
 use super::protected_resource::{AccessToken, bearer};
 use super::request_body::{RequestBody, missing_scopes};
@@ -168,7 +168,7 @@ impl HttpService {
     }
 
     /// Answers a request with the service of the SDK, in the sessions of its identity.
-    fn answer(&self, parts: Parts, body: Body) -> Answer {
+    fn answer(&self, parts: Parts, body: Body) -> HttpAnswer {
         let is_end = parts.method == Method::DELETE;
         let visit = Visit::new(self.settings.http.identity.as_ref().and_then(|identity| identity(&parts)));
         let service = self.service.clone();

@@ -11,7 +11,7 @@ use crate::event::RunEvent;
 use crate::llm::answer::FinalAnswer;
 use crate::llm::context::meter::Meter;
 use crate::llm::guards::Guards;
-use crate::llm::guards::situation::GuardScope;
+use crate::llm::situation::GuardScope;
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;

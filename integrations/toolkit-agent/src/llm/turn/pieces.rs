@@ -4,7 +4,7 @@ use super::held::Held;
 use crate::conversation::Conversation;
 use crate::event::RunEvent;
 use crate::llm::answer::FinalAnswer;
-use crate::llm::guards::situation::GuardScope;
+use crate::llm::situation::GuardScope;
 use std::sync::atomic::{AtomicBool, Ordering};
 use toolkit_llm::model::ModelResponse;
 use toolkit_llm::{AssistantMessage, HostedCall, StreamEvent};

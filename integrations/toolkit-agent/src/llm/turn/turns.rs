@@ -8,7 +8,7 @@ use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::limits::Limits;
 use crate::llm::agent::LlmAgent;
-use crate::llm::guards::situation::GuardScope;
+use crate::llm::situation::GuardScope;
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
 use toolkit_llm::ChatModel as _;

@@ -3,7 +3,7 @@
 use super::McpClient;
 use super::content::content_of;
 use super::mcp_error::McpError;
-use super::resources::question;
+use super::remote_resources::question;
 use rmcp::RoleClient;
 use rmcp::model::{GetPromptRequestParams, GetPromptResponse, Prompt, Role};
 use rmcp::service::Peer;

@@ -12,7 +12,7 @@ use toolkit_llm::{Message, Messages};
 
 /// The outcome of checking a value.
 #[derive(Debug, Clone)]
-pub(in crate::llm) enum Checked<T> {
+pub(super) enum Checked<T> {
     Passed(T),
     Replaced(T),
     /// The value was blocked, and this text takes its place.
@@ -21,10 +21,10 @@ pub(in crate::llm) enum Checked<T> {
 
 /// The agent, its run and its session, for guardrails that may be asked.
 #[derive(Clone, Copy)]
-pub(in crate::llm) struct GuardScope<'a> {
-    pub(in crate::llm) run: &'a Run,
-    pub(in crate::llm) agent: &'a str,
-    pub(in crate::llm) session: &'a Session,
+pub(super) struct GuardScope<'a> {
+    pub(super) run: &'a Run,
+    pub(super) agent: &'a str,
+    pub(super) session: &'a Session,
 }
 
 impl GuardScope<'_> {
