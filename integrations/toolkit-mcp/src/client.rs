@@ -20,6 +20,8 @@
 //! # }
 //! ```
 
+#[cfg(feature = "auth")]
+mod authorization;
 mod builder;
 mod call_errors;
 mod catalog;
@@ -39,11 +41,15 @@ mod handshake;
 mod instructions;
 mod issue;
 mod limits;
+#[cfg(feature = "auth")]
+mod login;
 mod mcp_command;
 mod mcp_error;
 #[cfg(feature = "client-http")]
 mod mcp_url;
 mod prompts;
+#[cfg(feature = "auth")]
+mod redirect;
 mod remote_call;
 mod resource_tools;
 mod resources;
@@ -54,6 +60,10 @@ mod session;
 mod stderr_tail;
 mod subscription;
 mod supervise;
+#[cfg(feature = "client-http")]
+mod token_source;
+#[cfg(feature = "auth")]
+mod token_store;
 mod wire;
 
 pub use builder::McpClientBuilder;
@@ -67,15 +77,21 @@ pub use event::{McpEvent, McpEvents};
 pub use follow::Following;
 pub use issue::{ToolIssue, ToolIssueKind};
 pub use limits::McpLimits;
+#[cfg(feature = "auth")]
+pub use login::Login;
 pub use mcp_command::McpCommand;
 pub use mcp_error::{McpError, McpErrorKind};
 #[cfg(feature = "client-http")]
-pub use mcp_url::{McpUrl, TokenFuture, TokenSource};
+pub use mcp_url::McpUrl;
 pub use prompts::{McpPrompt, McpPromptArgument, McpPromptMessage};
 pub use resource_tools::McpResourceTools;
 pub use resources::McpResource;
 pub use session::McpServerInfo;
 pub use subscription::McpSubscription;
+#[cfg(feature = "client-http")]
+pub use token_source::{TokenChallenge, TokenFuture, TokenSource};
+#[cfg(feature = "auth")]
+pub use token_store::{FileTokenStore, StoreFuture, StoreLock, TokenStore};
 
 use crate::locks::lock;
 use crate::macros::debug;
