@@ -20,8 +20,6 @@
 //! # }
 //! ```
 
-#[cfg(feature = "auth")]
-mod authorization;
 mod builder;
 mod call_errors;
 mod catalog;
@@ -38,6 +36,8 @@ mod event;
 mod failure;
 mod follow;
 mod handshake;
+#[cfg(feature = "client-http")]
+mod http_client;
 mod instructions;
 mod issue;
 mod limits;
@@ -48,8 +48,6 @@ mod mcp_error;
 #[cfg(feature = "client-http")]
 mod mcp_url;
 mod prompts;
-#[cfg(feature = "auth")]
-mod redirect;
 mod remote_call;
 mod resource_tools;
 mod resources;
@@ -62,8 +60,6 @@ mod subscription;
 mod supervise;
 #[cfg(feature = "client-http")]
 mod token_source;
-#[cfg(feature = "auth")]
-mod token_store;
 mod wire;
 
 pub use builder::McpClientBuilder;
@@ -78,7 +74,7 @@ pub use follow::Following;
 pub use issue::{ToolIssue, ToolIssueKind};
 pub use limits::McpLimits;
 #[cfg(feature = "auth")]
-pub use login::Login;
+pub use login::{FileTokenStore, Login, StoreFuture, StoreLock, TokenStore};
 pub use mcp_command::McpCommand;
 pub use mcp_error::{McpError, McpErrorKind};
 #[cfg(feature = "client-http")]
@@ -90,8 +86,6 @@ pub use session::McpServerInfo;
 pub use subscription::McpSubscription;
 #[cfg(feature = "client-http")]
 pub use token_source::{TokenChallenge, TokenFuture, TokenSource};
-#[cfg(feature = "auth")]
-pub use token_store::{FileTokenStore, StoreFuture, StoreLock, TokenStore};
 
 use crate::locks::lock;
 use crate::macros::debug;

@@ -1,9 +1,9 @@
 //! Servers behind a URL: streamable HTTP, with a token.
 
-use super::connect_errors::unreachable;
 use super::endpoint::McpEndpoint;
 use super::failure::HttpFault;
 use super::handshake::{Attempt, Running};
+use super::http_client::http_client;
 #[cfg(feature = "auth")]
 use super::login::{Login, LoginTokens};
 use super::mcp_error::{McpError, McpErrorKind};
@@ -11,15 +11,12 @@ use super::token_source::{TokenChallenge, TokenSource};
 use crate::macros::debug;
 use futures_core::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
-use reqwest::redirect::Policy;
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpPostResponse,
     StreamableHttpResponseLimits,
 };
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::BuilderVerifierExt;
 use sse_stream::Sse;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -141,26 +138,6 @@ impl From<McpUrl> for McpEndpoint {
 
 // The URL may contain secrets, so only its host is shown.
 debug!(McpUrl, self, "host": self.label(), "headers": self.headers.keys());
-
-/// Returns an HTTP client. Without encryption (`http://`), the certificates of the platform are not loaded.
-pub(super) fn http_client(url: &reqwest::Url) -> Result<reqwest::Client, McpError> {
-    let failed = |error: rustls::Error| {
-        McpError::new(McpErrorKind::Connection, format!("encrypted connections are not possible: {error}"))
-    };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(failed)?;
-    let builder = match url.scheme() {
-        "http" => builder.with_root_certificates(RootCertStore::empty()),
-        _ => builder.with_platform_verifier().map_err(failed)?,
-    };
-    let builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(builder.with_no_client_auth())
-        .redirect(Policy::none())
-        .user_agent(concat!("toolkit-mcp/", env!("CARGO_PKG_VERSION")));
-    builder.build().map_err(|error| unreachable(&error))
-}
 
 /// The maximum number of requests still waiting for a response, for one connection. The server of this crate
 /// executes as many calls at once.

@@ -15,7 +15,7 @@ pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, String>> + S
 /// A lock of a [`TokenStore`], released when the value is dropped.
 pub type StoreLock = Box<dyn Send>;
 
-/// A place for the tokens of [logins](super::Login), such as the keyring of the system.
+/// A place for the tokens of [logins](crate::client::Login), such as the keyring of the system.
 ///
 /// A key stands for a server and a registered program, and consists of 64 hexadecimal digits. The text to store
 /// contains secrets.

@@ -1,9 +1,9 @@
 //! The authorization server of an MCP server: discovery, and requests for tokens.
 
-use super::connect_errors::chain;
-use super::login::Login;
-use super::mcp_url::http_client;
+use super::Login;
 use super::redirect::RedirectListener;
+use crate::client::connect_errors::chain;
+use crate::client::http_client::http_client;
 use crate::invisible::clean;
 use oauth2::TokenResponse;
 use oauth2::http::Response;
