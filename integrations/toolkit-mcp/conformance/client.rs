@@ -8,12 +8,17 @@
 use serde_json::{Map, Value, json};
 use std::process::ExitCode;
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::time::sleep;
 use toolkit_core::{RunContext, ToolContext, ToolDefinition, ToolProvider, ToolRegistry};
 use toolkit_mcp::client::{
-    ElicitationAnswer, ElicitationKind, ElicitationRequest, McpClient, McpCommand, McpEndpoint, McpEvent,
-    McpProtocol, McpUrl,
+    ElicitationAnswer, ElicitationKind, ElicitationRequest, Login, McpClient, McpCommand, McpEndpoint,
+    McpEvent, McpProtocol, McpUrl,
 };
+
+/// The document about this client, which the suite knows.
+const CLIENT_METADATA: &str = "https://conformance-test.local/client-metadata.json";
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -22,7 +27,7 @@ async fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let endpoint: McpEndpoint = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["stdio", command, arguments @ ..] => McpCommand::new(command).args(arguments).into(),
-        [.., url] => McpUrl::new(*url).into(),
+        [.., url] => McpUrl::new(*url).with_login(login()).into(),
         [] => {
             println!("usage: conformance_client (URL | stdio COMMAND ARGUMENT…)");
             return ExitCode::SUCCESS;
@@ -35,6 +40,49 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Returns the context of the scenario.
+fn context() -> Value {
+    let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
+    serde_json::from_str(&context).unwrap_or_default()
+}
+
+/// Returns a login with the client of the scenario. The login follows the redirects of the authorization server, as a
+/// browser does.
+fn login() -> Login {
+    let context = context();
+    let client = context["client_id"].as_str().zip(context["client_secret"].as_str());
+    let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
+    let login = match client {
+        Some((id, secret)) if scenario.contains("client-credentials") => {
+            return Login::client_credentials(id, secret);
+        }
+        Some((id, secret)) => Login::new("conformance").with_client_id(id).with_client_secret(secret),
+        None => Login::new("conformance").with_client_metadata_url(CLIENT_METADATA),
+    };
+    let login = login.with_timeout(Duration::from_secs(5));
+    login.with_prompt(|address| {
+        let address = address.to_owned();
+        tokio::spawn(async move {
+            let mut next = Some(address);
+            while let Some(address) = next {
+                next = location(&address).await;
+            }
+        });
+    })
+}
+
+/// Requests a page, and returns the address that it redirects to.
+async fn location(address: &str) -> Option<String> {
+    let (host, path) = address.strip_prefix("http://")?.split_once('/')?;
+    let mut stream = TcpStream::connect(host).await.ok()?;
+    let request = format!("GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.ok()?;
+    let header = response.lines().find(|line| line.to_lowercase().starts_with("location:"))?;
+    Some(header.split_once(':')?.1.trim().to_owned())
 }
 
 /// Accepts every question, with a fitting value for each required field without default.
@@ -94,9 +142,7 @@ async fn run(endpoint: McpEndpoint) -> Result<usize, Failure> {
 
 /// Returns the calls of the scenario, or one call of every tool.
 fn calls(client: &McpClient) -> Vec<(String, Value)> {
-    let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
-    let context: Value = serde_json::from_str(&context).unwrap_or_default();
-    if let Some(calls) = context.get("toolCalls").and_then(Value::as_array) {
+    if let Some(calls) = context().get("toolCalls").and_then(Value::as_array) {
         let name = |call: &Value| call["name"].as_str().unwrap_or_default().to_owned();
         return calls.iter().map(|call| (name(call), call["arguments"].clone())).collect();
     }

@@ -36,9 +36,13 @@ mod event;
 mod failure;
 mod follow;
 mod handshake;
+#[cfg(feature = "client-http")]
+mod http_client;
 mod instructions;
 mod issue;
 mod limits;
+#[cfg(feature = "auth")]
+mod login;
 mod mcp_command;
 mod mcp_error;
 #[cfg(feature = "client-http")]
@@ -54,6 +58,8 @@ mod session;
 mod stderr_tail;
 mod subscription;
 mod supervise;
+#[cfg(feature = "client-http")]
+mod token_source;
 mod wire;
 
 pub use builder::McpClientBuilder;
@@ -67,15 +73,19 @@ pub use event::{McpEvent, McpEvents};
 pub use follow::Following;
 pub use issue::{ToolIssue, ToolIssueKind};
 pub use limits::McpLimits;
+#[cfg(feature = "auth")]
+pub use login::{FileTokenStore, Login, StoreFuture, StoreLock, TokenStore};
 pub use mcp_command::McpCommand;
 pub use mcp_error::{McpError, McpErrorKind};
 #[cfg(feature = "client-http")]
-pub use mcp_url::{McpUrl, TokenFuture, TokenSource};
+pub use mcp_url::McpUrl;
 pub use remote_prompts::{McpPrompt, McpPromptArgument, McpPromptMessage};
 pub use remote_resources::McpResource;
 pub use resource_tools::McpResourceTools;
 pub use session::McpServerInfo;
 pub use subscription::McpSubscription;
+#[cfg(feature = "client-http")]
+pub use token_source::{TokenChallenge, TokenFuture, TokenSource};
 
 use crate::locks::lock;
 use crate::macros::debug;

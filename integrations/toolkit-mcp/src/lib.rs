@@ -10,6 +10,7 @@
 //! | `server-http` | serves a registry over HTTP, also as a part of an axum application |
 //! | `client` | `client`: connects to servers; `config`: those of configuration files |
 //! | `client-http` | `client::McpUrl`: connects to servers over streamable HTTP |
+//! | `auth` | `client::Login`: logs in to servers over HTTP with OAuth |
 
 #[cfg(feature = "client")]
 pub mod client;
@@ -43,6 +44,6 @@ pub use trace::TraceContext;
 pub struct Readme;
 
 /// The examples of the guide's chapter about the Model Context Protocol, run as doc tests.
-#[cfg(all(doctest, feature = "client", feature = "server-http"))]
+#[cfg(all(doctest, feature = "auth", feature = "server-http"))]
 #[doc = include_str!("../../../docs/guide/11-mcp.md")]
 pub struct Guide;

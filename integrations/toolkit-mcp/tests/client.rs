@@ -1,6 +1,8 @@
 //! The client against servers of the official SDK, and against servers that misbehave.
 
 mod agent;
+#[cfg(feature = "auth")]
+mod authorization_server;
 mod bare;
 mod calls;
 mod changes;
@@ -12,6 +14,8 @@ mod fresh;
 #[cfg(feature = "client-http")]
 mod http;
 mod lies;
+#[cfg(feature = "auth")]
+mod login;
 mod process;
 mod raw;
 mod raw_stateless;

@@ -108,7 +108,9 @@ impl McpClientBuilder {
         name.map(drop).map_err(|error| McpError::new(McpErrorKind::Config, error.to_string()))
     }
 
-    fn parts(self) -> (McpEndpoint, ServerRequestHandler) {
+    fn parts(mut self) -> (McpEndpoint, ServerRequestHandler) {
+        let timeout = &mut self.settings.connect_timeout;
+        *timeout = timeout.saturating_add(self.endpoint.login_time);
         let handler = ServerRequestHandler {
             settings: Arc::new(self.settings),
             events: self.events,

@@ -12,6 +12,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 type Connecting = Pin<Box<dyn Future<Output = Result<Running, McpError>> + Send>>;
@@ -35,6 +36,8 @@ pub struct McpEndpoint {
     pub(super) is_reusable: bool,
     /// Whether the server needs a handshake with `initialize`, as far as known.
     pub(super) is_legacy: Arc<AtomicBool>,
+    /// The time for a login, in addition to the time for connecting.
+    pub(super) login_time: Duration,
 }
 
 impl McpEndpoint {
@@ -43,7 +46,7 @@ impl McpEndpoint {
         F: Future<Output = Result<Running, McpError>> + Send + 'static,
     {
         let connector = Arc::new(move |attempt| Box::pin(connect(attempt)) as Connecting);
-        Self { connector, label, is_reusable: true, is_legacy: Arc::default() }
+        Self { connector, label, is_reusable: true, is_legacy: Arc::default(), login_time: Duration::ZERO }
     }
 
     /// Creates the endpoint of a server behind a pair of byte streams, with one message per line. A lost

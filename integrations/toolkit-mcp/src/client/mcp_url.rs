@@ -1,26 +1,25 @@
 //! Servers behind a URL: streamable HTTP, with a token.
 
-use super::connect_errors::unreachable;
 use super::endpoint::McpEndpoint;
 use super::failure::HttpFault;
 use super::handshake::{Attempt, Running};
+use super::http_client::http_client;
+#[cfg(feature = "auth")]
+use super::login::{Login, LoginTokens};
 use super::mcp_error::{McpError, McpErrorKind};
+use super::token_source::{TokenChallenge, TokenSource};
 use crate::macros::debug;
 use futures_core::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
-use reqwest::redirect::Policy;
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpPostResponse,
     StreamableHttpResponseLimits,
 };
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::BuilderVerifierExt;
 use sse_stream::Sse;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -45,54 +44,14 @@ pub struct McpUrl {
     url: String,
     headers: BTreeMap<String, String>,
     token: Option<Arc<dyn TokenSource>>,
-}
-
-/// A future that resolves to a token, or to the reason why there is no token.
-pub type TokenFuture<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
-
-/// A source of bearer tokens, for instance with OAuth.
-///
-/// ```
-/// use toolkit_mcp::client::{McpUrl, TokenFuture, TokenSource};
-///
-/// struct Login;
-///
-/// impl TokenSource for Login {
-///     fn token(&self, is_refused: bool) -> TokenFuture<'_> {
-///         Box::pin(async move {
-///             let token = if is_refused { "a new token" } else { "the known token" };
-///             Ok(token.to_owned())
-///         })
-///     }
-/// }
-///
-/// let url = McpUrl::new("https://example.com/mcp").with_token_source(Login);
-/// ```
-pub trait TokenSource: Send + Sync + 'static {
-    /// Returns the token for a request, or the reason why there is none. This method is called for every
-    /// request.
-    ///
-    /// `is_refused` is `true` if the server has refused the last token. A new token is then tried once.
-    fn token(&self, is_refused: bool) -> TokenFuture<'_>;
-}
-
-/// A fixed token for every request.
-impl TokenSource for String {
-    fn token(&self, _: bool) -> TokenFuture<'_> {
-        Box::pin(async { Ok(self.clone()) })
-    }
-}
-
-impl<T: TokenSource + ?Sized> TokenSource for Arc<T> {
-    fn token(&self, is_refused: bool) -> TokenFuture<'_> {
-        (**self).token(is_refused)
-    }
+    /// The time for a login, in addition to the time for connecting.
+    login_time: Duration,
 }
 
 impl McpUrl {
     /// Creates the URL of a server.
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), headers: BTreeMap::new(), token: None }
+        Self { url: url.into(), headers: BTreeMap::new(), token: None, login_time: Duration::ZERO }
     }
 
     /// Adds a header to every request.
@@ -110,6 +69,16 @@ impl McpUrl {
     pub fn with_token_source(mut self, source: impl TokenSource) -> Self {
         self.token = Some(Arc::new(source));
         self
+    }
+
+    /// Logs in when the server requires it, and sends the tokens of the login to this URL only.
+    #[cfg(feature = "auth")]
+    pub fn with_login(mut self, login: Login) -> Self {
+        if login.has_user {
+            self.login_time = login.timeout;
+        }
+        let tokens = LoginTokens::new(login, &self.url);
+        self.with_token_source(tokens)
     }
 
     /// Returns the host of the URL, used as the name of the server.
@@ -160,36 +129,22 @@ impl McpUrl {
 
 impl From<McpUrl> for McpEndpoint {
     fn from(url: McpUrl) -> Self {
-        Self::new(url.label(), move |attempt| url.clone().connect(attempt))
+        let login_time = url.login_time;
+        let mut endpoint = Self::new(url.label(), move |attempt| url.clone().connect(attempt));
+        endpoint.login_time = login_time;
+        endpoint
     }
 }
 
 // The URL may contain secrets, so only its host is shown.
 debug!(McpUrl, self, "host": self.label(), "headers": self.headers.keys());
 
-/// Returns an HTTP client. Without encryption (`http://`), the certificates of the platform are not loaded.
-fn http_client(url: &reqwest::Url) -> Result<reqwest::Client, McpError> {
-    let failed = |error: rustls::Error| {
-        McpError::new(McpErrorKind::Connection, format!("encrypted connections are not possible: {error}"))
-    };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(failed)?;
-    let builder = match url.scheme() {
-        "http" => builder.with_root_certificates(RootCertStore::empty()),
-        _ => builder.with_platform_verifier().map_err(failed)?,
-    };
-    let builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(builder.with_no_client_auth())
-        .redirect(Policy::none())
-        .user_agent(concat!("toolkit-mcp/", env!("CARGO_PKG_VERSION")));
-    builder.build().map_err(|error| unreachable(&error))
-}
-
 /// The maximum number of requests still waiting for a response, for one connection. The server of this crate
 /// executes as many calls at once.
 const MAX_REQUESTS: usize = 1_000;
+
+/// The maximum number of new tokens for one request.
+const RENEWALS: usize = 2;
 
 /// The time for a server to open the stream of a session.
 const OPENING: Duration = Duration::from_secs(1);
@@ -225,8 +180,8 @@ type Headers = HashMap<HeaderName, HeaderValue>;
 type SseStream = BoxStream<'static, Result<Sse, SseError>>;
 
 impl TokenClient {
-    /// Sends a request with the current token. If the server refuses this token, sends the request once more
-    /// with a new token.
+    /// Sends a request with the current token. If the server refuses this token, sends the request again with a new
+    /// token: the first new token may lack a scope.
     async fn with_token<T, F>(&self, send: impl Fn(Option<String>) -> F) -> Result<T, HttpFault>
     where
         F: Future<Output = Result<T, HttpFault>>,
@@ -242,17 +197,19 @@ impl TokenClient {
         let unavailable = |reason: String| {
             HttpFault::Io(io::Error::new(io::ErrorKind::PermissionDenied, format!("no token: {reason}")))
         };
-        let token = source.token(false).await.map_err(unavailable)?;
-        match send(Some(token.clone())).await {
-            Err(HttpFault::AuthRequired(refusal)) => {
-                let new = source.token(true).await.map_err(unavailable)?;
-                if new == token {
-                    return Err(HttpFault::AuthRequired(refusal));
-                }
-                send(Some(new)).await
+        let mut token = source.token(None).await.map_err(unavailable)?;
+        let mut outcome = send(token.clone()).await;
+        for _ in 0..RENEWALS {
+            let Err(fault) = &outcome else { break };
+            let Some(challenge) = TokenChallenge::of(fault, token.as_deref()) else { break };
+            let new = source.token(Some(&challenge)).await.map_err(unavailable)?;
+            if new == token {
+                break;
             }
-            outcome => outcome,
+            token = new;
+            outcome = send(token.clone()).await;
         }
+        outcome
     }
 }
 

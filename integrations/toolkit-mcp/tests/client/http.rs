@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use toolkit::ToolProvider;
 use toolkit_mcp::client::{
     McpBackoff, McpClient, McpClientBuilder, McpErrorKind, McpEvent, McpLimits, McpProtocol, McpUrl,
-    TokenFuture, TokenSource,
+    TokenChallenge, TokenFuture, TokenSource,
 };
 use toolkit_mcp::config::{ConfigFile, McpServers};
 
@@ -219,13 +219,13 @@ async fn a_url_of_a_configuration_connects_with_its_headers() {
 struct Tokens(Mutex<Vec<&'static str>>);
 
 impl TokenSource for Tokens {
-    fn token(&self, is_refused: bool) -> TokenFuture<'_> {
+    fn token<'a>(&'a self, challenge: Option<&'a TokenChallenge>) -> TokenFuture<'a> {
         Box::pin(async move {
             let mut tokens = self.0.lock().unwrap();
-            if is_refused && tokens.len() > 1 {
+            if challenge.is_some() && tokens.len() > 1 {
                 tokens.remove(0);
             }
-            Ok(tokens[0].to_owned())
+            Ok(Some(tokens[0].to_owned()))
         })
     }
 }

@@ -15,7 +15,8 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use toolkit::ErrorKind;
 use toolkit_mcp::client::{
-    McpBackoff, McpClient, McpClientBuilder, McpEvent, McpProtocol, McpUrl, TokenFuture, TokenSource,
+    McpBackoff, McpClient, McpClientBuilder, McpEvent, McpProtocol, McpUrl, TokenChallenge, TokenFuture,
+    TokenSource,
 };
 
 const SUM: &str = r#"{"a": 2, "b": 3}"#;
@@ -171,11 +172,11 @@ async fn the_first_answer_may_take_as_long_as_the_limit_for_connecting() {
 struct NoToken(Mutex<bool>);
 
 impl TokenSource for NoToken {
-    fn token(&self, _: bool) -> TokenFuture<'_> {
+    fn token<'a>(&'a self, _: Option<&'a TokenChallenge>) -> TokenFuture<'a> {
         let is_gone = *self.0.lock().unwrap();
-        Box::pin(
-            async move { if is_gone { Err("the login is over".to_owned()) } else { Ok("a".to_owned()) } },
-        )
+        Box::pin(async move {
+            if is_gone { Err("the login is over".to_owned()) } else { Ok(Some("a".to_owned())) }
+        })
     }
 }
 

@@ -1,0 +1,132 @@
+//! The tokens of one server: a source that logs in, refreshes and stores them.
+
+use super::Login;
+use super::authorization::{AuthorizationServer, Tokens};
+use super::token_store::key;
+use crate::client::token_source::{TokenChallenge, TokenFuture, TokenSource};
+use crate::locks::lock;
+use std::sync::{Arc, Mutex};
+
+/// The tokens of one server.
+pub(in crate::client) struct LoginTokens(Arc<LoginState>);
+
+struct LoginState {
+    login: Login,
+    resource: String,
+    key: String,
+    tokens: Mutex<Option<Tokens>>,
+    /// Held during a login or refresh.
+    renewing: tokio::sync::Mutex<()>,
+}
+
+impl LoginTokens {
+    pub(in crate::client) fn new(login: Login, resource: &str) -> Self {
+        let key = key(resource, login.client());
+        let resource = resource.to_owned();
+        Self(Arc::new(LoginState {
+            login,
+            resource,
+            key,
+            tokens: Mutex::default(),
+            renewing: Default::default(),
+        }))
+    }
+}
+
+impl TokenSource for LoginTokens {
+    fn token<'a>(&'a self, challenge: Option<&'a TokenChallenge>) -> TokenFuture<'a> {
+        Box::pin(async move {
+            if challenge.is_none()
+                && let Some(token) = self.0.tokens().as_ref().and_then(Tokens::valid_token)
+            {
+                return Ok(Some(token.to_owned()));
+            }
+            // The user may finish a login after the time limit of the request. The next request then has a token.
+            let state = self.0.clone();
+            let challenge = challenge.cloned();
+            let renewed = tokio::spawn(async move { state.renew(challenge).await }).await;
+            renewed.unwrap_or_else(|_| Err("the login failed".to_owned()))
+        })
+    }
+}
+
+impl LoginState {
+    fn tokens(&self) -> Option<Tokens> {
+        lock(&self.tokens).clone()
+    }
+
+    /// Returns a token other than the refused one. Returns the refused token if no other can be had.
+    async fn renew(&self, challenge: Option<TokenChallenge>) -> Result<Option<String>, String> {
+        let _renewing = self.renewing.lock().await;
+        let refused = challenge.as_ref().and_then(|challenge| challenge.token.as_deref());
+        let known = self.tokens();
+        // Another request may have renewed the token in the meantime.
+        if let Some(token) = known.as_ref().and_then(Tokens::valid_token)
+            && refused != Some(token)
+        {
+            return Ok(Some(token.to_owned()));
+        }
+        let needs_scope = challenge.as_ref().is_some_and(TokenChallenge::is_insufficient_scope);
+        if !needs_scope && let Some(tokens) = self.refresh(challenge.as_ref()).await? {
+            return Ok(self.adopt(tokens));
+        }
+        let Some(challenge) = challenge else { return Ok(None) };
+        let mut scopes = known.map(|tokens| tokens.scopes).unwrap_or_default();
+        if needs_scope {
+            let missing = challenge.scope.iter().flat_map(|scope| scope.split(' '));
+            let missing: Vec<_> = missing.filter(|scope| !scopes.iter().any(|own| own == scope)).collect();
+            if missing.is_empty() {
+                return Ok(challenge.token);
+            }
+            scopes.extend(missing.into_iter().map(str::to_owned));
+        }
+        let server = self.server(Some(&challenge)).await?;
+        let tokens = server.log_in(&self.login, &scopes).await?;
+        self.save(&tokens).await?;
+        Ok(self.adopt(tokens))
+    }
+
+    /// Returns the tokens that another process has stored, or else exchanges the refresh token. Returns `None` if a
+    /// login is needed.
+    async fn refresh(&self, challenge: Option<&TokenChallenge>) -> Result<Option<Tokens>, String> {
+        let _lock = match &self.login.store {
+            Some(store) => Some(store.lock(&self.key).await?),
+            None => None,
+        };
+        let Some(tokens) = self.load().await? else { return Ok(None) };
+        let refused = challenge.and_then(|challenge| challenge.token.as_deref());
+        if tokens.valid_token().is_some_and(|token| refused != Some(token)) {
+            return Ok(Some(tokens));
+        }
+        if !tokens.has_refresh_token() {
+            return Ok(None);
+        }
+        let Some(tokens) = self.server(challenge).await?.refresh(tokens).await? else { return Ok(None) };
+        self.save(&tokens).await?;
+        Ok(Some(tokens))
+    }
+
+    async fn server(&self, challenge: Option<&TokenChallenge>) -> Result<AuthorizationServer, String> {
+        let header = challenge.map(|challenge| challenge.header.as_str()).filter(|header| !header.is_empty());
+        AuthorizationServer::discover(&self.resource, header).await
+    }
+
+    async fn load(&self) -> Result<Option<Tokens>, String> {
+        let Some(store) = &self.login.store else { return Ok(self.tokens()) };
+        let text = store.load(&self.key).await?;
+        // Without readable tokens, the user logs in again.
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+    }
+
+    async fn save(&self, tokens: &Tokens) -> Result<(), String> {
+        let Some(store) = &self.login.store else { return Ok(()) };
+        let text = serde_json::to_string(tokens).map_err(|error| error.to_string())?;
+        store.save(&self.key, text).await
+    }
+
+    fn adopt(&self, tokens: Tokens) -> Option<String> {
+        let token = tokens.token().map(str::to_owned);
+        *lock(&self.tokens) = Some(tokens);
+        token
+    }
+}

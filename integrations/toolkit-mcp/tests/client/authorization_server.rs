@@ -1,0 +1,233 @@
+//! An MCP server with an authorization server on the loopback interface, and a user with a browser.
+
+use super::bare::Bare;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use data_encoding::BASE64URL_NOPAD;
+use reqwest::Url;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+type Parameters = HashMap<String, String>;
+
+/// What the servers know.
+#[derive(Default)]
+pub(super) struct Known {
+    base: String,
+    /// Replaces fields in the metadata of the authorization server.
+    pub(super) metadata: Value,
+    /// Replaces parameters of the redirect.
+    pub(super) redirect: Parameters,
+    /// Whether a call needs the scope `call`.
+    pub(super) calls_need_scope: bool,
+    /// The lifetime of tokens, in seconds.
+    pub(super) lifetime: u64,
+    /// The registered programs, and the requests for authorization and tokens.
+    pub(super) registered: Vec<Value>,
+    pub(super) authorized: Vec<Parameters>,
+    pub(super) exchanged: Vec<Parameters>,
+    /// The valid codes, refresh tokens and tokens, each with its scopes.
+    codes: HashMap<String, Parameters>,
+    refreshable: HashMap<String, String>,
+    pub(super) tokens: HashMap<String, String>,
+}
+
+pub(super) struct Secured {
+    pub(super) url: String,
+    pub(super) known: Arc<Mutex<Known>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Secured {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Secured {
+    pub(super) async fn serve() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let url = format!("{base}/mcp");
+        let known = Known { base, metadata: json!({}), lifetime: 3_600, ..Known::default() };
+        let known = Arc::new(Mutex::new(known));
+        let server = Bare::new();
+        let service = StreamableHttpService::new(
+            move || Ok(server.clone()),
+            Arc::new(LocalSessionManager::default()),
+            StreamableHttpServerConfig::default(),
+        );
+        let gate = middleware::from_fn_with_state(known.clone(), gate);
+        let router = axum::Router::new().nest_service("/mcp", service).layer(gate);
+        let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { url, known, task }
+    }
+
+    /// Makes all tokens invalid, but no refresh token.
+    pub(super) fn revoke(&self) {
+        self.known.lock().unwrap().tokens.clear();
+    }
+
+    pub(super) fn exchanges(&self, grant: &str) -> usize {
+        let known = self.known.lock().unwrap();
+        known.exchanged.iter().filter(|request| request["grant_type"] == grant).count()
+    }
+}
+
+/// Follows the redirects of the authorization server, as a browser does.
+pub(super) fn browse(address: &str) {
+    let mut next = Some(address.to_owned());
+    tokio::spawn(async move {
+        while let Some(address) = next {
+            next = get(&address).await;
+        }
+    });
+}
+
+/// Requests a page. Returns the address that it redirects to.
+pub(super) async fn get(address: &str) -> Option<String> {
+    let (host, path) = address.strip_prefix("http://")?.split_once('/')?;
+    let mut stream = TcpStream::connect(host).await.ok()?;
+    let request = format!("GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.ok()?;
+    let location = response.lines().find_map(|line| line.strip_prefix("location: "));
+    location.map(str::to_owned)
+}
+
+async fn gate(State(known): State<Arc<Mutex<Known>>>, request: Request, next: Next) -> Response {
+    if request.uri().path() == "/mcp" {
+        let token = request.headers().get("authorization").and_then(|value| value.to_str().ok());
+        let token = token.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
+        let is_call = request.headers().get("mcp-method").is_some_and(|method| method == "tools/call");
+        let refusal = known.lock().unwrap().refusal(token, is_call);
+        return match refusal {
+            Some(refusal) => refusal,
+            None => next.run(request).await,
+        };
+    }
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, 1 << 20).await.unwrap();
+    let mut known = known.lock().unwrap();
+    match parts.uri.path() {
+        "/.well-known/oauth-protected-resource/login" => known.resource(),
+        "/.well-known/oauth-authorization-server" => known.metadata(),
+        "/register" => known.register(&body),
+        "/authorize" => known.authorize(parameters(parts.uri.query().unwrap_or_default())),
+        "/token" => known.token(parameters(std::str::from_utf8(&body).unwrap())),
+        "/moved" => (StatusCode::TEMPORARY_REDIRECT, [("location", "/token")]).into_response(),
+        _ => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+fn parameters(query: &str) -> Parameters {
+    Url::parse(&format!("http://a/?{query}")).unwrap().query_pairs().into_owned().collect()
+}
+
+fn json_body(value: &Value) -> Response {
+    ([("content-type", "application/json")], Body::from(value.to_string())).into_response()
+}
+
+impl Known {
+    fn refusal(&self, token: &str, is_call: bool) -> Option<Response> {
+        let base = &self.base;
+        let metadata =
+            format!("Bearer resource_metadata=\"{base}/.well-known/oauth-protected-resource/login\"");
+        let (status, more) = match self.tokens.get(token) {
+            None => (StatusCode::UNAUTHORIZED, "scope=\"list\""),
+            Some(scopes) if is_call && self.calls_need_scope && !scopes.contains("call") => {
+                (StatusCode::FORBIDDEN, "error=\"insufficient_scope\", scope=\"call\"")
+            }
+            Some(_) => return None,
+        };
+        Some((status, [("www-authenticate", format!("{metadata}, {more}"))]).into_response())
+    }
+
+    fn resource(&self) -> Response {
+        let base = &self.base;
+        json_body(&json!({"resource": format!("{base}/mcp"), "authorization_servers": [base]}))
+    }
+
+    fn metadata(&self) -> Response {
+        let base = &self.base;
+        let mut metadata = json!({
+            "issuer": base,
+            "authorization_endpoint": format!("{base}/authorize"),
+            "token_endpoint": format!("{base}/token"),
+            "registration_endpoint": format!("{base}/register"),
+            "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
+        });
+        for (name, value) in self.metadata.as_object().unwrap() {
+            metadata[name] = value.clone();
+        }
+        json_body(&metadata)
+    }
+
+    fn register(&mut self, body: &[u8]) -> Response {
+        let mut client: Value = serde_json::from_slice(body).unwrap();
+        self.registered.push(client.clone());
+        client["client_id"] = json!(format!("client-{}", self.registered.len()));
+        json_body(&client)
+    }
+
+    fn authorize(&mut self, request: Parameters) -> Response {
+        let code = format!("s3cret-code-{}", self.authorized.len());
+        let mut redirect = Parameters::from([
+            ("code".to_owned(), code.clone()),
+            ("state".to_owned(), request["state"].clone()),
+            ("iss".to_owned(), self.base.clone()),
+        ]);
+        redirect.extend(self.redirect.clone());
+        let mut location = Url::parse(&request["redirect_uri"]).unwrap();
+        location.query_pairs_mut().extend_pairs(redirect);
+        self.codes.insert(code, request.clone());
+        self.authorized.push(request);
+        (StatusCode::FOUND, [("location", location.to_string())]).into_response()
+    }
+
+    fn token(&mut self, request: Parameters) -> Response {
+        self.exchanged.push(request.clone());
+        let scope = match request["grant_type"].as_str() {
+            "authorization_code" => self.codes.remove(&request["code"]).filter(|known| {
+                let hash = hmac_sha256::Hash::hash(request["code_verifier"].as_bytes());
+                known["code_challenge"] == BASE64URL_NOPAD.encode(&hash)
+                    && known["resource"] == request["resource"]
+                    && known["redirect_uri"] == request["redirect_uri"]
+                    && known["client_id"] == request["client_id"]
+            }),
+            "refresh_token" => self
+                .refreshable
+                .remove(&request["refresh_token"])
+                .map(|scope| Parameters::from([("scope".to_owned(), scope)])),
+            "client_credentials" => (request["client_secret"] == "s3cret-client").then(|| request.clone()),
+            _ => None,
+        };
+        let Some(scope) = scope.map(|known| known.get("scope").cloned().unwrap_or_default()) else {
+            let refusal = json_body(&json!({"error": "invalid_grant"}));
+            return (StatusCode::BAD_REQUEST, refusal).into_response();
+        };
+        let number = self.exchanged.len();
+        self.tokens.insert(format!("s3cret-token-{number}"), scope.clone());
+        let mut response = json!({
+            "access_token": format!("s3cret-token-{number}"),
+            "token_type": "Bearer",
+            "expires_in": self.lifetime,
+        });
+        if request["grant_type"] != "client_credentials" {
+            self.refreshable.insert(format!("s3cret-refresh-{number}"), scope);
+            response["refresh_token"] = json!(format!("s3cret-refresh-{number}"));
+        }
+        json_body(&response)
+    }
+}

@@ -1,0 +1,193 @@
+//! Logins with OAuth.
+
+use super::authorization_server::{Secured, browse, get};
+use super::{call, within};
+use serde_json::json;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use toolkit_mcp::client::{FileTokenStore, Login, McpClient, McpError, McpErrorKind, McpUrl};
+
+const SUM: &str = r#"{"a": 2, "b": 3}"#;
+
+/// A user who logs in at once, and the number of logins.
+fn user(login: Login) -> (Login, Arc<AtomicUsize>) {
+    let logins = Arc::new(AtomicUsize::new(0));
+    let counted = logins.clone();
+    let login = login.with_prompt(move |address| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        browse(address);
+    });
+    (login, logins)
+}
+
+async fn connect(url: &str, login: Login) -> Result<McpClient, McpError> {
+    within(McpClient::builder(McpUrl::new(url).with_login(login)).with_name("shop").connect()).await
+}
+
+async fn sum(client: &McpClient) -> String {
+    call(client, "add", SUM).await.unwrap().to_text().into_owned()
+}
+
+#[tokio::test]
+async fn a_user_logs_in_once_and_tokens_are_refreshed() {
+    let server = Secured::serve().await;
+    let (login, logins) = user(Login::new("Shop Assistant"));
+    let client = connect(&server.url, login).await.unwrap();
+    assert_eq!(sum(&client).await, "5");
+    server.revoke();
+    assert_eq!(sum(&client).await, "5");
+    assert_eq!(logins.load(Ordering::Relaxed), 1);
+    assert_eq!(server.exchanges("refresh_token"), 1);
+    let known = server.known.lock().unwrap();
+    assert_eq!(known.registered[0]["client_name"], "Shop Assistant");
+    let request = &known.authorized[0];
+    assert_eq!((request["scope"].as_str(), request["resource"].as_str()), ("list", server.url.as_str()));
+    assert!(known.exchanged.iter().all(|request| request["resource"] == server.url));
+}
+
+#[tokio::test]
+async fn a_token_is_refreshed_before_it_expires() {
+    let server = Secured::serve().await;
+    server.known.lock().unwrap().lifetime = 0;
+    let (login, logins) = user(Login::new("shop"));
+    let client = connect(&server.url, login).await.unwrap();
+    let before = server.exchanges("refresh_token");
+    assert_eq!(sum(&client).await, "5");
+    assert!(server.exchanges("refresh_token") > before);
+    assert_eq!(logins.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_call_that_needs_a_scope_asks_the_user_once() {
+    let server = Secured::serve().await;
+    server.known.lock().unwrap().calls_need_scope = true;
+    let (login, logins) = user(Login::new("shop"));
+    let client = connect(&server.url, login).await.unwrap();
+    assert_eq!(sum(&client).await, "5");
+    assert_eq!(server.known.lock().unwrap().authorized[1]["scope"], "call list");
+    // The user has not granted the scope, and is not asked for it again.
+    for scopes in server.known.lock().unwrap().tokens.values_mut() {
+        *scopes = "list".to_owned();
+    }
+    for _ in 0..2 {
+        let error = call(&client, "add", SUM).await.unwrap_err();
+        let expected = "Error running tool: MCP server `shop` refuses access; \
+                        the user must renew the credentials; use another tool";
+        assert_eq!(error.message(), expected);
+    }
+    assert_eq!(logins.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn processes_share_stored_tokens_and_refresh_them_once() {
+    let server = Secured::serve().await;
+    let folder = tempfile::tempdir().unwrap();
+    let store = FileTokenStore::new(folder.path().join("logins"));
+    let (login, logins) = user(Login::new("shop").with_token_store(store));
+    let mut clients = Vec::new();
+    for _ in 0..3 {
+        clients.push(connect(&server.url, login.clone()).await.unwrap());
+    }
+    server.revoke();
+    let sums = futures_util::future::join_all(clients.iter().map(sum)).await;
+    assert_eq!(sums, ["5", "5", "5"]);
+    assert_eq!((server.exchanges("refresh_token"), logins.load(Ordering::Relaxed)), (1, 1));
+    // Another server never receives these tokens.
+    let other = Secured::serve().await;
+    connect(&other.url, login).await.unwrap();
+    assert_eq!(logins.load(Ordering::Relaxed), 2);
+    let files = fs::read_dir(folder.path().join("logins")).unwrap().map(|file| file.unwrap().path());
+    let (tokens, locks): (Vec<_>, Vec<_>) =
+        files.partition(|file| file.extension().is_some_and(|ending| ending == "json"));
+    assert_eq!((tokens.len(), locks.len()), (2, 2));
+    #[cfg(unix)]
+    for file in tokens {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+#[tokio::test]
+async fn a_program_without_a_user_sends_its_secret() {
+    let server = Secured::serve().await;
+    let login = Login::client_credentials("robot", "s3cret-client");
+    assert!(
+        !format!("{login:?} {:?}", McpUrl::new(&server.url).with_login(login.clone())).contains("s3cret")
+    );
+    let client = connect(&server.url, login).await.unwrap();
+    server.revoke();
+    assert_eq!(sum(&client).await, "5");
+    assert_eq!(server.exchanges("client_credentials"), 2);
+}
+
+#[tokio::test]
+async fn a_known_program_registers_nothing() {
+    let document = "https://example.com/client.json";
+    let programs = [
+        (Login::new("shop").with_client_id("known"), "known"),
+        (Login::new("shop").with_client_metadata_url(document), document),
+    ];
+    for (login, id) in programs {
+        let server = Secured::serve().await;
+        server.known.lock().unwrap().metadata = json!({"client_id_metadata_document_supported": true});
+        connect(&server.url, user(login).0).await.unwrap();
+        let known = server.known.lock().unwrap();
+        assert_eq!((known.registered.len(), known.authorized[0]["client_id"].as_str()), (0, id));
+    }
+}
+
+#[tokio::test]
+async fn a_login_that_fails_says_why_and_shows_no_secret() {
+    let issuer = "https://other.example.com";
+    let cases = [
+        (json!({}), ("iss", issuer), "issuer mismatch"),
+        (json!({}), ("error", "access_denied"), "the login was refused: access_denied"),
+        (json!({}), ("state", "s3cret"), "the user did not log in within 0.5 s"),
+        (json!({}), ("code", "s3cret-guess"), "invalid_grant"),
+        (json!({"issuer": issuer}), ("a", "b"), "issuer mismatch"),
+        (json!({"authorization_endpoint": "file:///bin/sh"}), ("a", "b"), "is not safe; use `https`"),
+        (json!({"authorization_endpoint": "http://192.0.2.1/"}), ("a", "b"), "is not safe; use `https`"),
+        (json!({"token_endpoint": "http://192.0.2.1/"}), ("a", "b"), "OAuth token exchange failed"),
+        (json!({"token_endpoint": "/moved"}), ("a", "b"), "OAuth token exchange failed"),
+        (json!({"code_challenge_methods_supported": ["plain"]}), ("a", "b"), "S256"),
+        (json!({"padding": "a".repeat(2 << 20)}), ("a", "b"), "is too large"),
+    ];
+    for (mut metadata, (name, value), expected) in cases {
+        let server = Secured::serve().await;
+        if metadata["token_endpoint"] == "/moved" {
+            metadata["token_endpoint"] = json!(server.url.replace("/mcp", "/moved"));
+        }
+        {
+            let mut known = server.known.lock().unwrap();
+            known.metadata = metadata;
+            known.redirect.insert(name.to_owned(), value.to_owned());
+        }
+        let (login, _) = user(Login::new("shop").with_timeout(Duration::from_millis(500)));
+        let error = connect(&server.url, login).await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(expected) && !text.contains("s3cret"), "{expected}: {text}");
+        assert_eq!(error.kind(), McpErrorKind::Unauthorized, "{text}");
+        assert!(server.known.lock().unwrap().tokens.is_empty(), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn other_requests_to_the_port_of_the_redirect_do_not_end_the_login() {
+    let server = Secured::serve().await;
+    let login = Login::new("shop").with_prompt(|address| {
+        let address = address.to_owned();
+        tokio::spawn(async move {
+            let redirect = get(&address).await.unwrap();
+            let (base, _) = redirect.split_once("/callback").unwrap();
+            let _idle = tokio::net::TcpStream::connect(base.strip_prefix("http://").unwrap()).await.unwrap();
+            for path in ["/favicon.ico", "/callback", "/callback?code=a&state=b", "/callback?error=a&state=b"]
+            {
+                get(&format!("{base}{path}")).await;
+            }
+            get(&redirect).await;
+        });
+    });
+    connect(&server.url, login).await.unwrap();
+}
