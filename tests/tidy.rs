@@ -111,6 +111,10 @@ const SOURCES: &[&str] = &[
     "integrations/toolkit-agent-stores/src",
     "integrations/toolkit-mcp/src",
     "integrations/toolkit-mcp-config/src",
+    "integrations/toolkit-foreign/src",
+    "integrations/toolkit-http/src",
+    "integrations/toolkit-openapi/src",
+    "integrations/toolkit-nats/src",
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {
@@ -295,8 +299,17 @@ fn documented_layers_are_the_layers() {
 /// A block that hides lines from the rendered page cannot be copied from the repository.
 #[test]
 fn blocks_of_documents_hide_no_lines() {
-    let crates =
-        ["toolkit-agent", "toolkit-agent-stores", "toolkit-evals", "toolkit-mcp", "toolkit-mcp-config"];
+    let crates = [
+        "toolkit-agent",
+        "toolkit-agent-stores",
+        "toolkit-evals",
+        "toolkit-mcp",
+        "toolkit-mcp-config",
+        "toolkit-foreign",
+        "toolkit-http",
+        "toolkit-openapi",
+        "toolkit-nats",
+    ];
     let mut pages: Vec<_> =
         crates.map(|name| root().join("integrations").join(name).join("README.md")).into();
     pages.push(root().join("README.md"));

@@ -129,6 +129,10 @@ fn sentences_are_short() {
         "integrations/toolkit-agent-stores",
         "integrations/toolkit-mcp",
         "integrations/toolkit-mcp-config",
+        "integrations/toolkit-foreign",
+        "integrations/toolkit-http",
+        "integrations/toolkit-openapi",
+        "integrations/toolkit-nats",
     ];
     for folder in folders {
         for entry in fs::read_dir(root().join(folder)).into_iter().flatten().flatten() {

@@ -39,7 +39,6 @@ mod handshake;
 #[cfg(feature = "client-http")]
 mod http_client;
 mod instructions;
-mod issue;
 mod limits;
 #[cfg(feature = "auth")]
 mod login;
@@ -51,7 +50,6 @@ mod remote_call;
 mod remote_prompts;
 mod remote_resources;
 mod resource_tools;
-mod schema;
 mod server_lines;
 mod server_requests;
 mod session;
@@ -71,7 +69,6 @@ pub use elicitation::{
 pub use endpoint::McpEndpoint;
 pub use event::{McpEvent, McpEvents};
 pub use follow::Following;
-pub use issue::{ToolIssue, ToolIssueKind};
 pub use limits::McpLimits;
 #[cfg(feature = "auth")]
 pub use login::{FileTokenStore, Login, StoreFuture, StoreLock, TokenStore};
@@ -86,6 +83,7 @@ pub use session::McpServerInfo;
 pub use subscription::McpSubscription;
 #[cfg(feature = "client-http")]
 pub use token_source::{TokenChallenge, TokenFuture, TokenSource};
+pub use toolkit_foreign::{ToolIssue, ToolIssueKind};
 
 use crate::locks::lock;
 use crate::macros::debug;

@@ -17,8 +17,6 @@ pub mod client;
 #[cfg(feature = "client")]
 pub mod config;
 #[cfg(any(feature = "client", feature = "server"))]
-mod invisible;
-#[cfg(any(feature = "client", feature = "server"))]
 mod line_transport;
 #[cfg(any(feature = "client", feature = "server"))]
 mod locks;

@@ -50,7 +50,6 @@ mod tool_call;
 mod uri_template;
 mod visibility;
 
-pub use crate::invisible::show_invisible;
 pub use ask_client::ask_client;
 pub use caller::{Caller, LogLevel};
 #[cfg(feature = "server-http")]
@@ -63,6 +62,7 @@ pub use prompts::PromptMessages;
 pub use protected_resource::{AccessToken, ProtectedResource};
 pub use resource_updates::ResourceUpdates;
 pub use resources::Resource;
+pub use toolkit_foreign::show_invisible;
 
 use crate::line_transport::LineTransport;
 use crate::macros::setters;

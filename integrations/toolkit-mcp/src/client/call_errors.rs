@@ -2,12 +2,12 @@
 
 use super::content::short;
 use super::wire::INVALID;
-use crate::invisible::clean;
 use crate::line_transport::TOO_LARGE;
 use rmcp::model::{ErrorCode, ErrorData};
 #[cfg(feature = "client-http")]
 use std::time::Duration;
 use toolkit_core::{ErrorKind, ToolError};
+use toolkit_foreign::clean;
 
 /// The errors of one call.
 pub(super) struct CallErrors<'a> {

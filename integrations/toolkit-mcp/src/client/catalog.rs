@@ -1,19 +1,18 @@
 //! The tools of a server, checked and converted to definitions.
 
 use super::client_settings::ClientSettings;
-use super::content::shorten;
-use super::issue::{ToolIssue, ToolIssueKind};
-use super::schema::{SchemaNote, checked, checked_parameters};
-use crate::invisible::{clean, hides_text};
 use rmcp::model::{Icon, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use toolkit_core::name::{NameError, Separator};
 use toolkit_core::schema::schema_hash;
 use toolkit_core::tool::{ToolIcon, ToolSource};
-use toolkit_core::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
+use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
+use toolkit_foreign::{
+    Note, SchemaLimits, ToolIssue, ToolIssueKind, checked_parameters, checked_schema, clean, description,
+    hides_text, legal_name,
+};
 
 /// The tools that the client has accepted from a tool list of the server.
 #[derive(Debug, Clone, Default)]
@@ -74,15 +73,8 @@ impl Catalog {
 
 type Tools = BTreeMap<String, Arc<RemoteTool>>;
 
-/// The length of the digest in a name, in characters.
-const SUFFIX: usize = 6;
-
 /// Converts one entry of a tool list. Adds a note to `notes` for each change of the entry.
-fn import(
-    entry: Value,
-    settings: &ClientSettings,
-    notes: &mut Vec<SchemaNote>,
-) -> Result<RemoteTool, SchemaNote> {
+fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Result<RemoteTool, Note> {
     let malformed =
         |error: String| (ToolIssueKind::Malformed, format!("is malformed and was left out: {error}"));
     let size = entry.to_string().len();
@@ -97,9 +89,10 @@ fn import(
     let fingerprint = schema_hash(&entry);
     let tool = parse(entry).map_err(|error| malformed(error.to_string()))?;
     let limits = &settings.limits;
-    let name = local_name(&tool.name, settings, notes)?;
-    let parameters = checked_parameters(Arc::unwrap_or_clone(tool.input_schema), limits, notes)?;
-    let description = short(tool.description.as_deref().unwrap_or_default(), limits.description, notes);
+    let schema_limits = SchemaLimits { bytes: limits.schema_bytes, depth: limits.schema_depth };
+    let name = legal_name(&tool.name, settings.namespace.as_deref(), notes)?;
+    let parameters = checked_parameters(Arc::unwrap_or_clone(tool.input_schema), schema_limits, notes)?;
+    let description = description(tool.description.as_deref().unwrap_or_default(), limits.description, notes);
     let title = tool.title.or_else(|| tool.annotations.as_ref()?.title.clone());
     if title.as_deref().is_some_and(hides_text) {
         let message = "has invisible characters in its title, which were removed";
@@ -110,7 +103,7 @@ fn import(
     definition.metadata.meta = tool.meta.map(|meta| meta.0).unwrap_or_default();
     definition.metadata.icons = tool.icons.unwrap_or_default().into_iter().map(icon).collect();
     if let Some(schema) = tool.output_schema {
-        match checked(Value::Object(Arc::unwrap_or_clone(schema)), limits, notes) {
+        match checked_schema(Value::Object(Arc::unwrap_or_clone(schema)), schema_limits, notes) {
             Ok(schema) => definition = definition.with_output_schema(schema),
             Err((kind, reason)) => {
                 let reason = reason.replace("was left out", "was registered without output schema");
@@ -135,47 +128,6 @@ fn parse(mut entry: Value) -> serde_json::Result<Tool> {
         }
         Tool::deserialize(entry)
     })
-}
-
-/// Returns the registered name of a tool: a legal name in the namespace of the client.
-///
-/// A server may use names in another script, and several illegal names can become the same legal name. Therefore, such a
-/// name gets a suffix: a digest of the name on the server. No name depends on other tools.
-fn local_name(
-    name: &str,
-    settings: &ClientSettings,
-    notes: &mut Vec<SchemaNote>,
-) -> Result<ToolName, SchemaNote> {
-    let illegal = |error: NameError| (ToolIssueKind::IllegalName, format!("was left out: {error}"));
-    let qualified = |method: &str| match &settings.namespace {
-        Some(namespace) => ToolName::qualified(namespace, method, Separator::default()),
-        None => ToolName::new(method),
-    };
-    if name.is_empty() || name.chars().count() > toolkit_core::name::MAX_NAME_LENGTH {
-        return ToolName::new(name).and(qualified(name)).map_err(illegal);
-    }
-    let Err(error) = ToolName::new(name) else { return qualified(name).map_err(illegal) };
-    let digest: String = schema_hash(&name.into()).chars().take(SUFFIX).collect();
-    let legal = qualified(&format!("{}_{digest}", error.suggestion())).map_err(illegal)?;
-    let message = format!("has an illegal name and was registered as `{legal}`");
-    notes.push((ToolIssueKind::Renamed, message));
-    Ok(legal)
-}
-
-/// Returns a description without invisible characters and with at most `limit` characters.
-fn short(text: &str, limit: usize, notes: &mut Vec<SchemaNote>) -> String {
-    let mut clean = clean(text);
-    if hides_text(text) {
-        let message = "has invisible characters in its description, which were removed";
-        notes.push((ToolIssueKind::Description, message.to_owned()));
-    }
-    let length = clean.chars().count();
-    if length > limit {
-        clean = shorten(clean, limit);
-        let message = format!("has a description of {length} characters, which was cut to {limit}");
-        notes.push((ToolIssueKind::Description, message));
-    }
-    clean
 }
 
 fn icon(published: Icon) -> ToolIcon {

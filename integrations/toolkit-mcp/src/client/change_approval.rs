@@ -3,13 +3,13 @@
 use super::catalog::Catalog;
 use super::change::ToolListChange;
 use super::event::McpEvent;
-use super::issue::{ToolIssue, ToolIssueKind};
 use super::supervise::Link;
 use super::{ClientState, McpClient};
 use crate::locks::lock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use toolkit_core::ToolDefinition;
+use toolkit_foreign::{ToolIssue, ToolIssueKind};
 
 /// # Approval
 ///

@@ -3,12 +3,12 @@
 #[cfg(feature = "client-http")]
 use super::failure::{Failure, HttpFault};
 use super::mcp_error::{McpError, McpErrorKind};
-use crate::invisible::clean;
 use rmcp::model::ErrorData;
 use rmcp::service::ServiceError;
 use std::error::Error;
 #[cfg(feature = "client-http")]
 use std::io;
+use toolkit_foreign::clean;
 
 /// Returns the message of an error, followed by the messages of its causes. Each message appears only once.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {

@@ -1,10 +1,11 @@
 //! Results of servers as tool output.
 
-use crate::invisible::without_hidden_text;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 use toolkit_core::output::{JsonText, MediaData, Resource};
 use toolkit_core::{Content, Media, ToolError, ToolOutput};
+use toolkit_foreign::shorten;
+use toolkit_foreign::without_hidden_text;
 
 /// The maximum length of an error text for the model, in characters.
 const LONGEST: usize = 16_384;
@@ -37,15 +38,6 @@ pub(super) fn outcome(result: CallToolResult) -> Result<ToolOutput, ToolError> {
 /// Returns the text, cut to the maximum length of an error message.
 pub(super) fn short(text: &str) -> String {
     shorten(text.to_owned(), LONGEST)
-}
-
-/// Returns the text, cut to at most `limit` characters.
-pub(super) fn shorten(mut text: String, limit: usize) -> String {
-    if let Some((end, _)) = text.char_indices().nth(limit) {
-        text.truncate(end);
-        text.push('…');
-    }
-    text
 }
 
 /// Converts one part of a result or of a prompt.

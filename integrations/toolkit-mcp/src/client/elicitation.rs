@@ -1,11 +1,11 @@
 //! Questions of servers to the user.
 
 use super::content::short;
-use super::schema::clean_texts;
-use crate::invisible::{clean, is_clean};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
 use std::pin::Pin;
+use toolkit_foreign::clean_texts;
+use toolkit_foreign::{clean, is_clean};
 
 /// A question of a server to the user.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,12 +1,12 @@
 //! Events of a connection.
 
 use super::change::ToolListChange;
-use super::issue::ToolIssue;
 use crate::macros::debug;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use toolkit_core::{BuildError, ToolName};
+use toolkit_foreign::ToolIssue;
 
 /// The number of events buffered for slow listeners.
 pub(super) const EVENTS_KEPT: usize = 256;

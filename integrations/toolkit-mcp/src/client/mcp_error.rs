@@ -1,7 +1,7 @@
 //! Errors from connecting to a server.
 
-use super::content::shorten;
 use std::fmt;
+use toolkit_foreign::shorten;
 
 /// The maximum length of a message, in characters.
 const LONGEST: usize = 2_048;

@@ -9,7 +9,6 @@ use super::server_requests::MOST_QUESTIONS;
 use super::session::{Pending, Session};
 use super::wire::ProgressSink;
 use crate::TraceContext;
-use crate::invisible::clean;
 use crate::numbers::is_exact;
 use crate::reports::Reports;
 use rmcp::model::{
@@ -23,6 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
+use toolkit_foreign::clean;
 
 /// The maximum number of requests in one call. Each request after the first answers questions of the server,
 /// or only continues the call.

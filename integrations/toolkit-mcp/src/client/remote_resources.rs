@@ -4,12 +4,12 @@ use super::McpClient;
 use super::content::{embedded, resource_text};
 use super::mcp_error::{McpError, McpErrorKind};
 use super::session::Session;
-use crate::invisible::clean;
 use rmcp::RoleClient;
 use rmcp::model::{ReadResourceRequestParams, ReadResourceResponse, Resource, ResourceTemplate};
 use rmcp::service::Peer;
 use std::sync::Arc;
 use toolkit_core::Content;
+use toolkit_foreign::clean;
 
 /// A resource that a server lists, or a template of resources.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,6 @@
 #![expect(deprecated)]
 
 use super::client_settings::ClientSettings;
-use super::content::shorten;
 use super::elicitation::elicit;
 use super::event::McpEvent;
 use rmcp::ClientHandler;
@@ -16,6 +15,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use std::sync::Arc;
 use tokio::sync::{Notify, Semaphore, broadcast};
+use toolkit_foreign::shorten;
 
 /// The maximum length of a log message in an event, in characters of JSON.
 const LONGEST_LOG: usize = 8_192;

@@ -8,7 +8,6 @@ use super::handshake::{Attempt, Running};
 use super::mcp_error::{McpError, McpErrorKind};
 use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use super::wire::Wire;
-use crate::invisible::clean;
 use crate::locks::lock;
 use rmcp::model::{
     ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, SubscriptionFilter,
@@ -24,6 +23,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 use toolkit_core::CancellationToken;
+use toolkit_foreign::clean;
 
 /// The longest time without an answer to `server/discover` after which `initialize` is sent, too.
 const SILENCE: Duration = Duration::from_secs(2);

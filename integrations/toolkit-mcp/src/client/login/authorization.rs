@@ -4,7 +4,6 @@ use super::Login;
 use super::redirect::RedirectListener;
 use crate::client::connect_errors::chain;
 use crate::client::http_client::http_client;
-use crate::invisible::clean;
 use oauth2::TokenResponse;
 use oauth2::http::Response;
 use reqwest::Url;
@@ -17,6 +16,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
+use toolkit_foreign::clean;
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
 

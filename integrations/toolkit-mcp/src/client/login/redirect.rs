@@ -1,6 +1,5 @@
 //! The end of a login in the browser: a redirect to a port of this machine.
 
-use crate::invisible::clean;
 use reqwest::Url;
 use rmcp::transport::auth::AuthorizationCallback;
 use std::io;
@@ -10,6 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use toolkit_foreign::clean;
 
 /// The path of the redirect.
 const PATH: &str = "/callback";

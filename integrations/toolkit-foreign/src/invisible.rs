@@ -25,7 +25,6 @@ fn is_selector(character: char) -> bool {
 
 /// Returns whether a selector chooses the form of the character before it, as text or as emoji. A selector elsewhere, or a
 /// second selector, can carry hidden text.
-#[cfg(feature = "client")]
 fn chooses_form(selector: char, before: Option<char>) -> bool {
     let has_forms = matches!(
         before,
@@ -49,7 +48,6 @@ fn chooses_form(selector: char, before: Option<char>) -> bool {
 /// Returns whether the character is invisible but needed in some scripts and emoji. These characters are soft
 /// hyphens, joiners, marks for the direction of a letter, fillers and variation selectors. Two strings that
 /// differ only in such characters look alike.
-#[cfg(feature = "server")]
 fn is_mark(character: char) -> bool {
     is_selector(character)
         || matches!(
@@ -68,7 +66,6 @@ fn is_mark(character: char) -> bool {
 }
 
 /// Returns the characters of `text` without the selectors that choose no form, and without those that `is_removed`.
-#[cfg(feature = "client")]
 fn visible(text: &str, is_removed: fn(char) -> bool) -> impl Iterator<Item = char> {
     let mut before = None;
     text.chars().filter(move |character| {
@@ -82,27 +79,27 @@ fn visible(text: &str, is_removed: fn(char) -> bool) -> impl Iterator<Item = cha
 }
 
 /// Returns `text` without hidden characters. A model may read such characters, but a human does not see them.
-#[cfg(feature = "client")]
-pub(crate) fn clean(text: &str) -> String {
+#[must_use]
+pub fn clean(text: &str) -> String {
     visible(text, is_hidden).collect()
 }
 
 /// Returns whether `text` has no hidden characters.
-#[cfg(feature = "client")]
-pub(crate) fn is_clean(text: &str) -> bool {
+#[must_use]
+pub fn is_clean(text: &str) -> bool {
     visible(text, is_hidden).eq(text.chars())
 }
 
 /// Returns whether `text` has hidden characters apart from the ends of lines of some systems.
-#[cfg(feature = "client")]
-pub(crate) fn hides_text(text: &str) -> bool {
+#[must_use]
+pub fn hides_text(text: &str) -> bool {
     visible(text, is_hidden).ne(text.chars().filter(|character| *character != '\r'))
 }
 
 /// Returns `text` without the characters that can carry hidden text. Other invisible characters, such as the control
 /// characters in the output of a terminal, stay.
-#[cfg(feature = "client")]
-pub(crate) fn without_hidden_text(text: String) -> String {
+#[must_use]
+pub fn without_hidden_text(text: String) -> String {
     // The first bytes of these characters and of the selectors in UTF-8.
     if !text.bytes().any(|byte| matches!(byte, 0xef | 0xf3)) {
         return text;
@@ -117,12 +114,11 @@ pub(crate) fn without_hidden_text(text: String) -> String {
 /// tabs stay. JSON text remains valid JSON with the same value.
 ///
 /// ```
-/// use toolkit_mcp::server::show_invisible;
+/// use toolkit_foreign::show_invisible;
 ///
 /// assert_eq!(show_invisible("report\u{202e}fdp.exe"), r"report\u202efdp.exe");
 /// assert_eq!(show_invisible("Grüße, 世界!"), "Grüße, 世界!");
 /// ```
-#[cfg(feature = "server")]
 #[must_use]
 pub fn show_invisible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -138,7 +134,7 @@ pub fn show_invisible(text: &str) -> String {
     shown
 }
 
-#[cfg(all(test, feature = "client", feature = "server"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

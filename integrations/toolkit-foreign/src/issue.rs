@@ -1,6 +1,6 @@
 //! Issues: reports about changed and rejected tools of a tool list.
 
-use super::content::shorten;
+use crate::text::shorten;
 use std::fmt;
 
 /// The maximum length of a message, in characters.
@@ -48,7 +48,9 @@ pub enum ToolIssueKind {
 }
 
 impl ToolIssue {
-    pub(super) fn new(tool: &str, kind: ToolIssueKind, message: impl Into<String>) -> Self {
+    /// Creates an issue. The name of the tool is shortened to 128 characters, the message to 512.
+    #[must_use]
+    pub fn new(tool: &str, kind: ToolIssueKind, message: impl Into<String>) -> Self {
         // The message may contain a long text from the server.
         Self { tool: tool.chars().take(128).collect(), kind, message: shorten(message.into(), LONGEST) }
     }

@@ -1,8 +1,6 @@
 //! Checks of foreign schemas: size, depth, references and texts.
 
-use super::issue::ToolIssueKind;
-use super::limits::McpLimits;
-use crate::invisible::{clean, hides_text};
+use crate::{Note, SchemaLimits, ToolIssueKind, clean, hides_text};
 use serde_json::{Map, Value};
 use toolkit_core::schema::__private::Contract;
 use toolkit_core::schema::{each_subschema, subschemas};
@@ -10,19 +8,16 @@ use toolkit_core::schema::{each_subschema, subschemas};
 /// The keywords that refer to another schema.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// A note about an entry of a tool list: the kind of issue and its description.
-pub(super) type SchemaNote = (ToolIssueKind, String);
-
 /// Checks the parameter schema of a tool, and returns the schema with the root type `object`.
 ///
 /// # Errors
 /// The kind of the first fault, and its description.
-pub(super) fn checked_parameters(
+pub fn checked_parameters(
     schema: Map<String, Value>,
-    limits: &McpLimits,
-    notes: &mut Vec<SchemaNote>,
-) -> Result<Value, SchemaNote> {
-    let mut schema = checked(Value::Object(schema), limits, notes)?;
+    limits: SchemaLimits,
+    notes: &mut Vec<Note>,
+) -> Result<Value, Note> {
+    let mut schema = checked_schema(Value::Object(schema), limits, notes)?;
     let is_object = match schema.get("type") {
         None => true,
         Some(Value::String(name)) => name == "object",
@@ -45,19 +40,15 @@ pub(super) fn checked_parameters(
 ///
 /// # Errors
 /// The kind of the first fault, and its description.
-pub(super) fn checked(
-    mut schema: Value,
-    limits: &McpLimits,
-    notes: &mut Vec<SchemaNote>,
-) -> Result<Value, SchemaNote> {
+pub fn checked_schema(mut schema: Value, limits: SchemaLimits, notes: &mut Vec<Note>) -> Result<Value, Note> {
     let fault = |reason: String| (ToolIssueKind::Schema, reason);
     let size = schema.to_string().len();
-    if size > limits.schema_bytes {
-        let limit = limits.schema_bytes;
+    if size > limits.bytes {
+        let limit = limits.bytes;
         return Err(fault(format!("has a schema of {size} bytes, more than {limit}, and was left out")));
     }
-    if depth(&schema) > limits.schema_depth {
-        let limit = limits.schema_depth;
+    if depth(&schema) > limits.depth {
+        let limit = limits.depth;
         return Err(fault(format!("has a schema deeper than {limit} levels, and was left out")));
     }
     if let Some(reference) = remote_reference(&schema) {
@@ -83,7 +74,7 @@ pub(super) fn checked(
 
 /// Removes hidden characters from the texts that models and humans read: titles, descriptions and
 /// `enumNames`. Returns whether a text has changed.
-pub(super) fn clean_texts(schema: &mut Value) -> bool {
+pub fn clean_texts(schema: &mut Value) -> bool {
     let mut has_hidden = false;
     let mut clean_text = |text: &mut Value| {
         if let Value::String(text) = text {
@@ -124,8 +115,8 @@ mod tests {
 
     fn fault(schema: Value) -> Option<(ToolIssueKind, String)> {
         let Value::Object(schema) = schema else { return None };
-        let limits = McpLimits::default().with_schema_bytes(400).with_schema_depth(6);
-        checked_parameters(schema, &limits, &mut Vec::new()).err()
+        let limits = SchemaLimits { bytes: 400, depth: 6 };
+        checked_parameters(schema, limits, &mut Vec::new()).err()
     }
 
     #[test]

@@ -1,0 +1,28 @@
+//! Checks of tool definitions from elsewhere: from a server, a document, or another machine.
+//!
+//! Texts lose hidden characters, schemas are checked for size, depth, faults and references to other documents, and names
+//! become legal. Whatever is changed or left out is a [`ToolIssue`].
+
+mod invisible;
+mod issue;
+mod name;
+mod schema;
+mod text;
+
+pub use invisible::{clean, hides_text, is_clean, show_invisible, without_hidden_text};
+pub use issue::{ToolIssue, ToolIssueKind};
+pub use name::legal_name;
+pub use schema::{checked_parameters, checked_schema, clean_texts};
+pub use text::{description, shorten};
+
+/// A note about one foreign definition: the kind of issue and its description.
+pub type Note = (ToolIssueKind, String);
+
+/// The limits of foreign schemas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchemaLimits {
+    /// The maximum size in bytes of compact JSON.
+    pub bytes: usize,
+    /// The maximum nesting in levels of JSON.
+    pub depth: usize,
+}

@@ -1,0 +1,30 @@
+//! Legal names for tools from elsewhere.
+
+use crate::{Note, ToolIssueKind};
+use toolkit_core::ToolName;
+use toolkit_core::name::{MAX_NAME_LENGTH, NameError, Separator};
+use toolkit_core::schema::schema_hash;
+
+/// The length of the digest in a name, in characters.
+const SUFFIX: usize = 6;
+
+/// Returns the registered name of a tool: a legal name in `namespace`.
+///
+/// A source may use names in another script, and several illegal names can become the same legal name. Therefore, such a
+/// name gets a suffix: a digest of the foreign name. No name depends on other tools.
+pub fn legal_name(name: &str, namespace: Option<&str>, notes: &mut Vec<Note>) -> Result<ToolName, Note> {
+    let illegal = |error: NameError| (ToolIssueKind::IllegalName, format!("was left out: {error}"));
+    let qualified = |method: &str| match namespace {
+        Some(namespace) => ToolName::qualified(namespace, method, Separator::default()),
+        None => ToolName::new(method),
+    };
+    if name.is_empty() || name.chars().count() > MAX_NAME_LENGTH {
+        return ToolName::new(name).and(qualified(name)).map_err(illegal);
+    }
+    let Err(error) = ToolName::new(name) else { return qualified(name).map_err(illegal) };
+    let digest: String = schema_hash(&name.into()).chars().take(SUFFIX).collect();
+    let legal = qualified(&format!("{}_{digest}", error.suggestion())).map_err(illegal)?;
+    let message = format!("has an illegal name and was registered as `{legal}`");
+    notes.push((ToolIssueKind::Renamed, message));
+    Ok(legal)
+}

@@ -1,0 +1,1 @@
+//! Tools on many machines, over NATS.

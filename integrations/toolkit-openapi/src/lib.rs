@@ -1,0 +1,1 @@
+//! OpenAPI, both ways: the operations of a service are tools, a registry is a service.
