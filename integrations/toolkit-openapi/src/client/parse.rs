@@ -63,8 +63,12 @@ impl Place {
             (Self::Names, _) => Self::Keyword,
             (_, "example" | "examples") => Self::Example,
             (_, "default" | "enum" | "const") => Self::Data,
-            (_, "properties" | "patternProperties" | "dependentSchemas" | "definitions" | "$defs") => Self::Names,
-            (_, "schemas" | "parameters" | "responses" | "requestBodies" | "headers" | "pathItems") => Self::Names,
+            (_, "properties" | "patternProperties" | "dependentSchemas" | "definitions" | "$defs") => {
+                Self::Names
+            }
+            (_, "schemas" | "parameters" | "responses" | "requestBodies" | "headers" | "pathItems") => {
+                Self::Names
+            }
             (_, "securitySchemes" | "securityDefinitions" | "paths" | "content" | "encoding") => Self::Names,
             (_, "variables" | "mapping" | "scopes" | "callbacks" | "webhooks" | "links") => Self::Names,
             (_, name) if name.starts_with("x-") => Self::Data,
@@ -124,6 +128,15 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
         self.scalar(value)
+    }
+
+    /// YAML has longer integers than JSON values. They are bounds of generators, which round them anyway.
+    fn visit_i128<E: Error>(self, value: i128) -> Result<Self::Value, E> {
+        self.scalar(value as f64)
+    }
+
+    fn visit_u128<E: Error>(self, value: u128) -> Result<Self::Value, E> {
+        self.scalar(value as f64)
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {

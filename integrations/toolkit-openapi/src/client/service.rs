@@ -18,7 +18,12 @@ impl Service {
         Ok(Self { document })
     }
 
-    pub(super) fn call<'a>(&'a self, operation: &'a Operation, _: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+    pub(super) fn call<'a>(
+        &'a self,
+        operation: &'a Operation,
+        _: &'a str,
+        _: &'a ToolContext,
+    ) -> ToolFuture<'a> {
         let server = self.document.server();
         ToolFuture::ready(Err(ToolError::failed(format!("{} at {server:?}", operation.id))))
     }
