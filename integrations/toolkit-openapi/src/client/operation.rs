@@ -5,6 +5,8 @@ use http::Method;
 /// An operation: how the arguments of a call become a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Operation {
+    /// The `operationId`, or the method and the path.
+    pub(crate) id: String,
     pub(crate) method: Method,
     /// The path below the server's URL, with the names of parameters in braces: `/users/{id}`.
     pub(crate) path: String,
@@ -36,6 +38,8 @@ pub(crate) enum Location {
     Query,
     Header,
     Cookie,
+    /// The value is the whole query (OpenAPI 3.2).
+    QueryString,
 }
 
 /// How the value of a parameter, or of a member of a form, becomes text.
