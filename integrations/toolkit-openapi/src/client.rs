@@ -1,7 +1,40 @@
-//! The operations of a service as tools.
+//! The client: the operations of a document are tools.
 
+mod address;
+mod answer;
+mod arguments;
 mod attachments;
+mod builder;
+mod choice;
+mod document;
+mod error;
+mod issue;
+mod json_path;
+mod limits;
+mod members;
+mod names;
 mod operation;
+mod overlay;
+mod parameters;
+mod parse;
+mod readable;
+mod reader;
 mod request;
+mod request_body;
+mod request_settings;
+mod schema;
+mod schema_parts;
+mod security;
+mod service;
+mod tool;
+mod toolset;
 
 pub use attachments::Attachments;
+pub use builder::OpenApiToolsetBuilder;
+pub use choice::{Namespaces, OperationInfo};
+pub use error::OpenApiError;
+pub use issue::OpenApiIssue;
+pub use limits::OpenApiLimits;
+pub use security::{CallerCredentials, ClientCredentials, Credentials};
+pub use toolset::OpenApiToolset;
+pub use toolkit_http::client::HttpLimits;

@@ -5,7 +5,7 @@ use http::Method;
 /// An operation: how the arguments of a call become a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Operation {
-    /// The `operationId`, or the method and the path.
+    /// The `operationId`, or the method and the path: `GET /users/{id}`.
     pub(crate) id: String,
     pub(crate) method: Method,
     /// The path below the server's URL, with the names of parameters in braces: `/users/{id}`.
@@ -36,10 +36,10 @@ pub(crate) struct Parameter {
 pub(crate) enum Location {
     Path,
     Query,
+    /// The whole query is the value of this parameter.
+    QueryString,
     Header,
     Cookie,
-    /// The value is the whole query (OpenAPI 3.2).
-    QueryString,
 }
 
 /// How the value of a parameter, or of a member of a form, becomes text.
