@@ -14,9 +14,24 @@ fn main() -> Result<(), Box<dyn Error>> {
         drop(text);
         let read = start.elapsed();
         let registry = toolset.registry()?;
-        println!("{path}: {} tools, {} issues, {read:?}, {:?} with registry {}", toolset.len(), toolset.issues().len(), start.elapsed(), registry.len());
-        println!("{}", fs::read_to_string("/proc/self/status")?.lines().filter(|l| l.starts_with("VmHWM") || l.starts_with("VmRSS")).collect::<Vec<_>>().join(" "));
-        for issue in toolset.issues() { println!("   {issue}"); }
+        println!(
+            "{path}: {} tools, {} issues, {read:?}, {:?} with registry {}",
+            toolset.len(),
+            toolset.issues().len(),
+            start.elapsed(),
+            registry.len()
+        );
+        println!(
+            "{}",
+            fs::read_to_string("/proc/self/status")?
+                .lines()
+                .filter(|l| l.starts_with("VmHWM") || l.starts_with("VmRSS"))
+                .collect::<Vec<_>>()
+                .join(" ")
+        );
+        for issue in toolset.issues() {
+            println!("   {issue}");
+        }
     }
     Ok(())
 }

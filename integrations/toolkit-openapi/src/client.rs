@@ -36,5 +36,5 @@ pub use error::OpenApiError;
 pub use issue::OpenApiIssue;
 pub use limits::OpenApiLimits;
 pub use security::{CallerCredentials, ClientCredentials, Credentials};
-pub use toolset::OpenApiToolset;
 pub use toolkit_http::client::HttpLimits;
+pub use toolset::OpenApiToolset;

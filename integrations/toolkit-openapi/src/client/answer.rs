@@ -3,12 +3,12 @@
 mod problem;
 mod trim;
 
-pub(super) use problem::{Problem, wait};
+pub(super) use problem::Problem;
 
 use super::operation::{Location, Operation, Response};
 use super::request::written_body::{BodyKind, OCTETS};
-use http::header::{CONTENT_TYPE, HeaderMap, LINK, LOCATION};
 use http::StatusCode;
+use http::header::{CONTENT_TYPE, HeaderMap, LINK, LOCATION};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -65,7 +65,8 @@ impl Answer {
 
     /// Returns the body as text, in UTF-8 unless the header says Latin-1.
     fn text(&self) -> Cow<'_, str> {
-        let content_type = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let content_type =
+            self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if content_type.to_ascii_lowercase().contains("charset=iso-8859-1") {
             return self.body.iter().copied().map(char::from).collect();
         }
@@ -124,7 +125,8 @@ impl Answer {
     fn schema_place<'a>(&self, operation: &'a Operation) -> Option<&'a str> {
         let content = &self.described(operation)?.content;
         let own = media_type(&self.headers).unwrap_or_default();
-        let essence = |(media_type, _): &&(String, _)| super::request::written_body::essence(media_type) == own;
+        let essence =
+            |(media_type, _): &&(String, _)| super::request::written_body::essence(media_type) == own;
         let json = |(media_type, _): &&(String, _)| BodyKind::of(media_type) == BodyKind::Json;
         content.iter().find(essence).or_else(|| content.iter().find(json))?.1.as_deref()
     }

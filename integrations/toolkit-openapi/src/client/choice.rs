@@ -20,7 +20,7 @@ pub struct OperationInfo<'a> {
 
 impl<'a> OperationInfo<'a> {
     /// Returns the tags.
-    pub fn tags(&self) -> impl Iterator<Item = &'a str> {
+    pub fn tags(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let tags = self.object.get("tags").and_then(Value::as_array);
         tags.into_iter().flatten().filter_map(Value::as_str)
     }

@@ -101,7 +101,8 @@ impl Document {
                 members.insert(MORE_DOCUMENTS.to_owned(), others.into());
             }
         }
-        let mut document = Self { root, version, address: address.to_owned(), resources, anchors: BTreeMap::new() };
+        let mut document =
+            Self { root, version, address: address.to_owned(), resources, anchors: BTreeMap::new() };
         if version >= Version::OpenApi31 {
             document.find_identifiers();
         }
@@ -131,12 +132,15 @@ impl Document {
                 Value::Object(members) => {
                     members.iter().map(|(name, value)| (value, below(&place, name))).collect()
                 }
-                Value::Array(items) => {
-                    items.iter().enumerate().map(|(index, value)| (value, format!("{place}/{index}"))).collect()
-                }
+                Value::Array(items) => items
+                    .iter()
+                    .enumerate()
+                    .map(|(index, value)| (value, format!("{place}/{index}")))
+                    .collect(),
                 _ => Vec::new(),
             };
-            pending.extend(inside.into_iter().filter(|(value, _)| value.is_object() || value.is_array()).rev());
+            pending
+                .extend(inside.into_iter().filter(|(value, _)| value.is_object() || value.is_array()).rev());
         }
         self.root = root;
     }
@@ -225,7 +229,11 @@ impl Document {
 
     /// Returns the security scheme called `name`.
     pub(crate) fn security_scheme(&self, name: &str) -> Option<&Value> {
-        let folder = if self.version == Version::Swagger2 { "/securityDefinitions" } else { "/components/securitySchemes" };
+        let folder = if self.version == Version::Swagger2 {
+            "/securityDefinitions"
+        } else {
+            "/components/securitySchemes"
+        };
         Some(self.resolve(self.at(&below(folder, name))?).ok()?.value)
     }
 
@@ -258,7 +266,8 @@ impl Document {
         let schemes = root.items("schemes");
         let schemes: Vec<&str> = schemes.iter().filter_map(|scheme| scheme.value.as_str()).collect();
         let of_document = self.address.split_once("://").map(|(scheme, _)| scheme);
-        let scheme = if schemes.contains(&"https") { "https" } else { schemes.first().copied().or(of_document)? };
+        let scheme =
+            if schemes.contains(&"https") { "https" } else { schemes.first().copied().or(of_document)? };
         let slash = if path.starts_with('/') { "" } else { "/" };
         self.absolute(&format!("{scheme}://{host}{slash}{path}"))
     }

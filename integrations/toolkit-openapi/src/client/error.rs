@@ -44,7 +44,9 @@ impl std::error::Error for OpenApiError {
         match self {
             Self::File(error) => Some(error),
             Self::Tool(error) => Some(error),
-            Self::TooLarge(_) | Self::Syntax(_) | Self::Document(_) | Self::Overlay(_) | Self::Request(_) => None,
+            Self::TooLarge(_) | Self::Syntax(_) | Self::Document(_) | Self::Overlay(_) | Self::Request(_) => {
+                None
+            }
         }
     }
 }

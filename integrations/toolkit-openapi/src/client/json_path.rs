@@ -80,7 +80,9 @@ impl PathSegment {
                 }
                 PathSelector::Index(index) => {
                     let length = value.as_array().map_or(0, Vec::len);
-                    let index = usize::try_from(*index).ok().or_else(|| length.checked_sub(usize::try_from(-index).ok()?));
+                    let index = usize::try_from(*index)
+                        .ok()
+                        .or_else(|| length.checked_sub(usize::try_from(-index).ok()?));
                     let item = index.and_then(|index| Some((format!("{place}/{index}"), value.get(index)?)));
                     found.extend(item);
                 }
@@ -185,7 +187,9 @@ impl<'t> PathParser<'t> {
             } else {
                 match self.literal()? {
                     Value::String(name) => PathSelector::Name(name),
-                    Value::Number(index) => PathSelector::Index(index.as_i64().ok_or_else(|| self.unknown())?),
+                    Value::Number(index) => {
+                        PathSelector::Index(index.as_i64().ok_or_else(|| self.unknown())?)
+                    }
                     _ => return Err(self.unknown()),
                 }
             };
@@ -249,12 +253,16 @@ impl<'t> PathParser<'t> {
         self.blanks();
         if self.rest.starts_with('\'') {
             let inside = &self.rest[1..];
-            let end = inside.find('\'').filter(|end| !inside[..*end].contains('\\')).ok_or_else(|| self.unknown())?;
+            let end = inside
+                .find('\'')
+                .filter(|end| !inside[..*end].contains('\\'))
+                .ok_or_else(|| self.unknown())?;
             self.rest = &inside[end + 1..];
             return Ok(inside[..end].into());
         }
         let mut values = serde_json::Deserializer::from_str(self.rest).into_iter::<Value>();
-        let value = values.next().and_then(Result::ok).filter(|value| !value.is_array() && !value.is_object());
+        let value =
+            values.next().and_then(Result::ok).filter(|value| !value.is_array() && !value.is_object());
         let value = value.ok_or_else(|| self.unknown())?;
         self.rest = &self.rest[values.byte_offset()..];
         Ok(value)
@@ -285,7 +293,10 @@ mod tests {
             ("$..operationId", &["/paths/~1a/get/operationId", "/paths/~1a/put/operationId"]),
             ("$.paths.*.*[?(@.operationId == 'x')]", &[]),
             ("$.paths.*[?(@.operationId == 'x')]", &["/paths/~1a/get"]),
-            ("$.paths.*[?@.deprecated==true || @['x-internal'] == \"no\"]", &["/paths/~1a/get", "/paths/~1b/get"]),
+            (
+                "$.paths.*[?@.deprecated==true || @['x-internal'] == \"no\"]",
+                &["/paths/~1a/get", "/paths/~1b/get"],
+            ),
             ("$.paths.*[?@.operationId && !@.deprecated]", &["/paths/~1a/put"]),
             ("$.paths.*[?(@.operationId != 'x')]", &["/paths/~1a/put", "/paths/~1b/get"]),
             ("$.nothing[*]", &[]),

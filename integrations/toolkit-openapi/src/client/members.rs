@@ -27,9 +27,8 @@ pub(super) struct MemberSchema<'d> {
 pub(super) fn body_members<'d>(document: &'d Document, schema: &Node<'d>) -> Option<BodyMembers<'d>> {
     let mut found = BodyMembers::default();
     add_members(document, schema.clone(), DEEPEST, &mut found)?;
-    let hidden = |member: &MemberSchema<'d>| {
-        member.parts.iter().any(|part| Direction::Request.hides(document, part))
-    };
+    let hidden =
+        |member: &MemberSchema<'d>| member.parts.iter().any(|part| Direction::Request.hides(document, part));
     found.members.retain(|member| !hidden(member));
     let has_member = |name: &str| found.members.iter().any(|member| member.name == name);
     let is_whole = |(_, choice): &(String, Value)| required_names(choice).all(has_member);
@@ -68,8 +67,10 @@ fn add_members<'d>(
             "anyOf" | "oneOf" if is_choice(value) && found.choice.is_none() => {
                 found.choice = Some((keyword.clone(), value.clone()));
             }
-            "title" | "description" | "example" | "examples" | "default" | "externalDocs" | "xml" | "deprecated" => {}
-            "$id" | "$schema" | "$anchor" | "$comment" | "$defs" | "definitions" | "readOnly" | "writeOnly" => {}
+            "title" | "description" | "example" | "examples" | "default" | "externalDocs" | "xml"
+            | "deprecated" => {}
+            "$id" | "$schema" | "$anchor" | "$comment" | "$defs" | "definitions" | "readOnly"
+            | "writeOnly" => {}
             keyword if keyword.starts_with("x-") => {}
             _ => return None,
         }

@@ -36,7 +36,7 @@ pub(super) fn tool_names(
 ) -> Vec<Result<ToolName, NameError>> {
     let spelled: Vec<(Option<String>, String)> = operations
         .iter()
-                .map(|Unnamed { id, tag, .. }| {
+        .map(|Unnamed { id, tag, .. }| {
             let namespace = match namespaces {
                 Namespaces::None => None,
                 Namespaces::One(name) => Some(name.as_str()),
@@ -52,10 +52,18 @@ pub(super) fn tool_names(
         *counts.entry(name).or_default() += 1;
     }
     let names = spelled.iter().zip(operations);
-    names.map(|(name, operation)| named(name, &operation.key, counts.get(name).is_some_and(|count| *count > 1))).collect()
+    names
+        .map(|(name, operation)| {
+            named(name, &operation.key, counts.get(name).is_some_and(|count| *count > 1))
+        })
+        .collect()
 }
 
-fn named((namespace, method): &(Option<String>, String), key: &str, is_shared: bool) -> Result<ToolName, NameError> {
+fn named(
+    (namespace, method): &(Option<String>, String),
+    key: &str,
+    is_shared: bool,
+) -> Result<ToolName, NameError> {
     let around = namespace.as_ref().map_or(0, |namespace| namespace.chars().count() + 1);
     let most = MAX_NAME_LENGTH.saturating_sub(around);
     let method = if is_shared || method.chars().count() > most {

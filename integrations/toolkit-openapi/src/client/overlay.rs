@@ -15,16 +15,16 @@ pub(super) fn apply_overlay(
     limits: &OpenApiLimits,
 ) -> Result<(), OpenApiError> {
     let overlay = parse_document(text, limits)?;
-    let version = overlay.get("overlay").map(|version| version.as_str().map_or_else(|| version.to_string(), str::to_owned));
+    let version = overlay
+        .get("overlay")
+        .map(|version| version.as_str().map_or_else(|| version.to_string(), str::to_owned));
     let is_known = version.is_some_and(|version| version.starts_with("1."));
     let actions = overlay.get("actions").and_then(Value::as_array).filter(|_| is_known);
-    let actions = actions.ok_or_else(|| {
-        OpenApiError::Overlay("needs `overlay: 1.0.0` and a list of `actions`".to_owned())
-    })?;
+    let actions = actions
+        .ok_or_else(|| OpenApiError::Overlay("needs `overlay: 1.0.0` and a list of `actions`".to_owned()))?;
     for (index, action) in actions.iter().enumerate() {
-        apply(document, action).map_err(|reason| {
-            OpenApiError::Overlay(format!("cannot be applied: action {index} {reason}"))
-        })?;
+        apply(document, action)
+            .map_err(|reason| OpenApiError::Overlay(format!("cannot be applied: action {index} {reason}")))?;
     }
     Ok(())
 }

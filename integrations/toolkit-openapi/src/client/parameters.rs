@@ -64,13 +64,16 @@ pub(super) fn declared<'d>(
 /// Returns whether the client writes the parameter itself: it is one of its headers, or a credential.
 pub(super) fn is_own(document: &Document, parameter: &Declared<'_>) -> bool {
     let name = parameter.name.to_ascii_lowercase();
-    parameter.location == "header" && OWN_HEADERS.contains(&name.as_str()) || is_credential(document, parameter)
+    parameter.location == "header" && OWN_HEADERS.contains(&name.as_str())
+        || is_credential(document, parameter)
 }
 
 fn is_credential(document: &Document, parameter: &Declared<'_>) -> bool {
     let schemes = match document.version() {
         Version::Swagger2 => document.root().members("securityDefinitions"),
-        _ => document.root().get("components").map(|node| node.members("securitySchemes")).unwrap_or_default(),
+        _ => {
+            document.root().get("components").map(|node| node.members("securitySchemes")).unwrap_or_default()
+        }
     };
     schemes.into_iter().any(|(_, scheme)| {
         let names = scheme.text("name").is_some_and(|name| name.eq_ignore_ascii_case(parameter.name));
@@ -102,7 +105,12 @@ pub(super) fn read_parameter<'d>(
         "querystring" => Location::QueryString,
         "header" => Location::Header,
         "cookie" => Location::Cookie,
-        other => return Err(OperationFault::new(&node.place, format!("a parameter is in `{other}`, which is unknown"))),
+        other => {
+            return Err(OperationFault::new(
+                &node.place,
+                format!("a parameter is in `{other}`, which is unknown"),
+            ));
+        }
     };
     let content = node.members("content").into_iter().next();
     let serialization = match &content {

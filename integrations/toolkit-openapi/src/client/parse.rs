@@ -63,8 +63,12 @@ impl Place {
             (Self::Names, _) => Self::Keyword,
             (_, "example" | "examples") => Self::Example,
             (_, "default" | "enum" | "const") => Self::Data,
-            (_, "properties" | "patternProperties" | "dependentSchemas" | "definitions" | "$defs") => Self::Names,
-            (_, "schemas" | "parameters" | "responses" | "requestBodies" | "headers" | "pathItems") => Self::Names,
+            (_, "properties" | "patternProperties" | "dependentSchemas" | "definitions" | "$defs") => {
+                Self::Names
+            }
+            (_, "schemas" | "parameters" | "responses" | "requestBodies" | "headers" | "pathItems") => {
+                Self::Names
+            }
             (_, "securitySchemes" | "securityDefinitions" | "paths" | "content" | "encoding") => Self::Names,
             (_, "variables" | "mapping" | "scopes" | "callbacks" | "webhooks" | "links") => Self::Names,
             (_, name) if name.starts_with("x-") => Self::Data,

@@ -1,12 +1,12 @@
 //! The operations of a document become tools.
 
 use super::arguments::ArgumentNames;
-use super::request_body::{ReadBody, is_json, media_types, read_body, schema_place};
 use super::choice::{Choice, Namespaces, OperationInfo};
 use super::document::{Document, Node, Version, below};
 use super::names::{Unnamed, tool_names};
 use super::operation::{Location, Operation, Parameter, Response, SecurityRequirement};
 use super::parameters::{ReadParameter, declared, is_own, read_parameter};
+use super::request_body::{ReadBody, is_json, media_types, read_body, schema_place};
 use super::schema::SchemaWriter;
 use super::schema_parts::Direction;
 use super::{OpenApiIssue, OpenApiLimits};
@@ -88,7 +88,9 @@ impl<'d> Reader<'d> {
             let name = name.map_err(|error| OperationFault::new(&found.node.place, error.to_string()));
             match name.and_then(|name| reader.tool(found, name)) {
                 Ok(tool) => tools.push(tool),
-                Err(OperationFault { place, reason }) => reader.issue(&place, format!("`{}` was left out: {reason}", found.id)),
+                Err(OperationFault { place, reason }) => {
+                    reader.issue(&place, format!("`{}` was left out: {reason}", found.id))
+                }
             }
         }
         (tools, reader.issues.into_iter().collect())
@@ -126,7 +128,9 @@ impl<'d> Reader<'d> {
         let members = path_item.value.as_object().into_iter().flatten();
         let named = members.filter(|(member, _)| METHODS.contains(&member.as_str()));
         let mut operations: Vec<_> = named
-            .map(|(method, value)| (method.to_ascii_uppercase(), Node { value, place: below(&path_item.place, method) }))
+            .map(|(method, value)| {
+                (method.to_ascii_uppercase(), Node { value, place: below(&path_item.place, method) })
+            })
             .collect();
         let additional = path_item.members("additionalOperations").into_iter();
         operations.extend(additional.map(|(method, node)| (method.to_owned(), node)));
@@ -152,12 +156,15 @@ impl<'d> Reader<'d> {
         let known_ids: BTreeSet<&str> = all.iter().map(|found| found.id.as_str()).collect();
         for (what, wanted, known) in [("id", operations, &known_ids), ("tag", tags, &known_tags)] {
             for name in wanted.iter().filter(|name| !known.contains(name.as_str())) {
-                let near = nearest(name, known.iter().copied()).first().map(|near| format!("; did you mean `{near}`?"));
+                let near = nearest(name, known.iter().copied())
+                    .first()
+                    .map(|near| format!("; did you mean `{near}`?"));
                 self.issue("", format!("No operation has the {what} `{name}`{}", near.unwrap_or_default()));
             }
         }
         let is_chosen = |found: &FoundOperation<'d>| {
-            let is_disabled = found.node.value.pointer("/x-speakeasy-mcp/disabled") == Some(&Value::Bool(true));
+            let is_disabled =
+                found.node.value.pointer("/x-speakeasy-mcp/disabled") == Some(&Value::Bool(true));
             !is_disabled && self.settings.choice.includes(&info(found))
         };
         all.into_iter().filter(is_chosen).collect()
@@ -189,7 +196,8 @@ impl<'d> Reader<'d> {
             self.issue(&found.node.place, message);
         }
         let description = self.description(found);
-        let mut definition = ToolDefinition::new(name, description, parameters).with_metadata(metadata(found));
+        let mut definition =
+            ToolDefinition::new(name, description, parameters).with_metadata(metadata(found));
         if self.settings.has_output_schemas
             && let Some(schema) = self.output_schema(&operation)
         {
@@ -216,7 +224,8 @@ impl<'d> Reader<'d> {
         sent.sort_by_key(|parameter| order.iter().position(|location| *location == parameter.location));
         let mut parameters = Vec::new();
         for parameter in sent {
-            let is_lost = parameter.location == "path" && !found.path.contains(&format!("{{{}}}", parameter.name));
+            let is_lost =
+                parameter.location == "path" && !found.path.contains(&format!("{{{}}}", parameter.name));
             if is_lost || is_own(self.document, parameter) {
                 continue;
             }
@@ -231,7 +240,10 @@ impl<'d> Reader<'d> {
             id: found.id.clone(),
             method: found.method.clone(),
             path: found.path.to_owned(),
-            server: self.document.server_of(&found.node).or_else(|| self.document.server_of(&found.path_item)),
+            server: self
+                .document
+                .server_of(&found.node)
+                .or_else(|| self.document.server_of(&found.path_item)),
             parameters,
             body,
             responses: self.responses(found),
@@ -256,9 +268,11 @@ impl<'d> Reader<'d> {
             let message = format!("the parameter `{name}` of the path is not declared, so it is any text");
             self.issue(&found.node.place, message);
             let node = json!({"explode": false});
-            let serialization = super::parameters::style(&Node { value: &node, place: String::new() }, Location::Path);
+            let serialization =
+                super::parameters::style(&Node { value: &node, place: String::new() }, Location::Path);
             let argument = names.take(name, Location::Path);
-            let parameter = Parameter { argument, name: name.to_owned(), location: Location::Path, serialization };
+            let parameter =
+                Parameter { argument, name: name.to_owned(), location: Location::Path, serialization };
             let read = ReadParameter { parameter, schema: json!({"type": "string"}), is_required: true };
             arguments.add(&read);
             parameters.push(read.parameter);
@@ -275,7 +289,10 @@ impl<'d> Reader<'d> {
             match self.document.resolve(response) {
                 Ok(response) => responses.push(Response {
                     status: status.to_owned(),
-                    description: super::readable::readable(response.text("description").unwrap_or_default(), 200),
+                    description: super::readable::readable(
+                        response.text("description").unwrap_or_default(),
+                        200,
+                    ),
                     content: self.content(found, &response),
                 }),
                 Err(reason) => self.issue(&place, format!("the answer is not known, because {reason}")),
@@ -299,7 +316,8 @@ impl<'d> Reader<'d> {
         let FoundOperation { node, .. } = found;
         let mut writer = self.writer(Direction::Request, 0);
         let own = node.value.pointer("/x-speakeasy-mcp/description").and_then(Value::as_str);
-        let mut text = |name: &str| writer.text(own.or_else(|| node.text(name)).unwrap_or_default(), &node.place);
+        let mut text =
+            |name: &str| writer.text(own.or_else(|| node.text(name)).unwrap_or_default(), &node.place);
         let summary = text("summary");
         let description = text("description");
         self.issues.append(&mut writer.issues);
@@ -310,7 +328,10 @@ impl<'d> Reader<'d> {
             summary
         } else {
             let mark = if summary.ends_with(['.', '!', '?']) { "" } else { "." };
-            super::readable::readable(&format!("{summary}{mark}\n{description}"), self.settings.limits.description)
+            super::readable::readable(
+                &format!("{summary}{mark}\n{description}"),
+                self.settings.limits.description,
+            )
         };
         if about.is_empty() {
             about = format!("{} {}", found.method, found.path);
@@ -387,7 +408,9 @@ impl ToolArguments {
         }
         schema.insert("additionalProperties".to_owned(), json!(false));
         if let Some((members, required)) = self.optional_body {
-            let needs = |member: &String| required.iter().filter(|needed| *needed != member).cloned().collect::<Vec<_>>();
+            let needs = |member: &String| {
+                required.iter().filter(|needed| *needed != member).cloned().collect::<Vec<_>>()
+            };
             let needs = members.iter().map(|member| (member.clone(), json!(needs(member))));
             let needs: Map<String, Value> = needs.filter(|(_, needed)| needed != &json!([])).collect();
             schema.insert("dependentRequired".to_owned(), needs.into());

@@ -46,7 +46,8 @@ pub(super) fn read_body<'d>(
     let at = media.place.clone();
     let media = document.resolve(media.clone()).map_err(|reason| OperationFault::new(&at, reason))?;
     let is_required = body.flag("required");
-    let source = BodySchema { document, media_type, schema: media.get("schema"), encoding: media.members("encoding") };
+    let source =
+        BodySchema { document, media_type, schema: media.get("schema"), encoding: media.members("encoding") };
     let mut read = source.read(is_required, names, writer);
     if let BodySource::Whole(_) = read.body.source
         && let Some((_, schema)) = read.properties.first_mut()
@@ -123,7 +124,9 @@ impl<'d> BodySchema<'_, 'd> {
         let argument = names.take_of_body(WHOLE);
         let written = self.schema.as_ref().map(|schema| writer.schema(schema, 1, &BTreeSet::new()));
         let schema = match kind {
-            MediaKind::Text => json!({"type": "string", "description": format!("Text of the type {}.", self.media_type)}),
+            MediaKind::Text => {
+                json!({"type": "string", "description": format!("Text of the type {}.", self.media_type)})
+            }
             MediaKind::Bytes => json!({
                 "type": "string", "contentEncoding": "base64",
                 "description": format!("Bytes of the type {}, in Base64.", self.media_type),
@@ -154,7 +157,8 @@ impl<'d> BodySchema<'_, 'd> {
             let argument = names.take_of_body(name);
             is_renamed |= argument != name;
             let member = self.member(name, argument.clone(), &parts);
-            let schemas: Vec<Value> = parts.iter().map(|part| writer.schema(part, 1, &BTreeSet::new())).collect();
+            let schemas: Vec<Value> =
+                parts.iter().map(|part| writer.schema(part, 1, &BTreeSet::new())).collect();
             let mut schema = match <[Value; 1]>::try_from(schemas) {
                 Ok([schema]) => schema,
                 Err(schemas) => json!({ "allOf": schemas }),
@@ -183,16 +187,22 @@ impl<'d> BodySchema<'_, 'd> {
         let content_type = encoding.and_then(|encoding| encoding.text("contentType"));
         let shape = parts.first().map(|part| self.shape(part)).unwrap_or(MemberShape::Single);
         let is_form = matches!(kind(self.media_type), MediaKind::Form | MediaKind::Multipart);
-        let is_encoded = content_type.is_some_and(|content| kind(content.split(',').next().unwrap_or_default()) == MediaKind::Bytes);
+        let is_encoded = content_type
+            .is_some_and(|content| kind(content.split(',').next().unwrap_or_default()) == MediaKind::Bytes);
         let serialization = match (content_type, encoding) {
-            (Some(content), _) => Serialization::Content(content.split(',').next().unwrap_or_default().trim().to_owned()),
-            (None, Some(encoding)) if encoding.value.get("style").is_some() || encoding.value.get("explode").is_some() => {
+            (Some(content), _) => {
+                Serialization::Content(content.split(',').next().unwrap_or_default().trim().to_owned())
+            }
+            (None, Some(encoding))
+                if encoding.value.get("style").is_some() || encoding.value.get("explode").is_some() =>
+            {
                 style(encoding, Location::Query)
             }
             _ if shape == MemberShape::Object => Serialization::Content("application/json".to_owned()),
             _ => Serialization::Style { style: Style::Form, explode: true, allow_reserved: false },
         };
-        let is_binary = is_form && (shape == MemberShape::Bytes || is_encoded && shape == MemberShape::Single);
+        let is_binary =
+            is_form && (shape == MemberShape::Bytes || is_encoded && shape == MemberShape::Single);
         BodyMember { argument, name: name.to_owned(), serialization, is_binary }
     }
 
@@ -205,7 +215,10 @@ impl<'d> BodySchema<'_, 'd> {
         let is = |keyword: &str, value: &str| schema.text(keyword) == Some(value);
         let has = |keyword: &str| schema.value.get(keyword).is_some();
         let media_type = schema.text("contentMediaType").map(kind);
-        if is("format", "binary") || is("type", "file") || media_type == Some(MediaKind::Bytes) && !has("contentEncoding") {
+        if is("format", "binary")
+            || is("type", "file")
+            || media_type == Some(MediaKind::Bytes) && !has("contentEncoding")
+        {
             MemberShape::Bytes
         } else if is("type", "object") || has("properties") || has("allOf") || has("oneOf") || has("anyOf") {
             MemberShape::Object
@@ -250,7 +263,8 @@ fn swagger_body<'d>(
     if let Some(body) = declared.iter().find(|parameter| parameter.location == "body") {
         let media_type = consumes.iter().copied().min_by_key(|media_type| preference(media_type));
         let media_type = media_type.unwrap_or("application/json");
-        let source = BodySchema { document, media_type, schema: body.node.get("schema"), encoding: Vec::new() };
+        let source =
+            BodySchema { document, media_type, schema: body.node.get("schema"), encoding: Vec::new() };
         let mut read = source.read(body.node.flag("required"), names, writer);
         if let BodySource::Whole(_) = read.body.source
             && let Some((_, schema)) = read.properties.first_mut()

@@ -2,10 +2,10 @@
 
 use super::OpenApiIssue;
 use super::document::{Document, Node, Version};
+use super::readable::readable;
 use super::schema_parts::{
     Direction, base64_text, hidden_members, in_definitions, null_allowed, outline, with_bounds, with_type,
 };
-use super::readable::readable;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use toolkit_core::schema::keyword::{Holds, Keyword, Role};
@@ -30,7 +30,12 @@ pub(super) struct SchemaWriter<'d> {
 }
 
 impl<'d> SchemaWriter<'d> {
-    pub(super) fn new(document: &'d Document, direction: Direction, description: usize, deepest: usize) -> Self {
+    pub(super) fn new(
+        document: &'d Document,
+        direction: Direction,
+        description: usize,
+        deepest: usize,
+    ) -> Self {
         Self {
             document,
             direction,
@@ -83,7 +88,8 @@ impl<'d> SchemaWriter<'d> {
                 return json!({});
             }
         };
-        let reference = ["$ref", "$dynamicRef", "$recursiveRef"].iter().find_map(|keyword| node.text(keyword));
+        let reference =
+            ["$ref", "$dynamicRef", "$recursiveRef"].iter().find_map(|keyword| node.text(keyword));
         let Some(reference) = reference else { return self.keywords(keywords, node, level, hidden) };
         let mut written = self.reference(reference, node, level);
         let has_siblings = self.document.version() >= Version::OpenApi31 && keywords.len() > 1;
@@ -129,7 +135,8 @@ impl<'d> SchemaWriter<'d> {
             return known.clone();
         }
         let last = place.rsplit('/').next().unwrap_or_default();
-        let name: String = last.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')).collect();
+        let name: String =
+            last.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')).collect();
         let name = if name.is_empty() { "schema".to_owned() } else { name };
         let is_taken = self.names.values().any(|taken| *taken == name);
         let name = if is_taken { format!("{name}_{}", super::names::digest(place)) } else { name };
@@ -183,7 +190,10 @@ impl<'d> SchemaWriter<'d> {
             "type" => return with_type(value),
             "exclusiveMinimum" | "exclusiveMaximum" if value.is_boolean() => return None,
             "required" => {
-                let names = value.as_array()?.iter().filter(|name| !name.as_str().is_some_and(|n| hidden.contains(n)));
+                let names = value
+                    .as_array()?
+                    .iter()
+                    .filter(|name| !name.as_str().is_some_and(|n| hidden.contains(n)));
                 let names: Vec<Value> = names.cloned().collect();
                 return (!names.is_empty()).then(|| names.into());
             }
@@ -258,7 +268,8 @@ impl<'d> SchemaWriter<'d> {
             if let Value::Object(branch) = branch
                 && !has_own
             {
-                let value = if let [value] = values[..] { json!({"const": value}) } else { json!({"enum": values}) };
+                let value =
+                    if let [value] = values[..] { json!({"const": value}) } else { json!({"enum": values}) };
                 branch.insert("properties".to_owned(), json!({ property: value }));
                 branch.insert("required".to_owned(), json!([property]));
             }

@@ -28,7 +28,11 @@ impl Direction {
 }
 
 /// Returns the names of the members of an object that do not travel in `direction`.
-pub(super) fn hidden_members(document: &Document, schema: &Node<'_>, direction: Direction) -> BTreeSet<String> {
+pub(super) fn hidden_members(
+    document: &Document,
+    schema: &Node<'_>,
+    direction: Direction,
+) -> BTreeSet<String> {
     let mut hidden = BTreeSet::new();
     add_hidden(document, schema, direction, DEEPEST_MERGE, &mut hidden);
     hidden
@@ -42,7 +46,8 @@ fn add_hidden(
     hidden: &mut BTreeSet<String>,
 ) {
     let members = schema.members("properties").into_iter();
-    let names = members.filter(|(_, member)| direction.hides(document, member)).map(|(name, _)| name.to_owned());
+    let names =
+        members.filter(|(_, member)| direction.hides(document, member)).map(|(name, _)| name.to_owned());
     hidden.extend(names);
     let Some(levels) = levels.checked_sub(1) else { return };
     for part in schema.items("allOf") {
@@ -110,7 +115,10 @@ pub(super) fn base64_text(written: &mut Map<String, Value>, keywords: &Map<Strin
 pub(super) fn null_allowed(mut schema: Map<String, Value>) -> Value {
     let applies_others = ["allOf", "anyOf", "oneOf", "not", "if", "const", "$ref"];
     let is_plain = !applies_others.iter().any(|keyword| schema.contains_key(*keyword));
-    if is_plain && let Some(Value::Array(values)) = schema.get_mut("enum") && !values.contains(&Value::Null) {
+    if is_plain
+        && let Some(Value::Array(values)) = schema.get_mut("enum")
+        && !values.contains(&Value::Null)
+    {
         values.push(Value::Null);
     }
     match schema.get_mut("type") {

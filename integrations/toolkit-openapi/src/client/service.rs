@@ -2,7 +2,7 @@
 
 use super::OpenApiError;
 use super::address::join;
-use super::answer::{Answer, Problem, paging, wait};
+use super::answer::{Answer, Problem, paging};
 use super::attachments::Attachments;
 use super::document::Document;
 use super::operation::Operation;
@@ -95,12 +95,17 @@ impl Service {
     fn base_url<'a>(&'a self, operation: &'a Operation) -> Result<&'a str, ToolError> {
         let of_operation = operation.server.as_deref().filter(|_| self.settings.base_url.is_none());
         let url = of_operation.or(self.server.as_deref()).ok_or_else(|| {
-            ToolError::failed("the document names no server, so the program must set the base URL of the service")
+            ToolError::failed(
+                "the document names no server, so the program must set the base URL of the service",
+            )
         })?;
         match parse_url(url) {
             Ok(_) => Ok(url),
-            Err(error) => Err(ToolError::failed("the document names a server without a usable URL; the program must set \
-                 the base URL of the service").with_details(error.message)),
+            Err(error) => Err(ToolError::failed(
+                "the document names a server without a usable URL; the program must set \
+                 the base URL of the service",
+            )
+            .with_details(error.message)),
         }
     }
 
@@ -111,7 +116,8 @@ impl Service {
             return self.http.clone();
         };
         let authority = |url: &str| parse_url(url).ok().and_then(|uri| uri.authority().cloned());
-        let is_number = |host: &str| host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() || host == "localhost";
+        let is_number =
+            |host: &str| host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() || host == "localhost";
         let is_origin = authority(origin)
             .is_some_and(|origin| is_number(origin.host()) && authority(url).as_ref() == Some(&origin));
         if is_origin { self.http.clone() } else { self.public_http.clone() }
@@ -283,7 +289,9 @@ fn redirect(request: &Request<Bytes>, response: &HttpResponse) -> Option<Uri> {
 fn redirected(answer: &Answer, secrets: &[String]) -> Result<ToolOutput, ToolError> {
     let place = answer.headers.get(LOCATION).and_then(|place| place.to_str().ok());
     let text = match place {
-        Some(place) => format!("The service has answered {}: it is at {place}, which was not fetched.", answer.status),
+        Some(place) => {
+            format!("The service has answered {}: it is at {place}, which was not fetched.", answer.status)
+        }
         None => format!("The service has answered {} without content.", answer.status),
     };
     Ok(ToolOutput::text(without_secrets(&text, secrets)))

@@ -6,7 +6,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use toolkit_core::{
-    BuildError, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolProvider, ToolRegistry,
+    BuildError, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolProvider,
+    ToolRegistry,
 };
 
 /// The operations of an OpenAPI document as tools.
@@ -118,12 +119,7 @@ impl ToolProvider for OpenApiToolset {
         }
     }
 
-    fn validate(
-        &self,
-        call: &ToolCall,
-        _: &ToolDefinition,
-        context: &ToolContext,
-    ) -> Result<(), ToolError> {
+    fn validate(&self, call: &ToolCall, _: &ToolDefinition, context: &ToolContext) -> Result<(), ToolError> {
         self.tool(&call.name)?.validate(call.arguments.as_str(), context)
     }
 }

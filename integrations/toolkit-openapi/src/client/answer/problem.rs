@@ -15,7 +15,17 @@ const FIELDS: usize = 16;
 
 /// The names of the member with the name of a field, and of the member with its fault.
 const NAMES: [&str; 11] = [
-    "field", "name", "param", "parameter", "property", "propertyPath", "pointer", "path", "loc", "key", "source",
+    "field",
+    "name",
+    "param",
+    "parameter",
+    "property",
+    "propertyPath",
+    "pointer",
+    "path",
+    "loc",
+    "key",
+    "source",
 ];
 const FAULTS: [&str; 7] = ["message", "msg", "reason", "detail", "description", "title", "code"];
 
@@ -50,7 +60,9 @@ impl Problem<'_> {
         let wait = wait(*status, headers);
         let (kind, advice) = self.advice(wait.is_some());
         let advice = match wait {
-            Some(wait) => format!("Call again in {} seconds.", wait.as_secs() + u64::from(wait.subsec_nanos() > 0)),
+            Some(wait) => {
+                format!("Call again in {} seconds.", wait.as_secs() + u64::from(wait.subsec_nanos() > 0))
+            }
             None => advice.to_owned(),
         };
         let message = without_secrets(&clean(&message), self.secrets);
@@ -91,23 +103,24 @@ impl Problem<'_> {
                 ErrorKind::Failed,
                 "The credentials of the program do not allow this; do not repeat the call as it is.",
             ),
-            404 | 410 => (ErrorKind::Failed, "Check the ids and names in the arguments, or list what exists."),
-            409 | 412 => {
-                (ErrorKind::Failed, "The call conflicts with the current state: read the state, then call again.")
+            404 | 410 => {
+                (ErrorKind::Failed, "Check the ids and names in the arguments, or list what exists.")
             }
+            409 | 412 => (
+                ErrorKind::Failed,
+                "The call conflicts with the current state: read the state, then call again.",
+            ),
             400 | 405..=408 | 411 | 413..=428 => (ErrorKind::Retry, "Correct the arguments and call again."),
             429 => (ErrorKind::RateLimited, "Call again later, and less often."),
             500.. if may_repeat => (ErrorKind::Failed, "The service is in trouble; call again later."),
-            500.. => {
-                (ErrorKind::Failed, "The service may have done it or not: check before you call again.")
-            }
+            500.. => (ErrorKind::Failed, "The service may have done it or not: check before you call again."),
             _ => (ErrorKind::Failed, "Do not repeat the call as it is."),
         }
     }
 }
 
 /// Returns how long to wait before the next call, if the service limits the rate of calls.
-pub(crate) fn wait(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
+fn wait(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
     let is_used_up = number("x-ratelimit-remaining") == Some(0);
     if status != StatusCode::TOO_MANY_REQUESTS && !(status == StatusCode::FORBIDDEN && is_used_up) {
@@ -130,8 +143,19 @@ pub(crate) fn wait(status: StatusCode, headers: &HeaderMap) -> Option<Duration> 
 fn message(json: &Value) -> Option<String> {
     let text = |pointer: &str| json.pointer(pointer)?.as_str().filter(|text| !text.trim().is_empty());
     let pointers = [
-        "/detail", "/message", "/error/message", "/error_description", "/error/description", "/error", "/msg",
-        "/errorMessage", "/Message", "/description", "/reason", "/errors/0/message", "/0/message",
+        "/detail",
+        "/message",
+        "/error/message",
+        "/error_description",
+        "/error/description",
+        "/error",
+        "/msg",
+        "/errorMessage",
+        "/Message",
+        "/description",
+        "/reason",
+        "/errors/0/message",
+        "/0/message",
     ];
     let found = pointers.into_iter().find_map(text);
     match (text("/title"), found.or_else(|| json.as_str())) {
@@ -142,8 +166,16 @@ fn message(json: &Value) -> Option<String> {
 
 /// Returns the fields that the service finds faulty, each with its fault.
 fn fields(json: &Value) -> Vec<String> {
-    let places =
-        ["/errors", "/error/errors", "/error/details", "/invalid-params", "/invalidParams", "/violations", "/detail", "/details"];
+    let places = [
+        "/errors",
+        "/error/errors",
+        "/error/details",
+        "/invalid-params",
+        "/invalidParams",
+        "/violations",
+        "/detail",
+        "/details",
+    ];
     let lists = places.into_iter().filter_map(|place| json.pointer(place));
     let mut found = Vec::new();
     for list in lists {

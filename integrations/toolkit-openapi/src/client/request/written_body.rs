@@ -142,7 +142,7 @@ fn whole(
 }
 
 /// The media type of bytes of which nothing is known.
-pub(super) const OCTETS: &str = "application/octet-stream";
+pub(crate) const OCTETS: &str = "application/octet-stream";
 
 fn of_fields(
     media_type: &str,

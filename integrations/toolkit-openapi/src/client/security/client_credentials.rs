@@ -141,7 +141,9 @@ impl AccessTokens {
         let url = match (&self.client.token_url, of_document) {
             (Some(own), _) => own.as_str(),
             (None, Some(url)) if is_safe(url) => url,
-            (None, Some(_)) => return Err("the document names an address for tokens that is not HTTPS".to_owned()),
+            (None, Some(_)) => {
+                return Err("the document names an address for tokens that is not HTTPS".to_owned());
+            }
             (None, None) => return Err("the document names no address for tokens of clients".to_owned()),
         };
         let key = (url.to_owned(), scopes.join(" "));
@@ -181,7 +183,8 @@ async fn fetch(http: &HttpClient, request: Request<Bytes>) -> Result<Token, Stri
     }
     let token = answer.get("access_token").and_then(Value::as_str).filter(|token| !token.is_empty());
     let Some(value) = token else { return Err(failed("the answer has none")) };
-    let seconds = answer.get("expires_in").and_then(|life| life.as_f64().or_else(|| life.as_str()?.parse().ok()));
+    let seconds =
+        answer.get("expires_in").and_then(|life| life.as_f64().or_else(|| life.as_str()?.parse().ok()));
     let life = seconds.and_then(|life| Duration::try_from_secs_f64(life).ok()).unwrap_or(UNKNOWN_LIFE);
     let renewal = deadline(life - MARGIN.min(life / 2));
     Ok(Token { value: value.to_owned(), renewal })

@@ -59,7 +59,7 @@ fn token_url(scheme: &Value) -> Option<&str> {
 }
 
 /// The credentials that a request was given.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Authorization {
     /// The secrets in all spellings, to remove from texts of the service.
     pub(crate) secrets: Vec<String>,
@@ -123,9 +123,10 @@ pub(crate) async fn authorize<'a>(
         let secret = secret(credential, requirement, scheme, &token_client, &mut authorization).await?;
         authorization.hide(&secret);
         let placement = match credential {
-            Credential::Basic { .. } => {
-                Some(Placement::Header { name: AUTHORIZATION.as_str().to_owned(), prefix: "Basic ".to_owned() })
-            }
+            Credential::Basic { .. } => Some(Placement::Header {
+                name: AUTHORIZATION.as_str().to_owned(),
+                prefix: "Basic ".to_owned(),
+            }),
             _ => placement(scheme),
         };
         if let Some(placement) = placement {
@@ -149,10 +150,11 @@ async fn secret(
             authorization.hide(password);
             Ok(BASE64.encode(format!("{user}:{password}").as_bytes()))
         }
-        Credential::Source(source) => source.0(requirement.scopes.clone())
-            .await
-            .map(|secret| secret.trim().to_owned())
-            .map_err(|error| unusable(&requirement.scheme, "the program has none").with_details(error.to_string())),
+        Credential::Source(source) => {
+            source.0(requirement.scopes.clone()).await.map(|secret| secret.trim().to_owned()).map_err(
+                |error| unusable(&requirement.scheme, "the program has none").with_details(error.to_string()),
+            )
+        }
         Credential::Client(tokens) => {
             let token = tokens
                 .token(token_url(scheme), &requirement.scopes, token_client)
