@@ -21,6 +21,8 @@ pub enum OpenApiError {
     Overlay(String),
     /// An adapted tool is faulty.
     Tool(BuildError),
+    /// The document cannot be fetched, or a setting of the requests is not legal.
+    Request(String),
 }
 
 impl fmt::Display for OpenApiError {
@@ -31,6 +33,7 @@ impl fmt::Display for OpenApiError {
                 write!(f, "the document {message}")
             }
             Self::Overlay(message) => write!(f, "the overlay {message}"),
+            Self::Request(message) => f.write_str(message),
             Self::Tool(error) => error.fmt(f),
         }
     }
@@ -41,7 +44,9 @@ impl std::error::Error for OpenApiError {
         match self {
             Self::File(error) => Some(error),
             Self::Tool(error) => Some(error),
-            Self::TooLarge(_) | Self::Syntax(_) | Self::Document(_) | Self::Overlay(_) => None,
+            Self::TooLarge(_) | Self::Syntax(_) | Self::Document(_) | Self::Overlay(_) | Self::Request(_) => {
+                None
+            }
         }
     }
 }
