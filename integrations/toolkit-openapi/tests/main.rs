@@ -1,1 +1,8 @@
 //! Tests of `toolkit-openapi`.
+#![cfg(feature = "client")]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod answers;
+mod authentication;
+mod complaints;
+mod recorder;
