@@ -110,15 +110,6 @@ impl ToolOperation {
     fn new(definition: &ToolDefinition, name: &str) -> Self {
         let metadata = &definition.metadata;
         let mut schemas = Map::new();
-        let arguments = add_schema(&mut schemas, &definition.parameters, name, "arguments");
-        let mut body = json!({"schema": arguments});
-        if !metadata.input_examples.is_empty() {
-            let examples = metadata.input_examples.iter().enumerate();
-            let examples =
-                examples.map(|(index, value)| (format!("example{}", index + 1), json!({"value": value})));
-            body["examples"] = examples.collect();
-        }
-        let required = definition.parameters.get("required").and_then(Value::as_array);
         let content = match definition.output_schema() {
             Some(schema) => {
                 json!({"application/json": {"schema": add_schema(&mut schemas, schema, name, "result")}})
@@ -130,16 +121,15 @@ impl ToolOperation {
         let mut operation = json!({
             "operationId": name,
             "description": definition.description,
-            "requestBody": {
-                "required": required.is_some_and(|required| !required.is_empty()),
-                "content": {"application/json": body},
-            },
             "responses": {
                 "200": {"description": "The result of the call.", "content": content},
                 "422": {"$ref": "#/components/responses/InvalidArguments"},
                 "default": {"$ref": "#/components/responses/Problem"},
             },
         });
+        if let Some(body) = request_body(definition, name, &mut schemas) {
+            operation["requestBody"] = body;
+        }
         if let Some(title) = &metadata.title {
             operation["summary"] = title.as_str().into();
         }
@@ -149,6 +139,25 @@ impl ToolOperation {
         }
         Self { name: name.to_owned(), tag, operation, schemas }
     }
+}
+
+/// Returns the body of requests, unless the tool takes no arguments.
+fn request_body(definition: &ToolDefinition, name: &str, schemas: &mut Map<String, Value>) -> Option<Value> {
+    let parameters = &definition.parameters;
+    let has_none = parameters.get("properties").and_then(Value::as_object).is_none_or(Map::is_empty);
+    if has_none && parameters.get("additionalProperties") == Some(&Value::Bool(false)) {
+        return None;
+    }
+    let mut body = json!({"schema": add_schema(schemas, parameters, name, "arguments")});
+    let examples = definition.metadata.input_examples.iter().enumerate();
+    let examples: Value =
+        examples.map(|(index, value)| (format!("example{}", index + 1), json!({"value": value}))).collect();
+    if examples.as_object().is_some_and(|examples| !examples.is_empty()) {
+        body["examples"] = examples;
+    }
+    let required = parameters.get("required").and_then(Value::as_array);
+    let is_required = required.is_some_and(|required| !required.is_empty());
+    Some(json!({"required": is_required, "content": {"application/json": body}}))
 }
 
 /// Adds a schema of a tool and its definitions to the schemas of the document. Returns the reference to it.
