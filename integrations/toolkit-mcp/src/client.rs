@@ -36,8 +36,6 @@ mod event;
 mod failure;
 mod follow;
 mod handshake;
-#[cfg(feature = "client-http")]
-mod http_client;
 mod instructions;
 mod limits;
 #[cfg(feature = "auth")]
