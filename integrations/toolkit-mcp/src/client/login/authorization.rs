@@ -44,6 +44,8 @@ pub(super) struct Registration {
     issuer: Option<String>,
     client_id: String,
     client_secret: Option<String>,
+    /// The scopes that the program may request.
+    scopes: Vec<String>,
     /// The port of the registered redirect. Some authorization servers accept no other. With 0, the next login registers
     /// the program again.
     port: u16,
@@ -201,7 +203,9 @@ impl AuthorizationServer {
         scopes: &[String],
         known: Option<Registration>,
     ) -> Result<Option<Registration>, String> {
-        let known = known.filter(|known| known.issuer == self.issuer);
+        let known = known.filter(|known| {
+            known.issuer == self.issuer && scopes.iter().all(|scope| known.scopes.contains(scope))
+        });
         let port = known.as_ref().map_or(login.port, |known| known.port);
         let mut listener = RedirectListener::bind(port).await;
         if listener.is_err() && port != login.port {
@@ -251,6 +255,7 @@ impl AuthorizationServer {
                     issuer: self.issuer.clone(),
                     client_id: client.client_id.clone(),
                     client_secret: client.client_secret.clone(),
+                    scopes: scopes.to_vec(),
                     port: listener.port,
                 };
                 (client, Some(registration))
