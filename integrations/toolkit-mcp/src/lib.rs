@@ -50,3 +50,8 @@ pub struct Readme;
 #[cfg(all(doctest, feature = "auth", feature = "jwt"))]
 #[doc = include_str!("../../../docs/guide/11-mcp.md")]
 pub struct Guide;
+
+/// The examples of the guide's chapter about many machines.
+#[cfg(all(doctest, feature = "client-http", feature = "server-http"))]
+#[doc = include_str!("../../../docs/guide/12-many-machines.md")]
+pub struct ManyMachines;
