@@ -58,6 +58,8 @@
 //! | `cache` | `middleware::Cache`: answers repeated calls from memory |
 //! | `tower` | module `tower`: dispatchers as services, layers as middleware |
 //! | `tracing` | a `tracing` span per call, with OpenTelemetry's attribute names |
+//! | `aws-lc-rs` | cryptography of encrypted connections of clients, as `rustls` and `reqwest` have it; on by default |
+//! | `ring` | cryptography of `ring` in place of it, which compiles faster |
 //! | `bytes` | `Bytes` as parameters and results; with this and the next five, the crate's own feature `serde` must be on, too |
 //! | `chrono` | dates and times of the crate `chrono` |
 //! | `jiff` | dates and times of the crate `jiff` |
