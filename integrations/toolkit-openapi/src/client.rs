@@ -8,6 +8,7 @@ mod builder;
 mod choice;
 mod document;
 mod error;
+mod found;
 mod issue;
 mod json_path;
 mod limits;

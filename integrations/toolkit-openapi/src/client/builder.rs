@@ -5,7 +5,7 @@ use super::overlay::apply_overlay;
 use super::parse::parse_document;
 use super::reader::{OperationTool, Reader, ReaderSettings};
 use super::request_settings::RequestSettings;
-use super::service::Service;
+use super::service::{Service, fetch_document};
 use super::tool::OpenApiTool;
 use super::{Namespaces, OpenApiError, OpenApiLimits, OpenApiToolset, OperationInfo};
 use std::collections::BTreeMap;
@@ -173,6 +173,15 @@ impl OpenApiToolsetBuilder {
         }
         let text = fs::read_to_string(path).map_err(OpenApiError::File)?;
         self.read_document(&text)
+    }
+
+    /// Fetches the document from an address, and reads it. Servers with a relative URL are relative to this address.
+    ///
+    /// # Errors
+    /// The document cannot be fetched, or one of [`read_document`](Self::read_document).
+    pub async fn read_address(self, address: &str) -> Result<OpenApiToolset, OpenApiError> {
+        let text = fetch_document(address, &self.requests, self.reader.limits.document_bytes).await?;
+        self.read(&text, address)
     }
 
     /// Reads a document that came from an address.

@@ -1,12 +1,15 @@
 //! The operations of a document become tools.
 
-use super::arguments::ArgumentNames;
-use super::choice::{Choice, Namespaces, OperationInfo};
+use super::arguments::{ArgumentNames, ToolArguments};
+use super::choice::{Choice, Namespaces};
 use super::document::{Document, Node, Version, below};
+use super::found::{FoundOperation, description, info, metadata, security, unnamed};
 use super::names::{Unnamed, tool_names};
-use super::operation::{Location, Operation, Parameter, Response, SecurityRequirement};
-use super::parameters::{ReadParameter, declared, is_own, read_parameter};
-use super::request_body::{ReadBody, is_json, media_types, read_body, schema_place};
+use super::operation::{Location, Operation, Parameter, Response};
+use super::parameters::{ReadParameter, declared, is_own, read_parameter, style};
+use super::readable::readable;
+use super::request::written_body::BodyKind;
+use super::request_body::{media_types, read_body};
 use super::schema::SchemaWriter;
 use super::schema_parts::Direction;
 use super::{OpenApiIssue, OpenApiLimits};
@@ -14,8 +17,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use toolkit_core::schema::nearest;
-use toolkit_core::tool::ToolSource;
-use toolkit_core::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
+use toolkit_core::{ToolDefinition, ToolName};
 use toolkit_foreign::{SchemaLimits, checked_parameters, checked_schema};
 
 /// The members of a path that are operations.
@@ -53,16 +55,6 @@ pub(super) struct ReaderSettings {
     pub(super) namespaces: Namespaces,
     pub(super) has_output_schemas: bool,
     pub(super) limits: OpenApiLimits,
-}
-
-/// An operation that was found in the document.
-struct FoundOperation<'d> {
-    path: &'d str,
-    path_item: Node<'d>,
-    method: Method,
-    node: Node<'d>,
-    /// The `operationId`, or the method and the path.
-    id: String,
 }
 
 /// Reads the operations of a document.
@@ -197,7 +189,9 @@ impl<'d> Reader<'d> {
         for (_, message) in notes {
             self.issue(&found.node.place, message);
         }
-        let description = self.description(found);
+        let mut writer = self.writer(Direction::Request, 0);
+        let description = description(found, &mut writer);
+        self.issues.append(&mut writer.issues);
         let mut definition =
             ToolDefinition::new(name, description, parameters).with_metadata(metadata(found));
         if self.settings.has_output_schemas
@@ -271,8 +265,7 @@ impl<'d> Reader<'d> {
             let message = format!("the parameter `{name}` of the path is not declared, so it is any text");
             self.issue(&found.node.place, message);
             let node = json!({"explode": false});
-            let serialization =
-                super::parameters::style(&Node { value: &node, place: String::new() }, Location::Path);
+            let serialization = style(&Node { value: &node, place: String::new() }, Location::Path);
             let argument = names.take(name, Location::Path);
             let parameter =
                 Parameter { argument, name: name.to_owned(), location: Location::Path, serialization };
@@ -292,10 +285,7 @@ impl<'d> Reader<'d> {
             match self.document.resolve(response) {
                 Ok(response) => responses.push(Response {
                     status: status.to_owned(),
-                    description: super::readable::readable(
-                        response.text("description").unwrap_or_default(),
-                        200,
-                    ),
+                    description: readable(response.text("description").unwrap_or_default(), 200),
                     content: self.content(found, &response),
                 }),
                 Err(reason) => self.issue(&place, format!("the answer is not known, because {reason}")),
@@ -315,38 +305,11 @@ impl<'d> Reader<'d> {
         contents.map(|(media_type, media)| (media_type.to_owned(), schema_place(&media))).collect()
     }
 
-    fn description(&mut self, found: &FoundOperation<'d>) -> String {
-        let FoundOperation { node, .. } = found;
-        let mut writer = self.writer(Direction::Request, 0);
-        let own = node.value.pointer("/x-speakeasy-mcp/description").and_then(Value::as_str);
-        let mut text =
-            |name: &str| writer.text(own.or_else(|| node.text(name)).unwrap_or_default(), &node.place);
-        let summary = text("summary");
-        let description = text("description");
-        self.issues.append(&mut writer.issues);
-        let words = |text: &str| text.trim_end_matches('.').to_lowercase();
-        let mut about = if words(&description).starts_with(&words(&summary)) {
-            description
-        } else if description.is_empty() || words(&summary).starts_with(&words(&description)) {
-            summary
-        } else {
-            let mark = if summary.ends_with(['.', '!', '?']) { "" } else { "." };
-            super::readable::readable(
-                &format!("{summary}{mark}\n{description}"),
-                self.settings.limits.description,
-            )
-        };
-        if about.is_empty() {
-            about = format!("{} {}", found.method, found.path);
-        }
-        if node.flag("deprecated") { format!("Deprecated. {about}") } else { about }
-    }
-
     /// Returns the schema of the first successful answer in JSON.
     fn output_schema(&self, operation: &Operation) -> Option<Value> {
         let successes = operation.responses.iter().filter(|response| response.status.starts_with('2'));
         let mut contents = successes.flat_map(|response| &response.content);
-        let (_, place) = contents.find(|(media_type, _)| is_json(media_type))?;
+        let (_, place) = contents.find(|(media_type, _)| BodyKind::of(media_type) == BodyKind::Json)?;
         let schema = self.document.answer_schema(place.as_deref()?)?;
         let limits = SchemaLimits { bytes: self.settings.limits.schema_bytes, depth: DEEPEST_JSON };
         checked_schema(schema, limits, &mut Vec::new()).ok()
@@ -370,109 +333,12 @@ impl Document {
     }
 }
 
-/// The arguments of an operation, as one object.
-#[derive(Default)]
-struct ToolArguments {
-    properties: Map<String, Value>,
-    required: Vec<String>,
-    /// The members of an optional body, and those of them that are required beside any other.
-    optional_body: Option<(Vec<String>, Vec<String>)>,
-    choice: Option<(String, Value)>,
-}
-
-impl ToolArguments {
-    fn add(&mut self, read: &ReadParameter) {
-        let argument = read.parameter.argument.clone();
-        if read.is_required {
-            self.required.push(argument.clone());
-        }
-        self.properties.insert(argument, read.schema.clone());
-    }
-
-    fn add_body(&mut self, read: ReadBody) -> super::operation::Body {
-        let ReadBody { body, properties, required, choice } = read;
-        let members = properties.iter().map(|(argument, _)| argument.clone()).collect();
-        self.properties.extend(properties);
-        if body.is_required {
-            self.required.extend(required);
-        } else if !required.is_empty() {
-            self.optional_body = Some((members, required));
-        }
-        self.choice = choice;
-        body
-    }
-
-    fn schema(self, definitions: Map<String, Value>) -> Map<String, Value> {
-        let mut schema = Map::new();
-        schema.insert("type".to_owned(), json!("object"));
-        schema.insert("properties".to_owned(), self.properties.into());
-        if !self.required.is_empty() {
-            schema.insert("required".to_owned(), self.required.into());
-        }
-        schema.insert("additionalProperties".to_owned(), json!(false));
-        if let Some((members, required)) = self.optional_body {
-            let needs = |member: &String| {
-                required.iter().filter(|needed| *needed != member).cloned().collect::<Vec<_>>()
-            };
-            let needs = members.iter().map(|member| (member.clone(), json!(needs(member))));
-            let needs: Map<String, Value> = needs.filter(|(_, needed)| needed != &json!([])).collect();
-            schema.insert("dependentRequired".to_owned(), needs.into());
-        }
-        schema.extend(self.choice);
-        if !definitions.is_empty() {
-            schema.insert("$defs".to_owned(), definitions.into());
-        }
-        schema
-    }
-}
-
-fn info<'f>(found: &'f FoundOperation<'_>) -> OperationInfo<'f> {
-    OperationInfo { id: &found.id, method: found.method.as_str(), path: found.path, object: found.node.value }
-}
-
-fn unnamed(found: &FoundOperation<'_>) -> Unnamed {
-    let key = format!("{} {}", found.method.as_str().to_ascii_lowercase(), found.path);
-    let own = found.node.value.pointer("/x-speakeasy-mcp/name").and_then(Value::as_str);
-    let id = own.or_else(|| found.node.text("operationId").filter(|id| !id.trim().is_empty()));
-    Unnamed { id: id.unwrap_or(&key).to_owned(), tag: info(found).tags().next().map(str::to_owned), key }
-}
-
-fn security(document: &Document, operation: &Node<'_>) -> Vec<Vec<SecurityRequirement>> {
-    let own = operation.value.get("security").or_else(|| document.root().value.get("security"));
-    let ways = own.and_then(Value::as_array).into_iter().flatten();
-    let requirement = |(scheme, scopes): (&String, &Value)| {
-        let scopes = scopes.as_array().into_iter().flatten().filter_map(Value::as_str);
-        SecurityRequirement { scheme: scheme.clone(), scopes: scopes.map(str::to_owned).collect() }
-    };
-    ways.map(|way| way.as_object().into_iter().flatten().map(requirement).collect()).collect()
-}
-
-/// Returns the metadata of a tool, with the hints that the method gives (RFC 9110, 9.2).
-fn metadata(found: &FoundOperation<'_>) -> ToolMetadata {
-    let is_safe = matches!(found.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY");
-    let is_deletion = found.method == Method::DELETE;
-    let is_idempotent = is_safe || is_deletion || found.method == Method::PUT;
-    let mut metadata = ToolMetadata::default().with_tags(info(found).tags().map(toolkit_foreign::clean));
-    let scopes = found.node.value.pointer("/x-speakeasy-mcp/scopes").and_then(Value::as_array);
-    metadata = metadata.with_tags(scopes.into_iter().flatten().filter_map(Value::as_str));
-    metadata.tags.insert(ToolTag::Network);
-    if is_safe {
-        metadata.tags.insert(ToolTag::ReadOnly);
-    }
-    if is_deletion {
-        metadata.tags.insert(ToolTag::Destructive);
-    }
-    metadata.read_only = Some(is_safe);
-    metadata.destructive = if is_safe { Some(false) } else { is_deletion.then_some(true) };
-    metadata.idempotent = is_idempotent.then_some(true);
-    metadata.open_world = Some(true);
-    metadata.is_async = true;
-    metadata.source = ToolSource::OpenApi;
-    metadata.source_detail = format!("{} {}", found.method, found.path);
-    metadata
-}
-
 /// Returns whether a schema has at most this size, in bytes of compact JSON.
 fn is_at_most(schema: &Map<String, Value>, bytes: usize) -> bool {
     serde_json::to_string(schema).is_ok_and(|text| text.len() <= bytes)
+}
+
+/// Returns the place of the schema of an answer, or of one of its media types.
+fn schema_place(media: &Node<'_>) -> Option<String> {
+    media.value.get("schema").map(|_| below(&media.place, "schema"))
 }

@@ -1,11 +1,12 @@
 //! The body of a request: its media type, and the arguments that it is made of.
 
 use super::arguments::ArgumentNames;
-use super::document::{Document, Node, Version, below};
+use super::document::{Document, Node, Version};
 use super::members::{BodyMembers, MemberSchema, body_members};
 use super::operation::{Body, BodyMember, BodySource, Location, Serialization, Style};
 use super::parameters::{Declared, collection_format, describe, style};
 use super::reader::OperationFault;
+use super::request::written_body::BodyKind;
 use super::schema::SchemaWriter;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -59,37 +60,14 @@ pub(super) fn read_body<'d>(
 
 /// The rank of a media type among those of a body.
 fn preference(media_type: &str) -> usize {
-    match kind(media_type) {
-        MediaKind::Json if media_type.contains("patch") => 1,
-        MediaKind::Json if media_type.contains('*') => 4,
-        MediaKind::Json => 0,
-        MediaKind::Form => 2,
-        MediaKind::Multipart => 3,
-        MediaKind::Text => 5,
-        MediaKind::Bytes => 6,
-    }
-}
-
-/// The kinds of media types that need different arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum MediaKind {
-    Json,
-    Form,
-    Multipart,
-    Text,
-    Bytes,
-}
-
-fn kind(media_type: &str) -> MediaKind {
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let texts = ["xml", "yaml", "csv", "ndjson", "javascript", "graphql"];
-    match essence.as_str() {
-        "*/*" | "application/*" => MediaKind::Json,
-        json if json.ends_with("/json") || json.ends_with("+json") => MediaKind::Json,
-        "application/x-www-form-urlencoded" => MediaKind::Form,
-        multipart if multipart.starts_with("multipart/") => MediaKind::Multipart,
-        text if text.starts_with("text/") || texts.iter().any(|name| text.contains(name)) => MediaKind::Text,
-        _ => MediaKind::Bytes,
+    match BodyKind::of(media_type) {
+        BodyKind::Json if media_type.contains("patch") => 1,
+        BodyKind::Json if media_type.contains('*') => 4,
+        BodyKind::Json => 0,
+        BodyKind::Form => 2,
+        BodyKind::Multipart => 3,
+        BodyKind::Text => 5,
+        BodyKind::Bytes => 6,
     }
 }
 
@@ -103,8 +81,8 @@ struct BodySchema<'s, 'd> {
 
 impl<'d> BodySchema<'_, 'd> {
     fn read(&self, is_required: bool, names: &mut ArgumentNames, writer: &mut SchemaWriter<'d>) -> ReadBody {
-        let kind = kind(self.media_type);
-        let has_members = matches!(kind, MediaKind::Json | MediaKind::Form | MediaKind::Multipart);
+        let kind = BodyKind::of(self.media_type);
+        let has_members = matches!(kind, BodyKind::Json | BodyKind::Form | BodyKind::Multipart);
         let members = self.schema.as_ref().filter(|_| has_members);
         let members = members.and_then(|schema| body_members(self.document, schema));
         match members {
@@ -116,7 +94,7 @@ impl<'d> BodySchema<'_, 'd> {
     /// The body is the value of one argument.
     fn whole(
         &self,
-        kind: MediaKind,
+        kind: BodyKind,
         is_required: bool,
         names: &mut ArgumentNames,
         writer: &mut SchemaWriter<'d>,
@@ -124,10 +102,10 @@ impl<'d> BodySchema<'_, 'd> {
         let argument = names.take_of_body(WHOLE);
         let written = self.schema.as_ref().map(|schema| writer.schema(schema, 1, &BTreeSet::new()));
         let schema = match kind {
-            MediaKind::Text => {
+            BodyKind::Text => {
                 json!({"type": "string", "description": format!("Text of the type {}.", self.media_type)})
             }
-            MediaKind::Bytes => json!({
+            BodyKind::Bytes => json!({
                 "type": "string", "contentEncoding": "base64",
                 "description": format!("Bytes of the type {}, in Base64.", self.media_type),
             }),
@@ -178,7 +156,7 @@ impl<'d> BodySchema<'_, 'd> {
     }
 
     fn body(&self, is_required: bool, source: BodySource) -> Body {
-        let is_any_json = self.media_type.contains('*') && kind(self.media_type) == MediaKind::Json;
+        let is_any_json = self.media_type.contains('*') && BodyKind::of(self.media_type) == BodyKind::Json;
         let media_type = if is_any_json { "application/json" } else { self.media_type };
         Body { media_type: media_type.to_owned(), is_required, source }
     }
@@ -187,9 +165,10 @@ impl<'d> BodySchema<'_, 'd> {
         let encoding = self.encoding.iter().find(|(member, _)| *member == name).map(|(_, encoding)| encoding);
         let content_type = encoding.and_then(|encoding| encoding.text("contentType"));
         let shape = parts.first().map(|part| self.shape(part)).unwrap_or(MemberShape::Single);
-        let is_form = matches!(kind(self.media_type), MediaKind::Form | MediaKind::Multipart);
-        let is_encoded = content_type
-            .is_some_and(|content| kind(content.split(',').next().unwrap_or_default()) == MediaKind::Bytes);
+        let is_form = matches!(BodyKind::of(self.media_type), BodyKind::Form | BodyKind::Multipart);
+        let is_encoded = content_type.is_some_and(|content| {
+            BodyKind::of(content.split(',').next().unwrap_or_default()) == BodyKind::Bytes
+        });
         let serialization = match (content_type, encoding) {
             (Some(content), _) => {
                 Serialization::Content(content.split(',').next().unwrap_or_default().trim().to_owned())
@@ -215,10 +194,10 @@ impl<'d> BodySchema<'_, 'd> {
         }
         let is = |keyword: &str, value: &str| schema.text(keyword) == Some(value);
         let has = |keyword: &str| schema.value.get(keyword).is_some();
-        let media_type = schema.text("contentMediaType").map(kind);
+        let media_type = schema.text("contentMediaType").map(BodyKind::of);
         if is("format", "binary")
             || is("type", "file")
-            || media_type == Some(MediaKind::Bytes) && !has("contentEncoding")
+            || media_type == Some(BodyKind::Bytes) && !has("contentEncoding")
         {
             MemberShape::Bytes
         } else if is("type", "object") || has("properties") || has("allOf") || has("oneOf") || has("anyOf") {
@@ -279,8 +258,8 @@ fn swagger_body<'d>(
     if form.is_empty() {
         return None;
     }
-    let is_multipart = consumes.iter().any(|media_type| kind(media_type) == MediaKind::Multipart);
-    let urlencoded = consumes.iter().any(|media_type| kind(media_type) == MediaKind::Form);
+    let is_multipart = consumes.iter().any(|media_type| BodyKind::of(media_type) == BodyKind::Multipart);
+    let urlencoded = consumes.iter().any(|media_type| BodyKind::of(media_type) == BodyKind::Form);
     let multipart = has_file || is_multipart && !urlencoded;
     let media_type = if multipart { "multipart/form-data" } else { "application/x-www-form-urlencoded" };
     let mut members = Vec::new();
@@ -305,14 +284,4 @@ fn swagger_body<'d>(
 pub(super) fn media_types<'d>(document: &'d Document, operation: &Node<'d>, keyword: &str) -> Vec<&'d str> {
     let own = operation.value.get(keyword).or_else(|| document.root().value.get(keyword));
     own.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
-}
-
-/// Returns whether a media type is JSON.
-pub(super) fn is_json(media_type: &str) -> bool {
-    kind(media_type) == MediaKind::Json
-}
-
-/// Returns the place of the schema of an answer's media type.
-pub(super) fn schema_place(media: &Node<'_>) -> Option<String> {
-    media.value.get("schema").map(|_| below(&media.place, "schema"))
 }

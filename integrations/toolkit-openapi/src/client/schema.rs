@@ -16,7 +16,7 @@ pub(super) struct SchemaWriter<'d> {
     document: &'d Document,
     direction: Direction,
     /// The maximum length of a description, in characters.
-    description: usize,
+    pub(super) description: usize,
     /// The level below which a schema is replaced by its type. Members and items are one level below their schema.
     deepest: usize,
     /// Whether a schema was replaced.

@@ -60,6 +60,14 @@ impl OpenApiToolset {
         Self::builder().read_file(path)
     }
 
+    /// Fetches the document from an address, and reads it.
+    ///
+    /// # Errors
+    /// The document cannot be fetched, or one of [`from_document`](Self::from_document).
+    pub async fn from_address(address: &str) -> Result<Self, OpenApiError> {
+        Self::builder().read_address(address).await
+    }
+
     /// Starts with the settings of a toolset.
     #[must_use]
     pub fn builder() -> OpenApiToolsetBuilder {
