@@ -106,8 +106,8 @@ impl<'d> BodySchema<'_, 'd> {
                 json!({"type": "string", "description": format!("Text of the type {}.", self.media_type)})
             }
             BodyKind::Bytes => json!({
-                "type": "string", "contentEncoding": "base64",
-                "description": format!("Bytes of the type {}, in Base64.", self.media_type),
+                "type": "string",
+                "description": format!("Bytes of the type {}, in Base64, or the name of an attachment.", self.media_type),
             }),
             _ => written.unwrap_or_else(|| Value::Object(Map::new())),
         };
