@@ -222,11 +222,11 @@ fn bytes(mut schema: Value) -> Value {
         *items = bytes(items.take());
         return schema;
     }
-    let mut written = json!({"type": "string", "contentEncoding": "base64"});
-    for keyword in ["title", "description"] {
-        if let Some(text) = schema.get(keyword) {
-            written[keyword] = text.clone();
-        }
+    let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    let description = format!("{description} In Base64, or the name of an attachment.");
+    let mut written = json!({"type": "string", "description": description.trim()});
+    if let Some(title) = schema.get("title") {
+        written["title"] = title.clone();
     }
     written
 }
