@@ -222,12 +222,11 @@ fn bytes(mut schema: Value) -> Value {
         *items = bytes(items.take());
         return schema;
     }
-    let mut written = json!({"type": "string", "contentEncoding": "base64"});
-    for keyword in ["title", "description"] {
-        if let Some(text) = schema.get(keyword) {
-            written[keyword] = text.clone();
-        }
-    }
+    let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    let written = json!({
+        "type": "string", "contentEncoding": "base64",
+        "description": format!("{description} Bytes in Base64.").trim_start(),
+    });
     written
 }
 
@@ -267,11 +266,12 @@ fn swagger_body<'d>(
     let mut required = Vec::new();
     for Declared { node, name, .. } in form {
         let argument = names.take_of_body(name);
-        properties.push((argument.clone(), writer.schema(node, 1, &BTreeSet::new())));
+        let is_binary = node.text("type") == Some("file");
+        let schema = writer.schema(node, 1, &BTreeSet::new());
+        properties.push((argument.clone(), if is_binary { bytes(schema) } else { schema }));
         if node.flag("required") {
             required.push(argument.clone());
         }
-        let is_binary = node.text("type") == Some("file");
         let serialization = collection_format(node, Location::Query);
         members.push(BodyMember { argument, name: (*name).to_owned(), serialization, is_binary });
     }
