@@ -223,12 +223,8 @@ fn bytes(mut schema: Value) -> Value {
         return schema;
     }
     let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-    let description = format!("{description} In Base64, or the name of an attachment.");
-    let mut written = json!({"type": "string", "description": description.trim()});
-    if let Some(title) = schema.get("title") {
-        written["title"] = title.clone();
-    }
-    written
+    let description = format!("{description} Bytes in Base64, or the name of an attachment.");
+    json!({"type": "string", "description": description.trim_start()})
 }
 
 /// Reads the parameters of Swagger in `body` and `formData`.
@@ -267,11 +263,12 @@ fn swagger_body<'d>(
     let mut required = Vec::new();
     for Declared { node, name, .. } in form {
         let argument = names.take_of_body(name);
-        properties.push((argument.clone(), writer.schema(node, 1, &BTreeSet::new())));
+        let is_binary = node.text("type") == Some("file");
+        let schema = writer.schema(node, 1, &BTreeSet::new());
+        properties.push((argument.clone(), if is_binary { bytes(schema) } else { schema }));
         if node.flag("required") {
             required.push(argument.clone());
         }
-        let is_binary = node.text("type") == Some("file");
         let serialization = collection_format(node, Location::Query);
         members.push(BodyMember { argument, name: (*name).to_owned(), serialization, is_binary });
     }
