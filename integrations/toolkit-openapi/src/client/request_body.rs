@@ -106,8 +106,8 @@ impl<'d> BodySchema<'_, 'd> {
                 json!({"type": "string", "description": format!("Text of the type {}.", self.media_type)})
             }
             BodyKind::Bytes => json!({
-                "type": "string", "contentEncoding": "base64",
-                "description": format!("Bytes of the type {}, in Base64.", self.media_type),
+                "type": "string",
+                "description": format!("Bytes of the type {}, in Base64, or the name of an attachment.", self.media_type),
             }),
             _ => written.unwrap_or_else(|| Value::Object(Map::new())),
         };
@@ -223,11 +223,8 @@ fn bytes(mut schema: Value) -> Value {
         return schema;
     }
     let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-    let written = json!({
-        "type": "string", "contentEncoding": "base64",
-        "description": format!("{description} Bytes in Base64.").trim_start(),
-    });
-    written
+    let description = format!("{description} Bytes in Base64, or the name of an attachment.");
+    json!({"type": "string", "description": description.trim_start()})
 }
 
 /// Reads the parameters of Swagger in `body` and `formData`.
