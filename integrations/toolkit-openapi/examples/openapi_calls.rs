@@ -16,7 +16,8 @@ use toolkit_openapi::client::{Attachments, HttpLimits, Namespaces, OpenApiToolse
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let (Some(document), Some(base_url)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: openapi_calls DOCUMENT BASE_URL".into());
+        println!("usage: openapi_calls DOCUMENT BASE_URL");
+        return Ok(());
     };
     let ids: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = ids.clone();

@@ -3,3 +3,8 @@
 
 #[cfg(feature = "client")]
 pub mod client;
+
+/// The examples of the guide's chapter about OpenAPI, run as doc tests.
+#[cfg(all(doctest, feature = "client"))]
+#[doc = include_str!("../../../docs/guide/12-openapi.md")]
+pub struct Guide;

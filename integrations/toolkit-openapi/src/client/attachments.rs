@@ -16,11 +16,11 @@ use super::request::{Arguments, refused};
 /// state of the run.
 ///
 /// ```
-/// use toolkit::State;
+/// use toolkit::RunContext;
 /// use toolkit_openapi::client::Attachments;
 ///
 /// let attachments = Attachments::new().with("report.pdf", "application/pdf", b"%PDF-1.7".as_slice());
-/// let state = State::new().with(attachments);
+/// let run = RunContext::new().with_state(attachments);
 /// ```
 #[derive(Clone, Default)]
 #[must_use]
