@@ -5,4 +5,6 @@
 mod answers;
 mod authentication;
 mod complaints;
+mod definitions;
+mod hostile_documents;
 mod recorder;

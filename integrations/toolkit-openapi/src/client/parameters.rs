@@ -4,31 +4,11 @@ use super::arguments::ArgumentNames;
 use super::document::{Document, Node, Version};
 use super::operation::{Location, Parameter, Serialization, Style};
 use super::reader::OperationFault;
+use super::request::OWN_HEADERS;
 use super::schema::SchemaWriter;
 use super::schema_parts::with_example;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
-
-/// The headers that the client writes itself. OpenAPI ignores the first three, too.
-const OWN_HEADERS: [&str; 17] = [
-    "accept",
-    "content-type",
-    "authorization",
-    "connection",
-    "content-encoding",
-    "content-length",
-    "cookie",
-    "expect",
-    "host",
-    "keep-alive",
-    "origin",
-    "proxy-authorization",
-    "set-cookie",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
 
 /// A parameter as the document declares it.
 pub(super) struct Declared<'d> {
@@ -64,9 +44,8 @@ pub(super) fn declared<'d>(
 
 /// Returns whether the client writes the parameter itself: it is one of its headers, or a credential.
 pub(super) fn is_own(document: &Document, parameter: &Declared<'_>) -> bool {
-    let name = parameter.name.to_ascii_lowercase();
-    parameter.location == "header" && OWN_HEADERS.contains(&name.as_str())
-        || is_credential(document, parameter)
+    let is_listed = OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own));
+    parameter.location == "header" && is_listed || is_credential(document, parameter)
 }
 
 fn is_credential(document: &Document, parameter: &Declared<'_>) -> bool {

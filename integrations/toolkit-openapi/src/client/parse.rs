@@ -147,20 +147,8 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
         self.scalar(value)
     }
 
-    fn visit_string<E: Error>(self, value: String) -> Result<Self::Value, E> {
-        self.scalar(value)
-    }
-
     fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
         self.scalar(Value::Null)
-    }
-
-    fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
-        self.scalar(Value::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {

@@ -19,17 +19,20 @@ use toolkit_core::schema::{Violation, ViolationKind};
 use written_body::BodyKind;
 
 /// Headers that the program, the document's security schemes or the HTTP client set, never an argument.
-const OWN_HEADERS: [&str; 14] = [
+pub(super) const OWN_HEADERS: [&str; 17] = [
     "accept",
     "authorization",
     "connection",
+    "content-encoding",
     "content-length",
     "content-type",
     "cookie",
     "expect",
     "host",
     "keep-alive",
+    "origin",
     "proxy-authorization",
+    "set-cookie",
     "te",
     "trailer",
     "transfer-encoding",
