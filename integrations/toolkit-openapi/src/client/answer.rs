@@ -6,7 +6,7 @@ mod trim;
 pub(super) use problem::Problem;
 
 use super::operation::{Location, Operation, Response};
-use super::request::written_body::{BodyKind, OCTETS};
+use super::request::media_kind::{BodyKind, OCTETS};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap, LINK, LOCATION};
 use percent_encoding::percent_decode_str;
@@ -125,8 +125,7 @@ impl Answer {
     fn schema_place<'a>(&self, operation: &'a Operation) -> Option<&'a str> {
         let content = &self.described(operation)?.content;
         let own = media_type(&self.headers).unwrap_or_default();
-        let essence =
-            |(media_type, _): &&(String, _)| super::request::written_body::essence(media_type) == own;
+        let essence = |(media_type, _): &&(String, _)| super::request::media_kind::essence(media_type) == own;
         let json = |(media_type, _): &&(String, _)| BodyKind::of(media_type) == BodyKind::Json;
         content.iter().find(essence).or_else(|| content.iter().find(json))?.1.as_deref()
     }

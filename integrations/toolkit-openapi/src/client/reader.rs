@@ -8,7 +8,7 @@ use super::names::{Unnamed, tool_names};
 use super::operation::{Location, Operation, Parameter, Response};
 use super::parameters::{ReadParameter, declared, is_own, read_parameter, style};
 use super::readable::readable;
-use super::request::written_body::BodyKind;
+use super::request::media_kind::BodyKind;
 use super::request_body::{media_types, read_body};
 use super::schema::SchemaWriter;
 use super::schema_parts::Direction;

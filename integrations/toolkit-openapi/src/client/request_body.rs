@@ -6,7 +6,7 @@ use super::members::{BodyMembers, MemberSchema, body_members};
 use super::operation::{Body, BodyMember, BodySource, Location, Serialization, Style};
 use super::parameters::{Declared, collection_format, describe, style};
 use super::reader::OperationFault;
-use super::request::written_body::BodyKind;
+use super::request::media_kind::BodyKind;
 use super::schema::SchemaWriter;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
