@@ -132,9 +132,7 @@ fn path_segment(
 
 fn in_path(parameter: &Parameter, value: &Value) -> Result<Option<String>, Unwritable> {
     match &parameter.serialization {
-        Serialization::Content(media_type) => {
-            Ok(Some(Escape::Reserved.apply(&content(media_type, value)).into_owned()))
-        }
+        Serialization::Content(media_type) => Ok(Some(Escape::Reserved.apply(&content(media_type, value)))),
         Serialization::Style { style, explode, .. } => {
             let writer = Writer { style: *style, explode: *explode, escape: Escape::Reserved };
             writer.text(&parameter.name, value)
@@ -160,7 +158,7 @@ pub(crate) fn pairs(
         Serialization::Content(media_type) => {
             let escape = Escape::Reserved;
             let content = content(media_type, value);
-            Ok(vec![(escape.apply(name).into_owned(), escape.apply(&content).into_owned())])
+            Ok(vec![(escape.apply(name), escape.apply(&content))])
         }
         Serialization::Style { style, explode, allow_reserved } => {
             let escape = Escape::in_query(*allow_reserved);
@@ -198,9 +196,9 @@ fn whole_query(parameter: &Parameter, value: &Value) -> Result<String, Unwritabl
             Ok(joined(&writer.pairs(&parameter.name, value)?, "&"))
         }
         (Serialization::Content(media_type), value) => {
-            Ok(Escape::Reserved.apply(&content(media_type, value)).into_owned())
+            Ok(Escape::Reserved.apply(&content(media_type, value)))
         }
-        (Serialization::Style { .. }, value) => Ok(Escape::Reserved.apply(&text(value)).into_owned()),
+        (Serialization::Style { .. }, value) => Ok(Escape::Reserved.apply(&text(value))),
     }
 }
 
@@ -270,7 +268,5 @@ fn accepted(operation: &Operation) -> HeaderValue {
     if types.is_empty() { all } else { HeaderValue::from_str(&types.join(", ")).unwrap_or(all) }
 }
 
-#[cfg(test)]
-mod round_trip;
 #[cfg(test)]
 mod tests;

@@ -78,7 +78,7 @@ impl Authorization {
     }
 
     fn hide(&mut self, secret: &str) {
-        let spellings = [secret.to_owned(), Escape::Reserved.apply(secret).into_owned()];
+        let spellings = [secret.to_owned(), Escape::Reserved.apply(secret)];
         for spelling in spellings {
             if spelling.len() >= SHORTEST_SECRET && !self.secrets.contains(&spelling) {
                 self.secrets.push(spelling);
