@@ -34,7 +34,6 @@ async fn a_body_is_read_by_its_media_type() {
         (200, "application/json", b"{\"a\": [1, null]}".as_slice(), r#"{"a":[1,null]}"#),
         (200, "application/vnd.x+json; charset=utf-8", b"\xef\xbb\xbf[1]", "[1]"),
         (200, "text/html", b"<p>hi</p>", "<p>hi</p>"),
-        (200, "text/plain; charset=ISO-8859-1", b"\xe9", "é"),
         (200, "application/xml", b"<a/>", "<a/>"),
         (200, "application/json", b"not json", "not json"),
         (204, "", b"", "The service has answered 204 No Content without content."),

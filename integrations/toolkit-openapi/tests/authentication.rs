@@ -111,6 +111,11 @@ async fn no_secret_is_in_an_error_an_answer_or_debug() {
         assert!(!shown.contains("s3cret") && !shown.contains("YWRhOnMzY3JldC1wYXNz"), "{shown}");
         assert!(shown.contains('…'), "{shown}");
     }
+    // A header of the toolset.
+    let service = Recorder::start(echo(403)).await;
+    let builder = service.builder().with_header("Authorization", "Token s3cret-token");
+    let error = registry(builder, secured(json!([{"tls": []}]), "")).call("call", "{}").await.unwrap_err();
+    assert!(service.requests().len() == 1 && !error.message().contains("s3cret"), "{error}");
     // Illegal in a header.
     let service = Recorder::start(echo(200)).await;
     let illegal = Credentials::new().with_secret("header", "s3cret\nheader");

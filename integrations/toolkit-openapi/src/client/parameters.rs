@@ -2,8 +2,8 @@
 
 use super::arguments::ArgumentsDraft;
 use super::document::{Document, Node, Version};
+use super::issue::OperationFault;
 use super::operation::{Location, Parameter, Serialization, Style};
-use super::reader::OperationFault;
 use super::request::OWN_HEADERS;
 use super::schema::SchemaWriter;
 use super::schema_parts::with_example;

@@ -4,11 +4,12 @@ use super::arguments::ArgumentsDraft;
 use super::choice::{Choice, Namespaces};
 use super::document::{Document, Node, Version, below};
 use super::found::{FoundOperation, description, info, metadata, security, unnamed};
+use super::issue::OperationFault;
 use super::names::{Unnamed, tool_names};
 use super::operation::{Location, Operation, Parameter, Response, Serialization, Style};
 use super::parameters::{Declared, declared, is_own, read_parameter};
 use super::readable::readable;
-use super::request::written_body::BodyKind;
+use super::request::media_kind::BodyKind;
 use super::request_body::{media_types, read_body};
 use super::schema::SchemaWriter;
 use super::schema_parts::Direction;
@@ -28,18 +29,6 @@ const LEVELS: [usize; 7] = [usize::MAX, 8, 6, 4, 3, 2, 1];
 
 /// The maximum nesting of a schema, in levels of JSON.
 const DEEPEST_JSON: usize = 120;
-
-/// The reason why an operation cannot be read, with its place.
-pub(super) struct OperationFault {
-    place: String,
-    reason: String,
-}
-
-impl OperationFault {
-    pub(super) fn new(place: &str, reason: impl Into<String>) -> Self {
-        Self { place: place.to_owned(), reason: reason.into() }
-    }
-}
 
 /// An operation as a tool.
 #[derive(Debug, Clone)]

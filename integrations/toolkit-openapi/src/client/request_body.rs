@@ -2,11 +2,11 @@
 
 use super::arguments::ArgumentsDraft;
 use super::document::{Document, Node, Version};
+use super::issue::OperationFault;
 use super::members::{BodyMembers, MemberSchema, body_members};
 use super::operation::{Body, BodyMember, BodySource, Location, Serialization, Style};
 use super::parameters::{Declared, collection_format, describe, style};
-use super::reader::OperationFault;
-use super::request::written_body::BodyKind;
+use super::request::media_kind::BodyKind;
 use serde_json::{Value, json};
 
 /// The name of the argument with a whole body.

@@ -1,9 +1,14 @@
+//! Requests of operations that are made by hand.
+
+mod round_trip;
+
 use super::*;
+use crate::client::attachments::Attachments;
 use crate::client::operation::{Body, BodyMember, BodySource};
 use http::Method;
-use serde_json::json;
+use serde_json::{Map, json};
 
-pub(super) fn operation(path: &str, parameters: Vec<Parameter>) -> Operation {
+fn operation(path: &str, parameters: Vec<Parameter>) -> Operation {
     Operation {
         id: "test".to_owned(),
         method: Method::GET,
@@ -16,15 +21,15 @@ pub(super) fn operation(path: &str, parameters: Vec<Parameter>) -> Operation {
     }
 }
 
-pub(super) fn styled(style: Style, explode: bool) -> Serialization {
+fn styled(style: Style, explode: bool) -> Serialization {
     Serialization::Style { style, explode, allow_reserved: false }
 }
 
-pub(super) fn parameter(name: &str, location: Location, serialization: Serialization) -> Parameter {
+fn parameter(name: &str, location: Location, serialization: Serialization) -> Parameter {
     Parameter { argument: name.to_owned(), name: name.to_owned(), location, serialization }
 }
 
-pub(super) fn send(operation: &Operation, arguments: &Value) -> Result<Request<Bytes>, ToolError> {
+fn send(operation: &Operation, arguments: &Value) -> Result<Request<Bytes>, ToolError> {
     let attachments = Attachments::new().with("cat.png", "image/png", b"\x89PNG".as_slice());
     let values = arguments.as_object().unwrap();
     request(operation, "https://api.example.com/v1", Arguments { values, attachments: Some(&attachments) })

@@ -1,6 +1,5 @@
 //! What is written is read back, by a reader that knows only the raw text, and no argument leaves its place.
 
-use super::tests::{operation, parameter, send, styled};
 use super::*;
 use percent_encoding::percent_decode_str;
 use proptest::collection::{btree_map, vec};
