@@ -43,7 +43,7 @@ LIMITS = {"api.github.com.json": {"operations": 1223, "seconds": 1.0, "peak_mib"
 
 
 def operations(path):
-    text = pathlib.Path(path).read_text()
+    text = pathlib.Path(path).read_text("utf-8-sig")
     document = json.loads(text) if path.endswith(".json") else yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     def of(item):
         if "$ref" in item:

@@ -111,6 +111,14 @@ impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
     }
 }
 
+macro_rules! scalars {
+    ($($method:ident($kind:ty),)+) => {
+        $(fn $method<E: Error>(self, value: $kind) -> Result<Self::Value, E> {
+            self.scalar(value)
+        })+
+    };
+}
+
 impl<'de> Visitor<'de> for ValueSeed<'_> {
     type Value = Option<Value>;
 
@@ -118,16 +126,12 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
         f.write_str("a JSON value")
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
-        self.scalar(value)
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
-        self.scalar(value)
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
-        self.scalar(value)
+    scalars! {
+        visit_bool(bool),
+        visit_i64(i64),
+        visit_u64(u64),
+        visit_f64(f64),
+        visit_str(&str),
     }
 
     /// YAML has longer integers than JSON values. They are bounds of generators, which round them anyway.
@@ -137,14 +141,6 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
 
     fn visit_u128<E: Error>(self, value: u128) -> Result<Self::Value, E> {
         self.scalar(value as f64)
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
-        self.scalar(value)
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
-        self.scalar(value)
     }
 
     fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {

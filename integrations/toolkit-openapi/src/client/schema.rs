@@ -14,7 +14,7 @@ use toolkit_foreign::{hides_text, is_clean};
 
 /// Writes schemas of one tool, and collects the definitions that they refer to.
 pub(super) struct SchemaWriter<'d> {
-    document: &'d Document,
+    pub(super) document: &'d Document,
     direction: Direction,
     /// The maximum length of a description, in characters.
     pub(super) description: usize,
