@@ -91,7 +91,7 @@ async fn an_error_has_the_status_the_message_of_the_service_and_what_to_do() {
         (401, json, r#"{"error": {"message": "Bad token"}}"#, ErrorKind::Failed, "401 Unauthorized: Bad token. The credentials of the program are missing, wrong or expired; another call will fail as well.".to_owned()),
         (403, json, r#"{"error": "no"}"#, ErrorKind::Failed, "403 Forbidden: no. The credentials of the program do not allow this; do not repeat the call as it is.".to_owned()),
         (409, "text/plain", "taken!", ErrorKind::Failed, "409 Conflict: taken! The call conflicts with the current state: read the state, then call again.".to_owned()),
-        (422, problem, r#"{"title": "Invalid", "detail": "two faults", "errors": [{"pointer": "/age", "detail": "too young"}, {"field": "name", "code": "missing"}]}"#, ErrorKind::Retry, format!("422 Unprocessable Entity: Invalid: two faults Fields: `/age`: too young; `name`: missing. {correct}")),
+        (422, problem, r#"{"title": "Invalid", "detail": "two faults", "errors": [{"pointer": "/age", "detail": "too young"}, {"field": "name", "code": "missing"}]}"#, ErrorKind::Retry, format!("422 Unprocessable Entity: Invalid: two faults. Fields: `/age`: too young; `name`: missing. {correct}")),
         (422, json, r#"{"detail": [{"loc": ["body", "age"], "msg": "field required", "type": "x"}]}"#, ErrorKind::Retry, format!("422 Unprocessable Entity. Fields: `body.age`: field required. {correct}")),
         (400, json, r#"{"errors": {"name": ["is blank", "is short"]}}"#, ErrorKind::Retry, format!("400 Bad Request. Fields: `name`: is blank.is short. {correct}")),
         (500, json, "{}", ErrorKind::Failed, "500 Internal Server Error. The service may have done it or not: check before you call again.".to_owned()),

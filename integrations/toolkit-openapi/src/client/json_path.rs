@@ -24,9 +24,9 @@ enum PathSelector {
 
 #[derive(Debug, PartialEq)]
 enum PathFilter {
-    Any(Vec<PathFilter>),
-    Both(Vec<PathFilter>),
-    Not(Box<PathFilter>),
+    Any(Vec<Self>),
+    Both(Vec<Self>),
+    Not(Box<Self>),
     Exists(JsonPath),
     Equals(JsonPath, Value),
 }

@@ -5,6 +5,7 @@ use super::document::{Document, Node, Version};
 use super::operation::{Location, Parameter, Serialization, Style};
 use super::reader::OperationFault;
 use super::schema::SchemaWriter;
+use super::schema_parts::with_example;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -141,9 +142,7 @@ pub(super) fn describe<'d>(schema: &mut Value, node: &Node<'d>, writer: &mut Sch
     if node.flag("deprecated") {
         keywords.insert("deprecated".to_owned(), true.into());
     }
-    if let Some(example) = node.value.get("example").filter(|example| !example.is_array()) {
-        keywords.insert("example".to_owned(), example.clone());
-    }
+    with_example(keywords, node);
 }
 
 /// Reads `collectionFormat` of Swagger.

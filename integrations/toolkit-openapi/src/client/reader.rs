@@ -81,7 +81,7 @@ impl<'d> Reader<'d> {
             match name.and_then(|name| reader.tool(found, name)) {
                 Ok(tool) => tools.push(tool),
                 Err(OperationFault { place, reason }) => {
-                    reader.issue(&place, format!("`{}` was left out: {reason}", found.id))
+                    reader.issue(&place, format!("`{}` was left out: {reason}", found.id));
                 }
             }
         }

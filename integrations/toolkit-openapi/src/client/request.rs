@@ -286,4 +286,6 @@ fn accepted(operation: &Operation) -> HeaderValue {
 }
 
 #[cfg(test)]
+mod round_trip;
+#[cfg(test)]
 mod tests;

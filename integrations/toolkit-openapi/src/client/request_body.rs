@@ -106,8 +106,8 @@ impl<'d> BodySchema<'_, 'd> {
                 json!({"type": "string", "description": format!("Text of the type {}.", self.media_type)})
             }
             BodyKind::Bytes => json!({
-                "type": "string", "contentEncoding": "base64",
-                "description": format!("Bytes of the type {}, in Base64.", self.media_type),
+                "type": "string",
+                "description": format!("Bytes of the type {}, in Base64, or the name of an attachment.", self.media_type),
             }),
             _ => written.unwrap_or_else(|| Value::Object(Map::new())),
         };
@@ -222,13 +222,9 @@ fn bytes(mut schema: Value) -> Value {
         *items = bytes(items.take());
         return schema;
     }
-    let mut written = json!({"type": "string", "contentEncoding": "base64"});
-    for keyword in ["title", "description"] {
-        if let Some(text) = schema.get(keyword) {
-            written[keyword] = text.clone();
-        }
-    }
-    written
+    let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    let description = format!("{description} Bytes in Base64, or the name of an attachment.");
+    json!({"type": "string", "description": description.trim_start()})
 }
 
 /// Reads the parameters of Swagger in `body` and `formData`.
@@ -267,11 +263,12 @@ fn swagger_body<'d>(
     let mut required = Vec::new();
     for Declared { node, name, .. } in form {
         let argument = names.take_of_body(name);
-        properties.push((argument.clone(), writer.schema(node, 1, &BTreeSet::new())));
+        let is_binary = node.text("type") == Some("file");
+        let schema = writer.schema(node, 1, &BTreeSet::new());
+        properties.push((argument.clone(), if is_binary { bytes(schema) } else { schema }));
         if node.flag("required") {
             required.push(argument.clone());
         }
-        let is_binary = node.text("type") == Some("file");
         let serialization = collection_format(node, Location::Query);
         members.push(BodyMember { argument, name: (*name).to_owned(), serialization, is_binary });
     }

@@ -3,7 +3,7 @@ use crate::client::operation::{Body, BodyMember, BodySource};
 use http::Method;
 use serde_json::json;
 
-fn operation(path: &str, parameters: Vec<Parameter>) -> Operation {
+pub(super) fn operation(path: &str, parameters: Vec<Parameter>) -> Operation {
     Operation {
         id: "test".to_owned(),
         method: Method::GET,
@@ -16,15 +16,15 @@ fn operation(path: &str, parameters: Vec<Parameter>) -> Operation {
     }
 }
 
-fn styled(style: Style, explode: bool) -> Serialization {
+pub(super) fn styled(style: Style, explode: bool) -> Serialization {
     Serialization::Style { style, explode, allow_reserved: false }
 }
 
-fn parameter(name: &str, location: Location, serialization: Serialization) -> Parameter {
+pub(super) fn parameter(name: &str, location: Location, serialization: Serialization) -> Parameter {
     Parameter { argument: name.to_owned(), name: name.to_owned(), location, serialization }
 }
 
-fn send(operation: &Operation, arguments: &Value) -> Result<Request<Bytes>, ToolError> {
+pub(super) fn send(operation: &Operation, arguments: &Value) -> Result<Request<Bytes>, ToolError> {
     let attachments = Attachments::new().with("cat.png", "image/png", b"\x89PNG".as_slice());
     let values = arguments.as_object().unwrap();
     request(operation, "https://api.example.com/v1", Arguments { values, attachments: Some(&attachments) })
