@@ -118,6 +118,7 @@ fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
                 Some("02-parameters.md") => &OF_CHAPTERS,
                 Some("08-agents.md") => &["toolkit_agent"],
                 Some("11-mcp.md") => &["toolkit_mcp", "toolkit_agent"],
+                Some("12-openapi.md") => &["toolkit_openapi"],
                 _ => &[],
             };
             check(&path, &fs::read_to_string(&path).expect("a text"), more);
@@ -138,6 +139,7 @@ fn every_feature_is_in_the_table_of_its_crate() {
         "integrations/toolkit-agent",
         "integrations/toolkit-agent-stores",
         "integrations/toolkit-mcp",
+        "integrations/toolkit-http",
     ];
     for folder in crates {
         let manifest = read(&format!("{folder}/Cargo.toml"));
