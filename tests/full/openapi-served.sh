@@ -107,7 +107,8 @@ command -v npm >/dev/null || skip "no npm"
 if [ ! -e "$tools/npm/complete" ]; then
     rm -rf "$tools/npm"
     mkdir -p "$tools/npm"
-    (cd "$tools/npm" && npm install --silent --no-audit --no-fund @redocly/cli@2.54.0 @hey-api/openapi-ts@0.99.0 typescript) ||
+    (cd "$tools/npm" && npm install --silent --no-audit --no-fund @redocly/cli@2.77.0 \
+        @hey-api/openapi-ts@0.99.0 typescript@5.9.3 tsx@4.23.15) ||
         skip "the packages of npm cannot be installed"
     touch "$tools/npm/complete"
 fi
@@ -118,3 +119,28 @@ bin=$tools/npm/node_modules/.bin
     failed "redocly accepts a planted type"
 (cd "$tools/npm" && "$bin/openapi-ts" --input "$work/openapi.json" --output "$work/typescript" >"$work/log" 2>&1) ||
     failed "openapi-ts makes no client"
+cat >"$work/call.ts" <<'TYPESCRIPT'
+import assert from "node:assert";
+import { client } from "./typescript/client.gen";
+import { add, deleteNotes, names, weather } from "./typescript";
+
+client.setConfig({ baseUrl: process.env.URL, auth: "secret" });
+assert.strictEqual((await add({ body: { a: 1, b: 2 } })).data, 3);
+assert.deepStrictEqual((await weather({ body: { city: "Zürich" } })).data, { city: "Zürich", degrees: 21.5 });
+const folder = { name: "a", folders: [{ name: "b", folders: [] }, { name: "c", folders: [] }] };
+assert.strictEqual((await names({ body: { folder } })).data, "a b c");
+const invalid = await add({ body: { a: 1, b: 11 } });
+assert.strictEqual(invalid.response.status, 422);
+assert.strictEqual(invalid.error?.errors?.[0]?.path, "b");
+assert.strictEqual((await deleteNotes()).response.status, 403);
+const events = await fetch(`${process.env.URL}/tools/weather`, {
+    method: "POST",
+    headers: { accept: "text/event-stream", authorization: "Bearer secret", "content-type": "application/json" },
+    body: JSON.stringify({ city: "Rome" }),
+});
+const kinds = (await events.text()).split("\n").filter((line) => line.startsWith("event: "));
+assert.deepStrictEqual(kinds, [...Array(4).fill("event: progress"), "event: result"]);
+TYPESCRIPT
+echo '{"type": "module"}' >"$work/package.json"
+"$bin/tsx" "$work/call.ts" >"$work/log" 2>&1 && passed "a client of openapi-ts calls all operations" ||
+    failed "a client of openapi-ts"

@@ -46,7 +46,7 @@ async fn weather(city: String, context: &ToolContext) -> Weather {
 struct Folder {
     /// The name of the folder.
     name: String,
-    folders: Vec<Folder>,
+    folders: Vec<Self>,
 }
 
 /// Write the names of all folders.

@@ -1,6 +1,7 @@
 //! The server: a registry is a service over HTTP, described by its document.
 
 mod api_call;
+mod bound_api;
 mod call_events;
 mod definition_format;
 mod http_caller;
@@ -10,9 +11,9 @@ mod published;
 mod responses;
 mod routes;
 
+pub use bound_api::BoundApi;
 pub use definition_format::openapi_document;
 pub use http_caller::HttpCaller;
-pub use published::BoundApi;
 
 use axum::Router;
 use published::Api;

@@ -3,8 +3,8 @@
 use crate::recorder::{Recorder, call_with, document, json_answer, registry};
 use serde_json::{Value, json};
 use toolkit::events::ToolEventKind;
-use toolkit::{Dispatcher, State, ToolCall};
-use toolkit_openapi::client::{CallerCredentials, Credentials};
+use toolkit::{Dispatcher, RunContext, State, ToolCall};
+use toolkit_openapi::client::{Attachments, CallerCredentials, Credentials};
 
 fn parameter(location: &str, style: &str, explode: bool, schema: Value) -> Value {
     json!({"name": "x", "in": location, "required": true, "style": style, "explode": explode, "schema": schema})
@@ -105,4 +105,26 @@ async fn users_of_one_process_have_their_own_credentials() {
         service.requests().iter().map(|request| request.header("authorization").to_owned()).collect();
     sent.sort();
     assert_eq!(sent, ["Bearer of-ada-123456", "Bearer of-bob-123456", "Bearer of-program"]);
+}
+
+#[tokio::test]
+async fn a_file_is_an_attachment_or_base64_and_never_a_path() {
+    let service = Recorder::start(|_, _| json_answer(200, &json!({}))).await;
+    let file = json!({"type": "string", "format": "binary"});
+    let schema = json!({"type": "object", "required": ["file"], "properties": {"file": file, "title": {"type": "string"}}});
+    let body = json!({"required": true, "content": {"multipart/form-data": {"schema": schema}}});
+    let dispatcher = Dispatcher::new(service.tools("post", "/", json!({"requestBody": body}))).unwrap();
+    let attachments = Attachments::new().with("cat.png", "image/png", "pixels");
+    let dispatcher = dispatcher.with_run(RunContext::new().with_state(attachments));
+    let call = |file: &str| ToolCall::new(file, "call", json!({"file": file, "title": "Cat"}).to_string());
+    let results = dispatcher.dispatch([call("cat.png"), call("aGk="), call("../secret.txt")]).await;
+    let is_sent: Vec<bool> = results.iter().map(|result| result.outcome.is_ok()).collect();
+    assert_eq!(is_sent, [true, true, false]);
+    let mut bodies: Vec<String> = service.requests().into_iter().map(|request| request.body).collect();
+    bodies.sort();
+    bodies.sort_by_key(|body| body.contains("cat.png"));
+    assert!(bodies[0].contains(
+        "name=\"file\"; filename=\"file\"\r\nContent-Type: application/octet-stream\r\n\r\nhi\r\n"
+    ));
+    assert!(bodies[1].contains("filename=\"cat.png\"\r\nContent-Type: image/png\r\n\r\npixels\r\n"));
 }

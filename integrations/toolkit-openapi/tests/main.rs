@@ -9,6 +9,10 @@ mod authentication;
 #[cfg(feature = "client")]
 mod complaints;
 #[cfg(feature = "client")]
+mod definitions;
+#[cfg(feature = "client")]
+mod hostile_documents;
+#[cfg(feature = "client")]
 mod recorder;
 #[cfg(all(feature = "client", feature = "server"))]
 mod round_trip;

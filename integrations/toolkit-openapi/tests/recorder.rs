@@ -99,7 +99,7 @@ pub(crate) async fn call_with(
     arguments: Value,
     state: State,
 ) -> Result<ToolOutput, ToolError> {
-    let context = ToolContext::new(ToolName::new("call").unwrap()).with_state(Some(Arc::new(state)).unwrap());
+    let context = ToolContext::new(ToolName::new("call").unwrap()).with_state(Arc::new(state));
     let tool = tools.get("call").unwrap();
     tool.call(&arguments.to_string(), &context).await
 }

@@ -13,7 +13,7 @@ use toolkit_openapi::{OpenApiServer, openapi_document};
 struct Folder {
     /// The name.
     name: String,
-    inner: Vec<Folder>,
+    inner: Vec<Self>,
 }
 
 /// Archive folders.

@@ -6,13 +6,13 @@ mod trim;
 pub(super) use problem::Problem;
 
 use super::operation::{Location, Operation, Response};
-use super::request::written_body::{BodyKind, OCTETS};
+use super::request::media_kind::{BodyKind, OCTETS, essence};
 use http::StatusCode;
-use http::header::{CONTENT_TYPE, HeaderMap, LINK, LOCATION};
+use http::header::{HeaderMap, LINK, LOCATION};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use toolkit_core::ToolOutput;
 use toolkit_core::schema::violations;
 use toolkit_http::client::{is_json, media_type, without_secrets};
@@ -53,7 +53,7 @@ impl Answer {
     fn content(&self, secrets: &[String]) -> Content {
         let media_type = media_type(&self.headers);
         let is_text = |media_type: &str| BodyKind::of(media_type) != BodyKind::Bytes;
-        let text = || without_secrets(&self.text(), secrets);
+        let text = || without_secrets(&String::from_utf8_lossy(&self.body), secrets);
         match media_type.as_deref() {
             _ if self.body.is_empty() => Content::Empty,
             Some(media_type) if is_json(media_type) => json(text()),
@@ -63,23 +63,13 @@ impl Answer {
         }
     }
 
-    /// Returns the body as text, in UTF-8 unless the header says Latin-1.
-    fn text(&self) -> Cow<'_, str> {
-        let content_type =
-            self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        if content_type.to_ascii_lowercase().contains("charset=iso-8859-1") {
-            return self.body.iter().copied().map(char::from).collect();
-        }
-        String::from_utf8_lossy(&self.body)
-    }
-
     /// Returns the output for a success, with the notes on how it differs from what the document says.
     pub(super) fn output(
         &self,
         operation: &Operation,
         settings: &AnswerSettings,
         secrets: &[String],
-        schema: impl FnOnce(&str) -> Option<std::sync::Arc<Value>>,
+        schema: impl FnOnce(&str) -> Option<Arc<Value>>,
     ) -> (ToolOutput, Option<String>) {
         let value = match self.content(secrets) {
             Content::Empty => return (ToolOutput::text(self.empty()), None),
@@ -125,10 +115,9 @@ impl Answer {
     fn schema_place<'a>(&self, operation: &'a Operation) -> Option<&'a str> {
         let content = &self.described(operation)?.content;
         let own = media_type(&self.headers).unwrap_or_default();
-        let essence =
-            |(media_type, _): &&(String, _)| super::request::written_body::essence(media_type) == own;
+        let is_own = |(media_type, _): &&(String, _)| essence(media_type) == own;
         let json = |(media_type, _): &&(String, _)| BodyKind::of(media_type) == BodyKind::Json;
-        content.iter().find(essence).or_else(|| content.iter().find(json))?.1.as_deref()
+        content.iter().find(is_own).or_else(|| content.iter().find(json))?.1.as_deref()
     }
 
     /// Returns how to get the next page, from the header `Link`.

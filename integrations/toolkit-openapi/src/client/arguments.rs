@@ -1,99 +1,87 @@
-//! The names of arguments: parameters and members of the body are side by side in one object.
+//! The arguments of an operation: parameters and members of the body are side by side in one object.
 
-use super::operation::{Body, Location};
-use super::parameters::ReadParameter;
-use super::request_body::ReadBody;
+use super::document::Node;
+use super::schema::SchemaWriter;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use toolkit_foreign::clean;
 
-/// The arguments of one operation that have a name already.
-#[derive(Debug, Default)]
-pub(super) struct ArgumentNames(BTreeSet<String>);
+/// The arguments of one operation while it is read.
+pub(super) struct ArgumentsDraft<'d> {
+    pub(super) writer: SchemaWriter<'d>,
+    properties: Map<String, Value>,
+    required: Vec<String>,
+    /// The members of an optional body, with whether they are required beside any other.
+    optional_body: Vec<(String, bool)>,
+}
 
-impl ArgumentNames {
-    /// Names the argument of a parameter. The first argument of a name keeps it, and another one is told apart by its
-    /// place: `id` in the path, and `id_in_query`. Parameters are named in the order of [`Location`].
-    pub(super) fn take(&mut self, name: &str, location: Location) -> String {
-        let place = match location {
-            Location::Path => "path",
-            Location::Query | Location::QueryString => "query",
-            Location::Header => "header",
-            Location::Cookie => "cookie",
-        };
-        self.free(name, place)
+impl<'d> ArgumentsDraft<'d> {
+    pub(super) fn new(writer: SchemaWriter<'d>) -> Self {
+        Self { writer, properties: Map::new(), required: Vec::new(), optional_body: Vec::new() }
     }
 
-    /// Names the argument of a member of the body, or of the whole body.
-    pub(super) fn take_of_body(&mut self, name: &str) -> String {
-        self.free(name, "body")
-    }
-
-    fn free(&mut self, name: &str, place: &str) -> String {
+    /// Adds an argument and returns its name. The first argument of a name keeps it, and another one is told apart by its
+    /// place: `id` in the path, and `id_in_query`.
+    pub(super) fn add(&mut self, name: &str, place: &str, schema: Value, is_required: bool) -> String {
         let mut argument = clean(name);
-        if !self.0.insert(argument.clone()) {
+        if self.properties.contains_key(&argument) {
             argument = format!("{argument}_in_{place}");
-            while !self.0.insert(argument.clone()) {
-                argument.push('_');
-            }
+        }
+        while self.properties.contains_key(&argument) {
+            argument.push('_');
+        }
+        if is_required {
+            self.required.push(argument.clone());
+        }
+        self.properties.insert(argument.clone(), schema);
+        argument
+    }
+
+    /// Adds an argument of a body and returns its name.
+    pub(super) fn add_of_body(
+        &mut self,
+        name: &str,
+        schema: Value,
+        is_required: bool,
+        has_body: bool,
+    ) -> String {
+        let argument = self.add(name, "body", schema, is_required && has_body);
+        if !has_body {
+            self.optional_body.push((argument.clone(), is_required));
         }
         argument
     }
-}
 
-/// The arguments of an operation, as one object.
-#[derive(Default)]
-pub(super) struct ToolArguments {
-    properties: Map<String, Value>,
-    required: Vec<String>,
-    /// The members of an optional body, and those of them that are required beside any other.
-    optional_body: Option<(Vec<String>, Vec<String>)>,
-    choice: Option<(String, Value)>,
-}
-
-impl ToolArguments {
-    pub(super) fn add(&mut self, read: &ReadParameter) {
-        let argument = read.parameter.argument.clone();
-        if read.is_required {
-            self.required.push(argument.clone());
-        }
-        self.properties.insert(argument, read.schema.clone());
+    /// Writes the schema of an argument.
+    pub(super) fn schema(&mut self, node: &Node<'d>) -> Value {
+        self.writer.schema(node, 1, &BTreeSet::new())
     }
 
-    pub(super) fn add_body(&mut self, read: ReadBody) -> Body {
-        let ReadBody { body, properties, required, choice } = read;
-        let members = properties.iter().map(|(argument, _)| argument.clone()).collect();
-        self.properties.extend(properties);
-        if body.is_required {
-            self.required.extend(required);
-        } else if !required.is_empty() {
-            self.optional_body = Some((members, required));
-        }
-        self.choice = choice;
-        body
-    }
-
-    /// Returns the schema of the arguments, with the definitions that it refers to.
-    pub(super) fn schema(self, definitions: Map<String, Value>) -> Map<String, Value> {
+    /// Returns the schema of all arguments, with the definitions that it refers to; `None` if it has more than `limit`
+    /// bytes.
+    pub(super) fn finish(&mut self, limit: usize) -> Option<Map<String, Value>> {
+        let definitions = self.writer.definitions(limit)?;
         let mut schema = Map::new();
-        schema.insert("type".to_owned(), json!("object"));
-        schema.insert("properties".to_owned(), self.properties.into());
+        let mut set = |keyword: &str, value: Value| drop(schema.insert(keyword.to_owned(), value));
+        set("type", json!("object"));
+        set("properties", std::mem::take(&mut self.properties).into());
         if !self.required.is_empty() {
-            schema.insert("required".to_owned(), self.required.into());
+            set("required", json!(self.required));
         }
-        schema.insert("additionalProperties".to_owned(), json!(false));
-        if let Some((members, required)) = self.optional_body {
-            let needs = |member: &String| {
-                required.iter().filter(|needed| *needed != member).cloned().collect::<Vec<_>>()
-            };
-            let needs = members.iter().map(|member| (member.clone(), json!(needs(member))));
-            let needs: Map<String, Value> = needs.filter(|(_, needed)| needed != &json!([])).collect();
-            schema.insert("dependentRequired".to_owned(), needs.into());
+        set("additionalProperties", json!(false));
+        let needs = self.optional_body.iter().filter_map(|(member, _)| {
+            let others =
+                self.optional_body.iter().filter(|(other, is_required)| *is_required && other != member);
+            let others: Vec<&str> = others.map(|(other, _)| other.as_str()).collect();
+            (!others.is_empty()).then(|| (member.clone(), json!(others)))
+        });
+        let needs: Map<String, Value> = needs.collect();
+        if !needs.is_empty() {
+            set("dependentRequired", needs.into());
         }
-        schema.extend(self.choice);
         if !definitions.is_empty() {
-            schema.insert("$defs".to_owned(), definitions.into());
+            set("$defs", definitions.into());
         }
-        schema
+        serde_json::to_string(&schema).is_ok_and(|text| text.len() <= limit).then_some(schema)
     }
 }

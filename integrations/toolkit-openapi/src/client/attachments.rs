@@ -1,13 +1,8 @@
 //! Files that the program lends to a run, for bodies that are bytes.
 
 use bytes::Bytes;
-use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD};
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
-use toolkit_core::ToolError;
-
-use super::request::{Arguments, refused};
 
 /// Files that the program lends to a run, by name.
 ///
@@ -16,11 +11,11 @@ use super::request::{Arguments, refused};
 /// state of the run.
 ///
 /// ```
-/// use toolkit::State;
+/// use toolkit::RunContext;
 /// use toolkit_openapi::client::Attachments;
 ///
 /// let attachments = Attachments::new().with("report.pdf", "application/pdf", b"%PDF-1.7".as_slice());
-/// let state = State::new().with(attachments);
+/// let run = RunContext::new().with_state(attachments);
 /// ```
 #[derive(Clone, Default)]
 #[must_use]
@@ -53,40 +48,19 @@ impl Attachments {
         self.0.insert(name, file);
         self
     }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Attachment> {
+        self.0.get(name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &String> {
+        self.0.keys()
+    }
 }
 
 /// Shows the names and sizes.
 impl fmt::Debug for Attachments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.0.iter().map(|(name, file)| (name, file.bytes.len()))).finish()
-    }
-}
-
-impl Arguments<'_> {
-    /// Returns the bytes that an argument stands for: the attachment of this name, or the Base64 string decoded.
-    pub(crate) fn file(self, argument: &str, value: &Value) -> Result<Attachment, ToolError> {
-        let text = value.as_str().unwrap_or_default();
-        if let Some(file) = self.attachments.and_then(|attachments| attachments.0.get(text)) {
-            return Ok(file.clone());
-        }
-        let encodings = [BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD];
-        let decoded = encodings.iter().find_map(|encoding| encoding.decode(text.trim().as_bytes()).ok());
-        match decoded.filter(|_| value.is_string()) {
-            Some(bytes) => Ok(Attachment { name: None, media_type: None, bytes: bytes.into() }),
-            None => {
-                let names: Vec<String> = self
-                    .attachments
-                    .iter()
-                    .flat_map(|all| all.0.keys())
-                    .map(|name| format!("`{name}`"))
-                    .collect();
-                let known = if names.is_empty() {
-                    String::new()
-                } else {
-                    format!(", or the name of an attachment: {}", names.join(", "))
-                };
-                Err(refused(argument, format!("expected the content as a Base64 string{known}")))
-            }
-        }
     }
 }

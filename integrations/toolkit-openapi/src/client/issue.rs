@@ -32,3 +32,15 @@ impl fmt::Display for OpenApiIssue {
         }
     }
 }
+
+/// The reason why an operation cannot be read, with its place.
+pub(super) struct OperationFault {
+    pub(super) place: String,
+    pub(super) reason: String,
+}
+
+impl OperationFault {
+    pub(super) fn new(place: &str, reason: impl Into<String>) -> Self {
+        Self { place: place.to_owned(), reason: reason.into() }
+    }
+}

@@ -19,16 +19,19 @@ enum PathSelector {
     Name(String),
     Index(i64),
     All,
-    PathFilter(PathFilter),
+    Filter(PathFilter),
 }
 
+/// Alternatives of tests that must all hold.
 #[derive(Debug, PartialEq)]
-enum PathFilter {
-    Any(Vec<PathFilter>),
-    Both(Vec<PathFilter>),
-    Not(Box<PathFilter>),
-    Exists(JsonPath),
-    Equals(JsonPath, Value),
+struct PathFilter(Vec<Vec<FilterTest>>);
+
+#[derive(Debug, PartialEq)]
+struct FilterTest {
+    path: JsonPath,
+    /// The value to compare with; `None` if there may be any value.
+    wanted: Option<Value>,
+    is_negated: bool,
 }
 
 impl JsonPath {
@@ -87,7 +90,7 @@ impl PathSegment {
                     found.extend(item);
                 }
                 PathSelector::All => found.extend(inside.iter().cloned()),
-                PathSelector::PathFilter(filter) => {
+                PathSelector::Filter(filter) => {
                     found.extend(inside.iter().filter(|(_, value)| filter.holds(value)).cloned());
                 }
             }
@@ -113,13 +116,15 @@ fn inside<'v>(place: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
 
 impl PathFilter {
     fn holds(&self, value: &Value) -> bool {
-        match self {
-            Self::Any(parts) => parts.iter().any(|part| part.holds(value)),
-            Self::Both(parts) => parts.iter().all(|part| part.holds(value)),
-            Self::Not(part) => !part.holds(value),
-            Self::Exists(path) => path.first(value).is_some(),
-            Self::Equals(path, wanted) => path.first(value) == Some(wanted),
-        }
+        self.0.iter().any(|tests| tests.iter().all(|test| test.holds(value)))
+    }
+}
+
+impl FilterTest {
+    fn holds(&self, value: &Value) -> bool {
+        let found = self.path.first(value);
+        let holds = self.wanted.as_ref().map_or(found.is_some(), |wanted| found == Some(wanted));
+        holds != self.is_negated
     }
 }
 
@@ -183,7 +188,7 @@ impl<'t> PathParser<'t> {
             let selector = if self.takes("*") {
                 PathSelector::All
             } else if self.takes("?") {
-                PathSelector::PathFilter(self.any()?)
+                PathSelector::Filter(self.filter()?)
             } else {
                 match self.literal()? {
                     Value::String(name) => PathSelector::Name(name),
@@ -204,48 +209,39 @@ impl<'t> PathParser<'t> {
         }
     }
 
-    fn any(&mut self) -> Result<PathFilter, String> {
-        let mut parts = vec![self.both()?];
-        while self.takes("||") {
-            parts.push(self.both()?);
-        }
-        Ok(PathFilter::Any(parts))
-    }
-
-    fn both(&mut self) -> Result<PathFilter, String> {
-        let mut parts = vec![self.comparison()?];
-        while self.takes("&&") {
-            parts.push(self.comparison()?);
-        }
-        Ok(PathFilter::Both(parts))
-    }
-
-    fn comparison(&mut self) -> Result<PathFilter, String> {
+    /// Reads a filter, which may be in parentheses.
+    fn filter(&mut self) -> Result<PathFilter, String> {
         self.blanks();
-        if self.takes("!") {
-            return Ok(PathFilter::Not(Box::new(self.comparison()?)));
-        }
-        let filter = if self.takes("(") {
-            let filter = self.any()?;
-            if !self.takes(")") {
+        let is_enclosed = self.takes("(");
+        let mut alternatives = vec![vec![self.test()?]];
+        loop {
+            if self.takes("||") {
+                alternatives.push(vec![self.test()?]);
+            } else if self.takes("&&") {
+                let test = self.test()?;
+                if let Some(tests) = alternatives.last_mut() {
+                    tests.push(test);
+                }
+            } else if is_enclosed && !self.takes(")") {
                 return Err(self.unknown());
-            }
-            filter
-        } else if self.takes("@") {
-            let path = self.segments()?;
-            self.blanks();
-            if self.takes("==") {
-                PathFilter::Equals(path, self.literal()?)
-            } else if self.takes("!=") {
-                PathFilter::Not(Box::new(PathFilter::Equals(path, self.literal()?)))
             } else {
-                PathFilter::Exists(path)
+                return Ok(PathFilter(alternatives));
             }
-        } else {
-            return Err(self.unknown());
-        };
+        }
+    }
+
+    fn test(&mut self) -> Result<FilterTest, String> {
         self.blanks();
-        Ok(filter)
+        let is_not = self.takes("!");
+        if !self.takes("@") {
+            return Err(self.unknown());
+        }
+        let path = self.segments()?;
+        self.blanks();
+        let is_unequal = self.takes("!=");
+        let wanted = if is_unequal || self.takes("==") { Some(self.literal()?) } else { None };
+        self.blanks();
+        Ok(FilterTest { path, wanted, is_negated: is_not != is_unequal })
     }
 
     /// Reads a string in either quotes, or another JSON value.

@@ -13,8 +13,6 @@ const DEEPEST: usize = 8;
 pub(super) struct BodyMembers<'d> {
     pub(super) members: Vec<MemberSchema<'d>>,
     pub(super) required: BTreeSet<&'d str>,
-    /// A union of lists of required members, under `anyOf` or `oneOf`.
-    pub(super) choice: Option<(String, Value)>,
 }
 
 /// A member with its schemas. All of them hold.
@@ -30,9 +28,6 @@ pub(super) fn body_members<'d>(document: &'d Document, schema: &Node<'d>) -> Opt
     let hidden =
         |member: &MemberSchema<'d>| member.parts.iter().any(|part| Direction::Request.hides(document, part));
     found.members.retain(|member| !hidden(member));
-    let has_member = |name: &str| found.members.iter().any(|member| member.name == name);
-    let is_whole = |(_, choice): &(String, Value)| required_names(choice).all(has_member);
-    found.choice = found.choice.take().filter(is_whole);
     (!found.members.is_empty()).then_some(found)
 }
 
@@ -64,9 +59,6 @@ fn add_members<'d>(
                     add_members(document, part, levels, found)?;
                 }
             }
-            "anyOf" | "oneOf" if is_choice(value) && found.choice.is_none() => {
-                found.choice = Some((keyword.clone(), value.clone()));
-            }
             "title" | "description" | "example" | "examples" | "default" | "externalDocs" | "xml"
             | "deprecated" => {}
             "$id" | "$schema" | "$anchor" | "$comment" | "$defs" | "definitions" | "readOnly"
@@ -76,18 +68,4 @@ fn add_members<'d>(
         }
     }
     Some(())
-}
-
-/// Returns whether each branch of a union only lists required members.
-fn is_choice(union: &Value) -> bool {
-    let only_required = |branch: &Value| {
-        branch.as_object().is_some_and(|keywords| keywords.len() == 1 && keywords.contains_key("required"))
-    };
-    union.as_array().is_some_and(|branches| branches.iter().all(only_required))
-}
-
-fn required_names(union: &Value) -> impl Iterator<Item = &str> {
-    let branches = union.as_array().into_iter().flatten();
-    let names = branches.filter_map(|branch| branch.get("required")?.as_array()).flatten();
-    names.filter_map(Value::as_str)
 }

@@ -125,7 +125,7 @@ mod tests {
         let operations = [
             ("repos/list-for-org", "repos"),
             ("listPets", "Pet Store & more"),
-            ("GET /users/{id}", ""),
+            ("get /users/{id}", ""),
             ("卖", ""),
             ("a b", ""),
             ("a/b", ""),
@@ -135,10 +135,10 @@ mod tests {
         let expected = [
             "repos-list-for-org",
             "pet_store_more-listPets",
-            "GET_users_id",
+            "get_users_id",
             "tool_59fda6",
-            "a_b_7e4d1c",
-            "a_b_f9fcd0",
+            "a_b_5e229e",
+            "a_b_f5effa",
             "ac",
             "actions-actions",
         ];

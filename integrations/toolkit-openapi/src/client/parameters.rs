@@ -1,33 +1,13 @@
 //! The parameters of an operation, in all versions.
 
-use super::arguments::ArgumentNames;
+use super::arguments::ArgumentsDraft;
 use super::document::{Document, Node, Version};
+use super::issue::OperationFault;
 use super::operation::{Location, Parameter, Serialization, Style};
-use super::reader::OperationFault;
+use super::request::OWN_HEADERS;
 use super::schema::SchemaWriter;
-use serde_json::{Map, Value};
-use std::collections::BTreeSet;
-
-/// The headers that the client writes itself. OpenAPI ignores the first three, too.
-const OWN_HEADERS: [&str; 17] = [
-    "accept",
-    "content-type",
-    "authorization",
-    "connection",
-    "content-encoding",
-    "content-length",
-    "cookie",
-    "expect",
-    "host",
-    "keep-alive",
-    "origin",
-    "proxy-authorization",
-    "set-cookie",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
+use super::schema_parts::with_example;
+use serde_json::{Value, json};
 
 /// A parameter as the document declares it.
 pub(super) struct Declared<'d> {
@@ -63,9 +43,8 @@ pub(super) fn declared<'d>(
 
 /// Returns whether the client writes the parameter itself: it is one of its headers, or a credential.
 pub(super) fn is_own(document: &Document, parameter: &Declared<'_>) -> bool {
-    let name = parameter.name.to_ascii_lowercase();
-    parameter.location == "header" && OWN_HEADERS.contains(&name.as_str())
-        || is_credential(document, parameter)
+    let is_listed = OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own));
+    parameter.location == "header" && is_listed || is_credential(document, parameter)
 }
 
 fn is_credential(document: &Document, parameter: &Declared<'_>) -> bool {
@@ -81,55 +60,40 @@ fn is_credential(document: &Document, parameter: &Declared<'_>) -> bool {
     })
 }
 
-/// A parameter with the schema of its argument.
-pub(super) struct ReadParameter {
-    pub(super) parameter: Parameter,
-    pub(super) schema: Value,
-    pub(super) is_required: bool,
-}
-
-/// Reads one parameter.
+/// Reads one parameter, and adds its argument.
 ///
 /// # Errors
 /// The location is unknown.
 pub(super) fn read_parameter<'d>(
-    document: &'d Document,
     declared: &Declared<'d>,
-    names: &mut ArgumentNames,
-    writer: &mut SchemaWriter<'d>,
-) -> Result<ReadParameter, OperationFault> {
-    let Declared { node, name, location } = declared;
-    let location = match *location {
+    arguments: &mut ArgumentsDraft<'d>,
+) -> Result<Parameter, OperationFault> {
+    let Declared { node, name, location: place } = declared;
+    let location = match *place {
         "path" => Location::Path,
         "query" => Location::Query,
         "querystring" => Location::QueryString,
         "header" => Location::Header,
         "cookie" => Location::Cookie,
         other => {
-            return Err(OperationFault::new(
-                &node.place,
-                format!("a parameter is in `{other}`, which is unknown"),
-            ));
+            let reason = format!("a parameter is in `{other}`, which is unknown");
+            return Err(OperationFault::new(&node.place, reason));
         }
     };
+    let is_swagger = arguments.writer.document.version() == Version::Swagger2;
     let content = node.members("content").into_iter().next();
     let serialization = match &content {
         Some((media_type, _)) => Serialization::Content((*media_type).to_owned()),
-        None if document.version() == Version::Swagger2 => collection_format(node, location),
+        None if is_swagger => collection_format(node, location),
         None => style(node, location),
     };
     let schema = content.map_or_else(|| node.get("schema"), |(_, media)| media.get("schema"));
-    let none = BTreeSet::new();
-    let mut schema = match schema {
-        Some(schema) => writer.schema(&schema, 1, &none),
-        None if document.version() == Version::Swagger2 => writer.schema(node, 1, &none),
-        None => Value::Object(Map::new()),
-    };
-    describe(&mut schema, node, writer);
-    let argument = names.take(name, location);
-    let parameter = Parameter { argument, name: (*name).to_owned(), location, serialization };
+    let schema = schema.or_else(|| is_swagger.then(|| node.clone()));
+    let mut schema = schema.map_or_else(|| json!({}), |schema| arguments.schema(&schema));
+    describe(&mut schema, node, &mut arguments.writer);
     let is_required = node.flag("required") || location == Location::Path;
-    Ok(ReadParameter { parameter, schema, is_required })
+    let argument = arguments.add(name, place, schema, is_required);
+    Ok(Parameter { argument, name: (*name).to_owned(), location, serialization })
 }
 
 /// Adds the description of a parameter or a member to its schema.
@@ -141,9 +105,7 @@ pub(super) fn describe<'d>(schema: &mut Value, node: &Node<'d>, writer: &mut Sch
     if node.flag("deprecated") {
         keywords.insert("deprecated".to_owned(), true.into());
     }
-    if let Some(example) = node.value.get("example").filter(|example| !example.is_array()) {
-        keywords.insert("example".to_owned(), example.clone());
-    }
+    with_example(keywords, node);
 }
 
 /// Reads `collectionFormat` of Swagger.

@@ -111,6 +111,14 @@ impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
     }
 }
 
+macro_rules! scalars {
+    ($($method:ident($kind:ty),)+) => {
+        $(fn $method<E: Error>(self, value: $kind) -> Result<Self::Value, E> {
+            self.scalar(value)
+        })+
+    };
+}
+
 impl<'de> Visitor<'de> for ValueSeed<'_> {
     type Value = Option<Value>;
 
@@ -118,16 +126,12 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
         f.write_str("a JSON value")
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
-        self.scalar(value)
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
-        self.scalar(value)
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
-        self.scalar(value)
+    scalars! {
+        visit_bool(bool),
+        visit_i64(i64),
+        visit_u64(u64),
+        visit_f64(f64),
+        visit_str(&str),
     }
 
     /// YAML has longer integers than JSON values. They are bounds of generators, which round them anyway.
@@ -139,28 +143,8 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
         self.scalar(value as f64)
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
-        self.scalar(value)
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
-        self.scalar(value)
-    }
-
-    fn visit_string<E: Error>(self, value: String) -> Result<Self::Value, E> {
-        self.scalar(value)
-    }
-
     fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
         self.scalar(Value::Null)
-    }
-
-    fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
-        self.scalar(Value::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {

@@ -2,43 +2,9 @@
 
 use toolkit_foreign::{clean, shorten};
 
-/// The tags of HTML that occur in descriptions.
-const TAGS: [&str; 34] = [
-    "a",
-    "b",
-    "blockquote",
-    "br",
-    "code",
-    "details",
-    "div",
-    "em",
-    "font",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "hr",
-    "i",
-    "img",
-    "li",
-    "ol",
-    "p",
-    "pre",
-    "small",
-    "span",
-    "strong",
-    "sub",
-    "summary",
-    "sup",
-    "table",
-    "tbody",
-    "td",
-    "th",
-    "thead",
-    "tr",
-    "ul",
-];
+/// The tags of HTML that occur in descriptions, between blanks.
+const TAGS: &str = " a b blockquote br code details div em font h1 h2 h3 h4 h5 hr i img li ol p pre small span strong sub \
+    summary sup table tbody td th thead tr ul ";
 
 /// The entities of HTML that occur in descriptions.
 const ENTITIES: [(&str, &str); 6] =
@@ -83,7 +49,7 @@ fn without_tags(text: &str) -> String {
         let name = inside.trim_start_matches('/');
         let name = &name[..name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len())];
         let name = name.to_ascii_lowercase();
-        let end = inside.find('>').filter(|_| TAGS.contains(&name.as_str()));
+        let end = inside.find('>').filter(|_| TAGS.contains(&format!(" {name} ")));
         plain.push_str(&rest[..start]);
         match end {
             Some(end) => {

@@ -1,20 +1,21 @@
 //! The operations of a document become tools.
 
-use super::arguments::{ArgumentNames, ToolArguments};
+use super::arguments::ArgumentsDraft;
 use super::choice::{Choice, Namespaces};
 use super::document::{Document, Node, Version, below};
 use super::found::{FoundOperation, description, info, metadata, security, unnamed};
+use super::issue::OperationFault;
 use super::names::{Unnamed, tool_names};
-use super::operation::{Location, Operation, Parameter, Response};
-use super::parameters::{ReadParameter, declared, is_own, read_parameter, style};
+use super::operation::{Location, Operation, Parameter, Response, Serialization, Style};
+use super::parameters::{Declared, declared, is_own, read_parameter};
 use super::readable::readable;
-use super::request::written_body::BodyKind;
+use super::request::media_kind::BodyKind;
 use super::request_body::{media_types, read_body};
 use super::schema::SchemaWriter;
 use super::schema_parts::Direction;
 use super::{OpenApiIssue, OpenApiLimits};
 use http::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use toolkit_core::schema::nearest;
 use toolkit_core::{ToolDefinition, ToolName};
@@ -28,18 +29,6 @@ const LEVELS: [usize; 7] = [usize::MAX, 8, 6, 4, 3, 2, 1];
 
 /// The maximum nesting of a schema, in levels of JSON.
 const DEEPEST_JSON: usize = 120;
-
-/// The reason why an operation cannot be read, with its place.
-pub(super) struct OperationFault {
-    place: String,
-    reason: String,
-}
-
-impl OperationFault {
-    pub(super) fn new(place: &str, reason: impl Into<String>) -> Self {
-        Self { place: place.to_owned(), reason: reason.into() }
-    }
-}
 
 /// An operation as a tool.
 #[derive(Debug, Clone)]
@@ -81,7 +70,7 @@ impl<'d> Reader<'d> {
             match name.and_then(|name| reader.tool(found, name)) {
                 Ok(tool) => tools.push(tool),
                 Err(OperationFault { place, reason }) => {
-                    reader.issue(&place, format!("`{}` was left out: {reason}", found.id))
+                    reader.issue(&place, format!("`{}` was left out: {reason}", found.id));
                 }
             }
         }
@@ -163,22 +152,21 @@ impl<'d> Reader<'d> {
     }
 
     fn tool(&mut self, found: &FoundOperation<'d>, name: ToolName) -> Result<OperationTool, OperationFault> {
+        let limit = self.settings.limits.schema_bytes;
         let mut levels = LEVELS.into_iter();
         let (operation, parameters) = loop {
             let Some(level) = levels.next() else {
                 let reason = "its parameters are larger than the limit even without their members";
                 return Err(OperationFault::new(&found.node.place, reason));
             };
-            let mut writer = self.writer(Direction::Request, level);
-            let (operation, parameters) = self.operation(found, &mut writer)?;
-            let is_small =
-                |parameters: &Map<String, Value>| is_at_most(parameters, self.settings.limits.schema_bytes);
-            if let Some(parameters) = parameters.filter(is_small) {
-                if writer.is_cut {
+            let mut arguments = ArgumentsDraft::new(self.writer(Direction::Request, level));
+            let operation = self.operation(found, &mut arguments)?;
+            if let Some(parameters) = arguments.finish(limit) {
+                if arguments.writer.is_cut {
                     let message = "its parameters are larger than the limit, so deep schemas were replaced by their types";
                     self.issue(&found.node.place, message);
                 }
-                self.issues.append(&mut writer.issues);
+                self.issues.append(&mut arguments.writer.issues);
                 break (operation, parameters);
             }
         };
@@ -209,52 +197,41 @@ impl<'d> Reader<'d> {
     fn operation(
         &mut self,
         found: &FoundOperation<'d>,
-        writer: &mut SchemaWriter<'d>,
-    ) -> Result<(Operation, Option<Map<String, Value>>), OperationFault> {
-        let mut names = ArgumentNames::default();
-        let mut arguments = ToolArguments::default();
-        let declared = declared(self.document, &found.path_item, &found.node)?;
-        let mut sent: Vec<_> =
-            declared.iter().filter(|parameter| !matches!(parameter.location, "body" | "formData")).collect();
+        arguments: &mut ArgumentsDraft<'d>,
+    ) -> Result<Operation, OperationFault> {
+        let document = self.document;
+        let declared = declared(document, &found.path_item, &found.node)?;
+        let is_sent = |parameter: &&Declared<'_>| {
+            let is_lost = || !found.path.contains(&format!("{{{}}}", parameter.name));
+            let is_of_body = matches!(parameter.location, "body" | "formData");
+            !(is_of_body || parameter.location == "path" && is_lost() || is_own(document, parameter))
+        };
+        let mut sent: Vec<_> = declared.iter().filter(is_sent).collect();
         let order = ["path", "query", "querystring", "header", "cookie"];
         sent.sort_by_key(|parameter| order.iter().position(|location| *location == parameter.location));
         let mut parameters = Vec::new();
         for parameter in sent {
-            let is_lost =
-                parameter.location == "path" && !found.path.contains(&format!("{{{}}}", parameter.name));
-            if is_lost || is_own(self.document, parameter) {
-                continue;
-            }
-            let read = read_parameter(self.document, parameter, &mut names, writer)?;
-            arguments.add(&read);
-            parameters.push(read.parameter);
+            parameters.push(read_parameter(parameter, arguments)?);
         }
-        self.add_undeclared(found, &mut names, &mut arguments, &mut parameters);
-        let body = read_body(self.document, &found.node, &declared, &mut names, writer)?;
-        let body = body.map(|body| arguments.add_body(body));
-        let operation = Operation {
+        self.add_undeclared(found, arguments, &mut parameters);
+        let server = document.server_of(&found.node).or_else(|| document.server_of(&found.path_item));
+        Ok(Operation {
             id: found.id.clone(),
             method: found.method.clone(),
             path: found.path.to_owned(),
-            server: self
-                .document
-                .server_of(&found.node)
-                .or_else(|| self.document.server_of(&found.path_item)),
+            server,
             parameters,
-            body,
+            body: read_body(&found.node, &declared, arguments)?,
             responses: self.responses(found),
-            security: security(self.document, &found.node),
-        };
-        let definitions = writer.definitions(self.settings.limits.schema_bytes);
-        Ok((operation, definitions.map(|definitions| arguments.schema(definitions))))
+            security: security(document, &found.node),
+        })
     }
 
     /// Adds the parameters that are in the path and not declared.
     fn add_undeclared(
         &mut self,
         found: &FoundOperation<'d>,
-        names: &mut ArgumentNames,
-        arguments: &mut ToolArguments,
+        arguments: &mut ArgumentsDraft<'d>,
         parameters: &mut Vec<Parameter>,
     ) {
         let parts = found.path.split('{').skip(1).filter_map(|part| part.split_once('}'));
@@ -264,14 +241,15 @@ impl<'d> Reader<'d> {
             }
             let message = format!("the parameter `{name}` of the path is not declared, so it is any text");
             self.issue(&found.node.place, message);
-            let node = json!({"explode": false});
-            let serialization = style(&Node { value: &node, place: String::new() }, Location::Path);
-            let argument = names.take(name, Location::Path);
-            let parameter =
-                Parameter { argument, name: name.to_owned(), location: Location::Path, serialization };
-            let read = ReadParameter { parameter, schema: json!({"type": "string"}), is_required: true };
-            arguments.add(&read);
-            parameters.push(read.parameter);
+            let argument = arguments.add(name, "path", json!({"type": "string"}), true);
+            let serialization =
+                Serialization::Style { style: Style::Simple, explode: false, allow_reserved: false };
+            parameters.push(Parameter {
+                argument,
+                name: name.to_owned(),
+                location: Location::Path,
+                serialization,
+            });
         }
     }
 
@@ -331,11 +309,6 @@ impl Document {
         }
         Some(schema)
     }
-}
-
-/// Returns whether a schema has at most this size, in bytes of compact JSON.
-fn is_at_most(schema: &Map<String, Value>, bytes: usize) -> bool {
-    serde_json::to_string(schema).is_ok_and(|text| text.len() <= bytes)
 }
 
 /// Returns the place of the schema of an answer, or of one of its media types.

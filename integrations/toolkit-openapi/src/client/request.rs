@@ -3,52 +3,42 @@
 //! The arguments fill in the path below the server's URL, the query, headers, cookies and the body. They never choose
 //! the server: each value is encoded for its place, and a path keeps the number of its segments.
 
+pub(crate) mod field;
+pub(crate) mod media_kind;
 mod multipart;
 pub(crate) mod style;
-pub(crate) mod written_body;
+mod written_body;
 
-use super::attachments::Attachments;
 use super::operation::{Location, Operation, Parameter, Serialization, Style};
 use bytes::Bytes;
+use field::{Arguments, refused};
 use http::header::{ACCEPT, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue};
 use http::{Request, Uri};
-use serde_json::{Map, Value};
+use media_kind::BodyKind;
+use serde_json::Value;
 use style::{Escape, Pair, Unwritable, Writer, literal, text};
 use toolkit_core::ToolError;
-use toolkit_core::schema::{Violation, ViolationKind};
-use written_body::BodyKind;
 
 /// Headers that the program, the document's security schemes or the HTTP client set, never an argument.
-const OWN_HEADERS: [&str; 14] = [
+pub(super) const OWN_HEADERS: [&str; 17] = [
     "accept",
     "authorization",
     "connection",
+    "content-encoding",
     "content-length",
     "content-type",
     "cookie",
     "expect",
     "host",
     "keep-alive",
+    "origin",
     "proxy-authorization",
+    "set-cookie",
     "te",
     "trailer",
     "transfer-encoding",
     "upgrade",
 ];
-
-/// The arguments of a call, and the files of the program that they may name.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Arguments<'a> {
-    pub(crate) values: &'a Map<String, Value>,
-    pub(crate) attachments: Option<&'a Attachments>,
-}
-
-impl<'a> Arguments<'a> {
-    /// Returns the argument. `null` counts as absent, except in a JSON body.
-    fn value(self, argument: &str) -> Option<&'a Value> {
-        self.values.get(argument).filter(|value| !value.is_null())
-    }
-}
 
 /// Creates the request for a call, without authentication.
 ///
@@ -87,11 +77,6 @@ pub(crate) fn append_query(address: &mut String, query: &str) {
         address.push(if address.contains('?') { '&' } else { '?' });
         address.push_str(query);
     }
-}
-
-/// Creates the error for an argument that cannot be sent.
-pub(crate) fn refused(argument: &str, reason: impl Into<String>) -> ToolError {
-    ToolError::invalid_arguments(vec![Violation::new(argument, ViolationKind::Constraint, reason)])
 }
 
 fn parameters(operation: &Operation, location: Location) -> impl Iterator<Item = &Parameter> {
@@ -147,9 +132,7 @@ fn path_segment(
 
 fn in_path(parameter: &Parameter, value: &Value) -> Result<Option<String>, Unwritable> {
     match &parameter.serialization {
-        Serialization::Content(media_type) => {
-            Ok(Some(Escape::Reserved.apply(&content(media_type, value)).into_owned()))
-        }
+        Serialization::Content(media_type) => Ok(Some(Escape::Reserved.apply(&content(media_type, value)))),
         Serialization::Style { style, explode, .. } => {
             let writer = Writer { style: *style, explode: *explode, escape: Escape::Reserved };
             writer.text(&parameter.name, value)
@@ -175,7 +158,7 @@ pub(crate) fn pairs(
         Serialization::Content(media_type) => {
             let escape = Escape::Reserved;
             let content = content(media_type, value);
-            Ok(vec![(escape.apply(name).into_owned(), escape.apply(&content).into_owned())])
+            Ok(vec![(escape.apply(name), escape.apply(&content))])
         }
         Serialization::Style { style, explode, allow_reserved } => {
             let escape = Escape::in_query(*allow_reserved);
@@ -213,9 +196,9 @@ fn whole_query(parameter: &Parameter, value: &Value) -> Result<String, Unwritabl
             Ok(joined(&writer.pairs(&parameter.name, value)?, "&"))
         }
         (Serialization::Content(media_type), value) => {
-            Ok(Escape::Reserved.apply(&content(media_type, value)).into_owned())
+            Ok(Escape::Reserved.apply(&content(media_type, value)))
         }
-        (Serialization::Style { .. }, value) => Ok(Escape::Reserved.apply(&text(value)).into_owned()),
+        (Serialization::Style { .. }, value) => Ok(Escape::Reserved.apply(&text(value))),
     }
 }
 

@@ -1,61 +1,44 @@
 //! The body of a request: its media type, and the arguments that it is made of.
 
-use super::arguments::ArgumentNames;
+use super::arguments::ArgumentsDraft;
 use super::document::{Document, Node, Version};
+use super::issue::OperationFault;
 use super::members::{BodyMembers, MemberSchema, body_members};
 use super::operation::{Body, BodyMember, BodySource, Location, Serialization, Style};
 use super::parameters::{Declared, collection_format, describe, style};
-use super::reader::OperationFault;
-use super::request::written_body::BodyKind;
-use super::schema::SchemaWriter;
-use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use super::request::media_kind::BodyKind;
+use serde_json::{Value, json};
 
 /// The name of the argument with a whole body.
 const WHOLE: &str = "body";
 
-/// A body with the schemas of its arguments.
-pub(super) struct ReadBody {
-    pub(super) body: Body,
-    pub(super) properties: Vec<(String, Value)>,
-    /// The required arguments. If the body is optional, they are required beside any other argument of the body.
-    pub(super) required: Vec<String>,
-    /// A union of lists of required arguments, under `anyOf` or `oneOf`.
-    pub(super) choice: Option<(String, Value)>,
-}
-
-/// Reads the body of an operation, from `requestBody` or from the parameters of Swagger.
+/// Reads the body of an operation, from `requestBody` or from the parameters of Swagger, and adds its arguments.
 ///
 /// # Errors
 /// The body cannot be read.
 pub(super) fn read_body<'d>(
-    document: &'d Document,
     operation: &Node<'d>,
     declared: &[Declared<'d>],
-    names: &mut ArgumentNames,
-    writer: &mut SchemaWriter<'d>,
-) -> Result<Option<ReadBody>, OperationFault> {
+    arguments: &mut ArgumentsDraft<'d>,
+) -> Result<Option<Body>, OperationFault> {
+    let document = arguments.writer.document;
     if document.version() == Version::Swagger2 {
-        return Ok(swagger_body(document, operation, declared, names, writer));
+        return Ok(swagger_body(operation, declared, arguments));
     }
+    let resolve = |node: Node<'d>| {
+        let at = node.place.clone();
+        document.resolve(node).map_err(|reason| OperationFault::new(&at, reason))
+    };
     let Some(body) = operation.get("requestBody") else { return Ok(None) };
-    let at = body.place.clone();
-    let body = document.resolve(body).map_err(|reason| OperationFault::new(&at, reason))?;
-    let contents = body.members("content");
-    let chosen = contents.iter().min_by_key(|(media_type, _)| preference(media_type));
+    let body = resolve(body)?;
+    let contents = body.members("content").into_iter();
+    let chosen = contents.min_by_key(|(media_type, _)| preference(media_type));
     let Some((media_type, media)) = chosen else { return Ok(None) };
-    let at = media.place.clone();
-    let media = document.resolve(media.clone()).map_err(|reason| OperationFault::new(&at, reason))?;
+    let media = resolve(media)?;
+    let encoding = media.members("encoding");
     let is_required = body.flag("required");
-    let source =
-        BodySchema { document, media_type, schema: media.get("schema"), encoding: media.members("encoding") };
-    let mut read = source.read(is_required, names, writer);
-    if let BodySource::Whole(_) = read.body.source
-        && let Some((_, schema)) = read.properties.first_mut()
-    {
-        describe(schema, &body, writer);
-    }
-    Ok(Some(read))
+    let source = BodySchema { media_type, schema: media.get("schema"), encoding, around: &body, is_required };
+    Ok(Some(source.read(arguments)))
 }
 
 /// The rank of a media type among those of a body.
@@ -73,70 +56,48 @@ fn preference(media_type: &str) -> usize {
 
 /// What the arguments of a body are made from.
 struct BodySchema<'s, 'd> {
-    document: &'d Document,
     media_type: &'s str,
     schema: Option<Node<'d>>,
     encoding: Vec<(&'d str, Node<'d>)>,
+    /// The value in the document with the description of the body.
+    around: &'s Node<'d>,
+    is_required: bool,
 }
 
 impl<'d> BodySchema<'_, 'd> {
-    fn read(&self, is_required: bool, names: &mut ArgumentNames, writer: &mut SchemaWriter<'d>) -> ReadBody {
+    fn read(&self, arguments: &mut ArgumentsDraft<'d>) -> Body {
         let kind = BodyKind::of(self.media_type);
         let has_members = matches!(kind, BodyKind::Json | BodyKind::Form | BodyKind::Multipart);
         let members = self.schema.as_ref().filter(|_| has_members);
-        let members = members.and_then(|schema| body_members(self.document, schema));
-        match members {
-            Some(members) => self.beside(members, is_required, names, writer),
-            None => self.whole(kind, is_required, names, writer),
+        match members.and_then(|schema| body_members(arguments.writer.document, schema)) {
+            Some(members) => self.beside(members, arguments),
+            None => self.whole(kind, arguments),
         }
     }
 
     /// The body is the value of one argument.
-    fn whole(
-        &self,
-        kind: BodyKind,
-        is_required: bool,
-        names: &mut ArgumentNames,
-        writer: &mut SchemaWriter<'d>,
-    ) -> ReadBody {
-        let argument = names.take_of_body(WHOLE);
-        let written = self.schema.as_ref().map(|schema| writer.schema(schema, 1, &BTreeSet::new()));
-        let schema = match kind {
-            BodyKind::Text => {
-                json!({"type": "string", "description": format!("Text of the type {}.", self.media_type)})
+    fn whole(&self, kind: BodyKind, arguments: &mut ArgumentsDraft<'d>) -> Body {
+        let media_type = self.media_type;
+        let text = |what: String| json!({"type": "string", "description": what});
+        let mut schema = match (kind, &self.schema) {
+            (BodyKind::Text, _) => text(format!("Text of the type {media_type}.")),
+            (BodyKind::Bytes, _) => {
+                text(format!("Bytes of the type {media_type}, in Base64, or the name of an attachment."))
             }
-            BodyKind::Bytes => json!({
-                "type": "string", "contentEncoding": "base64",
-                "description": format!("Bytes of the type {}, in Base64.", self.media_type),
-            }),
-            _ => written.unwrap_or_else(|| Value::Object(Map::new())),
+            (_, Some(schema)) => arguments.schema(schema),
+            _ => json!({}),
         };
-        ReadBody {
-            body: self.body(is_required, BodySource::Whole(argument.clone())),
-            required: is_required.then(|| argument.clone()).into_iter().collect(),
-            properties: vec![(argument, schema)],
-            choice: None,
-        }
+        describe(&mut schema, self.around, &mut arguments.writer);
+        let argument = arguments.add(WHOLE, "body", schema, self.is_required);
+        self.body(BodySource::Whole(argument))
     }
 
     /// The members of the body are arguments beside the parameters.
-    fn beside(
-        &self,
-        members: BodyMembers<'d>,
-        is_required: bool,
-        names: &mut ArgumentNames,
-        writer: &mut SchemaWriter<'d>,
-    ) -> ReadBody {
-        let mut read_members = Vec::new();
-        let mut properties = Vec::new();
-        let mut required = Vec::new();
-        let mut is_renamed = false;
+    fn beside(&self, members: BodyMembers<'d>, arguments: &mut ArgumentsDraft<'d>) -> Body {
+        let mut read = Vec::new();
         for MemberSchema { name, parts } in members.members {
-            let argument = names.take_of_body(name);
-            is_renamed |= argument != name;
-            let member = self.member(name, argument.clone(), &parts);
-            let schemas: Vec<Value> =
-                parts.iter().map(|part| writer.schema(part, 1, &BTreeSet::new())).collect();
+            let mut member = self.member(name, &parts, arguments.writer.document);
+            let schemas: Vec<Value> = parts.iter().map(|part| arguments.schema(part)).collect();
             let mut schema = match <[Value; 1]>::try_from(schemas) {
                 Ok([schema]) => schema,
                 Err(schemas) => json!({ "allOf": schemas }),
@@ -144,67 +105,61 @@ impl<'d> BodySchema<'_, 'd> {
             if member.is_binary {
                 schema = bytes(schema);
             }
-            if members.required.contains(name) {
-                required.push(argument.clone());
-            }
-            properties.push((argument, schema));
-            read_members.push(member);
+            let is_required = members.required.contains(name);
+            member.argument = arguments.add_of_body(name, schema, is_required, self.is_required);
+            read.push(member);
         }
-        let body = self.body(is_required, BodySource::Members(read_members));
-        let choice = members.choice.filter(|_| !is_renamed && is_required);
-        ReadBody { body, properties, required, choice }
+        self.body(BodySource::Members(read))
     }
 
-    fn body(&self, is_required: bool, source: BodySource) -> Body {
+    fn body(&self, source: BodySource) -> Body {
         let is_any_json = self.media_type.contains('*') && BodyKind::of(self.media_type) == BodyKind::Json;
         let media_type = if is_any_json { "application/json" } else { self.media_type };
-        Body { media_type: media_type.to_owned(), is_required, source }
+        Body { media_type: media_type.to_owned(), is_required: self.is_required, source }
     }
 
-    fn member(&self, name: &str, argument: String, parts: &[Node<'d>]) -> BodyMember {
+    /// Reads how a member is written. Its argument has no name yet.
+    fn member(&self, name: &str, parts: &[Node<'d>], document: &'d Document) -> BodyMember {
+        let kind = BodyKind::of(self.media_type);
         let encoding = self.encoding.iter().find(|(member, _)| *member == name).map(|(_, encoding)| encoding);
-        let content_type = encoding.and_then(|encoding| encoding.text("contentType"));
-        let shape = parts.first().map(|part| self.shape(part)).unwrap_or(MemberShape::Single);
-        let is_form = matches!(BodyKind::of(self.media_type), BodyKind::Form | BodyKind::Multipart);
-        let is_encoded = content_type.is_some_and(|content| {
-            BodyKind::of(content.split(',').next().unwrap_or_default()) == BodyKind::Bytes
-        });
-        let serialization = match (content_type, encoding) {
-            (Some(content), _) => {
-                Serialization::Content(content.split(',').next().unwrap_or_default().trim().to_owned())
-            }
-            (None, Some(encoding))
-                if encoding.value.get("style").is_some() || encoding.value.get("explode").is_some() =>
-            {
-                style(encoding, Location::Query)
+        let content = encoding.and_then(|encoding| encoding.text("contentType"));
+        let content = content.map(|types| types.split(',').next().unwrap_or_default().trim());
+        let styled =
+            encoding.filter(|node| node.text("style").is_some() || node.value.get("explode").is_some());
+        let part = parts.first();
+        let shape = part.map_or(MemberShape::Single, |part| shape(document, part));
+        let serialization = match (content, styled, part) {
+            (Some(content), ..) => Serialization::Content(content.to_owned()),
+            (None, Some(encoding), _) => style(encoding, Location::Query),
+            (.., Some(part)) if document.version() == Version::Swagger2 && kind != BodyKind::Json => {
+                collection_format(part, Location::Query)
             }
             _ if shape == MemberShape::Object => Serialization::Content("application/json".to_owned()),
             _ => Serialization::Style { style: Style::Form, explode: true, allow_reserved: false },
         };
-        let is_binary =
-            is_form && (shape == MemberShape::Bytes || is_encoded && shape == MemberShape::Single);
-        BodyMember { argument, name: name.to_owned(), serialization, is_binary }
+        let has_bytes = content.is_some_and(|content| BodyKind::of(content) == BodyKind::Bytes);
+        let is_binary = shape == MemberShape::Bytes || has_bytes && shape == MemberShape::Single;
+        let is_binary = is_binary && matches!(kind, BodyKind::Form | BodyKind::Multipart);
+        BodyMember { argument: String::new(), name: name.to_owned(), serialization, is_binary }
     }
+}
 
-    /// Returns the shape of a member's values, or of the items of a list.
-    fn shape(&self, schema: &Node<'d>) -> MemberShape {
-        let Ok(schema) = self.document.resolve(schema.clone()) else { return MemberShape::Single };
-        if let Some(items) = schema.get("items") {
-            return self.shape(&items);
-        }
-        let is = |keyword: &str, value: &str| schema.text(keyword) == Some(value);
-        let has = |keyword: &str| schema.value.get(keyword).is_some();
-        let media_type = schema.text("contentMediaType").map(BodyKind::of);
-        if is("format", "binary")
-            || is("type", "file")
-            || media_type == Some(BodyKind::Bytes) && !has("contentEncoding")
-        {
-            MemberShape::Bytes
-        } else if is("type", "object") || has("properties") || has("allOf") || has("oneOf") || has("anyOf") {
-            MemberShape::Object
-        } else {
-            MemberShape::Single
-        }
+/// Returns the shape of a member's values, or of the items of a list.
+fn shape<'d>(document: &'d Document, schema: &Node<'d>) -> MemberShape {
+    let Ok(schema) = document.resolve(schema.clone()) else { return MemberShape::Single };
+    if let Some(items) = schema.get("items") {
+        return shape(document, &items);
+    }
+    let is = |keyword: &str, value: &str| schema.text(keyword) == Some(value);
+    let has = |keyword: &str| schema.value.get(keyword).is_some();
+    let has_bytes =
+        schema.text("contentMediaType").is_some_and(|content| BodyKind::of(content) == BodyKind::Bytes);
+    if is("format", "binary") || is("type", "file") || has_bytes && !has("contentEncoding") {
+        MemberShape::Bytes
+    } else if is("type", "object") || ["properties", "allOf", "oneOf", "anyOf"].into_iter().any(has) {
+        MemberShape::Object
+    } else {
+        MemberShape::Single
     }
 }
 
@@ -222,62 +177,45 @@ fn bytes(mut schema: Value) -> Value {
         *items = bytes(items.take());
         return schema;
     }
-    let mut written = json!({"type": "string", "contentEncoding": "base64"});
-    for keyword in ["title", "description"] {
-        if let Some(text) = schema.get(keyword) {
-            written[keyword] = text.clone();
-        }
-    }
-    written
+    let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    let description = format!("{description} Bytes in Base64, or the name of an attachment.");
+    json!({"type": "string", "description": description.trim_start()})
 }
 
 /// Reads the parameters of Swagger in `body` and `formData`.
 fn swagger_body<'d>(
-    document: &'d Document,
     operation: &Node<'d>,
     declared: &[Declared<'d>],
-    names: &mut ArgumentNames,
-    writer: &mut SchemaWriter<'d>,
-) -> Option<ReadBody> {
-    let consumes = media_types(document, operation, "consumes");
-    if let Some(body) = declared.iter().find(|parameter| parameter.location == "body") {
-        let media_type = consumes.iter().copied().min_by_key(|media_type| preference(media_type));
+    arguments: &mut ArgumentsDraft<'d>,
+) -> Option<Body> {
+    let consumes = media_types(arguments.writer.document, operation, "consumes");
+    let source = |media_type, schema, around, is_required| BodySchema {
+        media_type,
+        schema,
+        encoding: Vec::new(),
+        around,
+        is_required,
+    };
+    if let Some(Declared { node, .. }) = declared.iter().find(|parameter| parameter.location == "body") {
+        let media_type = consumes.into_iter().min_by_key(|media_type| preference(media_type));
         let media_type = media_type.unwrap_or("application/json");
-        let source =
-            BodySchema { document, media_type, schema: body.node.get("schema"), encoding: Vec::new() };
-        let mut read = source.read(body.node.flag("required"), names, writer);
-        if let BodySource::Whole(_) = read.body.source
-            && let Some((_, schema)) = read.properties.first_mut()
-        {
-            describe(schema, &body.node, writer);
-        }
-        return Some(read);
+        return Some(source(media_type, node.get("schema"), node, node.flag("required")).read(arguments));
     }
-    let form: Vec<_> = declared.iter().filter(|parameter| parameter.location == "formData").collect();
-    let has_file = form.iter().any(|parameter| parameter.node.text("type") == Some("file"));
-    if form.is_empty() {
-        return None;
+    let mut members = BodyMembers::default();
+    for Declared { node, name, .. } in declared.iter().filter(|parameter| parameter.location == "formData") {
+        members.members.push(MemberSchema { name, parts: vec![node.clone()] });
+        members.required.extend(node.flag("required").then_some(*name));
     }
-    let is_multipart = consumes.iter().any(|media_type| BodyKind::of(media_type) == BodyKind::Multipart);
-    let urlencoded = consumes.iter().any(|media_type| BodyKind::of(media_type) == BodyKind::Form);
-    let multipart = has_file || is_multipart && !urlencoded;
-    let media_type = if multipart { "multipart/form-data" } else { "application/x-www-form-urlencoded" };
-    let mut members = Vec::new();
-    let mut properties = Vec::new();
-    let mut required = Vec::new();
-    for Declared { node, name, .. } in form {
-        let argument = names.take_of_body(name);
-        properties.push((argument.clone(), writer.schema(node, 1, &BTreeSet::new())));
-        if node.flag("required") {
-            required.push(argument.clone());
-        }
-        let is_binary = node.text("type") == Some("file");
-        let serialization = collection_format(node, Location::Query);
-        members.push(BodyMember { argument, name: (*name).to_owned(), serialization, is_binary });
-    }
-    let is_required = !required.is_empty();
-    let body = Body { media_type: media_type.to_owned(), is_required, source: BodySource::Members(members) };
-    Some(ReadBody { body, properties, required, choice: None })
+    let has = |kind| consumes.iter().any(|media_type| BodyKind::of(media_type) == kind);
+    let has_file = members
+        .members
+        .iter()
+        .any(|member| member.parts.iter().any(|part| part.text("type") == Some("file")));
+    let is_multipart = has_file || has(BodyKind::Multipart) && !has(BodyKind::Form);
+    let media_type = if is_multipart { "multipart/form-data" } else { "application/x-www-form-urlencoded" };
+    let is_required = !members.required.is_empty();
+    let is_form = !members.members.is_empty();
+    is_form.then(|| source(media_type, None, operation, is_required).beside(members, arguments))
 }
 
 /// Returns the media types of an operation of Swagger, from `consumes` or `produces`.

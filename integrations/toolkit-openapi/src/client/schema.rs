@@ -4,7 +4,8 @@ use super::OpenApiIssue;
 use super::document::{Document, Node, Version};
 use super::readable::readable;
 use super::schema_parts::{
-    Direction, base64_text, hidden_members, in_definitions, null_allowed, outline, with_bounds, with_type,
+    Direction, base64_text, hidden_members, in_definitions, null_allowed, outline, with_bounds, with_example,
+    with_type,
 };
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,7 @@ use toolkit_foreign::{hides_text, is_clean};
 
 /// Writes schemas of one tool, and collects the definitions that they refer to.
 pub(super) struct SchemaWriter<'d> {
-    document: &'d Document,
+    pub(super) document: &'d Document,
     direction: Direction,
     /// The maximum length of a description, in characters.
     pub(super) description: usize,
@@ -173,6 +174,7 @@ impl<'d> SchemaWriter<'d> {
         }
         self.rename_list_of_items(&mut written);
         with_bounds(&mut written, keywords);
+        with_example(&mut written, node);
         if base64_text(&mut written, keywords) {
             return written.into();
         }
@@ -206,7 +208,7 @@ impl<'d> SchemaWriter<'d> {
                 return (!names.is_empty()).then(|| names.into());
             }
             "enum" if value.as_array().is_some_and(Vec::is_empty) => return None,
-            "example" if !value.is_array() => return Some(value.clone()),
+            // Written as `examples` below.
             "example" => return None,
             _ => {}
         }

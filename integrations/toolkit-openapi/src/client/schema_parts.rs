@@ -100,6 +100,15 @@ pub(super) fn with_bounds(written: &mut Map<String, Value>, keywords: &Map<Strin
     }
 }
 
+/// Writes a single example as a list of examples, as JSON Schema has it.
+pub(super) fn with_example(written: &mut Map<String, Value>, node: &Node<'_>) {
+    if let Some(example) =
+        node.value.get("example").filter(|example| !example.is_array() && !example.is_null())
+    {
+        written.insert("examples".to_owned(), json!([example]));
+    }
+}
+
 /// Writes bytes in JSON as text in Base64. Returns whether the values are bytes.
 pub(super) fn base64_text(written: &mut Map<String, Value>, keywords: &Map<String, Value>) -> bool {
     let is = |keyword: &str, value: &str| keywords.get(keyword).is_some_and(|known| known == value);

@@ -127,11 +127,11 @@ impl fmt::Debug for Credentials {
 /// were made with. A call to another host does not see them.
 ///
 /// ```
-/// use toolkit::State;
+/// use toolkit::RunContext;
 /// use toolkit_openapi::client::{CallerCredentials, Credentials};
 ///
 /// let ada = Credentials::new().with_secret("token", "token-of-ada");
-/// let state = State::new().with(CallerCredentials::new().with("api.example.com", ada));
+/// let run = RunContext::new().with_state(CallerCredentials::new().with("api.example.com", ada));
 /// ```
 #[derive(Debug, Clone, Default)]
 #[must_use]

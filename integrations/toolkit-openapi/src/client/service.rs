@@ -6,7 +6,8 @@ use super::answer::{Answer, Problem, paging};
 use super::attachments::Attachments;
 use super::document::Document;
 use super::operation::Operation;
-use super::request::{Arguments, request};
+use super::request::field::Arguments;
+use super::request::request;
 use super::request_settings::RequestSettings;
 use super::security::{Authorization, CallerCredentials, authorize};
 use bytes::Bytes;
@@ -191,6 +192,7 @@ impl Call<'_> {
                 is_renewed = true;
                 continue;
             }
+            authorization.secrets.extend(response.secrets.iter().cloned());
             return Ok((response, authorization));
         }
     }
@@ -199,13 +201,14 @@ impl Call<'_> {
     async fn sent(&self, request: &Request<Bytes>, secrets: &[String]) -> Result<HttpResponse, ToolError> {
         let mut attempt = 1;
         loop {
-            let sent = self.redirects_followed(request.clone()).await;
-            let asked = match &sent {
+            let client = self.service.client(&request.uri().to_string());
+            let sent = redirects_followed(&client, request.clone()).await;
+            let wait = match &sent {
                 Ok(response) if is_passing(response.status) => retry_after(&response.headers),
                 Err(error) if error.kind == HttpErrorKind::Connection && !error.is_lasting => None,
                 _ => return sent.map_err(|error| self.failed(&error, secrets)),
             };
-            let pause = asked.unwrap_or(PAUSE * 2_u32.pow(attempt - 1));
+            let pause = wait.unwrap_or(PAUSE * 2_u32.pow(attempt - 1));
             let has_time = self.context.time_left().is_none_or(|left| pause < left);
             let may_repeat = request.method().is_idempotent() && attempt < ATTEMPTS;
             if !may_repeat || !has_time || pause > LONGEST_PAUSE {
@@ -214,21 +217,6 @@ impl Call<'_> {
             drop(sent);
             sleep(pause).await;
             attempt += 1;
-        }
-    }
-
-    /// Sends a request, and follows redirects to the same server.
-    async fn redirects_followed(&self, mut request: Request<Bytes>) -> Result<HttpResponse, HttpError> {
-        let mut followed = 0;
-        loop {
-            let client = self.service.client(&request.uri().to_string());
-            let limit = client.limits().total;
-            let response = client.send(request.clone(), limit).await?;
-            match redirect(&request, &response) {
-                Some(uri) if followed < REDIRECTS => *request.uri_mut() = uri,
-                _ => return Ok(response),
-            }
-            followed += 1;
         }
     }
 
@@ -246,15 +234,12 @@ impl Call<'_> {
     /// Returns the error of a request without a complete answer.
     fn failed(&self, error: &HttpError, secrets: &[String]) -> ToolError {
         let may_repeat = self.operation.method.is_idempotent();
+        let later = if may_repeat { "Call again later." } else { UNKNOWN };
         let paging = || paging(self.operation).unwrap_or_else(|| "Ask for less.".to_owned());
         let (kind, advice) = match error.kind {
             HttpErrorKind::TooLarge => (ErrorKind::Failed, paging()),
-            HttpErrorKind::TimedOut if may_repeat => (ErrorKind::TimedOut, "Call again later.".to_owned()),
-            HttpErrorKind::TimedOut => (ErrorKind::TimedOut, UNKNOWN.to_owned()),
-            HttpErrorKind::Connection if !may_repeat && !error.message.starts_with("no connection") => {
-                (ErrorKind::Failed, UNKNOWN.to_owned())
-            }
-            HttpErrorKind::Connection => (ErrorKind::Failed, "Call again later.".to_owned()),
+            HttpErrorKind::TimedOut => (ErrorKind::TimedOut, later.to_owned()),
+            HttpErrorKind::Connection => (ErrorKind::Failed, later.to_owned()),
             _ => (ErrorKind::Failed, "Another call will fail as well.".to_owned()),
         };
         let message = without_secrets(&error.message, secrets);
@@ -269,6 +254,22 @@ const UNKNOWN: &str = "The service may have done it or not: check before you cal
 /// Returns whether the same request may succeed soon.
 fn is_passing(status: StatusCode) -> bool {
     matches!(status.as_u16(), 500 | 502 | 503 | 504)
+}
+
+/// Sends a request, and follows redirects within its server.
+async fn redirects_followed(
+    client: &HttpClient,
+    mut request: Request<Bytes>,
+) -> Result<HttpResponse, HttpError> {
+    let mut followed = 0;
+    loop {
+        let response = client.send(request.clone(), client.limits().total).await?;
+        match redirect(&request, &response) {
+            Some(uri) if followed < REDIRECTS => *request.uri_mut() = uri,
+            _ => return Ok(response),
+        }
+        followed += 1;
+    }
 }
 
 /// Returns the address to send the same request to, if an answer redirects it within its server.
@@ -308,23 +309,74 @@ pub(super) async fn fetch_document(
 ) -> Result<String, OpenApiError> {
     let faulty = |error: HttpError| OpenApiError::Request(error.message);
     let client = HttpClient::new(settings.limits.clone().with_max_bytes(max_bytes));
-    let mut uri = parse_url(url).map_err(faulty)?;
-    for _ in 0..=REDIRECTS {
-        let mut request = Request::new(Bytes::new());
-        *request.uri_mut() = uri;
-        request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(AGENT));
-        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        let mut response = client.send(request.clone(), client.limits().total).await.map_err(faulty)?;
-        if let Some(next) = redirect(&request, &response) {
-            uri = next;
-            continue;
-        }
-        if response.status != StatusCode::OK {
-            return Err(OpenApiError::Request(format!("the answer is {}", response.status)));
-        }
-        response.check_encoding().map_err(faulty)?;
-        let body = response.body.all().await.map_err(faulty)?;
-        return String::from_utf8(body).map_err(|_| OpenApiError::Syntax("is not UTF-8".to_owned()));
+    let mut request = Request::new(Bytes::new());
+    *request.uri_mut() = parse_url(url).map_err(faulty)?;
+    request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(AGENT));
+    request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    let mut response = redirects_followed(&client, request).await.map_err(faulty)?;
+    if response.status != StatusCode::OK {
+        return Err(OpenApiError::Request(format!("the answer is {}", response.status)));
     }
-    Err(OpenApiError::Request("the address redirects too often".to_owned()))
+    response.check_encoding().map_err(faulty)?;
+    let body = response.body.all().await.map_err(faulty)?;
+    String::from_utf8(body).map_err(|_| OpenApiError::Syntax("is not UTF-8".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::client::{Namespaces, OpenApiToolset};
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
+    /// Answers one request with `1`, if one comes.
+    fn service() -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4_096]);
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n1").unwrap();
+        });
+        format!("127.0.0.1:{port}")
+    }
+
+    #[tokio::test]
+    async fn servers_that_a_document_from_elsewhere_names_must_be_public() {
+        let elsewhere = "https://docs.example/openapi.json";
+        let server = |host: &str| format!("http://{host}/v1");
+        let local = |host: &str| host.replace("127.0.0.1", "localhost");
+        let first = service();
+        let other = service();
+        let own = service();
+        for (address, server, base_url, is_allowed) in [
+            (elsewhere.to_owned(), server(&first), None, false),
+            // A name is checked after it was resolved.
+            (elsewhere.to_owned(), server(&local(&first)), None, false),
+            (elsewhere.to_owned(), "http://[::ffff:10.0.0.1]".to_owned(), None, false),
+            (format!("http://{first}/openapi.json"), server(&other), None, false),
+            (format!("http://{first}/openapi.json"), "/v1".to_owned(), None, true),
+            (elsewhere.to_owned(), server(&other), Some(server(&other)), true),
+            // The text of a document has no address: the program has it from a place of its own.
+            (String::new(), server(&own), None, true),
+        ] {
+            let document = format!(
+                r#"{{"openapi": "3.1.0", "servers": [{{"url": "{server}"}}], "paths": {{"/": {{"get": {{"operationId": "call"}}}}}}}}"#
+            );
+            let mut builder = OpenApiToolset::builder().with_namespaces(Namespaces::None);
+            if let Some(base_url) = base_url {
+                builder = builder.with_base_url(base_url);
+            }
+            let tools = builder.read(&document, &address).unwrap().registry().unwrap();
+            match tools.call("call", "{}").await {
+                Ok(output) => assert!(is_allowed && output.to_text() == "1", "{address} {server}"),
+                Err(error) => {
+                    assert!(
+                        !is_allowed && error.message().contains("is not public"),
+                        "{address} {server}: {error}"
+                    );
+                }
+            }
+        }
+    }
 }

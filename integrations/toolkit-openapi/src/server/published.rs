@@ -1,20 +1,14 @@
-//! The published API: its settings, its document, and the address where it is served.
+//! The published API: its settings, its document and its names.
 
 use super::definition_format::{DocumentFormat, document};
 use super::http_caller::HttpCaller;
-use super::routes;
-use axum::Router;
 use serde_json::{Value, json};
-use std::fmt;
-use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::sync::Semaphore;
 use toolkit_core::name::WireNames;
 use toolkit_core::{CallId, Dispatcher, RunContext, ToolError};
-use toolkit_http::server::{HttpGuards, terminated};
+use toolkit_http::server::HttpGuards;
 
 const MAX_CALLS: usize = 1_000;
 
@@ -79,51 +73,5 @@ impl Api {
     /// Returns a call id, unique among all calls of the server.
     pub(super) fn next_call_id(&self) -> CallId {
         format!("http_{}", self.ids.fetch_add(1, Ordering::Relaxed)).into()
-    }
-}
-
-/// A server bound to an address.
-#[must_use]
-pub struct BoundApi {
-    listener: TcpListener,
-    address: SocketAddr,
-    api: Arc<Api>,
-}
-
-impl BoundApi {
-    pub(super) async fn new(api: Api, address: impl ToSocketAddrs) -> io::Result<Self> {
-        let listener = api.guards.bind(address).await?;
-        let address = listener.local_addr()?;
-        Ok(Self { listener, address, api: Arc::new(api) })
-    }
-
-    /// Returns the address of the server.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Returns the URL of the page of documentation.
-    #[must_use]
-    pub fn url(&self) -> String {
-        format!("http://{}{}/", self.address, self.api.path)
-    }
-
-    /// Serves clients until the process receives an interrupt or a request to terminate.
-    pub async fn run(self) {
-        self.run_until(terminated()).await;
-    }
-
-    /// Serves clients until `stop` is ready. The server then accepts no further calls, and waits for running calls
-    /// within the [grace](super::OpenApiServer::with_grace) time.
-    pub async fn run_until(self, stop: impl Future<Output = ()>) {
-        let router: Router = routes::router(self.api.clone());
-        self.api.guards.serve(self.listener, router, stop).await;
-    }
-}
-
-impl fmt::Debug for BoundApi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BoundApi").field("url", &self.url()).finish_non_exhaustive()
     }
 }

@@ -6,9 +6,7 @@ use super::problem_details::ProblemDetails;
 use super::published::Api;
 use axum::Router;
 use axum::extract::{Path, Request};
-use axum::http::header::{
-    CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, X_CONTENT_TYPE_OPTIONS,
-};
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -46,10 +44,9 @@ pub(super) fn router<S: Clone + Send + Sync + 'static>(api: Arc<Api>) -> Router<
 
 /// Answers a request that the guards accept.
 async fn guarded(api: Arc<Api>, request: Request, next: Next) -> Response {
-    let authorize = |headers: &HeaderMap| api.guards.authorize(headers).map_err(ProblemDetails::from);
-    let answer = api.guards.guard(request, async |parts, body| match authorize(&parts.headers) {
+    let answer = api.guards.guard(request, async |parts, body| match api.guards.authorize(&parts.headers) {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(problem) => problem.into_response(),
+        Err(refusal) => ProblemDetails::from(refusal).into_response(),
     });
     let mut response = answer.await.unwrap_or_else(|refusal| ProblemDetails::from(refusal).into_response());
     let headers = response.headers_mut();

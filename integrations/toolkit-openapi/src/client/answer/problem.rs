@@ -50,10 +50,10 @@ impl Problem<'_> {
         let json = self.json();
         let fields = json.as_ref().map(fields).unwrap_or_default();
         let mut message = format!("The service has answered {status}");
-        match self.reason(json.as_ref()) {
-            Some(reason) => message.push_str(&format!(": {reason}")),
-            None => message.push('.'),
+        if let Some(reason) = self.reason(json.as_ref()) {
+            message.push_str(&format!(": {reason}"));
         }
+        end_sentence(&mut message);
         if !fields.is_empty() {
             message.push_str(&format!(" Fields: {}.", fields.join("; ")));
         }
@@ -66,12 +66,10 @@ impl Problem<'_> {
             None => advice.to_owned(),
         };
         let message = without_secrets(&clean(&message), self.secrets);
-        let ends = message.ends_with(['.', '!', '?']);
-        let stop = if ends { "" } else { "." };
         let is_retryable = wait.is_some()
             || *status == StatusCode::TOO_MANY_REQUESTS
             || status.is_server_error() && self.operation.method.is_idempotent();
-        ToolError::new(kind, format!("{message}{stop} {advice}"))
+        ToolError::new(kind, format!("{message} {advice}"))
             .with_brief(format!("The service has answered {status}"))
             .with_retryable(is_retryable)
     }
@@ -116,6 +114,12 @@ impl Problem<'_> {
             500.. => (ErrorKind::Failed, "The service may have done it or not: check before you call again."),
             _ => (ErrorKind::Failed, "Do not repeat the call as it is."),
         }
+    }
+}
+
+fn end_sentence(text: &mut String) {
+    if !text.ends_with(['.', '!', '?']) {
+        text.push('.');
     }
 }
 

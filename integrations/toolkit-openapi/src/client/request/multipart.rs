@@ -1,8 +1,9 @@
 //! Bodies of several parts (RFC 7578).
 
+use super::content;
+use super::field::{Arguments, Field, WrittenBody};
+use super::media_kind::{BodyKind, OCTETS, essence};
 use super::style::text;
-use super::written_body::{BodyKind, Field, OCTETS, WrittenBody, essence};
-use super::{Arguments, content};
 use crate::client::operation::Serialization;
 use bytes::Bytes;
 use serde_json::Value;

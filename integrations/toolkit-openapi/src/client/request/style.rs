@@ -1,37 +1,19 @@
 //! Values as text, in the styles of OpenAPI.
 
 use super::super::operation::Style;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use toolkit_http::client::segment;
 
-/// Everything but the unreserved characters of RFC 3986.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
-/// With `allowReserved`: the reserved characters stay, except those that would end the value (`&`, `#`), that readers of
-/// forms take for a space (`+`), or that no query may have (`[`, `]`).
-const ENDING: &AsciiSet = &RESERVED
-    .remove(b':')
-    .remove(b'/')
-    .remove(b'?')
-    .remove(b'@')
-    .remove(b'!')
-    .remove(b'$')
-    .remove(b'\'')
-    .remove(b'(')
-    .remove(b')')
-    .remove(b'*')
-    .remove(b',')
-    .remove(b';')
-    .remove(b'=');
-
-/// The characters that a literal part of a path, or of the query after it, cannot have.
-const LITERAL: &AsciiSet = &ENDING.remove(b'+').remove(b'&').remove(b'%');
+/// The reserved characters that `allowReserved` leaves as they are. The others would end the value (`&`, `#`), are a space
+/// for readers of forms (`+`), or cannot be in a query (`[`, `]`).
+const HARMLESS: &str = ":/?@!$'()*,;=";
 
 /// The characters to percent-encode in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escape {
-    /// All except the unreserved ones.
+    /// All except the unreserved ones of RFC 3986.
     Reserved,
     /// Those that would end the value in a query.
     Ending,
@@ -45,18 +27,18 @@ impl Escape {
         if allow_reserved { Self::Ending } else { Self::Reserved }
     }
 
-    pub(crate) fn apply(self, text: &str) -> Cow<'_, str> {
+    pub(crate) fn apply(self, text: &str) -> String {
         match self {
-            Self::Reserved => utf8_percent_encode(text, RESERVED).into(),
-            Self::Ending => utf8_percent_encode(text, ENDING).into(),
-            Self::Nothing => Cow::Borrowed(text),
+            Self::Reserved => segment(text, ""),
+            Self::Ending => segment(text, HARMLESS),
+            Self::Nothing => text.to_owned(),
         }
     }
 }
 
 /// Percent-encodes what the path of a document must not have literally. What is encoded already stays.
-pub(super) fn literal(text: &str) -> Cow<'_, str> {
-    utf8_percent_encode(text, LITERAL).into()
+pub(super) fn literal(text: &str) -> String {
+    segment(text, &format!("{HARMLESS}+&%"))
 }
 
 /// Why a value cannot be written, for the model.
@@ -85,29 +67,23 @@ impl Writer {
     /// Writes the value of a query, a form or a cookie as names with values. Nothing is written for `null` and for an
     /// empty array or object, which are undefined in RFC 6570.
     pub(crate) fn pairs(self, name: &str, value: &Value) -> Result<Vec<Pair>, Unwritable> {
-        let encoded = self.escape.apply(name).into_owned();
+        let encoded = self.escape.apply(name);
+        let mut pairs = Vec::new();
         match value {
-            Value::Null => Ok(Vec::new()),
             Value::Array(_) | Value::Object(_) if self.style == Style::DeepObject => {
-                let mut pairs = Vec::new();
                 self.deep(encoded, value, &mut pairs);
-                Ok(pairs)
             }
-            Value::Array(items) if self.explode => {
-                let items = items.iter().filter(|item| !item.is_null());
-                Ok(items.map(|item| (encoded.clone(), self.escaped(item))).collect())
+            Value::Array(_) if self.explode => {
+                pairs.extend(self.items(value).into_iter().map(|item| (encoded.clone(), item)));
             }
-            Value::Object(members) if self.explode => Ok(self.members(members).collect()),
-            Value::Array(items) => {
-                let joined = self.joined(self.items(items), self.delimiter())?;
-                Ok(joined.map(|joined| (encoded, joined)).into_iter().collect())
+            Value::Object(members) if self.explode => pairs.extend(self.members(members)),
+            single if is_single(single) => pairs.extend(self.items(single).pop().map(|item| (encoded, item))),
+            value => {
+                let joined = joined(&self.items(value), self.delimiter())?;
+                pairs.extend(joined.map(|joined| (encoded, joined)));
             }
-            Value::Object(members) => {
-                let joined = self.joined(self.flat_members(members), self.delimiter())?;
-                Ok(joined.map(|joined| (encoded, joined)).into_iter().collect())
-            }
-            scalar => Ok(vec![(encoded, self.escaped(scalar))]),
         }
+        Ok(pairs)
     }
 
     /// Writes `a[b][c]=1`. The items of an array have the name of the array, each.
@@ -126,33 +102,30 @@ impl Writer {
 
     /// Writes the value of a path or a header. `None` if there is nothing to write.
     pub(crate) fn text(self, name: &str, value: &Value) -> Result<Option<String>, Unwritable> {
-        let delimiter = match (self.style, self.explode) {
-            (Style::Label, true) => ".",
-            (Style::Matrix, true) => ";",
-            _ => ",",
-        };
         let name = self.escape.apply(name);
         let equation = |key: &str, value: &str| match (self.style, value) {
             (Style::Matrix, "") => key.to_owned(),
             _ => format!("{key}={value}"),
         };
-        let is_named = self.style == Style::Matrix && self.explode;
-        let joined = match value {
-            Value::Null => None,
-            Value::Array(items) if is_named => {
-                self.joined(self.items(items).map(|item| equation(&name, &item)), delimiter)?
+        let is_matrix = self.style == Style::Matrix;
+        let (items, is_named) = match value {
+            Value::Array(_) if self.explode && is_matrix => {
+                (self.items(value).iter().map(|item| equation(&name, item)).collect(), true)
             }
-            Value::Array(items) => self.joined(self.items(items), delimiter)?,
             Value::Object(members) if self.explode => {
-                self.joined(self.members(members).map(|(key, value)| equation(&key, &value)), delimiter)?
+                (self.members(members).map(|(key, value)| equation(&key, &value)).collect(), true)
             }
-            Value::Object(members) => self.joined(self.flat_members(members), delimiter)?,
-            scalar => Some(self.escaped(scalar)),
+            value => (self.items(value), false),
         };
-        let has_names = is_named && (value.is_array() || value.is_object());
-        Ok(joined.map(|joined| match self.style {
+        let delimiter = match self.style {
+            Style::Label if self.explode => ".",
+            Style::Matrix if is_named => ";",
+            _ => ",",
+        };
+        let written = if is_single(value) { items.into_iter().next() } else { joined(&items, delimiter)? };
+        Ok(written.map(|joined| match self.style {
             Style::Label => format!(".{joined}"),
-            Style::Matrix if has_names => format!(";{joined}"),
+            Style::Matrix if is_named => format!(";{joined}"),
             Style::Matrix => format!(";{}", equation(&name, &joined)),
             _ => joined,
         }))
@@ -168,50 +141,42 @@ impl Writer {
         }
     }
 
-    /// Joins the items. An item that has the delimiter would be read as two.
-    fn joined(
-        self,
-        mut items: impl Iterator<Item = String>,
-        delimiter: &str,
-    ) -> Result<Option<String>, Unwritable> {
-        let Some(mut joined) = items.next() else { return Ok(None) };
-        let holds = |item: &str| item.contains(delimiter).then(|| unsplit(item, delimiter));
-        if let Some(fault) = holds(&joined) {
-            return Err(fault);
-        }
-        for item in items {
-            if let Some(fault) = holds(&item) {
-                return Err(fault);
+    /// Returns the texts of a value: of a scalar, of the items of an array, or of the members of an object with their
+    /// names.
+    fn items(self, value: &Value) -> Vec<String> {
+        match value {
+            Value::Null => Vec::new(),
+            Value::Array(items) => {
+                items.iter().filter(|item| !item.is_null()).map(|item| self.escaped(item)).collect()
             }
-            joined.push_str(delimiter);
-            joined.push_str(&item);
+            Value::Object(members) => self.members(members).flat_map(<[String; 2]>::from).collect(),
+            single => vec![self.escaped(single)],
         }
-        Ok(Some(joined))
-    }
-
-    fn escaped(self, value: &Value) -> String {
-        self.escape.apply(&text(value)).into_owned()
-    }
-
-    fn items(self, items: &[Value]) -> impl Iterator<Item = String> {
-        items.iter().filter(|item| !item.is_null()).map(move |item| self.escaped(item))
     }
 
     fn members(self, members: &Map<String, Value>) -> impl Iterator<Item = Pair> {
         let members = members.iter().filter(|(_, value)| !value.is_null());
-        members.map(move |(key, value)| (self.escape.apply(key).into_owned(), self.escaped(value)))
+        members.map(move |(key, value)| (self.escape.apply(key), self.escaped(value)))
     }
 
-    fn flat_members(self, members: &Map<String, Value>) -> impl Iterator<Item = String> {
-        self.members(members).flat_map(<[String; 2]>::from)
+    fn escaped(self, value: &Value) -> String {
+        self.escape.apply(&text(value))
     }
 }
 
-fn unsplit(item: &str, delimiter: &str) -> Unwritable {
-    let decode = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
-    format!(
-        "the item {:?} has the character {:?}, which separates the items; leave it out",
-        decode(item),
-        decode(delimiter)
-    )
+fn is_single(value: &Value) -> bool {
+    !value.is_array() && !value.is_object()
+}
+
+/// Joins the texts of a value. An item that has the delimiter would be read as two.
+fn joined(items: &[String], delimiter: &str) -> Result<Option<String>, Unwritable> {
+    if let Some(item) = items.iter().find(|item| item.contains(delimiter)) {
+        let decode = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+        return Err(format!(
+            "the item {:?} has the character {:?}, which separates the items; leave it out",
+            decode(item),
+            decode(delimiter)
+        ));
+    }
+    Ok((!items.is_empty()).then(|| items.join(delimiter)))
 }

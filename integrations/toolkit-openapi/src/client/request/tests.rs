@@ -1,7 +1,12 @@
+//! Requests of operations that are made by hand.
+
+mod round_trip;
+
 use super::*;
+use crate::client::attachments::Attachments;
 use crate::client::operation::{Body, BodyMember, BodySource};
 use http::Method;
-use serde_json::json;
+use serde_json::{Map, json};
 
 fn operation(path: &str, parameters: Vec<Parameter>) -> Operation {
     Operation {
