@@ -77,6 +77,7 @@
 //! | `mcp` | module `mcp`: the Model Context Protocol, both ways, over standard input and output |
 //! | `mcp-http` | `mcp` over HTTP |
 //! | `mcp-auth` | logins to MCP servers with OAuth |
+//! | `openapi` | module `openapi`: the operations of a service are tools, a registry is a service |
 //! | `translate` | module `wire::translate`: reads requests of providers, and converts the tools of other systems |
 
 mod directory;
@@ -106,6 +107,8 @@ pub use toolkit_llm as wire;
 pub use toolkit_llm_http as clients;
 #[cfg(feature = "mcp")]
 pub use toolkit_mcp as mcp;
+#[cfg(feature = "openapi")]
+pub use toolkit_openapi as openapi;
 pub use toolkit_schema as schema;
 pub use {toolkit_core::schemars, toolkit_core::serde, toolkit_core::serde_json};
 
