@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Checks the library with the lowest versions that its manifests permit, as a user's lock file may have them. Needs a nightly
+# toolchain for the resolution; the check itself uses the default one.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+if ! cargo +nightly --version >/dev/null 2>&1; then
+    echo "minimal versions: no nightly toolchain"
+    exit 0
+fi
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+copy=$target/minimal-versions
+mkdir -p "$copy"
+find "$copy" -mindepth 1 -maxdepth 1 ! -name target -exec rm -rf {} +
+git ls-files -z | tar c --null -T - | tar x -C "$copy"
+cd "$copy"
+# Only what is published, without its tests, decides about versions.
+sed -i 's/, "tests", "tests\/consumer", "tests\/readme", "benches"\]/]/' Cargo.toml
+for manifest in Cargo.toml toolkit-*/Cargo.toml integrations/*/Cargo.toml; do
+    awk '/^\[/ { skipped = /^\[dev-dependencies/ || /^\[\[/ } !skipped' "$manifest" >manifest.new
+    mv manifest.new "$manifest"
+done
+cargo +nightly update --quiet -Z direct-minimal-versions
+CARGO_TARGET_DIR=$copy/target cargo check --quiet -p toolkit-ai -p toolkit-agent-stores -p toolkit-evals -p toolkit-nats --all-features
+rm -rf "$copy/target"
+echo "minimal versions: the published crates compile"
