@@ -367,7 +367,7 @@ setters! { McpServer.settings:
     /// By default, names have up to 128 characters of `A-Z a-z 0-9 _ . -`, as the protocol demands. Some
     /// clients pass names on to a model provider without changes. [`NameRule::DASHES`] suits all providers.
     with_name_rule(name_rule: NameRule) = name_rule;
-    /// Sets the maximum number of tools in one page of the list, 1,000 by default. A size of zero counts as
+    /// Sets the maximum number of entries in one page of a list, 1,000 by default. A size of zero counts as
     /// one.
     with_page_size(page_size: usize) = page_size.max(1);
     /// Sets the time for which clients may reuse a tool list without asking the server again.

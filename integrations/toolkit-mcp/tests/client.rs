@@ -9,6 +9,8 @@ mod changes;
 mod config;
 mod connect_errors;
 mod endings;
+#[cfg(feature = "client-http")]
+mod evil;
 mod faults;
 mod fresh;
 #[cfg(feature = "client-http")]
