@@ -18,6 +18,8 @@ mod http;
 mod lies;
 #[cfg(feature = "auth")]
 mod login;
+#[cfg(feature = "auth")]
+mod login_secrets;
 mod process;
 mod raw;
 mod raw_stateless;
