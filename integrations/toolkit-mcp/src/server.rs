@@ -326,15 +326,6 @@ impl McpServer {
         self.serve_halves(read, write).await
     }
 
-    /// Creates the first page of the tool list, as for a request, and returns the number of tools on the page. For
-    /// benchmarks.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn list_once(&self) -> usize {
-        let tools = self.settings.tools(&self.settings.dispatcher.registry(), false);
-        tools.page(None, self.settings.page_size, |_| true).map_or(0, |(page, _)| page.len())
-    }
-
     async fn serve_halves(
         self,
         read: impl AsyncRead + Send + Unpin + 'static,
