@@ -21,11 +21,14 @@ def run(command, folder, limit):
         raise RuntimeError("\n".join(lines[-6:]) or f"exit status {done.returncode}")
 
 
-def install(folder: Path, registry: str, packages: list[str], limit=600):
-    """Installs the packages, unless the folder has them already. Raises `RuntimeError` with the last lines of the output."""
+def install(folder: Path, registry: str, packages: list[str], limit=600) -> Path:
+    """Installs the packages, unless the folder has them already, and returns the folder that has them. Raises `RuntimeError`
+    with the last lines of the output. `MATRIX_LOCKED` names a folder that has all packages already."""
+    if locked := os.environ.get("MATRIX_LOCKED"):
+        return Path(locked)
     stamp = folder / "installed.json"
     if stamp.exists() and json.loads(stamp.read_text()) == packages:
-        return
+        return folder
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
@@ -42,12 +45,11 @@ def install(folder: Path, registry: str, packages: list[str], limit=600):
     except subprocess.TimeoutExpired:
         raise RuntimeError(f"the installation took more than {limit} s") from None
     stamp.write_text(json.dumps(packages))
+    return folder
 
 
 def program(folder: Path, registry: str, name: str) -> list[str]:
-    """Returns the command of an installed program: the name of its executable, or `-m MODULE` for a module of Python."""
+    """Returns the command of an installed program, by the name of its executable."""
     if registry == "npm":
         return [os.environ["MATRIX_NODE"], str((folder / "node_modules/.bin" / name).resolve())]
-    if name.startswith("-m "):
-        return [str(folder / "venv/bin/python"), *name.split()]
     return [str(folder / "venv/bin" / name)]

@@ -3,8 +3,6 @@
 from jsonschema.validators import validator_for
 
 SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
-# The kinds of Gemini's own subset.
-KINDS = {"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"}
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -23,7 +21,7 @@ def definitions(value):
 
 
 def plain(schema):
-    """Returns a schema of Gemini's subset as a JSON Schema, and any other as it is."""
+    """Returns a schema of Gemini's subset as a JSON Schema."""
     if isinstance(schema, list):
         return [plain(item) for item in schema]
     if not isinstance(schema, dict):
@@ -35,14 +33,9 @@ def plain(schema):
     for key in ("items", "prefixItems", "anyOf", "oneOf", "allOf", "additionalProperties", "not", "if", "then", "else"):
         if key in schema:
             schema[key] = plain(schema[key])
-    if isinstance(schema.get("type"), str) and schema["type"] in KINDS:
-        schema["type"] = schema["type"].lower()
-        # Its objects have no other members than those with a name.
-        if schema.get("properties"):
-            schema.setdefault("additionalProperties", False)
-    for key in ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"):
-        if isinstance(schema.get(key), str):
-            schema[key] = int(schema[key])
+    # Its objects have no other members than those with a name.
+    if schema.get("properties"):
+        schema.setdefault("additionalProperties", False)
     if schema.pop("nullable", False) is True:
         schema = {"anyOf": [schema, {"type": "null"}]}
     return schema
@@ -56,12 +49,9 @@ def spelled(value, spellings):
     return value
 
 
-def differences(name, schema, document, valid, spoiled):
-    """Returns how the schema of one API differs from the server's for these values, unless the report says so."""
-    if any(loss["tool"] == name for loss in document["losses"]):
-        return []
-    spellings = {item["name"]: item["spelling"] for item in document["renamed"] if item["tool"] == name}
-    schema = plain(schema)
+def differences(form, schema, spellings, valid, spoiled):
+    """Returns how the schema that a provider receives differs from the server's for these values."""
+    schema = plain(schema) if form == "gemini" else schema
     validator = validator_for(schema, default=validator_for({"$schema": DRAFT}))(schema)
     refused = [value for value in valid if not validator.is_valid(spelled(value, spellings))]
     accepted = [value for value in spoiled if validator.is_valid(spelled(value, spellings))]

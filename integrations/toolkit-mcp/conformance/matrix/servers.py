@@ -17,12 +17,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import echo
 import packages
 import schemas
 from values import Values
 from wire import Peer
 
 HERE = Path(__file__).parent
+ECHO = [sys.executable, echo.__file__]
 # Limits in seconds: the start of a server, one call, all of one server.
 START = 90
 CALL = 15
@@ -53,14 +55,16 @@ class Row:
         return value
 
     def prepare(self):
-        if "folder" not in self.row:
-            packages.install(self.folder, self.row["registry"], self.row["packages"])
+        if "planted" not in self.row:
+            self.folder = packages.install(self.folder, self.row["registry"], self.row["packages"])
         shutil.rmtree(self.data, ignore_errors=True)
         self.data.mkdir(parents=True)
         self.environment = {"HOME": str(self.data), **self.filled(self.row.get("environment", {}))}
         self.arguments = self.filled(self.row.get("arguments", []))
-        folder = Path(self.row.get("folder", self.folder))
-        self.command = [*packages.program(folder, self.row["registry"], self.row["program"]), *self.arguments]
+        if planted := self.row.get("planted"):
+            self.command = [*ECHO, *(str(HERE / file) for file in planted)]
+        else:
+            self.command = [*packages.program(self.folder, self.row["registry"], self.row["program"]), *self.arguments]
         for name, text in self.row.get("files", {}).items():
             (self.data / name).write_text(text)
         if self.row.get("repository"):
@@ -79,6 +83,7 @@ class Row:
                 self.tools = {tool["name"]: tool for tool in peer.tools(START)}
                 self.values = {name: Values(tool["inputSchema"], name) for name, tool in self.tools.items()}
                 self.valid = {name: values.valid(VALUES) for name, values in self.values.items()}
+                self.spoiled = {name: values.spoiled(self.valid[name][:4]) for name, values in self.values.items()}
                 listed = set(self.row.get("harmless", []))
                 self.faults += [f"no tool {name} to call" for name in listed - self.tools.keys()]
                 hinted = {name for name, tool in self.tools.items() if tool.get("annotations", {}).get("readOnlyHint")}
@@ -122,10 +127,10 @@ class Row:
         self.prepare()
         self.witness()
         offered = self.ours(self.command, self.environment, self.valid, self.calls)
-        without_output = self.data.with_suffix(".tools.json")
-        without_output.write_text(json.dumps(list(self.tools.values())))
-        echo = [sys.executable, str(HERE / "echo.py"), str(without_output)]
-        echoed = self.ours(echo, {}, {}, {name: self.valid[name] for name in offered["tools"] if name in self.valid})
+        listed = self.data.with_suffix(".tools.json")
+        listed.write_text(json.dumps(list(self.tools.values())))
+        everything = {name: self.valid[name] for name in offered["tools"] if name in self.valid}
+        echoed = self.ours([*ECHO, str(listed)], {}, {}, everything)
         self.compare_tools(offered)
         self.compare_schemas(offered)
         arrived = self.compare_arguments(offered, echoed)
@@ -148,20 +153,25 @@ class Row:
         missing = [name for name in self.tools if name not in offered["tools"]]
         unexplained = [name for name in missing if not any(f"`{name}`" in issue for issue in offered["issues"])]
         self.faults += [f"tool {name} is missing without an issue" for name in unexplained]
+        self.faults += [f"no valid arguments found for {name}" for name, values in self.valid.items() if not values]
         self.faults += [f"no witness for tool {name}" for name in offered["tools"] if name not in self.tools]
 
     def compare_schemas(self, offered):
+        # Most APIs get one schema of a tool, so each is compared once.
+        compared = {}
         for form, document in offered["formats"].items():
             found = schemas.definitions(document["definitions"])
             if len(found) != len(offered["tools"]):
                 self.faults.append(f"{form}: {len(found)} definitions of {len(offered['tools'])} tools")
                 continue
             for name, (_, schema) in zip(offered["tools"], found):
-                if name in self.tools:
-                    values = self.values[name]
-                    spoiled = values.spoiled(self.valid[name][:4])
-                    differences = schemas.differences(name, schema, document, self.valid[name], spoiled)
-                    self.faults += [f"{form}: {name} {difference}" for difference in differences]
+                if name not in self.tools or any(loss["tool"] == name for loss in document["losses"]):
+                    continue
+                spellings = {item["name"]: item["spelling"] for item in document["renamed"] if item["tool"] == name}
+                key = json.dumps([name, form == "gemini", schema, spellings])
+                if key not in compared:
+                    compared[key] = schemas.differences(form, schema, spellings, self.valid[name], self.spoiled[name])
+                self.faults += [f"{form}: {name} {difference}" for difference in compared[key]]
 
     def compare_arguments(self, offered, echoed):
         refused = [call for call in offered["refused"] if call["tool"] in offered["tools"]]

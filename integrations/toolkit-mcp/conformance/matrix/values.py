@@ -1,9 +1,11 @@
 """Valid and spoiled arguments for a JSON Schema, from a fixed seed. What counts as valid is what `jsonschema` accepts."""
 
 import copy
+import itertools
 import random
 
 from jsonschema.validators import validator_for
+from rstr import Rstr
 
 WORDS = ["Oslo", "a", "42", "two words", "naïve ☃", "x-y_z", "main"]
 FORMATS = {
@@ -11,9 +13,8 @@ FORMATS = {
     "uri": "https://example.com/", "uuid": "3f2b8c1e-9d4a-4f6b-8c2d-1a2b3c4d5e6f", "hostname": "example.com",
     "ipv4": "127.0.0.1",
 }
-# Samples for patterns; the validator decides which of them fits.
-SAMPLES = ["a", "abc", "A1", "1", "10", "2026-01-02", "12:30", "2026-01-02T03:04:05Z", "#ff0000", "a/b", "https://example.com/", "12345678", "0" * 24, "1h", "en", "US"]
 DEPTH = 6
+SPOILED = 60
 
 
 class Values:
@@ -25,6 +26,7 @@ class Values:
         self.kind = kind
         self.validator = kind(schema)
         self.random = random.Random(f"seed 1 {name}")
+        self.texts = Rstr(self.random)
         self.preferred = preferred or {}
 
     def is_valid(self, value):
@@ -95,7 +97,7 @@ class Values:
         if schema.get("format") in FORMATS:
             return FORMATS[schema["format"]]
         if "pattern" in schema:
-            return self.random.choice(SAMPLES)
+            return self.texts.xeger(schema["pattern"])
         word = self.random.choice(WORDS)
         word = word * (schema.get("minLength", 0) // len(word) + 1)
         return word[: schema.get("maxLength", 10_000)]
@@ -125,7 +127,8 @@ class Values:
         """Returns distinct valid objects, at most `count`."""
         found = []
         for attempt in range(count * 12):
-            value = self.value(self.schema, optional=0 if attempt == 0 else optional)
+            root = self.schema if "type" in self.schema else {"type": "object", **self.schema}
+            value = self.value(root, optional=0 if attempt == 0 else optional)
             if isinstance(value, dict) and value not in found and self.is_valid(value):
                 found.append(value)
                 if len(found) == count:
@@ -133,13 +136,10 @@ class Values:
         return found
 
     def spoiled(self, values):
-        """Returns objects that the schema refuses, each one step away from a valid one."""
-        found = []
-        for value in values:
-            for change in self.changes(value):
-                if change not in found and not self.is_valid(change):
-                    found.append(change)
-        return found
+        """Returns objects that the schema refuses, each one step away from a valid one, at most `SPOILED`."""
+        changes = [change for value in values for change in self.changes(value)]
+        self.random.shuffle(changes)
+        return list(itertools.islice((change for change in changes if not self.is_valid(change)), SPOILED))
 
     def changes(self, value):
         for name in list(value):
