@@ -13,6 +13,8 @@ cd "$(dirname "$0")/../.."
 . integrations/toolkit-mcp/conformance/prepare.sh
 
 matrix=integrations/toolkit-mcp/conformance/matrix
+clients=integrations/toolkit-mcp/conformance/matrix/clients.py
+servers=integrations/toolkit-mcp/conformance/matrix/servers.py
 cargo build --quiet -p toolkit-mcp --all-features --example conformance_matrix
 caller=${CARGO_TARGET_DIR:-$root/target}/debug/examples/conformance_matrix
 MATRIX_NODE=$(command -v node)
@@ -38,10 +40,10 @@ if [ "${1:-}" = --small ]; then
     export MATRIX_LOCKED=$locked MATRIX_ALL=true
     rm -rf "$cache/results" "$cache/client-results"
     python=$locked/venv/bin/python
-    "$python" $matrix/clients.py "$matrix/clients.json" "$server" "$cache" "Python SDK 2.3" "TypeScript SDK 1.32"
-    "$python" $matrix/servers.py "$matrix/servers.json" "$caller" "$cache" everything memory time
+    "$python" "$clients" "$matrix/clients.json" "$server" "$cache" "Python SDK 2.3" "TypeScript SDK 1.32"
+    "$python" "$servers" "$matrix/servers.json" "$caller" "$cache" everything memory time
     # A server that lists two tools instead of one, and an enum only to the witness: both must be found.
-    if "$python" $matrix/servers.py "$matrix/planted.json" "$caller" "$cache" >"$cache/planted.log" 2>&1 ||
+    if "$python" "$servers" "$matrix/planted.json" "$caller" "$cache" >"$cache/planted.log" 2>&1 ||
         ! grep -q "FAULT 1 tools, expected 2" "$cache/planted.log" || ! grep -q "FAULT .* accepts" "$cache/planted.log"; then
         cat "$cache/planted.log"
         echo "the planted faults were not found"
@@ -66,9 +68,9 @@ side=${1:-all}
 [ $# -eq 0 ] || shift
 failed=0
 if [ "$side" != servers ]; then
-    "$cache/python/bin/python" $matrix/clients.py "$matrix/clients.json" "$server" "$cache" "$@" || failed=1
+    "$cache/python/bin/python" "$clients" "$matrix/clients.json" "$server" "$cache" "$@" || failed=1
 fi
 if [ "$side" != clients ]; then
-    "$cache/python/bin/python" $matrix/servers.py "$matrix/servers.json" "$caller" "$cache" "$@" || failed=1
+    "$cache/python/bin/python" "$servers" "$matrix/servers.json" "$caller" "$cache" "$@" || failed=1
 fi
 exit "$failed"
