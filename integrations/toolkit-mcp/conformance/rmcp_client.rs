@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 use std::process::Stdio;
 use tokio::process::Command;
 
-const CALLS: [(&str, &str, Option<(&str, &str)>); 4] = [
-    ("right", "test_custom_header", Some(("region", "north"))),
+/// Each step with the name of a tool and a value for its parameter `region`, if any.
+const CALLS: [(&str, &str, Option<&str>); 4] = [
+    ("right", "test_custom_header", Some("north")),
     ("wrong", "test_custom_header", None),
     ("image", "test_image_content", None),
     ("error", "test_error_handling", None),
@@ -25,16 +26,17 @@ fn outcome(result: &Value) -> Value {
 /// Runs the client with the server's command, and prints the outcomes.
 pub(crate) async fn run(command: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     let (program, arguments) = command.split_first().ok_or("the command is empty")?;
-    let mut child = Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut child =
+        Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let streams = child.stdout.take().zip(child.stdin.take()).ok_or("the streams are missing")?;
     let client = ().serve(streams).await?;
     let tools = client.list_all_tools().await?;
     let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
     let protocol = client.peer_info().map(|server| server.protocol_version.to_string());
     let mut document = json!({"protocol": protocol, "tools": names});
-    for (step, name, argument) in CALLS {
+    for (step, name, region) in CALLS {
         let arguments: Map<String, Value> =
-            argument.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+            region.map(|region| ("region".to_owned(), region.into())).into_iter().collect();
         let call = CallToolRequestParams::new(name).with_arguments(arguments);
         document[step] = match client.call_tool(call).await {
             Ok(result) => outcome(&serde_json::to_value(result)?),
