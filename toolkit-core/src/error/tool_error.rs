@@ -369,9 +369,10 @@ impl fmt::Display for ToolError {
     }
 }
 
+/// Prints the message, so that a failed `main` shows it.
 impl fmt::Debug for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolError").field("kind", &self.0.kind).field("message", &self.0.message).finish()
+        fmt::Display::fmt(self, f)
     }
 }
 
