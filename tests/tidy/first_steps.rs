@@ -139,6 +139,7 @@ fn every_feature_is_in_the_table_of_its_crate() {
         "integrations/toolkit-agent",
         "integrations/toolkit-agent-stores",
         "integrations/toolkit-mcp",
+        "integrations/toolkit-http",
     ];
     for folder in crates {
         let manifest = read(&format!("{folder}/Cargo.toml"));

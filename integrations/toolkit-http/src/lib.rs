@@ -1,12 +1,15 @@
 //! HTTP for the integrations of toolkit-ai, without a protocol above it.
 //!
-//! The feature `client` is the [connections](client) of clients, and the feature `server` the guards of servers.
+//! With the feature `client`, the module `client` has the connections of clients. With the feature `server`, the module
+//! `server` has the guards of servers.
 
-#[cfg(any(feature = "client", feature = "server"))]
+#[cfg(feature = "client")]
 mod macros;
 
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(feature = "server")]
+pub mod server;
 
 /// The examples of the README, compiled as doc tests.
 #[cfg(all(doctest, feature = "client"))]

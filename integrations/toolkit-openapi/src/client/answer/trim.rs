@@ -7,20 +7,20 @@ pub(super) fn chosen(value: &Value, fields: &[impl AsRef<str>]) -> Value {
     match value {
         Value::Array(items) => items.iter().map(|item| chosen(item, fields)).collect(),
         Value::Object(members) => {
-            let mut kept = Map::new();
+            let mut picked = Map::new();
             for (name, value) in members {
                 let inside: Vec<&str> =
                     fields.iter().filter_map(|field| field.as_ref().strip_prefix(name.as_str())).collect();
                 if inside.contains(&"") {
-                    kept.insert(name.clone(), value.clone());
+                    picked.insert(name.clone(), value.clone());
                     continue;
                 }
                 let inside: Vec<&str> = inside.iter().filter_map(|rest| rest.strip_prefix('.')).collect();
                 if !inside.is_empty() {
-                    kept.insert(name.clone(), chosen(value, &inside));
+                    picked.insert(name.clone(), chosen(value, &inside));
                 }
             }
-            Value::Object(kept)
+            Value::Object(picked)
         }
         single => single.clone(),
     }
