@@ -10,6 +10,7 @@ use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use hyper_util::rt::TokioIo;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
@@ -43,16 +44,30 @@ pub fn max_idle_connections(is_plain: bool) -> usize {
     if is_plain { 0 } else { usize::MAX }
 }
 
+/// Returns the cryptography that the program has installed for the process, or that of the features.
+fn crypto_provider() -> Option<Arc<CryptoProvider>> {
+    #[cfg(feature = "aws-lc-rs")]
+    let of_features = Some(rustls::crypto::aws_lc_rs::default_provider());
+    #[cfg(all(feature = "ring", not(feature = "aws-lc-rs")))]
+    let of_features = Some(rustls::crypto::ring::default_provider());
+    #[cfg(not(any(feature = "aws-lc-rs", feature = "ring")))]
+    let of_features = None;
+    CryptoProvider::get_default().cloned().or_else(|| of_features.map(Arc::new))
+}
+
 /// Returns the TLS configuration. Without encryption (`http://`), the certificates of the platform are not
 /// loaded.
 ///
 /// # Errors
-/// The platform has no usable certificates.
+/// The platform has no usable certificates, or there is no cryptography.
 pub fn tls_config(is_plain: bool) -> Result<ClientConfig, HttpError> {
     let failed = |error: rustls::Error| {
         HttpError::new(HttpErrorKind::Connection, format!("no encrypted connections: {error}"))
     };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let provider = crypto_provider().ok_or_else(|| {
+        let text = "no encrypted connections: enable the feature `aws-lc-rs` or `ring`, or install a `CryptoProvider` of `rustls`";
+        HttpError::new(HttpErrorKind::InvalidRequest, text)
+    })?;
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(failed)?;

@@ -46,8 +46,8 @@ impl McpServer {
     /// [scopes](Self::with_scopes) the token lacks gets the status 403, both with a challenge that names the missing
     /// scopes. Lists show the tools that the scopes of the token allow, and a session belongs to the subject of its token.
     ///
-    /// `check` must verify the signature, the issuer, the expiry, and that the audience is this server. A library such
-    /// as `jsonwebtoken` does so with the keys of the authorization server.
+    /// `check` must verify the signature, the issuer, the expiry, and that the audience is this server. For JSON Web
+    /// Tokens, the feature `jwt` has this check, `JwtVerifier`.
     ///
     /// ```
     /// use toolkit::ToolRegistry;
@@ -55,7 +55,7 @@ impl McpServer {
     /// use toolkit_mcp::McpServer;
     /// use toolkit_mcp::server::{AccessToken, ProtectedResource};
     ///
-    /// /// Returns the claims of a valid token. Here stands the call of a JWT library.
+    /// /// Returns the claims of a valid token. Here stands the question to the authorization server.
     /// async fn claims(token: String) -> Option<Value> {
     ///     None
     /// }
