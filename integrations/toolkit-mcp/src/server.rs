@@ -10,8 +10,7 @@
 //! # }
 //! ```
 //!
-//! An [`McpServer`] holds the settings of a server, such as the name, the limits and the transport. A tool
-//! gets information about the client from a [`Caller`].
+//! An [`McpServer`] holds the settings of a server. A tool gets information about the client from a [`Caller`].
 
 mod ask_client;
 mod caller;
