@@ -34,6 +34,8 @@ VALUES = 12
 CALLS = 2
 # Errors of calls that only we can cause, as the arguments are valid.
 OURS = {"not_found", "invalid_json", "invalid_output", "panicked", "denied", "disabled"}
+# What our client says about a result that it cannot read.
+UNREAD = ("sent an invalid result", "sent a message of more than")
 
 
 class Row:
@@ -190,8 +192,8 @@ class Row:
             error = call["result"].get("error")
             if error is None:
                 outcomes["ok"] += 1
-            elif error["kind"] in OURS or witnessed:
-                # A call that the witness could make, and that we could not.
+            elif witnessed or error["kind"] in OURS or any(text in error["message"] for text in UNREAD):
+                # A call that the witness could make, and that we could not, is a fault of ours, too.
                 outcomes["ours"] += 1
                 self.faults.append(f"call failed: {call}")
             else:
