@@ -53,5 +53,5 @@ pub struct Guide;
 
 /// The examples of the guide's chapter about many machines.
 #[cfg(all(doctest, feature = "client-http", feature = "server-http"))]
-#[doc = include_str!("../../../docs/guide/12-many-machines.md")]
+#[doc = include_str!("../../../docs/guide/13-many-machines.md")]
 pub struct ManyMachines;

@@ -20,8 +20,6 @@ mod client_call;
 mod client_lines;
 mod client_requests;
 mod completion;
-#[cfg(feature = "server-http")]
-mod connections;
 mod definitions;
 #[cfg(feature = "server-http")]
 mod http_answers;
