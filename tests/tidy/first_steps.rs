@@ -42,8 +42,9 @@ fn the_readmes_examples_run_with_its_dependencies_alone() {
     let program = read("tests/readme/src/lib.rs");
     for chapter in chapters {
         let name = chapter.expect("a chapter").file_name().into_string().expect("a name");
-        // The chapters on agents and on MCP need their crates, which run their examples.
-        if !["README.md", "08-agents.md", "11-mcp.md"].contains(&&*name) {
+        // The chapters on agents, MCP, OpenAPI and many machines need their crates, which run their examples.
+        let of_crates = ["README.md", "08-agents.md", "11-mcp.md", "12-openapi.md", "13-many-machines.md"];
+        if !of_crates.contains(&&*name) {
             assert!(program.contains(&format!("\"{name}\"")), "`{name}` is not compiled");
         }
     }
@@ -118,6 +119,8 @@ fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
                 Some("02-parameters.md") => &OF_CHAPTERS,
                 Some("08-agents.md") => &["toolkit_agent"],
                 Some("11-mcp.md") => &["toolkit_mcp", "toolkit_agent"],
+                Some("12-openapi.md") => &["toolkit_openapi"],
+                Some("13-many-machines.md") => &["toolkit_mcp", "toolkit_nats"],
                 _ => &[],
             };
             check(&path, &fs::read_to_string(&path).expect("a text"), more);
@@ -138,6 +141,7 @@ fn every_feature_is_in_the_table_of_its_crate() {
         "integrations/toolkit-agent",
         "integrations/toolkit-agent-stores",
         "integrations/toolkit-mcp",
+        "integrations/toolkit-http",
     ];
     for folder in crates {
         let manifest = read(&format!("{folder}/Cargo.toml"));
