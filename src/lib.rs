@@ -77,6 +77,8 @@
 //! | `mcp-auth` | logins to MCP servers with OAuth |
 //! | `translate` | module `wire::translate`: reads requests of providers, and converts the tools of other systems |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod directory;
 pub mod testing;
 
