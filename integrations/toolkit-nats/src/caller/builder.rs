@@ -1,0 +1,121 @@
+//! The settings of a caller.
+
+use super::FleetToolset;
+use super::caller_state::CallerState;
+use super::discovery;
+use crate::fleet::{Fleet, FleetError};
+use crate::subjects::{ANONYMOUS, is_token};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use toolkit_core::{CancellationToken, ToolContext};
+
+type TokenSource = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+type CallIds = Arc<dyn Fn(&ToolContext) -> Option<String> + Send + Sync>;
+
+/// What a caller needs for each call.
+pub(super) struct CallerSettings {
+    pub(super) name: String,
+    pub(super) token: Option<TokenSource>,
+    pub(super) call_ids: CallIds,
+    pub(super) call_timeout: Duration,
+    pub(super) silence: Duration,
+    pub(super) max_result_bytes: usize,
+    pub(super) max_tools: usize,
+}
+
+/// The settings of a [`FleetToolset`].
+#[must_use = "settings do nothing before `join`"]
+pub struct FleetToolsetBuilder {
+    fleet: Fleet,
+    settings: CallerSettings,
+}
+
+impl fmt::Debug for FleetToolsetBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FleetToolsetBuilder").field("name", &self.settings.name).finish_non_exhaustive()
+    }
+}
+
+/// Returns the id of a call of an agent: the ids of its run and of its call. `None` if one of them is missing.
+fn id_in_run(context: &ToolContext) -> Option<String> {
+    let call = context.call_id().filter(|id| !id.as_str().is_empty())?;
+    Some(format!("{}/{call}", context.invocation_id()?))
+}
+
+impl FleetToolsetBuilder {
+    pub(super) fn new(fleet: Fleet) -> Self {
+        let settings = CallerSettings {
+            name: ANONYMOUS.to_owned(),
+            token: None,
+            call_ids: Arc::new(id_in_run),
+            call_timeout: Duration::from_secs(60),
+            silence: Duration::from_secs(3),
+            max_result_bytes: 16 * 1_024 * 1_024,
+            max_tools: 20_000,
+        };
+        Self { fleet, settings }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut CallerSettings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// Sets the name of the caller in subjects: letters, digits, `-` and `_`. Workers that
+    /// [trust subjects](crate::Worker::trust_subjects) take it as the identity.
+    pub fn with_name(self, name: impl Into<String>) -> Self {
+        self.with(|settings| settings.name = name.into())
+    }
+
+    /// Sets the source of signed tokens for the [verifier](crate::Worker::with_verifier) of the workers. It is asked for
+    /// each call. Each worker that gets the call reads the token, so it should be valid for this fleet only, and not for
+    /// long.
+    pub fn with_token(self, token: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
+        self.with(|settings| settings.token = Some(Arc::new(token)))
+    }
+
+    /// Sets the source of the ids of calls, under which a ledger stores them. Two calls with one id are one call. Without
+    /// an id, a call gets an id that no other call has. By default, the id is the id of the agent's run, `/`, and the id
+    /// of the call in the run.
+    pub fn with_call_ids(self, ids: impl Fn(&ToolContext) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.with(|settings| settings.call_ids = Arc::new(ids))
+    }
+
+    /// Sets the time limit of calls without a deadline of their own. The default is 60 seconds.
+    pub fn with_call_timeout(self, limit: Duration) -> Self {
+        self.with(|settings| settings.call_timeout = limit)
+    }
+
+    /// Sets the silence after which the worker of a call counts as lost. Workers send a sign of life each second, and begin
+    /// no call that has waited for two seconds, so the least is three seconds. This is the default.
+    pub fn with_silence(self, silence: Duration) -> Self {
+        self.with(|settings| settings.silence = silence.max(Duration::from_secs(3)))
+    }
+
+    /// Sets the maximum size of a result in bytes of JSON. The default is 16 MiB.
+    pub fn with_max_result_bytes(self, bytes: usize) -> Self {
+        self.with(|settings| settings.max_result_bytes = bytes)
+    }
+
+    /// Sets the maximum number of tools. The rest is left out, and listed by [`FleetToolset::issues`]. The default is
+    /// 20,000.
+    pub fn with_max_tools(self, tools: usize) -> Self {
+        self.with(|settings| settings.max_tools = tools)
+    }
+
+    /// Discovers the workers, see [`FleetToolset::join`].
+    ///
+    /// # Errors
+    /// [`FleetError::Prefix`] for an illegal name, and [`FleetError::Connection`] if the connection has ended.
+    pub async fn join(self) -> Result<FleetToolset, FleetError> {
+        if !is_token(&self.settings.name) {
+            return Err(FleetError::Prefix(self.settings.name));
+        }
+        let stop = CancellationToken::new();
+        let state = Arc::new(CallerState::new(self.fleet, self.settings, stop.clone()).await?);
+        let guard = Arc::new(stop.drop_guard());
+        discovery::start(&state).await?;
+        Ok(FleetToolset { state, _guard: guard })
+    }
+}

@@ -1,0 +1,198 @@
+//! One call on a worker, from its message to its end.
+
+use super::identity::{RemoteCaller, caller_of};
+use super::offers::Offer;
+use super::serving::{RunningCall, WorkerState};
+use crate::frames::{CallHead, CallOutcome, Frame, Refusal, Report};
+use crate::locks::lock;
+use crate::span::MessageSpan;
+use async_nats::Subject;
+use bytes::Bytes;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use toolkit_core::{CancellationToken, Dispatcher, RunContext, ToolCall, ToolError};
+
+/// A call that a worker has accepted. It counts as running until it is dropped.
+pub(super) struct AcceptedCall {
+    state: Arc<WorkerState>,
+    offer: Arc<Offer>,
+    /// The name of the caller in the subject.
+    caller: String,
+    reply: Subject,
+    message: Bytes,
+    cancellation: CancellationToken,
+    started: Instant,
+}
+
+impl Drop for AcceptedCall {
+    fn drop(&mut self) {
+        let calls = &self.state.calls;
+        lock(&calls.running).remove(self.reply.as_str());
+        calls.in_flight.fetch_sub(1, Ordering::Relaxed);
+        calls.ended.notify_one();
+    }
+}
+
+impl AcceptedCall {
+    pub(super) fn new(
+        state: Arc<WorkerState>,
+        offer: Arc<Offer>,
+        caller: &str,
+        reply: Subject,
+        message: Bytes,
+    ) -> Self {
+        let cancellation = CancellationToken::new();
+        let started = Instant::now();
+        let running = RunningCall { cancellation: cancellation.clone(), started, has_streamed: false };
+        lock(&state.calls.running).insert(reply.as_str().to_owned(), running);
+        state.calls.in_flight.fetch_add(1, Ordering::Relaxed);
+        Self { state, offer, caller: caller.to_owned(), reply, message, cancellation, started }
+    }
+
+    /// Runs the call, and sends its end.
+    pub(super) async fn run(self) {
+        let state = &self.state;
+        let message = self.message.clone();
+        let Some((head, arguments)) = CallHead::read(&message) else {
+            return state.refuse(self.reply.clone(), Refusal::NotServed).await;
+        };
+        let caller = caller_of(&head, &self.caller, state.verify.as_ref(), state.trusts_subjects);
+        let caller = match caller {
+            Ok(caller) => caller,
+            Err(reason) => return state.refuse(self.reply.clone(), Refusal::Denied(reason)).await,
+        };
+        let parent = caller.trace().map(|trace| trace.parent.as_str());
+        let span = MessageSpan::of_worker(&head.tool, &head.id, &state.id, parent);
+        match self.outcome(&head, arguments, caller, &span).await {
+            Ok(body) => {
+                let call = lock(&state.calls.running).remove(self.reply.as_str());
+                let has_streamed = call.is_some_and(|call| call.has_streamed);
+                state.send_body(&self.reply, &body, has_streamed).await;
+            }
+            Err(refusal) => state.refuse(self.reply.clone(), refusal).await,
+        }
+    }
+
+    #[cfg(not(feature = "ledger"))]
+    async fn outcome(
+        &self,
+        head: &CallHead<'_>,
+        arguments: &str,
+        caller: RemoteCaller,
+        span: &MessageSpan,
+    ) -> Result<Bytes, Refusal> {
+        Ok(span.clone().around(self.dispatch(head, arguments, caller, span)).await)
+    }
+
+    /// Claims the call if there is a ledger, runs it, and stores its outcome.
+    #[cfg(feature = "ledger")]
+    async fn outcome(
+        &self,
+        head: &CallHead<'_>,
+        arguments: &str,
+        caller: RemoteCaller,
+        span: &MessageSpan,
+    ) -> Result<Bytes, Refusal> {
+        use crate::ledger::{Claim, ClaimedCall};
+        let owner = caller.identity().map(|identity| identity.as_str().to_owned()).unwrap_or_default();
+        let run = span.clone().around(self.dispatch(head, arguments, caller, span));
+        let Some(ledger) = &self.state.ledger else { return Ok(run.await) };
+        let call = ClaimedCall::new(&owner, head, arguments, &self.state.id, self.reply.as_str());
+        let give_up = self.started + Duration::from_millis(head.left_ms);
+        loop {
+            match ledger.claim(&call).await {
+                Ok(Claim::Ours) => break,
+                Ok(Claim::Done(body)) => return Ok(body.into()),
+                Ok(Claim::OfLostWorker) => return Err(Refusal::ClaimLost),
+                Ok(Claim::OfAnotherCall) => return Err(Refusal::IdTaken),
+                // Another worker runs the call. The caller hears the beats of this one meanwhile.
+                Ok(Claim::Running) if Instant::now() > give_up || self.cancellation.is_cancelled() => {
+                    return Err(Refusal::Running);
+                }
+                Ok(Claim::Running) => tokio::time::sleep(crate::ledger::POLL).await,
+                Err(_) => return Err(Refusal::LedgerDown),
+            }
+        }
+        let body = run.await;
+        // If the ledger stays unreachable, the result is still true, and the caller gets it once.
+        let _ = ledger.finish(&call, &body).await;
+        Ok(body)
+    }
+
+    /// Runs the tool, and returns the outcome as it travels.
+    async fn dispatch(
+        &self,
+        head: &CallHead<'_>,
+        arguments: &str,
+        caller: RemoteCaller,
+        span: &MessageSpan,
+    ) -> Bytes {
+        let call = ToolCall::new(&*head.id, head.tool.as_ref(), arguments);
+        let dispatcher = self.dispatcher(Duration::from_millis(head.left_ms), caller);
+        let results = dispatcher.dispatch_with([call], self.cancellation.clone()).await;
+        let ended = results.into_iter().next();
+        let outcome = match ended {
+            Some(result) => CallOutcome::new(result.outcome, result.actions),
+            None => CallOutcome::new(Err(ToolError::cancelled(&head.tool)), Default::default()),
+        };
+        let body = serde_json::to_vec(&outcome);
+        let limit = self.state.max_result_bytes;
+        let fault = match &body {
+            Ok(body) if body.len() <= limit => None,
+            Ok(body) => Some(format!("its result has {} bytes, more than {limit}; ask for less", body.len())),
+            Err(error) => Some(format!("its result cannot be written as JSON: {error}")),
+        };
+        let outcome = outcome.into_result();
+        let error = outcome.as_ref().and_then(|outcome| outcome.as_ref().err());
+        if let Some(error) = error {
+            span.fail(error.kind().as_str());
+        }
+        let has_failed = error.is_some() || fault.is_some();
+        let duration = self.started.elapsed();
+        self.state.calls.counters.end(duration, has_failed);
+        self.offer.counters.end(duration, has_failed);
+        let Some(fault) = fault else { return body.unwrap_or_default().into() };
+        let outcome = CallOutcome::new(Err(ToolError::failed(fault)), Default::default());
+        serde_json::to_vec(&outcome).unwrap_or_default().into()
+    }
+
+    /// Returns the dispatcher of the call: its deadline, its caller, and where its progress goes.
+    fn dispatcher(&self, left: Duration, caller: RemoteCaller) -> Dispatcher {
+        let reply = self.reply.as_str();
+        let mut run = RunContext::new().with_invocation_id(reply);
+        if let Some(trace) = caller.trace() {
+            run = run.with_extension(trace.clone());
+        }
+        let state = self.state.clone();
+        let subject = self.reply.clone();
+        let run = run.with_extension(caller).on_progress(move |progress| {
+            let report = Report { fraction: progress.fraction, message: progress.message };
+            state.stream(subject.as_str(), &Frame::Progress(report));
+        });
+        self.offer.dispatcher.clone().with_hard_limit(left).with_run(run)
+    }
+}
+
+/// Answers a question about the stored result of a call.
+#[cfg(feature = "ledger")]
+pub(super) async fn send_stored(state: &WorkerState, caller: &str, reply: Subject, message: &Bytes) {
+    use crate::ledger::Claim;
+    let Some(ledger) = &state.ledger else { return };
+    let Some((head, _)) = CallHead::read(message) else {
+        return state.refuse(reply, Refusal::NotServed).await;
+    };
+    let caller = match caller_of(&head, caller, state.verify.as_ref(), state.trusts_subjects) {
+        Ok(caller) => caller,
+        Err(reason) => return state.refuse(reply, Refusal::Denied(reason)).await,
+    };
+    let owner = caller.identity().map(|identity| identity.as_str()).unwrap_or_default();
+    let refusal = match ledger.stored(owner, &head.id).await {
+        Ok(Some(Claim::Done(body))) => return state.send_body(&reply, &body.into(), false).await,
+        Ok(Some(Claim::Running | Claim::Ours)) => Refusal::Running,
+        Ok(Some(Claim::OfLostWorker | Claim::OfAnotherCall)) => Refusal::ClaimLost,
+        Ok(None) => Refusal::NoSuchCall,
+        Err(_) => Refusal::LedgerDown,
+    };
+    state.refuse(reply, refusal).await;
+}

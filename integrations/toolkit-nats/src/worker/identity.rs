@@ -1,0 +1,111 @@
+//! Who calls a tool.
+
+use crate::frames::CallHead;
+use crate::subjects::ANONYMOUS;
+use crate::trace::TraceContext;
+use std::sync::Arc;
+
+/// A verified caller.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Identity(Arc<str>);
+
+impl Identity {
+    /// Creates the identity of a caller that was verified. `name` is a stable name, such as the subject of a token.
+    #[must_use]
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self(name.into())
+    }
+
+    /// Returns the name of the caller.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The caller of a tool on a worker: an extension of the call's context.
+///
+/// ```
+/// use toolkit::ToolContext;
+/// use toolkit_nats::RemoteCaller;
+///
+/// fn who(context: &ToolContext) -> &str {
+///     let caller = context.extension::<RemoteCaller>();
+///     caller.and_then(|caller| caller.identity()).map_or("somebody", |identity| identity.as_str())
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct RemoteCaller {
+    identity: Option<Identity>,
+    run: Option<Arc<str>>,
+    trace: Option<TraceContext>,
+}
+
+impl RemoteCaller {
+    /// Returns the verified identity. `None` for an anonymous caller.
+    #[must_use]
+    pub fn identity(&self) -> Option<&Identity> {
+        self.identity.as_ref()
+    }
+
+    /// Returns the id of the caller's run, as the caller sent it. Nobody has verified it.
+    #[must_use]
+    pub fn run(&self) -> Option<&str> {
+        self.run.as_deref()
+    }
+
+    /// Returns the trace context of the caller, if there is one.
+    #[must_use]
+    pub fn trace(&self) -> Option<&TraceContext> {
+        self.trace.as_ref()
+    }
+}
+
+/// Checks a token.
+pub(super) type Verify = Arc<dyn Fn(&str) -> Result<Identity, String> + Send + Sync>;
+
+/// Returns the verified caller of a call, or why it is refused. A token counts more than a subject.
+pub(super) fn caller_of(
+    head: &CallHead<'_>,
+    subject: &str,
+    verify: Option<&Verify>,
+    trusts_subjects: bool,
+) -> Result<RemoteCaller, String> {
+    let identity = match (verify, &head.token) {
+        (Some(verify), Some(token)) => Some(verify(token)?),
+        _ if trusts_subjects && subject != ANONYMOUS => Some(Identity::new(subject)),
+        _ => None,
+    };
+    let run = head.run.as_deref().map(Into::into);
+    Ok(RemoteCaller { identity, run, trace: head.trace.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_verified_caller_has_an_identity() {
+        let verify: Verify = Arc::new(|token| match token {
+            "signed" => Ok(Identity::new("ada")),
+            _ => Err("the signature is wrong".to_owned()),
+        });
+        let name = |token: Option<&'static str>, verify: Option<&Verify>, trusts: bool| {
+            let head = CallHead {
+                tool: "t".into(),
+                id: "1".into(),
+                left_ms: 1,
+                run: None,
+                token: token.map(Into::into),
+                trace: None,
+            };
+            let caller = caller_of(&head, "eve", verify, trusts)?;
+            Ok::<_, String>(caller.identity().map(|identity| identity.as_str().to_owned()))
+        };
+        assert_eq!(name(Some("signed"), Some(&verify), false), Ok(Some("ada".to_owned())));
+        assert!(name(Some("forged"), Some(&verify), true).is_err());
+        assert_eq!(name(Some("signed"), None, false), Ok(None));
+        assert_eq!(name(None, Some(&verify), false), Ok(None));
+        assert_eq!(name(None, None, true), Ok(Some("eve".to_owned())));
+    }
+}
