@@ -1,0 +1,290 @@
+//! What a fleet costs, against the bare engine in one run. Without `--bench`, it prints what it would measure.
+//!
+//! `cargo run --release -p toolkit-nats --all-features --example bench -- --bench`. Starts the server of
+//! `TOOLKIT_NATS_SERVER` or of the search path.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program that measures")]
+
+use async_nats::Client;
+use futures_util::StreamExt as _;
+use std::env;
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use toolkit::{ClosureTool, Dispatcher, Tool, ToolCall, ToolContext, ToolName, ToolRegistry};
+use toolkit_nats::{Fleet, FleetToolset, RunningWorker, Worker};
+
+/// The time of one measurement.
+const TIME: Duration = Duration::from_secs(3);
+/// The number of calls at the same time.
+const IN_FLIGHT: usize = 64;
+/// The arguments of each call, and the payload of the bare engine.
+const ARGUMENTS: &str =
+    r#"{"a":1234567,"b":7654321,"note":"a payload of about a hundred bytes, as arguments often are"}"#;
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Add {
+    a: i64,
+    b: i64,
+    note: String,
+}
+
+fn add() -> ClosureTool {
+    ClosureTool::new("add", "Adds.", |Add { a, b, note }: Add| a + b + i64::try_from(note.len()).unwrap())
+        .unwrap()
+}
+
+struct Server(Child, String);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+    }
+}
+
+fn server() -> Option<Server> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let in_path = env::split_paths(&path).map(|folder| folder.join("nats-server")).find(|path| path.exists());
+    let program = env::var_os("TOOLKIT_NATS_SERVER").map(PathBuf::from).or(in_path)?;
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut command = Command::new(program);
+    command.args(["-a", "127.0.0.1", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().unwrap();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Some(Server(child, format!("nats://127.0.0.1:{port}")))
+}
+
+/// Calls a second, and the median and the 99th percentile of one call after another.
+#[derive(Clone, Copy)]
+struct Figures {
+    rate: f64,
+    median: Duration,
+    p99: Duration,
+}
+
+/// Measures a call: many at the same time, then one after another.
+async fn measure<F: Future<Output = ()> + Send>(call: impl Fn() -> F + Clone + Send + 'static) -> Figures {
+    let started = Instant::now();
+    let loops: Vec<_> = (0..IN_FLIGHT)
+        .map(|_| {
+            let call = call.clone();
+            tokio::spawn(async move {
+                let mut calls = 0_u32;
+                while started.elapsed() < TIME {
+                    call().await;
+                    calls += 1;
+                }
+                calls
+            })
+        })
+        .collect();
+    let mut calls = 0;
+    for ended in loops {
+        calls += ended.await.unwrap();
+    }
+    let rate = f64::from(calls) / started.elapsed().as_secs_f64();
+    let alone = tokio::spawn(async move {
+        let mut times = Vec::new();
+        let started = Instant::now();
+        while started.elapsed() < TIME {
+            let before = Instant::now();
+            call().await;
+            times.push(before.elapsed());
+        }
+        times.sort();
+        times
+    });
+    let times = alone.await.unwrap();
+    Figures { rate, median: times[times.len() / 2], p99: times[times.len() * 99 / 100] }
+}
+
+/// A responder of the bare engine: it parses the JSON and answers with the sum, as the tool does.
+async fn respond(client: Client) {
+    let mut requests = client.queue_subscribe("bare", "workers".to_owned()).await.unwrap();
+    while let Some(request) = requests.next().await {
+        let client = client.clone();
+        tokio::spawn(async move {
+            let Add { a, b, note } = serde_json::from_slice(&request.payload).unwrap();
+            let sum = a + b + i64::try_from(note.len()).unwrap();
+            client.publish(request.reply.unwrap(), sum.to_string().into()).await.unwrap();
+        });
+    }
+}
+
+async fn against_the_engine(address: &str) {
+    println!(
+        "| workers | engine calls/s | fleet calls/s | ratio | engine median µs | fleet median µs | more µs | engine p99 | fleet p99 |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    for count in [1, 4, 16] {
+        let mut responders = Vec::new();
+        for _ in 0..count {
+            let client = async_nats::connect(address).await.unwrap();
+            responders.push(tokio::spawn(respond(client)));
+        }
+        let mut workers: Vec<RunningWorker> = Vec::new();
+        for _ in 0..count {
+            let fleet = Fleet::builder(address).with_prefix(format!("w{count}")).connect().await.unwrap();
+            let registry = ToolRegistry::from_tools([add()]).unwrap();
+            workers.push(Worker::new(registry).unwrap().start(&fleet).await.unwrap());
+        }
+        let client = async_nats::connect(address).await.unwrap();
+        let engine = move || {
+            let client = client.clone();
+            async move { drop(client.request("bare", ARGUMENTS.into()).await.unwrap()) }
+        };
+        let fleet = Fleet::builder(address).with_prefix(format!("w{count}")).connect().await.unwrap();
+        let tools = FleetToolset::join(&fleet).await.unwrap();
+        let dispatcher = Dispatcher::new(tools.registry().unwrap()).unwrap();
+        let fleet = move || {
+            let dispatcher = dispatcher.clone();
+            async move {
+                let results = dispatcher.dispatch([ToolCall::new("1", "add", ARGUMENTS)]).await;
+                assert!(!results[0].is_error(), "{:?}", results[0].error());
+            }
+        };
+        // Two rounds in turn; the better one of each counts, because other programs disturb both.
+        let mut best: [Option<Figures>; 2] = [None, None];
+        for _ in 0..2 {
+            for (best, figures) in
+                best.iter_mut().zip([measure(engine.clone()).await, measure(fleet.clone()).await])
+            {
+                let better = |best: Figures| Figures {
+                    rate: best.rate.max(figures.rate),
+                    median: best.median.min(figures.median),
+                    p99: best.p99.min(figures.p99),
+                };
+                *best = Some(best.map_or(figures, better));
+            }
+        }
+        let [Some(engine), Some(fleet)] = best else { return };
+        let us = |time: Duration| time.as_micros();
+        println!(
+            "| {count} | {:.0} | {:.0} | {:.2} | {} | {} | {} | {} | {} |",
+            engine.rate,
+            fleet.rate,
+            fleet.rate / engine.rate,
+            us(engine.median),
+            us(fleet.median),
+            us(fleet.median).saturating_sub(us(engine.median)),
+            us(engine.p99),
+            us(fleet.p99)
+        );
+        responders.iter().for_each(tokio::task::JoinHandle::abort);
+        for worker in workers {
+            worker.drain().await;
+        }
+    }
+}
+
+/// The memory of this process in KiB.
+fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").parse().unwrap_or_default()
+}
+
+fn tool(worker: usize, number: usize) -> ClosureTool {
+    let namespace = format!("team_{worker}");
+    let name =
+        ToolName::qualified(&namespace, &format!("tool_{number}"), toolkit::name::Separator::Dash).unwrap();
+    let text =
+        "Looks up the orders of a customer, newest first, and returns at most the given number of them.";
+    add().with_name(name).with_description(text)
+}
+
+async fn discovery(address: &str) {
+    let fleet = Fleet::builder(address).with_prefix("many").connect().await.unwrap();
+    let before = memory();
+    let mut workers = Vec::new();
+    for worker in 0..100 {
+        let registry = ToolRegistry::from_tools((0..100).map(|number| tool(worker, number))).unwrap();
+        workers.push(Worker::new(registry).unwrap().start(&fleet).await.unwrap());
+    }
+    let with_workers = memory();
+    let caller = Fleet::builder(address).with_prefix("many").connect().await.unwrap();
+    let started = Instant::now();
+    let tools = FleetToolset::join(&caller).await.unwrap();
+    let seconds = started.elapsed().as_secs_f64();
+    let found = tools.tools().len();
+    println!("discovered {found} tools of {} workers in {seconds:.2} s", tools.workers().len());
+    println!(
+        "memory: {} KiB a worker of 100 tools, {} KiB for the caller",
+        (with_workers - before) / 100,
+        memory() - with_workers
+    );
+    let longest = tools.tools().iter().map(|tool| tool.definition().description.len()).max();
+    assert!(longest > Some(10));
+    for worker in workers {
+        worker.drain().await;
+    }
+}
+
+/// A thousand workers with the same tools come and go.
+async fn thousand(address: &str) {
+    let fleet = Fleet::builder(address).with_prefix("thousand").connect().await.unwrap();
+    let caller = Fleet::builder(address).with_prefix("thousand").connect().await.unwrap();
+    let tools = FleetToolset::join(&caller).await.unwrap();
+    let before = memory();
+    let wait = |_: Add, context: ToolContext| async move { context.cancelled().await };
+    let registry =
+        ToolRegistry::from_tools([add(), ClosureTool::with_context("wait", "", wait).unwrap()]).unwrap();
+    let started = Instant::now();
+    let mut workers = Vec::new();
+    for _ in 0..1_000 {
+        workers.push(Worker::new(registry.clone()).unwrap().start(&fleet).await.unwrap());
+    }
+    let seen = |count: usize| {
+        let tools = tools.clone();
+        async move {
+            while tools.workers().len() != count {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+    };
+    seen(1_000).await;
+    println!(
+        "1,000 workers have come in {:.1} s, {} KiB each",
+        started.elapsed().as_secs_f64(),
+        (memory() - before) / 1_000
+    );
+    let dispatcher = Dispatcher::new(tools.registry().unwrap()).unwrap();
+    let started = Instant::now();
+    let mut calls = 0;
+    let mut failed = 0;
+    let rest = workers.split_off(500);
+    let drains = tokio::spawn(async move {
+        for worker in workers {
+            worker.drain().await;
+        }
+    });
+    while !drains.is_finished() {
+        let batch = (0..IN_FLIGHT).map(|number| ToolCall::new(number.to_string(), "add", ARGUMENTS));
+        let results = dispatcher.dispatch(batch).await;
+        calls += results.len();
+        failed += results.iter().filter(|result| result.is_error()).count();
+    }
+    seen(500).await;
+    println!(
+        "500 of them have gone in {:.1} s, under {calls} calls, of which {failed} failed",
+        started.elapsed().as_secs_f64()
+    );
+    drop(rest);
+}
+
+#[tokio::main]
+async fn main() {
+    if !env::args().any(|argument| argument == "--bench") {
+        println!("compares a fleet with the bare engine; run it with `--bench` and `--release`");
+        return;
+    }
+    let Some(server) = server() else {
+        return println!("no NATS server: install `nats-server`, or set TOOLKIT_NATS_SERVER");
+    };
+    against_the_engine(&server.1).await;
+    discovery(&server.1).await;
+    thousand(&server.1).await;
+}
