@@ -41,8 +41,8 @@ fn the_readmes_examples_run_with_its_dependencies_alone() {
     let program = read("tests/readme/src/lib.rs");
     for chapter in chapters {
         let name = chapter.expect("a chapter").file_name().into_string().expect("a name");
-        // The chapters on agents and on MCP need their crates, which run their examples.
-        if !["README.md", "08-agents.md", "11-mcp.md"].contains(&&*name) {
+        // The chapters on agents, on MCP and on many machines need their crates, which run their examples.
+        if !["README.md", "08-agents.md", "11-mcp.md", "12-many-machines.md"].contains(&&*name) {
             assert!(program.contains(&format!("\"{name}\"")), "`{name}` is not compiled");
         }
     }
@@ -111,6 +111,7 @@ fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
             let more: &[&str] = match path.file_name().and_then(|name| name.to_str()) {
                 Some("08-agents.md") => &["toolkit_agent"],
                 Some("11-mcp.md") => &["toolkit_mcp", "toolkit_agent"],
+                Some("12-many-machines.md") => &["toolkit_nats"],
                 _ => &[],
             };
             check(&path, &fs::read_to_string(&path).expect("a text"), more);

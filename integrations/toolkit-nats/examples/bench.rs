@@ -5,12 +5,12 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program that measures")]
 
+mod local_server;
+
 use async_nats::Client;
 use futures_util::StreamExt as _;
+use local_server::LocalServer;
 use std::env;
-use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use toolkit::{ClosureTool, Dispatcher, Tool, ToolCall, ToolContext, ToolName, ToolRegistry};
 use toolkit_nats::{Fleet, FleetToolset, RunningWorker, Worker};
@@ -33,28 +33,6 @@ struct Add {
 fn add() -> ClosureTool {
     ClosureTool::new("add", "Adds.", |Add { a, b, note }: Add| a + b + i64::try_from(note.len()).unwrap())
         .unwrap()
-}
-
-struct Server(Child, String);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-    }
-}
-
-fn server() -> Option<Server> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let in_path = env::split_paths(&path).map(|folder| folder.join("nats-server")).find(|path| path.exists());
-    let program = env::var_os("TOOLKIT_NATS_SERVER").map(PathBuf::from).or(in_path)?;
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut command = Command::new(program);
-    command.args(["-a", "127.0.0.1", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
-    let child = command.spawn().unwrap();
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Some(Server(child, format!("nats://127.0.0.1:{port}")))
 }
 
 /// Calls a second, and the median and the 99th percentile of one call after another.
@@ -281,10 +259,8 @@ async fn main() {
         println!("compares a fleet with the bare engine; run it with `--bench` and `--release`");
         return;
     }
-    let Some(server) = server() else {
-        return println!("no NATS server: install `nats-server`, or set TOOLKIT_NATS_SERVER");
-    };
-    against_the_engine(&server.1).await;
-    discovery(&server.1).await;
-    thousand(&server.1).await;
+    let Some(server) = LocalServer::start() else { return };
+    against_the_engine(&server.address).await;
+    discovery(&server.address).await;
+    thousand(&server.address).await;
 }

@@ -22,8 +22,8 @@ pub use follow::FleetFollowing;
 pub use stored_call::StoredCall;
 
 use crate::fleet::{Fleet, FleetError};
+use crate::locks::lock;
 use caller_state::CallerState;
-use std::fmt;
 use std::sync::Arc;
 use tokio_util::sync::DropGuard;
 use toolkit_core::ToolRegistry;
@@ -56,13 +56,6 @@ pub struct FleetToolset {
     state: Arc<CallerState>,
     /// Ends the tasks when the last clone is dropped.
     _guard: Arc<DropGuard>,
-}
-
-impl fmt::Debug for FleetToolset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let catalog = self.state.catalog();
-        f.debug_struct("FleetToolset").field("tools", &catalog.tools.len()).finish_non_exhaustive()
-    }
 }
 
 impl FleetToolset {
@@ -113,7 +106,7 @@ impl FleetToolset {
     /// Returns the ids of the current workers.
     #[must_use]
     pub fn workers(&self) -> Vec<String> {
-        self.state.workers()
+        lock(&self.state.members).workers.keys().map(ToString::to_string).collect()
     }
 
     /// Returns a stream of later events.
@@ -125,7 +118,7 @@ impl FleetToolset {
     /// Returns the counts of this caller.
     #[must_use]
     pub fn statistics(&self) -> CallerStatistics {
-        self.state.statistics()
+        *lock(&self.state.counts)
     }
 
     /// Returns what the ledger of the workers knows about a call of this caller, also after a crash of both. `id` is the

@@ -39,77 +39,52 @@ struct TravelDefinition {
     settings: TravelSettings,
 }
 
-/// The settings of a tool that a caller needs.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default)]
-struct TravelSettings {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tags: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    read_only: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    destructive: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    idempotent: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    open_world: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timeout_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_result_size: Option<usize>,
-    #[serde(skip_serializing_if = "is_false")]
-    defer: bool,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    search_hint: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    input_examples: Vec<Value>,
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    meta: Map<String, Value>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-impl From<&ToolMetadata> for TravelSettings {
-    fn from(metadata: &ToolMetadata) -> Self {
-        Self {
-            title: metadata.title.clone(),
-            tags: metadata.tags.iter().map(ToString::to_string).collect(),
-            read_only: metadata.read_only,
-            destructive: metadata.destructive,
-            idempotent: metadata.idempotent,
-            open_world: metadata.open_world,
-            timeout_ms: metadata.timeout.and_then(|limit| u64::try_from(limit.as_millis()).ok()),
-            max_result_size: metadata.max_result_size,
-            defer: metadata.defer,
-            search_hint: metadata.search_hint.clone(),
-            input_examples: metadata.input_examples.clone(),
-            meta: metadata.meta.clone(),
+/// Declares the settings of a tool that a caller needs, most of which travel as they are.
+macro_rules! travel_settings {
+    ($($field:ident: $ty:ty,)*) => {
+        #[derive(Default, Serialize, Deserialize)]
+        #[serde(default)]
+        struct TravelSettings {
+            $($field: $ty,)*
+            tags: Vec<String>,
+            timeout_ms: Option<u64>,
         }
-    }
+
+        impl From<&ToolMetadata> for TravelSettings {
+            fn from(metadata: &ToolMetadata) -> Self {
+                Self {
+                    $($field: metadata.$field.clone(),)*
+                    tags: metadata.tags.iter().map(ToString::to_string).collect(),
+                    timeout_ms: metadata.timeout.and_then(|limit| u64::try_from(limit.as_millis()).ok()),
+                }
+            }
+        }
+
+        impl TravelSettings {
+            fn into_metadata(self) -> ToolMetadata {
+                let mut metadata = ToolMetadata::default().with_tags(self.tags);
+                $(metadata.$field = self.$field;)*
+                metadata.title = metadata.title.map(|title| clean(&title).chars().take(TITLE_LIMIT).collect());
+                metadata.search_hint = clean(&metadata.search_hint);
+                metadata.timeout = self.timeout_ms.map(Duration::from_millis);
+                metadata.is_async = true;
+                metadata
+            }
+        }
+    };
 }
 
-impl TravelSettings {
-    fn into_metadata(self) -> ToolMetadata {
-        let mut metadata = ToolMetadata::default().with_tags(self.tags);
-        metadata.title = self.title.map(|title| clean(&title).chars().take(TITLE_LIMIT).collect());
-        metadata.read_only = self.read_only;
-        metadata.destructive = self.destructive;
-        metadata.idempotent = self.idempotent;
-        metadata.open_world = self.open_world;
-        metadata.timeout = self.timeout_ms.map(Duration::from_millis);
-        metadata.max_result_size = self.max_result_size;
-        metadata.defer = self.defer;
-        metadata.search_hint = clean(&self.search_hint);
-        metadata.input_examples = self.input_examples;
-        metadata.meta = self.meta;
-        metadata.is_async = true;
-        metadata
-    }
+travel_settings! {
+    title: Option<String>,
+    read_only: Option<bool>,
+    destructive: Option<bool>,
+    idempotent: Option<bool>,
+    open_world: Option<bool>,
+    max_result_size: Option<usize>,
+    defer: bool,
+    search_hint: String,
+    input_examples: Vec<Value>,
+    meta: Map<String, Value>,
 }
 
 /// Returns the version of each namespace of a registry, with the text of its definitions.

@@ -29,12 +29,6 @@ pub struct Fleet {
     pub(crate) prefix: std::sync::Arc<str>,
 }
 
-impl fmt::Debug for Fleet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fleet").field("prefix", &self.prefix).finish_non_exhaustive()
-    }
-}
-
 impl Fleet {
     /// Connects to a server on this machine, with the prefix `fleet` and without credentials. `address` is an address
     /// such as `nats://127.0.0.1:4222`, or several with commas between them.
@@ -52,7 +46,8 @@ impl Fleet {
             prefix: "fleet".to_owned(),
             options: ConnectOptions::new(),
             inbox: None,
-            credentials: None,
+            credentials_file: None,
+            has_credentials: false,
             requires_tls: false,
             is_insecure: false,
         }
@@ -76,12 +71,6 @@ impl Fleet {
     }
 }
 
-/// How a program proves who it is.
-enum Credentials {
-    InOptions,
-    File(PathBuf),
-}
-
 /// The settings of a connection.
 #[must_use = "settings do nothing before `connect`"]
 pub struct FleetBuilder {
@@ -89,16 +78,10 @@ pub struct FleetBuilder {
     prefix: String,
     options: ConnectOptions,
     inbox: Option<String>,
-    credentials: Option<Credentials>,
+    credentials_file: Option<PathBuf>,
+    has_credentials: bool,
     requires_tls: bool,
     is_insecure: bool,
-}
-
-impl fmt::Debug for FleetBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The address may contain a password.
-        f.debug_struct("FleetBuilder").field("prefix", &self.prefix).finish_non_exhaustive()
-    }
 }
 
 impl FleetBuilder {
@@ -108,7 +91,7 @@ impl FleetBuilder {
     }
 
     fn with_proof(mut self, change: impl FnOnce(ConnectOptions) -> ConnectOptions) -> Self {
-        self.credentials = Some(Credentials::InOptions);
+        self.has_credentials = true;
         self.with(change)
     }
 
@@ -136,7 +119,8 @@ impl FleetBuilder {
 
     /// Sets a file with credentials (`.creds`): a JSON Web Token and a seed.
     pub fn with_credentials_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.credentials = Some(Credentials::File(path.into()));
+        self.credentials_file = Some(path.into());
+        self.has_credentials = true;
         self
     }
 
@@ -176,7 +160,7 @@ impl FleetBuilder {
     /// outside of this machine without TLS and credentials, and [`FleetError::Connection`] if no server answers or the
     /// server refuses the credentials.
     pub async fn connect(self) -> Result<Fleet, FleetError> {
-        let Self { address, prefix, mut options, inbox, credentials, requires_tls, is_insecure } = self;
+        let Self { address, prefix, mut options, inbox, credentials_file, .. } = self;
         if !is_token(&prefix) {
             return Err(FleetError::Prefix(prefix));
         }
@@ -187,13 +171,13 @@ impl FleetBuilder {
         }
         let is_local = servers.iter().all(|server| is_loopback(server.host()));
         for server in &servers {
-            let has_tls = requires_tls || server.tls_required();
-            let has_credentials = credentials.is_some() || server.has_user_pass();
-            if !is_insecure && !is_loopback(server.host()) && !(has_tls && has_credentials) {
+            let has_tls = self.requires_tls || server.tls_required();
+            let has_credentials = self.has_credentials || server.has_user_pass();
+            if !self.is_insecure && !is_loopback(server.host()) && !(has_tls && has_credentials) {
                 return Err(FleetError::Insecure(server.host().to_owned()));
             }
         }
-        if let Some(Credentials::File(path)) = credentials {
+        if let Some(path) = credentials_file {
             let unreadable = |error: std::io::Error| FleetError::Credentials(error.to_string());
             options = options.credentials_file(path).await.map_err(unreadable)?;
         }

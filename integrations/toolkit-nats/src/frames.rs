@@ -15,7 +15,7 @@ use toolkit_core::{ToolError, ToolOutput};
 const OVERHEAD: usize = 1_024;
 
 /// What a worker needs to know about a call beside its arguments.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct CallHead<'a> {
     /// The name of the tool on the worker.
     #[serde(borrow)]

@@ -6,7 +6,6 @@ use crate::frames::CallHead;
 use hmac_sha256::Hash;
 pub use ledger_connection::LedgerError;
 use ledger_connection::{LedgerConnection, Parameter};
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
@@ -81,12 +80,6 @@ const EXPIRE: &str = "DELETE FROM toolkit_calls WHERE expiry < clock_timestamp()
 pub struct CallLedger {
     connection: Arc<LedgerConnection>,
     retention: Duration,
-}
-
-impl fmt::Debug for CallLedger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallLedger").field("retention", &self.retention).finish_non_exhaustive()
-    }
 }
 
 /// A call that a worker claims.

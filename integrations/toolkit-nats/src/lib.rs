@@ -50,7 +50,27 @@ pub use ledger::{CallLedger, LedgerError};
 pub use trace::TraceContext;
 pub use worker::{Identity, RemoteCaller, RunningWorker, Worker, WorkerStatistics};
 
+/// Implements `Debug` with the name of the type only: the fields hold addresses, credentials and connections.
+macro_rules! opaque_debug {
+    ($($ty:ident)*) => {$(
+        impl std::fmt::Debug for $ty {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(stringify!($ty))
+            }
+        }
+    )*};
+}
+
+opaque_debug! { Fleet FleetBuilder FleetEvents FleetTool FleetToolset FleetToolsetBuilder RunningWorker Worker }
+#[cfg(feature = "ledger")]
+opaque_debug! { CallLedger }
+
 /// Compiles the code blocks of the README as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;
+
+/// The examples of the guide's chapter about many machines, run as doc tests.
+#[cfg(all(doctest, feature = "ledger"))]
+#[doc = include_str!("../../../docs/guide/12-many-machines.md")]
+pub struct Guide;

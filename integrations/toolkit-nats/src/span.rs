@@ -11,37 +11,26 @@ pub(crate) struct MessageSpan(#[cfg(feature = "tracing")] Span);
 impl MessageSpan {
     /// Creates the span of a call that is sent.
     pub(crate) fn of_caller(tool: &str, call: &str) -> Self {
-        Self(
-            #[cfg(feature = "tracing")]
-            info_span!(
-                "send",
-                "otel.name" = format_args!("send {tool}"),
-                "otel.kind" = "client",
-                "otel.status_code" = Empty,
-                "messaging.system" = "nats",
-                "messaging.operation.type" = "send",
-                "messaging.operation.name" = "request",
-                "messaging.message.conversation_id" = call,
-                "gen_ai.tool.name" = tool,
-                "error.type" = Empty,
-            ),
-        )
+        Self::new("send", "client", tool, call, None)
     }
 
     /// Creates the span of a received call. `parent` is the `traceparent` of the caller, if any.
-    pub(crate) fn of_worker(tool: &str, call: &str, worker: &str, parent: Option<&str>) -> Self {
+    pub(crate) fn of_worker(tool: &str, call: &str, parent: Option<&str>) -> Self {
+        Self::new("process", "consumer", tool, call, parent)
+    }
+
+    fn new(operation: &str, kind: &str, tool: &str, call: &str, parent: Option<&str>) -> Self {
         Self(
             #[cfg(feature = "tracing")]
             info_span!(
-                "process",
-                "otel.name" = format_args!("process {tool}"),
-                "otel.kind" = "consumer",
+                "fleet_call",
+                "otel.name" = format_args!("{operation} {tool}"),
+                "otel.kind" = kind,
                 "otel.status_code" = Empty,
                 "messaging.system" = "nats",
-                "messaging.operation.type" = "process",
-                "messaging.operation.name" = "process",
+                "messaging.operation.type" = operation,
+                "messaging.operation.name" = operation,
                 "messaging.message.conversation_id" = call,
-                "messaging.client.id" = worker,
                 "gen_ai.tool.name" = tool,
                 "traceparent" = parent,
                 "error.type" = Empty,

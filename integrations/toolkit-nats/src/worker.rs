@@ -8,6 +8,7 @@ mod offers;
 mod service_api;
 mod serving;
 mod statistics;
+mod worker_state;
 
 pub use drain::RunningWorker;
 pub use identity::{Identity, RemoteCaller};
@@ -17,7 +18,6 @@ use crate::fleet::{Fleet, FleetError};
 #[cfg(feature = "ledger")]
 use crate::ledger::CallLedger;
 use identity::Verify;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use toolkit_core::registry::RegistrySource;
@@ -51,12 +51,6 @@ pub struct Worker {
     pub(super) trusts_subjects: bool,
     #[cfg(feature = "ledger")]
     pub(super) ledger: Option<CallLedger>,
-}
-
-impl fmt::Debug for Worker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker").field("max_calls", &self.max_calls).finish_non_exhaustive()
-    }
 }
 
 impl From<Dispatcher> for Worker {

@@ -49,7 +49,7 @@ async fn a_call_carries_its_id_its_run_its_trace_and_its_deadline_and_progress_c
         assert!(left <= Duration::from_secs(20) && left > Duration::from_secs(15));
         context.session().set("user:seen", true);
         let id = context.call_id().unwrap().to_string();
-        format!("{id} {:?} {:?} {}", caller.run(), caller.identity(), trace.parent)
+        format!("{id} {:?} {:?} {}", caller.run, caller.identity, trace.parent)
     };
     let look = ClosureTool::with_context("look", "", look).unwrap();
     let _worker = Worker::new(registry([look])).unwrap().start(&fleet).await.unwrap();

@@ -6,7 +6,7 @@ use toolkit_nats::{CallFailure, Fleet, FleetError, FleetToolset, Identity, Remot
 
 fn who() -> ClosureTool {
     let who = |_: Nothing, context: ToolContext| {
-        let caller = context.extension::<RemoteCaller>().and_then(|caller| caller.identity().cloned());
+        let caller = context.extension::<RemoteCaller>().and_then(|caller| caller.identity.clone());
         caller.map_or_else(|| "anonymous".to_owned(), |identity| identity.as_str().to_owned())
     };
     ClosureTool::with_context("who", "", who).unwrap()
@@ -45,7 +45,7 @@ async fn a_token_is_verified_by_the_worker() {
     assert_eq!(call(&join(None).await.unwrap(), "who", "{}").await.to_text(), "anonymous");
     let error = call(&join(Some("forged")).await.unwrap(), "who", "{}").await.outcome.unwrap_err();
     assert_eq!(CallFailure::of(&error), Some(CallFailure::Refused));
-    assert_eq!(error.message(), "Tool `who` was denied: the signature is wrong");
+    assert_eq!(error.message(), "Tool `who` was denied: the signature is wrong; use another tool");
 }
 
 #[tokio::test]

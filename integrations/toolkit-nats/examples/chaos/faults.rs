@@ -27,7 +27,7 @@ pub(crate) async fn run(name: &str, calls: usize) -> bool {
     let has_ledger = name.starts_with("ledger");
     let mut site = Site::new(name, has_ledger);
     let workers: Vec<Process> = match name {
-        "full" => (0..3).map(|_| site.worker_at(site.port, &[("max_calls", "2")])).collect(),
+        "full" => (0..3).map(|_| site.worker_at(site.port, &[("max_calls", "1")])).collect(),
         _ => (0..3).map(|_| site.worker()).collect(),
     };
     sleep(ms(500)).await;

@@ -5,7 +5,6 @@ use super::caller_state::CallerState;
 use super::discovery;
 use crate::fleet::{Fleet, FleetError};
 use crate::subjects::{ANONYMOUS, is_token};
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use toolkit_core::{CancellationToken, ToolContext};
@@ -21,7 +20,6 @@ pub(super) struct CallerSettings {
     pub(super) call_timeout: Duration,
     pub(super) silence: Duration,
     pub(super) max_result_bytes: usize,
-    pub(super) max_tools: usize,
 }
 
 /// The settings of a [`FleetToolset`].
@@ -29,12 +27,6 @@ pub(super) struct CallerSettings {
 pub struct FleetToolsetBuilder {
     fleet: Fleet,
     settings: CallerSettings,
-}
-
-impl fmt::Debug for FleetToolsetBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FleetToolsetBuilder").field("name", &self.settings.name).finish_non_exhaustive()
-    }
 }
 
 /// Returns the id of a call of an agent: the ids of its run and of its call. `None` if one of them is missing.
@@ -52,7 +44,6 @@ impl FleetToolsetBuilder {
             call_timeout: Duration::from_secs(60),
             silence: Duration::from_secs(3),
             max_result_bytes: 16 * 1_024 * 1_024,
-            max_tools: 20_000,
         };
         Self { fleet, settings }
     }
@@ -96,12 +87,6 @@ impl FleetToolsetBuilder {
     /// Sets the maximum size of a result in bytes of JSON. The default is 16 MiB.
     pub fn with_max_result_bytes(self, bytes: usize) -> Self {
         self.with(|settings| settings.max_result_bytes = bytes)
-    }
-
-    /// Sets the maximum number of tools. The rest is left out, and listed by [`FleetToolset::issues`]. The default is
-    /// 20,000.
-    pub fn with_max_tools(self, tools: usize) -> Self {
-        self.with(|settings| settings.max_tools = tools)
     }
 
     /// Discovers the workers, see [`FleetToolset::join`].

@@ -32,20 +32,21 @@ pub enum CallFailure {
 }
 
 impl CallFailure {
-    const ALL: [Self; 7] = [
-        Self::NoWorker,
-        Self::Busy,
-        Self::Disconnected,
-        Self::Refused,
-        Self::TooLarge,
-        Self::Unknown,
-        Self::Deadline,
+    /// The failures with the brief texts of their errors, by which a failure is found again in a stored error.
+    const ALL: [(Self, &'static str); 7] = [
+        (Self::NoWorker, "No worker has this tool"),
+        (Self::Busy, "All workers of this tool are busy"),
+        (Self::Disconnected, "The fleet cannot be reached"),
+        (Self::Refused, "The worker refused the call"),
+        (Self::TooLarge, "The arguments are too long for the fleet"),
+        (Self::Unknown, "Outcome unknown: the worker was lost"),
+        (Self::Deadline, "Outcome unknown: the deadline has passed"),
     ];
 
     /// Returns the failure of the fleet behind the error of a call. `None` if the error is the tool's own.
     #[must_use]
     pub fn of(error: &ToolError) -> Option<Self> {
-        Self::ALL.into_iter().find(|failure| failure.brief() == error.brief())
+        Self::ALL.into_iter().find(|(_, brief)| *brief == error.brief()).map(|(failure, _)| failure)
     }
 
     /// Returns whether the tool may have run.
@@ -54,62 +55,34 @@ impl CallFailure {
         matches!(self, Self::Unknown | Self::Deadline)
     }
 
-    /// Returns the brief text of errors, which is also how the failure is found again in a stored error.
-    fn brief(self) -> &'static str {
-        match self {
-            Self::NoWorker => "No worker has this tool",
-            Self::Busy => "All workers of this tool are busy",
-            Self::Disconnected => "The fleet cannot be reached",
-            Self::Refused => "The worker refused the call",
-            Self::TooLarge => "The arguments are too long for the fleet",
-            Self::Unknown => "Outcome unknown: the worker was lost",
-            Self::Deadline => "Outcome unknown: the deadline has passed",
-        }
-    }
-
-    /// Returns the name of the failure in metrics and spans.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::NoWorker => "no_worker",
-            Self::Busy => "busy",
-            Self::Disconnected => "disconnected",
-            Self::Refused => "refused",
-            Self::TooLarge => "too_large",
-            Self::Unknown => "unknown",
-            Self::Deadline => "deadline",
-        }
-    }
-
     /// Returns the error of a call of `tool`. `repeatable` says whether another call does no harm.
     pub(super) fn error(self, tool: &str, repeatable: bool, reason: &str) -> ToolError {
-        let advice = if repeatable { "call it again" } else { "check its effect before you call it again" };
-        let (kind, message) = match self {
+        let brief = Self::ALL.iter().find(|(failure, _)| *failure == self).map_or("", |(_, brief)| brief);
+        let (kind, fate, reason, advice) = match self {
             Self::NoWorker => (
                 ErrorKind::Failed,
-                format!(
-                    "Tool `{tool}` was not run: no worker has it now; call it again later, or use another tool"
-                ),
+                "was not run",
+                "no worker has it now",
+                "call it again later, or use another tool",
             ),
-            Self::Busy => (
-                ErrorKind::RateLimited,
-                format!("Tool `{tool}` was not run: all its workers are busy; call it again later"),
-            ),
-            Self::Disconnected => (
-                ErrorKind::Failed,
-                format!("Tool `{tool}` was not run: its workers cannot be reached; call it again later"),
-            ),
-            Self::Refused => return ToolError::denied(tool, reason).with_brief(self.brief()),
-            Self::TooLarge => (
-                ErrorKind::Failed,
-                format!("Tool `{tool}` was not run: {reason}; call it with shorter arguments"),
-            ),
-            Self::Unknown => (ErrorKind::Failed, format!("Tool `{tool}` may have run: {reason}; {advice}")),
-            Self::Deadline => {
-                (ErrorKind::TimedOut, format!("Tool `{tool}` may have run: {reason}; {advice}"))
+            Self::Busy => {
+                (ErrorKind::RateLimited, "was not run", "all its workers are busy", "call it again later")
+            }
+            Self::Disconnected => {
+                (ErrorKind::Failed, "was not run", "its workers cannot be reached", "call it again later")
+            }
+            Self::Refused => (ErrorKind::Denied, "was denied", reason, "use another tool"),
+            Self::TooLarge => (ErrorKind::Failed, "was not run", reason, "call it with shorter arguments"),
+            Self::Unknown | Self::Deadline => {
+                let kind = if self == Self::Deadline { ErrorKind::TimedOut } else { ErrorKind::Failed };
+                let check = "check its effect before you call it again";
+                (kind, "may have run", reason, if repeatable { "call it again" } else { check })
             }
         };
-        let retryable = !matches!(self, Self::TooLarge) && (repeatable || !self.may_have_run());
-        ToolError::new(kind, message).with_brief(self.brief()).with_retryable(retryable)
+        let is_final = matches!(self, Self::TooLarge | Self::Refused);
+        ToolError::new(kind, format!("Tool `{tool}` {fate}: {reason}; {advice}"))
+            .with_brief(brief)
+            .with_retryable(!is_final && (repeatable || !self.may_have_run()))
     }
 
     pub(super) fn late(limit: Duration) -> String {
@@ -123,7 +96,7 @@ mod tests {
 
     #[test]
     fn each_failure_is_found_again_in_its_stored_error() {
-        for failure in CallFailure::ALL {
+        for (failure, _) in CallFailure::ALL {
             let error = failure.error("buy", false, "its worker was lost");
             let stored = serde_json::to_string(&error).unwrap();
             assert_eq!(CallFailure::of(&serde_json::from_str(&stored).unwrap()), Some(failure));

@@ -7,7 +7,6 @@ use super::fleet_event::FleetEvent;
 use super::members::Members;
 use super::replies::Replies;
 use crate::fleet::{Fleet, FleetError};
-use crate::locks::lock;
 use arc_swap::ArcSwap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -33,23 +32,14 @@ pub struct CallerStatistics {
     pub deadline: u64,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct CallerCounters {
-    pub(super) calls: AtomicU64,
-    pub(super) repetitions: AtomicU64,
-    not_run: AtomicU64,
-    unknown: AtomicU64,
-    deadline: AtomicU64,
-}
-
-impl CallerCounters {
-    pub(super) fn fail(&self, failure: CallFailure) {
-        let counter = match failure {
-            CallFailure::Unknown => &self.unknown,
-            CallFailure::Deadline => &self.deadline,
-            _ => &self.not_run,
+impl CallerStatistics {
+    pub(super) fn fail(&mut self, failure: CallFailure) {
+        let count = match failure {
+            CallFailure::Unknown => &mut self.unknown,
+            CallFailure::Deadline => &mut self.deadline,
+            _ => &mut self.not_run,
         };
-        counter.fetch_add(1, Ordering::Relaxed);
+        *count += 1;
     }
 }
 
@@ -68,7 +58,7 @@ pub(super) struct CallerState {
     /// Notified when the members have changed, so that the catalog is out of date.
     pub(super) changed: Notify,
     events: broadcast::Sender<FleetEvent>,
-    pub(super) counters: CallerCounters,
+    pub(super) counts: Mutex<CallerStatistics>,
     pub(super) stop: CancellationToken,
 }
 
@@ -88,7 +78,7 @@ impl CallerState {
             members: Mutex::default(),
             changed: Notify::new(),
             events: broadcast::Sender::new(EVENTS_KEPT),
-            counters: CallerCounters::default(),
+            counts: Mutex::default(),
             stop,
             fleet,
             settings,
@@ -109,10 +99,6 @@ impl CallerState {
         format!("{}-{}", self.id, self.next_call.fetch_add(1, Ordering::Relaxed))
     }
 
-    pub(super) fn workers(&self) -> Vec<String> {
-        lock(&self.members).ids()
-    }
-
     pub(super) fn emit(&self, event: FleetEvent) {
         // An error means that there are no listeners.
         let _ = self.events.send(event);
@@ -120,17 +106,5 @@ impl CallerState {
 
     pub(super) fn subscribe(&self) -> broadcast::Receiver<FleetEvent> {
         self.events.subscribe()
-    }
-
-    pub(super) fn statistics(&self) -> CallerStatistics {
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let CallerCounters { calls, repetitions, not_run, unknown, deadline } = &self.counters;
-        CallerStatistics {
-            calls: load(calls),
-            repetitions: load(repetitions),
-            not_run: load(not_run),
-            unknown: load(unknown),
-            deadline: load(deadline),
-        }
     }
 }

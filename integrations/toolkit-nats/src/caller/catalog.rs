@@ -8,6 +8,9 @@ use std::sync::Arc;
 use toolkit_core::ToolName;
 use toolkit_foreign::{ToolIssue, ToolIssueKind};
 
+/// The maximum number of tools. The rest is left out.
+const MAX_TOOLS: usize = 20_000;
+
 /// The workers with one version of a namespace.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Route {
@@ -34,7 +37,7 @@ pub(super) struct Catalog {
 impl Catalog {
     /// Makes the catalog of the current workers. Of two definitions with one name, the one that `earlier` publishes is
     /// kept as long as a worker serves it: the model was shown it.
-    pub(super) fn new(members: &Members, earlier: &Self, max_tools: usize) -> Self {
+    pub(super) fn new(members: &Members, earlier: &Self) -> Self {
         let mut catalog = Self::default();
         let mut candidates: BTreeMap<&str, Vec<&Arc<ForeignTool>>> = BTreeMap::new();
         for (version, route) in routes(members) {
@@ -48,8 +51,8 @@ impl Catalog {
             }
         }
         for (name, tools) in candidates {
-            if catalog.tools.len() == max_tools {
-                let message = format!("The workers list more than {max_tools} tools; the rest was left out");
+            if catalog.tools.len() == MAX_TOOLS {
+                let message = format!("The workers list more than {MAX_TOOLS} tools; the rest was left out");
                 catalog.issues.push(ToolIssue::new("", ToolIssueKind::TooMany, message));
                 break;
             }

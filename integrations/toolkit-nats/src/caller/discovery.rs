@@ -7,9 +7,10 @@ use super::members::MemberChange;
 use super::replies::{Reply, ReplyLine};
 use crate::definitions::{LISTING_LIMIT, Listing};
 use crate::fleet::FleetError;
-use crate::frames::{Announcement, Assembly, Frame};
+use crate::frames::{Announcement, Assembly, Frame, Refusal};
 use crate::locks::lock;
 use crate::subjects::NamespaceVersion;
+use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -105,22 +106,26 @@ async fn fetch_all(state: &CallerState, missing: Vec<NamespaceVersion>) {
     stream::iter(fetches).buffer_unordered(FETCHES).collect::<()>().await;
 }
 
-async fn fetch(state: &CallerState, version: &NamespaceVersion) -> Option<bytes::Bytes> {
+async fn fetch(state: &CallerState, version: &NamespaceVersion) -> Option<Bytes> {
     let subject = state.fleet.subject(format_args!("tools.{}", version.tokens()));
     let mut line = state.replies.open();
     state.fleet.client.publish_with_reply(subject, line.subject.clone(), "".into()).await.ok()?;
-    receive_body(&mut line, LISTING_LIMIT).await
+    receive_body(&mut line, LISTING_LIMIT).await.ok()
 }
 
-/// Receives a body in frames. `None` if nobody answers, or the body is incomplete or too long.
-pub(super) async fn receive_body(line: &mut ReplyLine, limit: usize) -> Option<bytes::Bytes> {
+/// Receives a body in frames.
+///
+/// # Errors
+/// Why there is no body: the refusal of a worker, or `None` if nobody answers, or the body is incomplete or too long.
+pub(super) async fn receive_body(line: &mut ReplyLine, limit: usize) -> Result<Bytes, Option<Refusal>> {
     let mut assembly = Assembly::default();
     loop {
-        let Some(Reply::Frame(message)) = line.next().await else { return None };
-        match Frame::read(&message)? {
-            Frame::Chunk(number, part) => assembly.add(number, part, limit).ok()?,
-            Frame::End(chunks, last) => return assembly.end(chunks, last, limit).ok(),
-            _ => return None,
+        let Some(Reply::Frame(message)) = line.next().await else { return Err(None) };
+        match Frame::read(&message) {
+            Some(Frame::Chunk(number, part)) => assembly.add(number, part, limit).map_err(|_| None)?,
+            Some(Frame::End(chunks, last)) => return assembly.end(chunks, last, limit).map_err(|_| None),
+            Some(Frame::Refused { refusal, .. }) => return Err(Some(refusal)),
+            _ => return Err(None),
         }
     }
 }
@@ -156,7 +161,7 @@ fn rebuild(state: &CallerState) {
     let catalog = {
         let mut members = lock(&state.members);
         members.forget_unused();
-        Catalog::new(&members, &earlier, state.settings.max_tools)
+        Catalog::new(&members, &earlier)
     };
     let [added, removed, changed] = catalog.changes_since(&earlier);
     let issues =

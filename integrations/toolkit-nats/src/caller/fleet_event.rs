@@ -1,6 +1,5 @@
 //! Events of a fleet.
 
-use std::fmt;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use toolkit_core::event::ToolEvent;
@@ -52,12 +51,6 @@ pub enum FleetEvent {
 
 /// A stream of the events of a fleet. A slow reader misses the oldest events.
 pub struct FleetEvents(broadcast::Receiver<FleetEvent>);
-
-impl fmt::Debug for FleetEvents {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FleetEvents")
-    }
-}
 
 impl FleetEvents {
     pub(super) fn new(events: broadcast::Receiver<FleetEvent>) -> Self {

@@ -3,21 +3,14 @@
 use super::FleetToolset;
 use super::outgoing_call::OutgoingCall;
 use crate::definitions::ForeignTool;
-use std::fmt;
 use std::sync::Arc;
-use toolkit_core::{Tool, ToolContext, ToolDefinition, ToolError, ToolFuture};
+use toolkit_core::{Tool, ToolContext, ToolDefinition, ToolFuture};
 
 /// A tool of a fleet with one definition. Its calls only go to workers with exactly this definition for the model.
 #[derive(Clone)]
 pub struct FleetTool {
     fleet: FleetToolset,
     pub(super) tool: Arc<ForeignTool>,
-}
-
-impl fmt::Debug for FleetTool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FleetTool").field("definition", &self.tool.definition).finish_non_exhaustive()
-    }
 }
 
 impl FleetTool {
@@ -34,9 +27,5 @@ impl Tool for FleetTool {
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         let call = OutgoingCall::new(&self.fleet.state, &self.tool, arguments, context);
         ToolFuture::running(call.run(), |outcome| outcome)
-    }
-
-    fn validate(&self, arguments: &str, _: &ToolContext) -> Result<(), ToolError> {
-        self.tool.definition.parse_arguments(arguments).map(drop)
     }
 }

@@ -52,66 +52,37 @@ impl FleetToolset {
         Ok(FleetFollowing(following.drop_guard()))
     }
 
-    /// Turns the registered tools into those of the catalog.
+    /// Turns the registered tools into those of the catalog: all at once, or one by one if the registry refuses some.
     fn apply(&self, live: &LiveRegistry, catalog: &Catalog, registered: &mut Registered) {
-        let is_stale = |name: &String, tool: &Arc<ForeignTool>| {
-            catalog.tools.get(name).is_none_or(|latest| latest.definition != tool.definition)
+        let mut edits: Vec<(&str, Option<&Arc<ForeignTool>>)> = Vec::new();
+        let gone = registered.keys().filter(|name| !catalog.tools.contains_key(*name));
+        edits.extend(gone.map(|name| (name.as_str(), None)));
+        let is_known = |name: &String, tool: &Arc<ForeignTool>| {
+            registered.get(name).is_some_and(|known| known.definition == tool.definition)
         };
-        let stale: Vec<String> = registered
-            .iter()
-            .filter(|(name, tool)| is_stale(name, tool))
-            .map(|(name, _)| name.clone())
-            .collect();
-        let fresh: Vec<&Arc<ForeignTool>> = catalog
-            .tools
-            .iter()
-            .filter(|(name, _)| !registered.contains_key(*name) || stale.contains(name))
-            .map(|(_, tool)| tool)
-            .collect();
-        if stale.is_empty() && fresh.is_empty() {
-            return;
-        }
-        let change = |registry: &mut ToolRegistry, tools: &[&Arc<ForeignTool>]| {
-            for name in stale.iter().filter(|name| !tools.iter().any(|tool| is_named(tool, name))) {
-                // The program itself may have removed the tool.
-                if registry.get_any(name).is_some() {
-                    registry.unregister(name)?;
-                }
+        let fresh = catalog.tools.iter().filter(|(name, tool)| !is_known(name, tool));
+        edits.extend(fresh.map(|(name, tool)| (name.as_str(), Some(tool))));
+        let edit = |registry: &mut ToolRegistry, (name, tool): (&str, Option<&Arc<ForeignTool>>)| {
+            // The program itself may have removed the tool.
+            let is_ours = registered.contains_key(name) && registry.get_any(name).is_some();
+            match tool.map(|tool| FleetTool::new(self.clone(), Arc::clone(tool))) {
+                None if is_ours => registry.unregister(name).map(drop),
+                None => Ok(()),
+                Some(tool) if is_ours => registry.replace(tool).map(drop),
+                Some(tool) => registry.register(tool),
             }
-            for tool in tools {
-                let name = tool.definition.name.as_str();
-                let tool = FleetTool::new(self.clone(), Arc::clone(tool));
-                if registered.contains_key(name) && registry.get_any(name).is_some() {
-                    registry.replace(tool)?;
-                } else {
-                    registry.register(tool)?;
-                }
-            }
-            Ok(())
         };
-        let mut accepted: Vec<&Arc<ForeignTool>> = Vec::new();
-        if live.change(|registry| change(registry, &fresh)).is_ok() {
-            accepted.clone_from(&fresh);
-        } else {
-            // One tool after another, to find the refused ones.
-            let _ = live.change(|registry| change(registry, &[]));
-            for tool in &fresh {
-                match live
-                    .change(|registry| registry.register(FleetTool::new(self.clone(), Arc::clone(tool))))
-                {
-                    Ok(()) => accepted.push(tool),
-                    Err(error) => {
-                        let tool = tool.definition.name.clone();
-                        self.state.emit(FleetEvent::Refused { tool, error });
-                    }
+        let all_at_once = live.change(|registry| edits.iter().try_for_each(|change| edit(registry, *change)));
+        let mut latest = catalog.tools.clone();
+        if all_at_once.is_err() {
+            for change in edits.iter().copied() {
+                let Err(error) = live.change(|registry| edit(registry, change)) else { continue };
+                latest.remove(change.0);
+                if let (_, Some(tool)) = change {
+                    self.state.emit(FleetEvent::Refused { tool: tool.definition.name.clone(), error });
                 }
             }
         }
-        registered.retain(|name, _| !stale.contains(name));
-        registered.extend(accepted.iter().map(|tool| (tool.definition.name.to_string(), Arc::clone(tool))));
+        *registered = latest;
     }
-}
-
-fn is_named(tool: &ForeignTool, name: &str) -> bool {
-    tool.definition.name.as_str() == name
 }

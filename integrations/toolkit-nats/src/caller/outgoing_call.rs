@@ -14,7 +14,6 @@ use bytes::Bytes;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use toolkit_core::context::ToolActions;
@@ -86,7 +85,7 @@ impl<'a> OutgoingCall<'a> {
 
     /// Runs the call until a worker has ended it, or until its failure has a name.
     pub(super) async fn run(self) -> Result<ToolOutput, ToolError> {
-        self.state.counters.calls.fetch_add(1, Ordering::Relaxed);
+        lock(&self.state.counts).calls += 1;
         let span = MessageSpan::of_caller(&self.tool.remote_name, &self.id);
         let outcome = span.clone().around(self.ask_workers()).await;
         match outcome {
@@ -96,8 +95,8 @@ impl<'a> OutgoingCall<'a> {
                 outcome.into_result().unwrap_or_else(|| Err(lost()))
             }
             Err((failure, reason)) => {
-                span.fail(failure.as_str());
-                self.state.counters.fail(failure);
+                span.fail(&format!("{failure:?}"));
+                lock(&self.state.counts).fail(failure);
                 Err(self.failed(failure, &reason))
             }
         }
@@ -107,11 +106,13 @@ impl<'a> OutgoingCall<'a> {
         let mut tries = Tries::default();
         loop {
             let catalog = self.state.catalog();
-            let Some(target) = self.next_target(&catalog, &mut tries) else { return Err(tries.failure()) };
+            let Some(target) = self.next_target(&catalog, &mut tries) else {
+                return Err(tries.out_of_workers());
+            };
             let may_repeat = target.has_ledger || self.tool.definition.metadata.is_repeatable();
             match self.attempt(&target).await {
                 Attempt::Ended(outcome) => return Ok(outcome),
-                Attempt::Failed(failure, reason) => return Err((failure, reason)),
+                Attempt::Failed(failure, reason) => return Err(tries.lost_or(failure, reason)),
                 Attempt::NotRun { worker, refusal } => {
                     tries.was_busy |= refusal.is_some();
                     tries.refused.extend(worker);
@@ -127,7 +128,7 @@ impl<'a> OutgoingCall<'a> {
                     tries.queues.clear();
                 }
             }
-            self.state.counters.repetitions.fetch_add(1, Ordering::Relaxed);
+            lock(&self.state.counts).repetitions += 1;
         }
     }
 
@@ -145,7 +146,10 @@ impl<'a> OutgoingCall<'a> {
             Target { subject, cancel, worker, has_ledger: route.has_ledger }
         };
         let is_open = |route: &&Arc<Route>| !tries.queues.contains(&route.tokens);
-        if let Some(route) = routes.iter().filter(is_open).max_by_key(|route| self.share(route)) {
+        // A version with more workers gets more calls.
+        let share =
+            |route: &&Arc<Route>| self.spread(&route.tokens).saturating_mul(route.workers.len() as u64);
+        if let Some(route) = routes.iter().filter(is_open).max_by_key(share) {
             tries.queues.insert(route.tokens.clone());
             return Some(target(route, None));
         }
@@ -158,21 +162,15 @@ impl<'a> OutgoingCall<'a> {
         let is_free = |worker: &Arc<str>| members.workers.get(worker).is_some_and(|member| !member.is_full);
         let workers = routes.iter().flat_map(|route| route.workers.iter().map(move |worker| (route, worker)));
         let open = workers.filter(|(_, worker)| !tries.refused.contains(&***worker));
-        let (route, worker) =
-            open.max_by_key(|(route, worker)| (is_free(worker), self.share(route), *worker))?;
+        let (route, worker) = open.max_by_key(|(_, worker)| (is_free(worker), self.spread(worker)))?;
         tries.refused.insert(worker.to_string());
         Some(target(route, Some(worker.clone())))
     }
 
-    /// Returns a number that is large for versions with many workers, and differs from call to call, so that calls spread
-    /// over the versions by the number of their workers.
-    fn share(&self, route: &Route) -> u64 {
-        let workers = u64::try_from(route.workers.len()).unwrap_or(u64::MAX).max(1);
-        let bytes = self.id.bytes().chain(route.tokens.bytes());
-        let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        (hash >> 32).wrapping_mul(workers)
+    /// Returns a number for a version or a worker that differs from call to call, so that calls spread over them.
+    fn spread(&self, place: &str) -> u64 {
+        let bytes = self.id.bytes().chain(place.bytes());
+        bytes.fold(0, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 32
     }
 
     /// Sends the call once, and waits for its end.
@@ -308,11 +306,16 @@ impl<'a> OutgoingCall<'a> {
 
 impl Tries {
     /// Returns the failure of a call for which no worker is left.
-    fn failure(&self) -> (CallFailure, String) {
+    fn out_of_workers(&self) -> (CallFailure, String) {
+        let failure = if self.was_busy { CallFailure::Busy } else { CallFailure::NoWorker };
+        self.lost_or(failure, String::new())
+    }
+
+    /// Returns the failure of the last attempt, unless the tool may have run in an earlier one.
+    fn lost_or(&self, failure: CallFailure, reason: String) -> (CallFailure, String) {
         match self.lost {
-            Some(reason) => (CallFailure::Unknown, reason.to_owned()),
-            None if self.was_busy => (CallFailure::Busy, String::new()),
-            None => (CallFailure::NoWorker, String::new()),
+            Some(reason) if !failure.may_have_run() => (CallFailure::Unknown, reason.to_owned()),
+            _ => (failure, reason),
         }
     }
 }

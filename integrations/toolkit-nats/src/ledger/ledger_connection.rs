@@ -70,14 +70,6 @@ impl LedgerConnection {
         Ok(client)
     }
 
-    /// Drops a client whose server does not answer, unless it was replaced already.
-    async fn give_up(&self, silent: &Arc<Client>) {
-        let mut current = self.current.lock().await;
-        if current.as_ref().is_some_and(|client| Arc::ptr_eq(client, silent)) {
-            *current = None;
-        }
-    }
-
     /// Executes a statement. It is executed again after a lost connection, so it must be one that may be.
     pub(super) async fn query(
         &self,
@@ -100,7 +92,8 @@ impl LedgerConnection {
         match timeout(LIMIT, client.query_typed(sql, parameters)).await {
             Ok(rows) => Ok(rows?),
             Err(_) => {
-                self.give_up(&client).await;
+                // The next attempt takes another connection.
+                *self.current.lock().await = None;
                 Err(LedgerError::late())
             }
         }

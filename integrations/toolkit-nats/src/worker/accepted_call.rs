@@ -1,9 +1,13 @@
 //! One call on a worker, from its message to its end.
 
+#[cfg(feature = "ledger")]
+use super::identity::Identity;
 use super::identity::{RemoteCaller, caller_of};
 use super::offers::Offer;
-use super::serving::{RunningCall, WorkerState};
+use super::worker_state::{RunningCall, WorkerState};
 use crate::frames::{CallHead, CallOutcome, Frame, Refusal, Report};
+#[cfg(feature = "ledger")]
+use crate::ledger::{CallLedger, Claim, ClaimedCall, POLL};
 use crate::locks::lock;
 use crate::span::MessageSpan;
 use async_nats::Subject;
@@ -62,8 +66,8 @@ impl AcceptedCall {
             Ok(caller) => caller,
             Err(reason) => return state.refuse(self.reply.clone(), Refusal::Denied(reason)).await,
         };
-        let parent = caller.trace().map(|trace| trace.parent.as_str());
-        let span = MessageSpan::of_worker(&head.tool, &head.id, &state.id, parent);
+        let parent = caller.trace.as_ref().map(|trace| trace.parent.as_str());
+        let span = MessageSpan::of_worker(&head.tool, &head.id, parent);
         match self.outcome(&head, arguments, caller, &span).await {
             Ok(body) => {
                 let call = lock(&state.calls.running).remove(self.reply.as_str());
@@ -74,7 +78,7 @@ impl AcceptedCall {
         }
     }
 
-    #[cfg(not(feature = "ledger"))]
+    /// Claims the call if there is a ledger, runs it, and stores its outcome.
     async fn outcome(
         &self,
         head: &CallHead<'_>,
@@ -82,42 +86,47 @@ impl AcceptedCall {
         caller: RemoteCaller,
         span: &MessageSpan,
     ) -> Result<Bytes, Refusal> {
-        Ok(span.clone().around(self.dispatch(head, arguments, caller, span)).await)
+        #[cfg(feature = "ledger")]
+        let owner = caller.identity.clone();
+        let run = span.clone().around(self.dispatch(head, arguments, caller, span));
+        #[cfg(feature = "ledger")]
+        if let Some(ledger) = &self.state.ledger {
+            let owner = owner.as_ref().map(Identity::as_str).unwrap_or_default();
+            let call = ClaimedCall::new(owner, head, arguments, &self.state.id, self.reply.as_str());
+            if let Some(stored) = self.claim(ledger, &call, head.left_ms).await? {
+                return Ok(stored);
+            }
+            let body = run.await;
+            // If the ledger stays unreachable, the result is still true, and the caller gets it once.
+            let _ = ledger.finish(&call, &body).await;
+            return Ok(body);
+        }
+        Ok(run.await)
     }
 
-    /// Claims the call if there is a ledger, runs it, and stores its outcome.
+    /// Claims the call. Returns its outcome if it has run already. While another worker runs it, the caller hears the beats
+    /// of this one.
     #[cfg(feature = "ledger")]
-    async fn outcome(
+    async fn claim(
         &self,
-        head: &CallHead<'_>,
-        arguments: &str,
-        caller: RemoteCaller,
-        span: &MessageSpan,
-    ) -> Result<Bytes, Refusal> {
-        use crate::ledger::{Claim, ClaimedCall};
-        let owner = caller.identity().map(|identity| identity.as_str().to_owned()).unwrap_or_default();
-        let run = span.clone().around(self.dispatch(head, arguments, caller, span));
-        let Some(ledger) = &self.state.ledger else { return Ok(run.await) };
-        let call = ClaimedCall::new(&owner, head, arguments, &self.state.id, self.reply.as_str());
-        let give_up = self.started + Duration::from_millis(head.left_ms);
+        ledger: &CallLedger,
+        call: &ClaimedCall,
+        left_ms: u64,
+    ) -> Result<Option<Bytes>, Refusal> {
+        let give_up = self.started + Duration::from_millis(left_ms);
         loop {
-            match ledger.claim(&call).await {
-                Ok(Claim::Ours) => break,
-                Ok(Claim::Done(body)) => return Ok(body.into()),
+            match ledger.claim(call).await {
+                Ok(Claim::Ours) => return Ok(None),
+                Ok(Claim::Done(body)) => return Ok(Some(body.into())),
                 Ok(Claim::OfLostWorker) => return Err(Refusal::ClaimLost),
                 Ok(Claim::OfAnotherCall) => return Err(Refusal::IdTaken),
-                // Another worker runs the call. The caller hears the beats of this one meanwhile.
                 Ok(Claim::Running) if Instant::now() > give_up || self.cancellation.is_cancelled() => {
                     return Err(Refusal::Running);
                 }
-                Ok(Claim::Running) => tokio::time::sleep(crate::ledger::POLL).await,
+                Ok(Claim::Running) => tokio::time::sleep(POLL).await,
                 Err(_) => return Err(Refusal::LedgerDown),
             }
         }
-        let body = run.await;
-        // If the ledger stays unreachable, the result is still true, and the caller gets it once.
-        let _ = ledger.finish(&call, &body).await;
-        Ok(body)
     }
 
     /// Runs the tool, and returns the outcome as it travels.
@@ -150,8 +159,8 @@ impl AcceptedCall {
         }
         let has_failed = error.is_some() || fault.is_some();
         let duration = self.started.elapsed();
-        self.state.calls.counters.end(duration, has_failed);
-        self.offer.counters.end(duration, has_failed);
+        lock(&self.state.calls.counts).end(duration, has_failed);
+        lock(&self.offer.counts).end(duration, has_failed);
         let Some(fault) = fault else { return body.unwrap_or_default().into() };
         let outcome = CallOutcome::new(Err(ToolError::failed(fault)), Default::default());
         serde_json::to_vec(&outcome).unwrap_or_default().into()
@@ -161,7 +170,7 @@ impl AcceptedCall {
     fn dispatcher(&self, left: Duration, caller: RemoteCaller) -> Dispatcher {
         let reply = self.reply.as_str();
         let mut run = RunContext::new().with_invocation_id(reply);
-        if let Some(trace) = caller.trace() {
+        if let Some(trace) = caller.trace.as_ref() {
             run = run.with_extension(trace.clone());
         }
         let state = self.state.clone();
@@ -177,7 +186,6 @@ impl AcceptedCall {
 /// Answers a question about the stored result of a call.
 #[cfg(feature = "ledger")]
 pub(super) async fn send_stored(state: &WorkerState, caller: &str, reply: Subject, message: &Bytes) {
-    use crate::ledger::Claim;
     let Some(ledger) = &state.ledger else { return };
     let Some((head, _)) = CallHead::read(message) else {
         return state.refuse(reply, Refusal::NotServed).await;
@@ -186,7 +194,7 @@ pub(super) async fn send_stored(state: &WorkerState, caller: &str, reply: Subjec
         Ok(caller) => caller,
         Err(reason) => return state.refuse(reply, Refusal::Denied(reason)).await,
     };
-    let owner = caller.identity().map(|identity| identity.as_str()).unwrap_or_default();
+    let owner = caller.identity.as_ref().map(|identity| identity.as_str()).unwrap_or_default();
     let refusal = match ledger.stored(owner, &head.id).await {
         Ok(Some(Claim::Done(body))) => return state.send_body(&reply, &body.into(), false).await,
         Ok(Some(Claim::Running | Claim::Ours)) => Refusal::Running,

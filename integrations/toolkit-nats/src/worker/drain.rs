@@ -1,11 +1,9 @@
 //! A running worker, and how it ends without losing a call.
 
-use super::serving::WorkerState;
 use super::statistics::WorkerStatistics;
+use super::worker_state::WorkerState;
 use crate::fleet::FleetError;
-use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use tokio::task::JoinHandle;
 use toolkit_core::CancellationToken;
 
@@ -15,12 +13,6 @@ pub struct RunningWorker {
     pub(super) stop: CancellationToken,
     pub(super) drained: CancellationToken,
     pub(super) task: JoinHandle<()>,
-}
-
-impl fmt::Debug for RunningWorker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunningWorker").field("id", &self.state.id).finish_non_exhaustive()
-    }
 }
 
 impl Drop for RunningWorker {
@@ -39,8 +31,7 @@ impl RunningWorker {
     /// Returns the counts of the worker.
     #[must_use]
     pub fn statistics(&self) -> WorkerStatistics {
-        let calls = &self.state.calls;
-        calls.counters.read(calls.in_flight.load(Ordering::Relaxed))
+        self.state.calls.statistics()
     }
 
     /// Ends the worker: it takes no further call, lets the running calls end within the
@@ -52,18 +43,17 @@ impl RunningWorker {
 }
 
 /// Waits until the process is asked to end.
-#[cfg(unix)]
 pub(super) async fn terminated() -> Result<(), FleetError> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate()).map_err(FleetError::lost)?;
-    tokio::select! {
-        _ = terminate.recv() => Ok(()),
-        interrupted = tokio::signal::ctrl_c() => interrupted.map_err(FleetError::lost),
+    let interrupted = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate()).map_err(FleetError::lost)?;
+        tokio::select! {
+            _ = terminate.recv() => Ok(()),
+            interrupted = interrupted => interrupted.map_err(FleetError::lost),
+        }
     }
-}
-
-/// Waits until the process is asked to end.
-#[cfg(not(unix))]
-pub(super) async fn terminated() -> Result<(), FleetError> {
-    tokio::signal::ctrl_c().await.map_err(FleetError::lost)
+    #[cfg(not(unix))]
+    interrupted.await.map_err(FleetError::lost)
 }

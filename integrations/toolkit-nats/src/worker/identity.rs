@@ -31,34 +31,18 @@ impl Identity {
 ///
 /// fn who(context: &ToolContext) -> &str {
 ///     let caller = context.extension::<RemoteCaller>();
-///     caller.and_then(|caller| caller.identity()).map_or("somebody", |identity| identity.as_str())
+///     caller.and_then(|caller| caller.identity.as_ref()).map_or("somebody", |identity| identity.as_str())
 /// }
 /// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct RemoteCaller {
-    identity: Option<Identity>,
-    run: Option<Arc<str>>,
-    trace: Option<TraceContext>,
-}
-
-impl RemoteCaller {
-    /// Returns the verified identity. `None` for an anonymous caller.
-    #[must_use]
-    pub fn identity(&self) -> Option<&Identity> {
-        self.identity.as_ref()
-    }
-
-    /// Returns the id of the caller's run, as the caller sent it. Nobody has verified it.
-    #[must_use]
-    pub fn run(&self) -> Option<&str> {
-        self.run.as_deref()
-    }
-
-    /// Returns the trace context of the caller, if there is one.
-    #[must_use]
-    pub fn trace(&self) -> Option<&TraceContext> {
-        self.trace.as_ref()
-    }
+    /// The verified identity. `None` for an anonymous caller.
+    pub identity: Option<Identity>,
+    /// The id of the caller's run, as the caller sent it. Nobody has verified it.
+    pub run: Option<Arc<str>>,
+    /// The trace context of the caller, if there is one.
+    pub trace: Option<TraceContext>,
 }
 
 /// Checks a token.
@@ -100,7 +84,7 @@ mod tests {
                 trace: None,
             };
             let caller = caller_of(&head, "eve", verify, trusts)?;
-            Ok::<_, String>(caller.identity().map(|identity| identity.as_str().to_owned()))
+            Ok::<_, String>(caller.identity.map(|identity| identity.as_str().to_owned()))
         };
         assert_eq!(name(Some("signed"), Some(&verify), false), Ok(Some("ada".to_owned())));
         assert!(name(Some("forged"), Some(&verify), true).is_err());

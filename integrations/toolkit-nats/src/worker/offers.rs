@@ -1,11 +1,11 @@
 //! What a worker offers: the versions of the namespaces of its registry.
 
-use super::statistics::Counters;
+use super::statistics::WorkerStatistics;
 use crate::definitions::listings;
 use crate::subjects::NamespaceVersion;
 use bytes::Bytes;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use toolkit_core::{BuildError, Dispatcher};
 
 /// One version of a namespace that a worker serves. Its dispatcher has the tools of this version, also after the registry
@@ -14,7 +14,7 @@ pub(super) struct Offer {
     pub(super) version: NamespaceVersion,
     pub(super) listing: Bytes,
     pub(super) dispatcher: Dispatcher,
-    pub(super) counters: Counters,
+    pub(super) counts: Mutex<WorkerStatistics>,
 }
 
 /// The offers of a worker, by the last two tokens of their subjects.
@@ -27,7 +27,7 @@ pub(super) fn current(dispatcher: &Dispatcher, earlier: &Offers) -> Result<Offer
     let offer = |(version, listing): (NamespaceVersion, Bytes)| {
         let tokens = version.tokens();
         let offer = earlier.get(&tokens).cloned().unwrap_or_else(|| {
-            Arc::new(Offer { version, listing, dispatcher: fixed.clone(), counters: Counters::default() })
+            Arc::new(Offer { version, listing, dispatcher: fixed.clone(), counts: Mutex::default() })
         });
         (tokens, offer)
     };
