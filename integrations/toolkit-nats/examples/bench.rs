@@ -243,7 +243,10 @@ async fn thousand(address: &str) {
         let batch = (0..IN_FLIGHT).map(|number| ToolCall::new(number.to_string(), "add", ARGUMENTS));
         let results = dispatcher.dispatch(batch).await;
         calls += results.len();
-        failed += results.iter().filter(|result| result.is_error()).count();
+        for error in results.iter().filter_map(|result| result.error()) {
+            failed += 1;
+            println!("failed: {error}");
+        }
     }
     seen(500).await;
     println!(

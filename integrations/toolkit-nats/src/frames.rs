@@ -36,21 +36,29 @@ pub(crate) struct CallHead<'a> {
 }
 
 impl<'a> CallHead<'a> {
-    /// Writes the message of a call.
-    pub(crate) fn write(&self, arguments: &str) -> serde_json::Result<Bytes> {
-        let mut message = Vec::with_capacity(arguments.len() + 160);
+    /// Writes the message of a call: a line with the subject for the frames of the call, a line with the head, and the
+    /// arguments.
+    pub(crate) fn write(&self, stream: &str, arguments: &str) -> serde_json::Result<Bytes> {
+        let mut message = Vec::with_capacity(arguments.len() + stream.len() + 160);
+        message.extend_from_slice(stream.as_bytes());
+        message.push(b'\n');
         serde_json::to_writer(&mut message, self)?;
         message.push(b'\n');
         message.extend_from_slice(arguments.as_bytes());
         Ok(message.into())
     }
 
-    /// Reads the message of a call: its head and its arguments.
+    /// Reads the message of a call after its first line: its head and its arguments.
     pub(crate) fn read(message: &'a [u8]) -> Option<(Self, &'a str)> {
-        let end = message.iter().position(|byte| *byte == b'\n')?;
-        let head = serde_json::from_slice(&message[..end]).ok()?;
-        Some((head, std::str::from_utf8(&message[end + 1..]).ok()?))
+        let (head, arguments) = std::str::from_utf8(message).ok()?.split_once('\n')?;
+        Some((serde_json::from_str(head).ok()?, arguments))
     }
+}
+
+/// Splits the message of a call into its first line, the subject for the frames of the call, and the rest.
+pub(crate) fn split_stream(message: &Bytes) -> Option<(&str, Bytes)> {
+    let end = message.iter().position(|byte| *byte == b'\n')?;
+    Some((std::str::from_utf8(&message[..end]).ok()?, message.slice(end + 1..)))
 }
 
 /// Why a worker does not run a call.
@@ -276,8 +284,10 @@ mod tests {
             let head = CallHead {
                 tool: tool.into(), id: id.into(), left_ms, run: None, token: Some("a\nb".into()), trace: None,
             };
-            let message = head.write(&arguments).unwrap();
-            prop_assert_eq!(CallHead::read(&message), Some((head, arguments.as_str())));
+            let message = head.write("_INBOX.1", &arguments).unwrap();
+            let (stream, rest) = split_stream(&message).unwrap();
+            prop_assert_eq!(stream, "_INBOX.1");
+            prop_assert_eq!(CallHead::read(&rest), Some((head, arguments.as_str())));
         }
 
         #[test]

@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// A server that ends with this value.
-pub struct LocalServer {
+pub(crate) struct LocalServer {
     process: Child,
-    pub address: String,
+    pub(crate) address: String,
 }
 
 impl Drop for LocalServer {
@@ -22,7 +22,7 @@ impl Drop for LocalServer {
 impl LocalServer {
     /// Starts the program of `TOOLKIT_NATS_SERVER`, or `nats-server` of the search path. `None`, with a word, if there is
     /// none.
-    pub fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         let path = env::var_os("PATH").unwrap_or_default();
         let mut found = env::split_paths(&path).map(|folder| folder.join("nats-server"));
         let found = found.find(|program| program.exists());

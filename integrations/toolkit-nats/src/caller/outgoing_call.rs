@@ -10,6 +10,7 @@ use crate::frames::{Assembly, AssemblyFault, CallHead, CallOutcome, Frame, Refus
 use crate::locks::lock;
 use crate::span::MessageSpan;
 use crate::trace::TraceContext;
+use async_nats::{Message, Request, RequestError, RequestErrorKind};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -183,24 +184,22 @@ impl<'a> OutgoingCall<'a> {
         if !fleet.is_connected() {
             return Attempt::Failed(CallFailure::Disconnected, String::new());
         }
-        let message = match self.message(left) {
+        let mut line = self.state.replies.open();
+        let message = match self.message(left, &line.subject) {
             Ok(message) => message,
             Err(reason) => return Attempt::Failed(CallFailure::TooLarge, reason),
         };
-        let mut line = self.state.replies.open();
-        let subject = target.subject.clone();
-        if fleet.client.publish_with_reply(subject, line.subject.clone(), message).await.is_err() {
-            return Attempt::Failed(CallFailure::Disconnected, String::new());
-        }
+        let request = Request::new().payload(message).timeout(None);
+        let answer = fleet.client.send_request(target.subject.clone(), request);
         let mut guard =
-            CancelGuard { state: self.state, target, reply: line.subject.clone(), is_armed: true };
-        let attempt = self.receive(&mut line, target).await;
+            CancelGuard { state: self.state, target, stream: line.subject.clone(), is_armed: true };
+        let attempt = self.receive(answer, &mut line, target).await;
         // A worker that is lost or late may still run the call.
         guard.is_armed = matches!(attempt, Attempt::Lost { .. } | Attempt::Failed(CallFailure::Deadline, _));
         attempt
     }
 
-    fn message(&self, left: Duration) -> Result<Bytes, String> {
+    fn message(&self, left: Duration, stream: &str) -> Result<Bytes, String> {
         let head = CallHead {
             tool: Cow::Borrowed(&self.tool.remote_name),
             id: Cow::Borrowed(&self.id),
@@ -209,7 +208,7 @@ impl<'a> OutgoingCall<'a> {
             token: self.state.settings.token.as_ref().and_then(|token| token()).map(Cow::Owned),
             trace: self.context.extension::<TraceContext>().cloned(),
         };
-        let message = head.write(self.arguments).map_err(|error| error.to_string())?;
+        let message = head.write(stream, self.arguments).map_err(|error| error.to_string())?;
         let limit = self.state.fleet.client.max_payload();
         if message.len() > limit {
             return Err(format!("its message has {} bytes, more than {limit}", message.len()));
@@ -218,16 +217,35 @@ impl<'a> OutgoingCall<'a> {
     }
 
     /// Reads the replies until the call ends, its deadline passes, or its worker is silent for too long.
-    async fn receive(&self, line: &mut ReplyLine, target: &Target) -> Attempt {
+    ///
+    /// A call that ends at once has one answer. The frames of others arrive on their line.
+    async fn receive(
+        &self,
+        answer: impl Future<Output = Result<Message, RequestError>>,
+        line: &mut ReplyLine,
+        target: &Target,
+    ) -> Attempt {
+        tokio::pin!(answer);
+        let mut is_answered = false;
         let mut assembly = Assembly::default();
         let mut worker = target.worker.as_ref().map(ToString::to_string);
         let silence = self.state.settings.silence;
         let timer = sleep_until(self.deadline.min(Instant::now() + silence));
         tokio::pin!(timer);
         loop {
-            let reply = tokio::select! {
+            let message = tokio::select! {
                 biased;
-                reply = line.next() => reply,
+                reply = line.next() => match reply {
+                    Some(Reply::Frame(message)) => message,
+                    _ => return Attempt::Lost { worker, reason: "the program no longer listens" },
+                },
+                answer = &mut answer, if !is_answered => match answer {
+                    Ok(message) => {
+                        is_answered = true;
+                        message.payload
+                    }
+                    Err(error) => return not_sent(&error, worker),
+                },
                 () = &mut timer => {
                     if Instant::now() >= self.deadline {
                         return Attempt::Failed(CallFailure::Deadline, CallFailure::late(self.limit));
@@ -235,11 +253,10 @@ impl<'a> OutgoingCall<'a> {
                     return Attempt::Lost { worker, reason: "its worker was lost" };
                 }
             };
-            let message = match reply {
-                Some(Reply::Frame(message)) => message,
-                Some(Reply::NoResponders) => return Attempt::NotRun { worker, refusal: None },
-                None => return Attempt::Lost { worker, reason: "the program no longer listens" },
-            };
+            // The end of a call with frames is on its line.
+            if message.is_empty() {
+                continue;
+            }
             let limit = self.state.settings.max_result_bytes;
             match Frame::read(&message) {
                 Some(Frame::Beat(from)) => worker = Some(from),
@@ -320,6 +337,13 @@ impl Tries {
     }
 }
 
+fn not_sent(error: &RequestError, worker: Option<String>) -> Attempt {
+    match error.kind() {
+        RequestErrorKind::NoResponders => Attempt::NotRun { worker, refusal: None },
+        _ => Attempt::Failed(CallFailure::Disconnected, String::new()),
+    }
+}
+
 fn ended(body: &[u8]) -> Attempt {
     match serde_json::from_slice(body) {
         Ok(outcome) => Attempt::Ended(Box::new(outcome)),
@@ -344,7 +368,7 @@ fn unreadable(fault: AssemblyFault, limit: usize) -> Attempt {
 struct CancelGuard<'a> {
     state: &'a Arc<CallerState>,
     target: &'a Target,
-    reply: String,
+    stream: String,
     is_armed: bool,
 }
 
@@ -356,9 +380,9 @@ impl Drop for CancelGuard<'_> {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let client = self.state.fleet.client.clone();
         let subject = self.target.cancel.clone();
-        let reply = std::mem::take(&mut self.reply);
+        let stream = std::mem::take(&mut self.stream);
         runtime.spawn(async move {
-            let _ = client.publish(subject, reply.into()).await;
+            let _ = client.publish(subject, stream.into()).await;
         });
     }
 }

@@ -5,6 +5,8 @@ use super::identity::Identity;
 use super::identity::{RemoteCaller, caller_of};
 use super::offers::Offer;
 use super::worker_state::{RunningCall, WorkerState};
+#[cfg(feature = "ledger")]
+use crate::frames::split_stream;
 use crate::frames::{CallHead, CallOutcome, Frame, Refusal, Report};
 #[cfg(feature = "ledger")]
 use crate::ledger::{CallLedger, Claim, ClaimedCall, POLL};
@@ -23,6 +25,8 @@ pub(super) struct AcceptedCall {
     offer: Arc<Offer>,
     /// The name of the caller in the subject.
     caller: String,
+    /// The subject of the frames of the call.
+    stream: Subject,
     reply: Subject,
     message: Bytes,
     cancellation: CancellationToken,
@@ -32,7 +36,7 @@ pub(super) struct AcceptedCall {
 impl Drop for AcceptedCall {
     fn drop(&mut self) {
         let calls = &self.state.calls;
-        lock(&calls.running).remove(self.reply.as_str());
+        lock(&calls.running).remove(self.stream.as_str());
         calls.in_flight.fetch_sub(1, Ordering::Relaxed);
         calls.ended.notify_one();
     }
@@ -42,16 +46,25 @@ impl AcceptedCall {
     pub(super) fn new(
         state: Arc<WorkerState>,
         offer: Arc<Offer>,
-        caller: &str,
+        [caller, stream]: [&str; 2],
         reply: Subject,
         message: Bytes,
     ) -> Self {
         let cancellation = CancellationToken::new();
         let started = Instant::now();
         let running = RunningCall { cancellation: cancellation.clone(), started, has_streamed: false };
-        lock(&state.calls.running).insert(reply.as_str().to_owned(), running);
+        lock(&state.calls.running).insert(stream.to_owned(), running);
         state.calls.in_flight.fetch_add(1, Ordering::Relaxed);
-        Self { state, offer, caller: caller.to_owned(), reply, message, cancellation, started }
+        Self {
+            state,
+            offer,
+            caller: caller.to_owned(),
+            stream: stream.into(),
+            reply,
+            message,
+            cancellation,
+            started,
+        }
     }
 
     /// Runs the call, and sends its end.
@@ -70,9 +83,9 @@ impl AcceptedCall {
         let span = MessageSpan::of_worker(&head.tool, &head.id, parent);
         match self.outcome(&head, arguments, caller, &span).await {
             Ok(body) => {
-                let call = lock(&state.calls.running).remove(self.reply.as_str());
+                let call = lock(&state.calls.running).remove(self.stream.as_str());
                 let has_streamed = call.is_some_and(|call| call.has_streamed);
-                state.send_body(&self.reply, &body, has_streamed).await;
+                state.send_end(&self.reply, &self.stream, &body, has_streamed).await;
             }
             Err(refusal) => state.refuse(self.reply.clone(), refusal).await,
         }
@@ -92,7 +105,7 @@ impl AcceptedCall {
         #[cfg(feature = "ledger")]
         if let Some(ledger) = &self.state.ledger {
             let owner = owner.as_ref().map(Identity::as_str).unwrap_or_default();
-            let call = ClaimedCall::new(owner, head, arguments, &self.state.id, self.reply.as_str());
+            let call = ClaimedCall::new(owner, head, arguments, &self.state.id, self.stream.as_str());
             if let Some(stored) = self.claim(ledger, &call, head.left_ms).await? {
                 return Ok(stored);
             }
@@ -168,13 +181,12 @@ impl AcceptedCall {
 
     /// Returns the dispatcher of the call: its deadline, its caller, and where its progress goes.
     fn dispatcher(&self, left: Duration, caller: RemoteCaller) -> Dispatcher {
-        let reply = self.reply.as_str();
-        let mut run = RunContext::new().with_invocation_id(reply);
+        let mut run = RunContext::new().with_invocation_id(self.stream.as_str());
         if let Some(trace) = caller.trace.as_ref() {
             run = run.with_extension(trace.clone());
         }
         let state = self.state.clone();
-        let subject = self.reply.clone();
+        let subject = self.stream.clone();
         let run = run.with_extension(caller).on_progress(move |progress| {
             let report = Report { fraction: progress.fraction, message: progress.message };
             state.stream(subject.as_str(), &Frame::Progress(report));
@@ -187,7 +199,8 @@ impl AcceptedCall {
 #[cfg(feature = "ledger")]
 pub(super) async fn send_stored(state: &WorkerState, caller: &str, reply: Subject, message: &Bytes) {
     let Some(ledger) = &state.ledger else { return };
-    let Some((head, _)) = CallHead::read(message) else {
+    let message = split_stream(message).map(|(_, message)| message).unwrap_or_default();
+    let Some((head, _)) = CallHead::read(&message) else {
         return state.refuse(reply, Refusal::NotServed).await;
     };
     let caller = match caller_of(&head, caller, state.verify.as_ref(), state.trusts_subjects) {
@@ -196,7 +209,7 @@ pub(super) async fn send_stored(state: &WorkerState, caller: &str, reply: Subjec
     };
     let owner = caller.identity.as_ref().map(|identity| identity.as_str()).unwrap_or_default();
     let refusal = match ledger.stored(owner, &head.id).await {
-        Ok(Some(Claim::Done(body))) => return state.send_body(&reply, &body.into(), false).await,
+        Ok(Some(Claim::Done(body))) => return state.send_body(&reply, &body.into()).await,
         Ok(Some(Claim::Running | Claim::Ours)) => Refusal::Running,
         Ok(Some(Claim::OfLostWorker | Claim::OfAnotherCall)) => Refusal::ClaimLost,
         Ok(None) => Refusal::NoSuchCall,

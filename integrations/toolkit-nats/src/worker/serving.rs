@@ -7,7 +7,7 @@ use super::offers::{self, Offer, Offers};
 use super::worker_state::{BEAT, Calls, QUEUE, WorkerState};
 use super::{Worker, service_api};
 use crate::fleet::{Fleet, FleetError};
-use crate::frames::Refusal;
+use crate::frames::{Refusal, split_stream};
 use crate::locks::lock;
 use crate::subjects::Inbound;
 use async_nats::{Message, Subject, Subscriber};
@@ -180,8 +180,8 @@ impl Serving {
         let state = &self.state;
         let Some(inbound) = Inbound::read(&state.fleet.prefix, &subject) else { return };
         if matches!(inbound, Inbound::Cancel) {
-            if let Ok(reply) = std::str::from_utf8(&message.payload)
-                && let Some(call) = lock(&state.calls.running).get(reply)
+            if let Ok(stream) = std::str::from_utf8(&message.payload)
+                && let Some(call) = lock(&state.calls.running).get(stream)
             {
                 call.cancellation.cancel();
             }
@@ -195,7 +195,7 @@ impl Serving {
             }
             Inbound::Tools { version } => {
                 if let Some(offer) = self.offers.get(version) {
-                    state.send_body(&reply, &offer.listing, false).await;
+                    state.send_body(&reply, &offer.listing).await;
                 }
             }
             Inbound::Who => state.announce(reply, &self.offers).await,
@@ -237,8 +237,12 @@ async fn accept(
     if calls.in_flight.load(Ordering::Relaxed) >= state.max_calls {
         return state.refuse(reply, Refusal::Full).await;
     }
-    let call = AcceptedCall::new(state.clone(), offer, caller, reply, message);
-    tokio::spawn(call.run());
+    let Some((stream, message)) = split_stream(&message) else {
+        return state.refuse(reply, Refusal::NotServed).await;
+    };
+    let call = AcceptedCall::new(state.clone(), offer, [caller, stream], reply, message);
+    // Boxed, because the runtime moves the future of a task several times.
+    tokio::spawn(Box::pin(call.run()));
 }
 
 fn is_of_calls(subject: &str) -> bool {

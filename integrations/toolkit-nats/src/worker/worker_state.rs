@@ -48,7 +48,7 @@ pub(super) struct WorkerState {
 /// The calls of a worker, and its health.
 pub(super) struct Calls {
     pub(super) started: Instant,
-    /// The running calls, by their reply subjects.
+    /// The running calls, by the subjects of their frames.
     pub(super) running: Mutex<HashMap<String, RunningCall>>,
     pub(super) in_flight: AtomicUsize,
     pub(super) counts: Mutex<WorkerStatistics>,
@@ -95,14 +95,23 @@ impl WorkerState {
     }
 
     /// Sends a body in frames that the server accepts.
-    pub(super) async fn send_body(&self, reply: &Subject, body: &Bytes, through_outbox: bool) {
+    pub(super) async fn send_body(&self, reply: &Subject, body: &Bytes) {
         for frame in frames_of(body, self.fleet.client.max_payload()) {
-            if through_outbox {
-                let _ = self.outbox.send((reply.clone(), frame.write())).await;
-            } else {
-                self.send(reply.clone(), &frame).await;
-            }
+            self.send(reply.clone(), &frame).await;
         }
+    }
+
+    /// Sends the end of a call. It is the answer itself, unless earlier frames or its length make it the last frame of the
+    /// stream. The answer is empty then.
+    pub(super) async fn send_end(&self, reply: &Subject, stream: &Subject, body: &Bytes, has_streamed: bool) {
+        let mut frames = frames_of(body, self.fleet.client.max_payload()).peekable();
+        if !has_streamed && let Some(end @ Frame::End(..)) = frames.peek() {
+            return self.send(reply.clone(), end).await;
+        }
+        for frame in frames {
+            let _ = self.outbox.send((stream.clone(), frame.write())).await;
+        }
+        let _ = self.fleet.client.publish(reply.clone(), Bytes::new()).await;
     }
 
     pub(super) async fn refuse(&self, reply: Subject, refusal: Refusal) {
@@ -116,10 +125,10 @@ impl WorkerState {
     }
 
     /// Sends a frame of a running call without waiting. If the outbox is full, the frame is dropped.
-    pub(super) fn stream(&self, reply: &str, frame: &Frame) {
-        if let Some(call) = lock(&self.calls.running).get_mut(reply) {
+    pub(super) fn stream(&self, stream: &str, frame: &Frame) {
+        if let Some(call) = lock(&self.calls.running).get_mut(stream) {
             call.has_streamed = true;
-            let _ = self.outbox.try_send((reply.into(), frame.write()));
+            let _ = self.outbox.try_send((stream.into(), frame.write()));
         }
     }
 
@@ -183,8 +192,8 @@ impl WorkerState {
             if !is_news {
                 return;
             }
-            if let (Some(state), Some(reply)) = (state.upgrade(), &event.call.invocation_id) {
-                state.stream(reply, &Frame::Event(Box::new(event.clone())));
+            if let (Some(state), Some(stream)) = (state.upgrade(), &event.call.invocation_id) {
+                state.stream(stream, &Frame::Event(Box::new(event.clone())));
             }
         })
     }
