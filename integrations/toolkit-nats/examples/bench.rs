@@ -12,11 +12,14 @@ use futures_util::StreamExt as _;
 use local_server::LocalServer;
 use std::env;
 use std::time::{Duration, Instant};
-use toolkit::{ClosureTool, Dispatcher, Tool, ToolCall, ToolContext, ToolName, ToolRegistry};
+use toolkit::{
+    ClosureTool, Dispatcher, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput,
+    ToolProvider, ToolRegistry,
+};
 use toolkit_nats::{Fleet, FleetToolset, RunningWorker, Worker};
 
 /// The time of one measurement.
-const TIME: Duration = Duration::from_secs(3);
+const TIME: Duration = Duration::from_secs(2);
 /// The number of calls at the same time.
 const IN_FLIGHT: usize = 64;
 /// The arguments of each call, and the payload of the bare engine.
@@ -92,44 +95,69 @@ async fn respond(client: Client) {
     }
 }
 
+/// A responder of the bare engine that runs the tool through a dispatcher, as a worker does.
+async fn respond_with_dispatcher(client: Client) {
+    let dispatcher = Dispatcher::new(ToolRegistry::from_tools([add()]).unwrap()).unwrap();
+    let mut requests = client.queue_subscribe("dispatched", "workers".to_owned()).await.unwrap();
+    while let Some(request) = requests.next().await {
+        let (client, dispatcher) = (client.clone(), dispatcher.clone());
+        tokio::spawn(async move {
+            let arguments = String::from_utf8(request.payload.to_vec()).unwrap();
+            let results = dispatcher.dispatch([ToolCall::new("1", "add", arguments)]).await;
+            client.publish(request.reply.unwrap(), results[0].to_text().into_owned().into()).await.unwrap();
+        });
+    }
+}
+
+/// A tool that asks the responders of the bare engine.
+struct Bare(Client);
+
+impl ToolProvider for Bare {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        vec![add().definition().clone()]
+    }
+
+    fn handle<'a>(&'a self, call: ToolCall, _: &'a ToolContext) -> ToolFuture<'a> {
+        let arguments = call.arguments.as_str().to_owned();
+        let request = async move { self.0.request("dispatched", arguments.into()).await.unwrap().payload };
+        ToolFuture::running(request, |text| Ok(ToolOutput::text(String::from_utf8_lossy(&text))))
+    }
+}
+
 async fn against_the_engine(address: &str) {
-    println!(
-        "| workers | engine calls/s | fleet calls/s | ratio | engine median µs | fleet median µs | more µs | engine p99 | fleet p99 |"
-    );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    println!("| workers | what | calls/s | of the engine | median µs | more µs | p99 µs |");
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
     for count in [1, 4, 16] {
         let mut responders = Vec::new();
-        for _ in 0..count {
-            let client = async_nats::connect(address).await.unwrap();
-            responders.push(tokio::spawn(respond(client)));
-        }
         let mut workers: Vec<RunningWorker> = Vec::new();
         for _ in 0..count {
+            let client = async_nats::connect(address).await.unwrap();
+            responders.push(tokio::spawn(respond(client.clone())));
+            responders.push(tokio::spawn(respond_with_dispatcher(client)));
             let fleet = Fleet::builder(address).with_prefix(format!("w{count}")).connect().await.unwrap();
             let registry = ToolRegistry::from_tools([add()]).unwrap();
             workers.push(Worker::new(registry).unwrap().start(&fleet).await.unwrap());
         }
         let client = async_nats::connect(address).await.unwrap();
+        let mut bare = ToolRegistry::new();
+        bare.register_provider(Bare(client.clone())).unwrap();
         let engine = move || {
             let client = client.clone();
             async move { drop(client.request("bare", ARGUMENTS.into()).await.unwrap()) }
         };
         let fleet = Fleet::builder(address).with_prefix(format!("w{count}")).connect().await.unwrap();
         let tools = FleetToolset::join(&fleet).await.unwrap();
-        let dispatcher = Dispatcher::new(tools.registry().unwrap()).unwrap();
-        let fleet = move || {
-            let dispatcher = dispatcher.clone();
-            async move {
-                let results = dispatcher.dispatch([ToolCall::new("1", "add", ARGUMENTS)]).await;
-                assert!(!results[0].is_error(), "{:?}", results[0].error());
-            }
-        };
-        // Two rounds in turn; the better one of each counts, because other programs disturb both.
-        let mut best: [Option<Figures>; 2] = [None, None];
-        for _ in 0..2 {
-            for (best, figures) in
-                best.iter_mut().zip([measure(engine.clone()).await, measure(fleet.clone()).await])
-            {
+        let dispatched = through(Dispatcher::new(bare).unwrap());
+        let fleet = through(Dispatcher::new(tools.registry().unwrap()).unwrap());
+        // Three rounds in turn; the best one of each counts, because other programs disturb all of them.
+        let mut best: [Option<Figures>; 3] = [None; 3];
+        for _ in 0..3 {
+            let round = [
+                measure(engine.clone()).await,
+                measure(dispatched.clone()).await,
+                measure(fleet.clone()).await,
+            ];
+            for (best, figures) in best.iter_mut().zip(round) {
                 let better = |best: Figures| Figures {
                     rate: best.rate.max(figures.rate),
                     median: best.median.min(figures.median),
@@ -138,23 +166,33 @@ async fn against_the_engine(address: &str) {
                 *best = Some(best.map_or(figures, better));
             }
         }
-        let [Some(engine), Some(fleet)] = best else { return };
-        let us = |time: Duration| time.as_micros();
-        println!(
-            "| {count} | {:.0} | {:.0} | {:.2} | {} | {} | {} | {} | {} |",
-            engine.rate,
-            fleet.rate,
-            fleet.rate / engine.rate,
-            us(engine.median),
-            us(fleet.median),
-            us(fleet.median).saturating_sub(us(engine.median)),
-            us(engine.p99),
-            us(fleet.p99)
-        );
+        let Some(engine) = best[0] else { return };
+        for (what, figures) in
+            ["engine", "engine with dispatchers", "fleet"].into_iter().zip(best.into_iter().flatten())
+        {
+            let us = |time: Duration| time.as_micros();
+            let ratio = figures.rate / engine.rate;
+            let more = us(figures.median).saturating_sub(us(engine.median));
+            let Figures { rate, median, p99 } = figures;
+            println!("| {count} | {what} | {rate:.0} | {ratio:.2} | {} | {more} | {} |", us(median), us(p99));
+        }
         responders.iter().for_each(tokio::task::JoinHandle::abort);
         for worker in workers {
             worker.drain().await;
         }
+    }
+}
+
+/// Returns a function that makes one call through a dispatcher.
+fn through(
+    dispatcher: Dispatcher,
+) -> impl Fn() -> futures_util::future::BoxFuture<'static, ()> + Clone + Send {
+    move || {
+        let dispatcher = dispatcher.clone();
+        Box::pin(async move {
+            let results = dispatcher.dispatch([ToolCall::new("1", "add", ARGUMENTS)]).await;
+            assert!(!results[0].is_error(), "{:?}", results[0].error());
+        })
     }
 }
 

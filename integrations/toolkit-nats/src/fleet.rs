@@ -173,7 +173,8 @@ impl FleetBuilder {
         for server in &servers {
             let has_tls = self.requires_tls || server.tls_required();
             let has_credentials = self.has_credentials || server.has_user_pass();
-            if !self.is_insecure && !is_loopback(server.host()) && !(has_tls && has_credentials) {
+            let is_secure = is_loopback(server.host()) || (has_tls && has_credentials);
+            if !is_secure && !self.is_insecure {
                 return Err(FleetError::Insecure(server.host().to_owned()));
             }
         }

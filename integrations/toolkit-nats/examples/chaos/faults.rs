@@ -51,7 +51,7 @@ async fn disturb(
     name: &str,
     site: &mut Site,
     mut workers: Vec<Process>,
-    callers: &mut Vec<Process>,
+    callers: &mut [Process],
     calls: usize,
 ) {
     let mut round = 0_usize;

@@ -70,13 +70,13 @@ async fn ask_who(state: &CallerState) -> Result<Vec<NamespaceVersion>, FleetErro
     let started = Instant::now();
     while started.elapsed() < FIRST {
         match timeout(wait, line.next()).await {
-            Ok(Some(Reply::Frame(message))) => {
+            Ok(Reply::Frame(message)) => {
                 if let Ok(announcement) = serde_json::from_slice(&message) {
                     missing.extend(hear(state, announcement));
                 }
                 wait = QUIET;
             }
-            Ok(Some(Reply::NoResponders) | None) | Err(_) => break,
+            Ok(Reply::NoResponders) | Err(_) => break,
         }
     }
     Ok(missing)
@@ -120,7 +120,7 @@ async fn fetch(state: &CallerState, version: &NamespaceVersion) -> Option<Bytes>
 pub(super) async fn receive_body(line: &mut ReplyLine, limit: usize) -> Result<Bytes, Option<Refusal>> {
     let mut assembly = Assembly::default();
     loop {
-        let Some(Reply::Frame(message)) = line.next().await else { return Err(None) };
+        let Reply::Frame(message) = line.next().await else { return Err(None) };
         match Frame::read(&message) {
             Some(Frame::Chunk(number, part)) => assembly.add(number, part, limit).map_err(|_| None)?,
             Some(Frame::End(chunks, last)) => return assembly.end(chunks, last, limit).map_err(|_| None),

@@ -236,8 +236,8 @@ impl<'a> OutgoingCall<'a> {
             let message = tokio::select! {
                 biased;
                 reply = line.next() => match reply {
-                    Some(Reply::Frame(message)) => message,
-                    _ => return Attempt::Lost { worker, reason: "the program no longer listens" },
+                    Reply::Frame(message) => message,
+                    Reply::NoResponders => continue,
                 },
                 answer = &mut answer, if !is_answered => match answer {
                     Ok(message) => {
@@ -261,7 +261,7 @@ impl<'a> OutgoingCall<'a> {
             match Frame::read(&message) {
                 Some(Frame::Beat(from)) => worker = Some(from),
                 Some(Frame::Progress(report)) => {
-                    self.context.progress(report.fraction, clean(&report.message))
+                    self.context.progress(report.fraction, clean(&report.message));
                 }
                 Some(Frame::Event(event)) => self.state.emit(FleetEvent::Call(event)),
                 Some(Frame::Refused { worker, refusal }) => return self.refused(worker, refusal),

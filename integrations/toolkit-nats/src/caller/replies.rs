@@ -5,10 +5,10 @@ use crate::locks::lock;
 use async_nats::StatusCode;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use tokio::sync::mpsc;
+use tokio::sync::Notify;
 use toolkit_core::CancellationToken;
 
 /// The number of replies to one call that wait to be read. Beyond it, replies are dropped: a call whose result lacks a
@@ -23,7 +23,25 @@ pub(super) enum Reply {
     NoResponders,
 }
 
-type Lines = Arc<Mutex<HashMap<u64, mpsc::Sender<Reply>>>>;
+/// The replies to one call that were not read yet. A channel would allocate space for many of them, and most calls have
+/// none.
+#[derive(Default)]
+struct Slot {
+    waiting: Mutex<VecDeque<Reply>>,
+    arrived: Notify,
+}
+
+impl Slot {
+    fn add(&self, reply: Reply) {
+        let mut waiting = lock(&self.waiting);
+        if waiting.len() < WAITING {
+            waiting.push_back(reply);
+            self.arrived.notify_one();
+        }
+    }
+}
+
+type Lines = Arc<Mutex<HashMap<u64, Arc<Slot>>>>;
 
 /// The subscription to all replies.
 pub(super) struct Replies {
@@ -37,17 +55,16 @@ impl Replies {
         let inbox = fleet.client.new_inbox();
         let mut messages = fleet.client.subscribe(format!("{inbox}.*")).await.map_err(FleetError::lost)?;
         let lines = Lines::default();
-        let waiting = lines.clone();
+        let open = lines.clone();
         tokio::spawn(stop.run_until_cancelled_owned(async move {
             while let Some(message) = messages.next().await {
                 let number = message.subject.rsplit('.').next().and_then(|number| number.parse::<u64>().ok());
-                let reply = match message.status {
+                let slot = number.and_then(|number| lock(&open).get(&number).cloned());
+                let Some(slot) = slot else { continue };
+                slot.add(match message.status {
                     Some(StatusCode::NO_RESPONDERS) => Reply::NoResponders,
                     _ => Reply::Frame(message.payload),
-                };
-                if let Some(line) = number.and_then(|number| lock(&waiting).get(&number).cloned()) {
-                    let _ = line.try_send(reply);
-                }
+                });
             }
         }));
         Ok(Self { inbox, next: AtomicU64::new(0), lines })
@@ -56,9 +73,9 @@ impl Replies {
     /// Opens a line for one call.
     pub(super) fn open(&self) -> ReplyLine {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let (sender, replies) = mpsc::channel(WAITING);
-        lock(&self.lines).insert(number, sender);
-        ReplyLine { subject: format!("{}.{number}", self.inbox), number, replies, lines: self.lines.clone() }
+        let slot = Arc::new(Slot::default());
+        lock(&self.lines).insert(number, slot.clone());
+        ReplyLine { subject: format!("{}.{number}", self.inbox), number, slot, lines: self.lines.clone() }
     }
 }
 
@@ -66,14 +83,20 @@ impl Replies {
 pub(super) struct ReplyLine {
     pub(super) subject: String,
     number: u64,
-    replies: mpsc::Receiver<Reply>,
+    slot: Arc<Slot>,
     lines: Lines,
 }
 
 impl ReplyLine {
-    /// Waits for the next reply. `None` if the caller was dropped.
-    pub(super) async fn next(&mut self) -> Option<Reply> {
-        self.replies.recv().await
+    /// Waits for the next reply.
+    pub(super) async fn next(&mut self) -> Reply {
+        loop {
+            let reply = lock(&self.slot.waiting).pop_front();
+            match reply {
+                Some(reply) => return reply,
+                None => self.slot.arrived.notified().await,
+            }
+        }
     }
 }
 

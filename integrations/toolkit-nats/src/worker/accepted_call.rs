@@ -207,7 +207,7 @@ pub(super) async fn send_stored(state: &WorkerState, caller: &str, reply: Subjec
         Ok(caller) => caller,
         Err(reason) => return state.refuse(reply, Refusal::Denied(reason)).await,
     };
-    let owner = caller.identity.as_ref().map(|identity| identity.as_str()).unwrap_or_default();
+    let owner = caller.identity.as_ref().map(Identity::as_str).unwrap_or_default();
     let refusal = match ledger.stored(owner, &head.id).await {
         Ok(Some(Claim::Done(body))) => return state.send_body(&reply, &body.into()).await,
         Ok(Some(Claim::Running | Claim::Ours)) => Refusal::Running,
