@@ -137,18 +137,13 @@ impl Listing {
     /// Checks the definitions that a worker has sent for `version`.
     pub(crate) fn read(version: &NamespaceVersion, text: &[u8]) -> Self {
         let mut listing = Self::default();
-        let whole = |message: String| ToolIssue::new("", ToolIssueKind::Malformed, message);
-        if hash(text) != version.hash {
-            let namespace = version.namespace.as_deref().unwrap_or_default();
-            let message =
-                format!("The definitions of the namespace `{namespace}` are not those of their hash");
-            listing.issues.push(whole(message));
-            return listing;
-        }
         let entries: Vec<Value> = match serde_json::from_slice(text) {
-            Ok(entries) => entries,
-            Err(error) => {
-                listing.issues.push(whole(format!("The definitions of a worker are malformed: {error}")));
+            Ok(entries) if hash(text) == version.hash => entries,
+            _ => {
+                let namespace = version.namespace.as_deref().unwrap_or_default();
+                let message =
+                    format!("The definitions of `{namespace}` are malformed, or not those of their hash");
+                listing.issues.push(ToolIssue::new("", ToolIssueKind::Malformed, message));
                 return listing;
             }
         };

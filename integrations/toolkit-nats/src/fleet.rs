@@ -45,7 +45,6 @@ impl Fleet {
             address: address.into(),
             prefix: "fleet".to_owned(),
             options: ConnectOptions::new(),
-            inbox: None,
             credentials_file: None,
             has_credentials: false,
             requires_tls: false,
@@ -77,7 +76,6 @@ pub struct FleetBuilder {
     address: String,
     prefix: String,
     options: ConnectOptions,
-    inbox: Option<String>,
     credentials_file: Option<PathBuf>,
     has_credentials: bool,
     requires_tls: bool,
@@ -142,9 +140,8 @@ impl FleetBuilder {
 
     /// Sets the prefix of reply subjects. Give each user an own one, and let only this user subscribe to it: who may
     /// subscribe to all reply subjects reads all results. The default is `_INBOX`.
-    pub fn with_inbox_prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.inbox = Some(prefix.into());
-        self
+    pub fn with_inbox_prefix(self, prefix: impl Into<String>) -> Self {
+        self.with(|options| options.custom_inbox_prefix(prefix.into()))
     }
 
     /// Allows an address outside of this machine without TLS or without credentials.
@@ -160,7 +157,7 @@ impl FleetBuilder {
     /// outside of this machine without TLS and credentials, and [`FleetError::Connection`] if no server answers or the
     /// server refuses the credentials.
     pub async fn connect(self) -> Result<Fleet, FleetError> {
-        let Self { address, prefix, mut options, inbox, credentials_file, .. } = self;
+        let Self { address, prefix, mut options, credentials_file, .. } = self;
         if !is_token(&prefix) {
             return Err(FleetError::Prefix(prefix));
         }
@@ -179,11 +176,7 @@ impl FleetBuilder {
             }
         }
         if let Some(path) = credentials_file {
-            let unreadable = |error: std::io::Error| FleetError::Credentials(error.to_string());
-            options = options.credentials_file(path).await.map_err(unreadable)?;
-        }
-        if let Some(inbox) = inbox {
-            options = options.custom_inbox_prefix(inbox);
+            options = options.credentials_file(path).await.map_err(FleetError::lost)?;
         }
         if is_local {
             // A server on this machine may name others in its cluster, to which the rule above would not apply.
@@ -211,9 +204,7 @@ pub enum FleetError {
     Prefix(String),
     /// The address is outside of this machine, and the connection has no TLS or no credentials.
     Insecure(String),
-    /// The file with credentials cannot be read.
-    Credentials(String),
-    /// No server answers, the server refuses, or the connection has ended.
+    /// No server answers, the server refuses, the connection has ended, or the file with credentials cannot be read.
     Connection(String),
 }
 
@@ -236,7 +227,6 @@ impl fmt::Display for FleetError {
                 f,
                 "the server `{host}` is outside of this machine; use TLS and credentials, or allow it with `insecure()`"
             ),
-            Self::Credentials(reason) => write!(f, "the credentials cannot be read: {reason}"),
             Self::Connection(reason) => write!(f, "the fleet cannot be reached: {reason}"),
         }
     }

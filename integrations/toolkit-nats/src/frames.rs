@@ -121,13 +121,6 @@ impl CallOutcome {
     }
 }
 
-/// A progress report.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Report {
-    pub(crate) fraction: f64,
-    pub(crate) message: String,
-}
-
 /// One reply of a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Frame {
@@ -137,7 +130,8 @@ pub(crate) enum Frame {
         worker: String,
         refusal: Refusal,
     },
-    Progress(Report),
+    /// The finished fraction, and a message for users.
+    Progress(f64, String),
     /// An event of the call in the worker's dispatcher.
     Event(Box<ToolEvent>),
     /// A part of a body that is longer than a message may be, with its number.
@@ -156,7 +150,7 @@ impl Frame {
         match self {
             Self::Beat(worker) => json(b'~', Ok(worker.clone().into_bytes())),
             Self::Refused { worker, refusal } => json(b'-', serde_json::to_vec(&(worker, refusal))),
-            Self::Progress(report) => json(b'%', serde_json::to_vec(report)),
+            Self::Progress(fraction, message) => json(b'%', serde_json::to_vec(&(fraction, message))),
             Self::Event(event) => json(b'!', serde_json::to_vec(event)),
             Self::Chunk(number, body) => part(b'+', *number, body),
             Self::End(chunks, body) => part(b'=', *chunks, body),
@@ -171,7 +165,10 @@ impl Frame {
                 let (worker, refusal) = serde_json::from_slice(body).ok()?;
                 Self::Refused { worker, refusal }
             }
-            b'%' => Self::Progress(serde_json::from_slice(body).ok()?),
+            b'%' => {
+                let (fraction, message) = serde_json::from_slice(body).ok()?;
+                Self::Progress(fraction, message)
+            }
             b'!' => Self::Event(serde_json::from_slice(body).ok()?),
             kind @ (b'+' | b'=') => {
                 let number = u32::from_be_bytes(body.get(..4)?.try_into().ok()?);
@@ -270,7 +267,7 @@ mod tests {
         for frame in [
             Frame::Beat("w1".to_owned()),
             Frame::Refused { worker: "w1".to_owned(), refusal },
-            Frame::Progress(Report { fraction: 0.5, message: "half\n".to_owned() }),
+            Frame::Progress(0.5, "half\n".to_owned()),
             Frame::Chunk(7, Bytes::from_static(b"abc")),
             Frame::End(0, Bytes::new()),
         ] {

@@ -9,17 +9,9 @@ pub(crate) struct MessageSpan(#[cfg(feature = "tracing")] Span);
 
 #[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
 impl MessageSpan {
-    /// Creates the span of a call that is sent.
-    pub(crate) fn of_caller(tool: &str, call: &str) -> Self {
-        Self::new("send", "client", tool, call, None)
-    }
-
-    /// Creates the span of a received call. `parent` is the `traceparent` of the caller, if any.
-    pub(crate) fn of_worker(tool: &str, call: &str, parent: Option<&str>) -> Self {
-        Self::new("process", "consumer", tool, call, parent)
-    }
-
-    fn new(operation: &str, kind: &str, tool: &str, call: &str, parent: Option<&str>) -> Self {
+    /// Creates the span of a call that is sent (`send`, `client`) or received (`process`, `consumer`). `parent` is the
+    /// `traceparent` of the caller, if any.
+    pub(crate) fn new(operation: &str, kind: &str, tool: &str, call: &str, parent: Option<&str>) -> Self {
         Self(
             #[cfg(feature = "tracing")]
             info_span!(

@@ -1,5 +1,7 @@
 //! Workers and callers with a real server, in one process.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+
 mod calls;
 mod fleets;
 mod ledgers;

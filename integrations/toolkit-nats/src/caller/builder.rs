@@ -18,8 +18,6 @@ pub(super) struct CallerSettings {
     pub(super) token: Option<TokenSource>,
     pub(super) call_ids: CallIds,
     pub(super) call_timeout: Duration,
-    pub(super) silence: Duration,
-    pub(super) max_result_bytes: usize,
 }
 
 /// The settings of a [`FleetToolset`].
@@ -42,8 +40,6 @@ impl FleetToolsetBuilder {
             token: None,
             call_ids: Arc::new(id_in_run),
             call_timeout: Duration::from_secs(60),
-            silence: Duration::from_secs(3),
-            max_result_bytes: 16 * 1_024 * 1_024,
         };
         Self { fleet, settings }
     }
@@ -76,17 +72,6 @@ impl FleetToolsetBuilder {
     /// Sets the time limit of calls without a deadline of their own. The default is 60 seconds.
     pub fn with_call_timeout(self, limit: Duration) -> Self {
         self.with(|settings| settings.call_timeout = limit)
-    }
-
-    /// Sets the silence after which the worker of a call counts as lost. Workers send a sign of life each second, and begin
-    /// no call that has waited for two seconds, so the least is three seconds. This is the default.
-    pub fn with_silence(self, silence: Duration) -> Self {
-        self.with(|settings| settings.silence = silence.max(Duration::from_secs(3)))
-    }
-
-    /// Sets the maximum size of a result in bytes of JSON. The default is 16 MiB.
-    pub fn with_max_result_bytes(self, bytes: usize) -> Self {
-        self.with(|settings| settings.max_result_bytes = bytes)
     }
 
     /// Discovers the workers, see [`FleetToolset::join`].

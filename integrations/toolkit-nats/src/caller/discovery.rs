@@ -3,7 +3,6 @@
 use super::caller_state::CallerState;
 use super::catalog::Catalog;
 use super::fleet_event::FleetEvent;
-use super::members::MemberChange;
 use super::replies::{Reply, ReplyLine};
 use crate::definitions::{LISTING_LIMIT, Listing};
 use crate::fleet::FleetError;
@@ -85,14 +84,19 @@ async fn ask_who(state: &CallerState) -> Result<Vec<NamespaceVersion>, FleetErro
 /// Takes an announcement into account. Returns the versions whose definitions are missing.
 fn hear(state: &CallerState, announcement: Announcement) -> Vec<NamespaceVersion> {
     let worker = announcement.worker.clone();
-    let (change, missing) = lock(&state.members).hear(announcement);
-    match change {
-        MemberChange::Joined => state.emit(FleetEvent::WorkerJoined { worker }),
-        MemberChange::Left => state.emit(FleetEvent::WorkerLeft { worker, lost: false }),
-        MemberChange::Updated => {}
-        MemberChange::Nothing => return missing,
+    let is_leaving = announcement.is_leaving;
+    let (is_known, (is_changed, missing)) = {
+        let mut members = lock(&state.members);
+        (members.workers.contains_key(&*worker), members.hear(announcement))
+    };
+    if is_changed {
+        state.changed.notify_one();
+        match (is_known, is_leaving) {
+            (true, true) => state.emit(FleetEvent::WorkerLeft { worker, lost: false }),
+            (false, false) => state.emit(FleetEvent::WorkerJoined { worker }),
+            _ => {}
+        }
     }
-    state.changed.notify_one();
     missing
 }
 

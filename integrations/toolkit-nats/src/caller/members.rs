@@ -25,34 +25,21 @@ pub(super) struct Members {
     pub(super) listings: HashMap<NamespaceVersion, Option<Arc<Listing>>>,
 }
 
-/// What an announcement changes.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum MemberChange {
-    Joined,
-    Left,
-    Updated,
-    Nothing,
-}
-
 impl Members {
-    /// Takes an announcement into account. Returns the change, and the versions whose definitions must be fetched.
-    pub(super) fn hear(&mut self, announcement: Announcement) -> (MemberChange, Vec<NamespaceVersion>) {
+    /// Takes an announcement into account. Returns whether the tools may change, and the versions whose definitions must be
+    /// fetched.
+    pub(super) fn hear(&mut self, announcement: Announcement) -> (bool, Vec<NamespaceVersion>) {
         let Announcement { worker, versions, has_ledger, is_full, is_leaving } = announcement;
         if is_leaving {
-            let left = self.workers.remove(&*worker).is_some();
-            return (if left { MemberChange::Left } else { MemberChange::Nothing }, Vec::new());
+            return (self.workers.remove(&*worker).is_some(), Vec::new());
         }
         let missing: Vec<_> =
             versions.iter().filter(|version| !self.listings.contains_key(version)).cloned().collect();
         self.listings.extend(missing.iter().map(|version| (version.clone(), None)));
-        let change = match self.workers.get(&*worker) {
-            None => MemberChange::Joined,
-            Some(known) if known.versions != versions => MemberChange::Updated,
-            Some(_) => MemberChange::Nothing,
-        };
+        let is_changed = self.workers.get(&*worker).is_none_or(|known| known.versions != versions);
         let member = Member { versions, has_ledger, is_full, seen: Instant::now() };
         self.workers.insert(worker.into(), member);
-        (change, missing)
+        (is_changed, missing)
     }
 
     /// Stores fetched definitions. After a failure, the next announcement of the version tries again.
@@ -100,13 +87,13 @@ mod tests {
             is_leaving,
         };
         let mut members = Members::default();
-        assert_eq!(members.hear(announcement("a", false)), (MemberChange::Joined, vec![version.clone()]));
-        assert_eq!(members.hear(announcement("b", false)), (MemberChange::Joined, vec![]));
-        assert_eq!(members.hear(announcement("a", false)), (MemberChange::Nothing, vec![]));
+        assert_eq!(members.hear(announcement("a", false)), (true, vec![version.clone()]));
+        assert_eq!(members.hear(announcement("b", false)), (true, vec![]));
+        assert_eq!(members.hear(announcement("a", false)), (false, vec![]));
         members.store(&version, None);
         assert_eq!(members.hear(announcement("a", false)).1, std::slice::from_ref(&version));
         members.store(&version, Some(Listing::default()));
-        assert_eq!(members.hear(announcement("a", true)).0, MemberChange::Left);
+        assert!(members.hear(announcement("a", true)).0);
         members.forget_unused();
         assert_eq!((members.workers.len(), members.listings.len()), (1, 1));
         members.hear(announcement("b", true));

@@ -21,6 +21,11 @@ use toolkit_core::context::ToolActions;
 use toolkit_core::{ToolContext, ToolError, ToolOutput};
 use toolkit_foreign::clean;
 
+/// The maximum size of a result in bytes of JSON. Workers have a limit of their own.
+pub(super) const RESULT_LIMIT: usize = 64 * 1_024 * 1_024;
+/// The silence after which the worker of a call counts as lost. Workers send a sign of life each second, and begin no call
+/// that has waited for two seconds.
+const SILENCE: Duration = Duration::from_secs(3);
 /// The maximum number of workers that are asked one by one after the queue has given the call to a full one.
 const DIRECT: usize = 8;
 /// The maximum number of lost workers of a call that may be repeated.
@@ -66,7 +71,6 @@ enum Attempt {
 struct Tries {
     queues: HashSet<String>,
     refused: HashSet<String>,
-    direct: usize,
     losses: usize,
     lost: Option<&'static str>,
     was_busy: bool,
@@ -87,7 +91,7 @@ impl<'a> OutgoingCall<'a> {
     /// Runs the call until a worker has ended it, or until its failure has a name.
     pub(super) async fn run(self) -> Result<ToolOutput, ToolError> {
         lock(&self.state.counts).calls += 1;
-        let span = MessageSpan::of_caller(&self.tool.remote_name, &self.id);
+        let span = MessageSpan::new("send", "client", &self.tool.remote_name, &self.id, None);
         let outcome = span.clone().around(self.ask_workers()).await;
         match outcome {
             Ok(outcome) => {
@@ -155,10 +159,9 @@ impl<'a> OutgoingCall<'a> {
             return Some(target(route, None));
         }
         // If nobody subscribes to the queues, the workers of the catalog are gone.
-        if tries.direct == DIRECT || !tries.was_busy {
+        if tries.refused.len() > DIRECT || !tries.was_busy {
             return None;
         }
-        tries.direct += 1;
         let members = lock(&self.state.members);
         let is_free = |worker: &Arc<str>| members.workers.get(worker).is_some_and(|member| !member.is_full);
         let workers = routes.iter().flat_map(|route| route.workers.iter().map(move |worker| (route, worker)));
@@ -229,8 +232,7 @@ impl<'a> OutgoingCall<'a> {
         let mut is_answered = false;
         let mut assembly = Assembly::default();
         let mut worker = target.worker.as_ref().map(ToString::to_string);
-        let silence = self.state.settings.silence;
-        let timer = sleep_until(self.deadline.min(Instant::now() + silence));
+        let timer = sleep_until(self.deadline.min(Instant::now() + SILENCE));
         tokio::pin!(timer);
         loop {
             let message = tokio::select! {
@@ -257,28 +259,27 @@ impl<'a> OutgoingCall<'a> {
             if message.is_empty() {
                 continue;
             }
-            let limit = self.state.settings.max_result_bytes;
             match Frame::read(&message) {
                 Some(Frame::Beat(from)) => worker = Some(from),
-                Some(Frame::Progress(report)) => {
-                    self.context.progress(report.fraction, clean(&report.message));
+                Some(Frame::Progress(fraction, message)) => {
+                    self.context.progress(fraction, clean(&message));
                 }
                 Some(Frame::Event(event)) => self.state.emit(FleetEvent::Call(event)),
                 Some(Frame::Refused { worker, refusal }) => return self.refused(worker, refusal),
                 Some(Frame::Chunk(number, part)) => {
-                    if let Err(fault) = assembly.add(number, part, limit) {
-                        return unreadable(fault, limit);
+                    if let Err(fault) = assembly.add(number, part, RESULT_LIMIT) {
+                        return unreadable(fault);
                     }
                 }
                 Some(Frame::End(chunks, last)) => {
-                    return match assembly.end(chunks, last, limit) {
+                    return match assembly.end(chunks, last, RESULT_LIMIT) {
                         Ok(body) => ended(&body),
-                        Err(fault) => unreadable(fault, limit),
+                        Err(fault) => unreadable(fault),
                     };
                 }
                 None => return Attempt::Lost { worker, reason: "its result cannot be read" },
             }
-            timer.as_mut().reset(self.deadline.min(Instant::now() + silence));
+            timer.as_mut().reset(self.deadline.min(Instant::now() + SILENCE));
         }
     }
 
@@ -352,12 +353,13 @@ fn ended(body: &[u8]) -> Attempt {
 }
 
 /// The call has ended, but its result has not arrived.
-fn unreadable(fault: AssemblyFault, limit: usize) -> Attempt {
+fn unreadable(fault: AssemblyFault) -> Attempt {
     match fault {
         AssemblyFault::Gap => Attempt::Lost { worker: None, reason: "a part of its result was lost" },
         AssemblyFault::TooLong => {
-            let error =
-                ToolError::failed(format_args!("its result has more than {limit} bytes; ask for less"));
+            let error = ToolError::failed(format_args!(
+                "its result has more than {RESULT_LIMIT} bytes; ask for less"
+            ));
             Attempt::Ended(Box::new(CallOutcome::new(Err(error), ToolActions::default())))
         }
     }

@@ -2,6 +2,7 @@
 
 use super::caller_state::CallerState;
 use super::discovery::receive_body;
+use super::outgoing_call::RESULT_LIMIT;
 use crate::fleet::FleetError;
 use crate::frames::{CallHead, CallOutcome, Refusal};
 use std::time::Duration;
@@ -33,7 +34,7 @@ pub(super) async fn fetch(state: &CallerState, id: &str) -> Result<StoredCall, F
     let mut line = state.replies.open();
     let sent = state.fleet.client.publish_with_reply(subject, line.subject.clone(), message).await;
     sent.map_err(FleetError::lost)?;
-    let body = timeout(WAIT, receive_body(&mut line, state.settings.max_result_bytes)).await;
+    let body = timeout(WAIT, receive_body(&mut line, RESULT_LIMIT)).await;
     let body = match body.unwrap_or(Err(None)) {
         Ok(body) => body,
         Err(Some(Refusal::Running)) => return Ok(StoredCall::Running),

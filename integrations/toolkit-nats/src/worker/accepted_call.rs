@@ -7,7 +7,7 @@ use super::offers::Offer;
 use super::worker_state::{RunningCall, WorkerState};
 #[cfg(feature = "ledger")]
 use crate::frames::split_stream;
-use crate::frames::{CallHead, CallOutcome, Frame, Refusal, Report};
+use crate::frames::{CallHead, CallOutcome, Frame, Refusal};
 #[cfg(feature = "ledger")]
 use crate::ledger::{CallLedger, Claim, ClaimedCall, POLL};
 use crate::locks::lock;
@@ -17,7 +17,8 @@ use bytes::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use toolkit_core::{CancellationToken, Dispatcher, RunContext, ToolCall, ToolError};
+use toolkit_core::context::ToolActions;
+use toolkit_core::{CancellationToken, Dispatcher, RunContext, ToolCall, ToolError, ToolResult};
 
 /// A call that a worker has accepted. It counts as running until it is dropped.
 pub(super) struct AcceptedCall {
@@ -80,7 +81,7 @@ impl AcceptedCall {
             Err(reason) => return state.refuse(self.reply.clone(), Refusal::Denied(reason)).await,
         };
         let parent = caller.trace.as_ref().map(|trace| trace.parent.as_str());
-        let span = MessageSpan::of_worker(&head.tool, &head.id, parent);
+        let span = MessageSpan::new("process", "consumer", &head.tool, &head.id, parent);
         match self.outcome(&head, arguments, caller, &span).await {
             Ok(body) => {
                 let call = lock(&state.calls.running).remove(self.stream.as_str());
@@ -153,29 +154,22 @@ impl AcceptedCall {
         let call = ToolCall::new(&*head.id, head.tool.as_ref(), arguments);
         let dispatcher = self.dispatcher(Duration::from_millis(head.left_ms), caller);
         let results = dispatcher.dispatch_with([call], self.cancellation.clone()).await;
-        let ended = results.into_iter().next();
-        let outcome = match ended {
-            Some(result) => CallOutcome::new(result.outcome, result.actions),
-            None => CallOutcome::new(Err(ToolError::cancelled(&head.tool)), Default::default()),
-        };
-        let body = serde_json::to_vec(&outcome);
-        let limit = self.state.max_result_bytes;
-        let fault = match &body {
-            Ok(body) if body.len() <= limit => None,
-            Ok(body) => Some(format!("its result has {} bytes, more than {limit}; ask for less", body.len())),
-            Err(error) => Some(format!("its result cannot be written as JSON: {error}")),
-        };
-        let outcome = outcome.into_result();
-        let error = outcome.as_ref().and_then(|outcome| outcome.as_ref().err());
-        if let Some(error) = error {
-            span.fail(error.kind().as_str());
+        let cancelled = || ToolResult::new("".into(), "", Err(ToolError::cancelled(&head.tool)));
+        let result = results.into_iter().next().unwrap_or_else(cancelled);
+        let error = result.error().map(ToolError::kind);
+        if let Some(kind) = error {
+            span.fail(kind.as_str());
         }
-        let has_failed = error.is_some() || fault.is_some();
         let duration = self.started.elapsed();
-        lock(&self.state.calls.counts).end(duration, has_failed);
-        lock(&self.offer.counts).end(duration, has_failed);
-        let Some(fault) = fault else { return body.unwrap_or_default().into() };
-        let outcome = CallOutcome::new(Err(ToolError::failed(fault)), Default::default());
+        lock(&self.state.calls.counts).end(duration, error.is_some());
+        lock(&self.offer.counts).end(duration, error.is_some());
+        let limit = self.state.max_result_bytes;
+        let fault = match serde_json::to_vec(&CallOutcome::new(result.outcome, result.actions)) {
+            Ok(body) if body.len() <= limit => return body.into(),
+            Ok(body) => format!("its result has {} bytes, more than {limit}; ask for less", body.len()),
+            Err(error) => format!("its result cannot be written as JSON: {error}"),
+        };
+        let outcome = CallOutcome::new(Err(ToolError::failed(fault)), ToolActions::default());
         serde_json::to_vec(&outcome).unwrap_or_default().into()
     }
 
@@ -188,8 +182,7 @@ impl AcceptedCall {
         let state = self.state.clone();
         let subject = self.stream.clone();
         let run = run.with_extension(caller).on_progress(move |progress| {
-            let report = Report { fraction: progress.fraction, message: progress.message };
-            state.stream(subject.as_str(), &Frame::Progress(report));
+            state.stream(subject.as_str(), &Frame::Progress(progress.fraction, progress.message));
         });
         self.offer.dispatcher.clone().with_hard_limit(left).with_run(run)
     }

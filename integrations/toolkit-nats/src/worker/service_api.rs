@@ -51,8 +51,7 @@ pub(super) fn answer(state: &WorkerState, offers: &Offers, verb: &str) -> Bytes 
             endpoint["data"] = json!({
                 "in_flight": whole.in_flight,
                 "max_calls": state.max_calls,
-                "refused_full": whole.refused_full,
-                "refused_otherwise": whole.refused_otherwise,
+                "refused": whole.refused,
             });
         }
         endpoint

@@ -13,9 +13,7 @@ pub struct WorkerStatistics {
     /// The ended calls whose result is an error.
     pub failed: u64,
     /// The calls that were refused because the worker was full.
-    pub refused_full: u64,
-    /// The calls that were refused for another reason.
-    pub refused_otherwise: u64,
+    pub refused: u64,
     /// The time of all ended calls together (`messaging.process.duration`).
     pub duration: Duration,
 }

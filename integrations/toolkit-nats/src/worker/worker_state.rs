@@ -115,12 +115,7 @@ impl WorkerState {
     }
 
     pub(super) async fn refuse(&self, reply: Subject, refusal: Refusal) {
-        {
-            let mut counts = lock(&self.calls.counts);
-            let is_full = refusal == Refusal::Full;
-            counts.refused_full += u64::from(is_full);
-            counts.refused_otherwise += u64::from(!is_full);
-        }
+        lock(&self.calls.counts).refused += u64::from(refusal == Refusal::Full);
         self.send(reply, &Frame::Refused { worker: self.id.clone(), refusal }).await;
     }
 
