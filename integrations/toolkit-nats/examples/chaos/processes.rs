@@ -102,22 +102,39 @@ impl Site {
     }
 
     pub(crate) fn start_postgres(&mut self) {
-        let socket = self.folder.join("postgres");
-        let socket = socket.display().to_string();
-        self.postgres =
-            Some(self.run_as_postgres("postgres", &["-k", &socket, "-c", "listen_addresses=", "-D"]));
+        let socket = self.folder.join("postgres").display().to_string();
         let lock = self.folder.join("postgres/data/postmaster.pid");
         let started = Instant::now();
-        let is_ready = || std::fs::read_to_string(&lock).unwrap_or_default().trim_end().ends_with("ready");
-        while !is_ready() {
-            assert!(started.elapsed() < Duration::from_secs(60), "PostgreSQL does not start");
-            std::thread::sleep(Duration::from_millis(50));
+        loop {
+            let mut server =
+                self.run_as_postgres("postgres", &["-k", &socket, "-c", "listen_addresses=", "-D"]);
+            let id = server.0.id().to_string();
+            // The lock file of a killed server says that it is ready, too.
+            let is_ready = || {
+                let text = std::fs::read_to_string(&lock).unwrap_or_default();
+                text.lines().next() == Some(&id) && text.trim_end().ends_with("ready")
+            };
+            while !server.has_ended() {
+                if is_ready() {
+                    self.postgres = Some(server);
+                    return;
+                }
+                assert!(started.elapsed() < Duration::from_secs(60), "PostgreSQL does not start");
+                std::thread::sleep(Duration::from_millis(50));
+            }
         }
     }
 
+    /// Kills the server with all of its processes.
     pub(crate) fn kill_postgres(&mut self) {
-        self.postgres.as_mut().unwrap().kill();
-        let _ = std::fs::remove_file(self.folder.join("postgres/data/postmaster.pid"));
+        let server = self.postgres.as_mut().unwrap();
+        let id = server.0.id();
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+        server.kill();
+        for child in children.split_whitespace() {
+            // It may have ended with the server.
+            let _ = Command::new("kill").args(["-KILL", child]).stderr(Stdio::null()).status();
+        }
     }
 
     fn child(&self, role: &str, options: &[(&str, String)]) -> Process {
