@@ -246,7 +246,10 @@ impl<'a> OutgoingCall<'a> {
                         is_answered = true;
                         message.payload
                     }
-                    Err(error) => return not_sent(&error, worker),
+                    Err(error) if error.kind() == RequestErrorKind::NoResponders => {
+                        return Attempt::NotRun { worker, refusal: None };
+                    }
+                    Err(_) => return Attempt::Failed(CallFailure::Disconnected, String::new()),
                 },
                 () = &mut timer => {
                     if Instant::now() >= self.deadline {
@@ -335,13 +338,6 @@ impl Tries {
             Some(reason) if !failure.may_have_run() => (CallFailure::Unknown, reason.to_owned()),
             _ => (failure, reason),
         }
-    }
-}
-
-fn not_sent(error: &RequestError, worker: Option<String>) -> Attempt {
-    match error.kind() {
-        RequestErrorKind::NoResponders => Attempt::NotRun { worker, refusal: None },
-        _ => Attempt::Failed(CallFailure::Disconnected, String::new()),
     }
 }
 

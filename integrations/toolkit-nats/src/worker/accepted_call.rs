@@ -75,7 +75,7 @@ impl AcceptedCall {
         let Some((head, arguments)) = CallHead::read(&message) else {
             return state.refuse(self.reply.clone(), Refusal::NotServed).await;
         };
-        let caller = caller_of(&head, &self.caller, state.verify.as_ref(), state.trusts_subjects);
+        let caller = caller_of(&head, &self.caller, &state.settings);
         let caller = match caller {
             Ok(caller) => caller,
             Err(reason) => return state.refuse(self.reply.clone(), Refusal::Denied(reason)).await,
@@ -104,7 +104,7 @@ impl AcceptedCall {
         let owner = caller.identity.clone();
         let run = span.clone().around(self.dispatch(head, arguments, caller, span));
         #[cfg(feature = "ledger")]
-        if let Some(ledger) = &self.state.ledger {
+        if let Some(ledger) = &self.state.settings.ledger {
             let owner = owner.as_ref().map(Identity::as_str).unwrap_or_default();
             let call = ClaimedCall::new(owner, head, arguments, &self.state.id, self.stream.as_str());
             if let Some(stored) = self.claim(ledger, &call, head.left_ms).await? {
@@ -163,7 +163,7 @@ impl AcceptedCall {
         let duration = self.started.elapsed();
         lock(&self.state.calls.counts).end(duration, error.is_some());
         lock(&self.offer.counts).end(duration, error.is_some());
-        let limit = self.state.max_result_bytes;
+        let limit = self.state.settings.max_result_bytes;
         let fault = match serde_json::to_vec(&CallOutcome::new(result.outcome, result.actions)) {
             Ok(body) if body.len() <= limit => return body.into(),
             Ok(body) => format!("its result has {} bytes, more than {limit}; ask for less", body.len()),
@@ -191,12 +191,12 @@ impl AcceptedCall {
 /// Answers a question about the stored result of a call.
 #[cfg(feature = "ledger")]
 pub(super) async fn send_stored(state: &WorkerState, caller: &str, reply: Subject, message: &Bytes) {
-    let Some(ledger) = &state.ledger else { return };
+    let Some(ledger) = &state.settings.ledger else { return };
     let message = split_stream(message).map(|(_, message)| message).unwrap_or_default();
     let Some((head, _)) = CallHead::read(&message) else {
         return state.refuse(reply, Refusal::NotServed).await;
     };
-    let caller = match caller_of(&head, caller, state.verify.as_ref(), state.trusts_subjects) {
+    let caller = match caller_of(&head, caller, &state.settings) {
         Ok(caller) => caller,
         Err(reason) => return state.refuse(reply, Refusal::Denied(reason)).await,
     };

@@ -1,5 +1,6 @@
 //! Who calls a tool.
 
+use super::Worker;
 use crate::frames::CallHead;
 use crate::subjects::ANONYMOUS;
 use crate::trace::TraceContext;
@@ -52,12 +53,11 @@ pub(super) type Verify = Arc<dyn Fn(&str) -> Result<Identity, String> + Send + S
 pub(super) fn caller_of(
     head: &CallHead<'_>,
     subject: &str,
-    verify: Option<&Verify>,
-    trusts_subjects: bool,
+    settings: &Worker,
 ) -> Result<RemoteCaller, String> {
-    let identity = match (verify, &head.token) {
+    let identity = match (&settings.verify, &head.token) {
         (Some(verify), Some(token)) => Some(verify(token)?),
-        _ if trusts_subjects && subject != ANONYMOUS => Some(Identity::new(subject)),
+        _ if settings.trusts_subjects && subject != ANONYMOUS => Some(Identity::new(subject)),
         _ => None,
     };
     let run = head.run.as_deref().map(Into::into);
@@ -67,29 +67,24 @@ pub(super) fn caller_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toolkit_core::ToolRegistry;
 
     #[test]
     fn only_a_verified_caller_has_an_identity() {
-        let verify: Verify = Arc::new(|token| match token {
+        let verify = |token: &str| match token {
             "signed" => Ok(Identity::new("ada")),
             _ => Err("the signature is wrong".to_owned()),
-        });
-        let name = |token: Option<&'static str>, verify: Option<&Verify>, trusts: bool| {
-            let head = CallHead {
-                tool: "t".into(),
-                id: "1".into(),
-                left_ms: 1,
-                run: None,
-                token: token.map(Into::into),
-                trace: None,
-            };
-            let caller = caller_of(&head, "eve", verify, trusts)?;
+        };
+        let anonymous = || Worker::new(ToolRegistry::new()).unwrap();
+        let name = |token: Option<&'static str>, worker: Worker| {
+            let head = CallHead { token: token.map(Into::into), ..CallHead::default() };
+            let caller = caller_of(&head, "eve", &worker)?;
             Ok::<_, String>(caller.identity.map(|identity| identity.as_str().to_owned()))
         };
-        assert_eq!(name(Some("signed"), Some(&verify), false), Ok(Some("ada".to_owned())));
-        assert!(name(Some("forged"), Some(&verify), true).is_err());
-        assert_eq!(name(Some("signed"), None, false), Ok(None));
-        assert_eq!(name(None, Some(&verify), false), Ok(None));
-        assert_eq!(name(None, None, true), Ok(Some("eve".to_owned())));
+        assert_eq!(name(Some("signed"), anonymous().with_verifier(verify)), Ok(Some("ada".to_owned())));
+        assert!(name(Some("forged"), anonymous().with_verifier(verify).trust_subjects()).is_err());
+        assert_eq!(name(Some("signed"), anonymous()), Ok(None));
+        assert_eq!(name(None, anonymous().with_verifier(verify)), Ok(None));
+        assert_eq!(name(None, anonymous().trust_subjects()), Ok(Some("eve".to_owned())));
     }
 }

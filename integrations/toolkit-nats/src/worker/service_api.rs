@@ -50,7 +50,7 @@ pub(super) fn answer(state: &WorkerState, offers: &Offers, verb: &str) -> Bytes 
             add_counts(&mut endpoint, *lock(&offer.counts));
             endpoint["data"] = json!({
                 "in_flight": whole.in_flight,
-                "max_calls": state.max_calls,
+                "max_calls": state.settings.max_calls,
                 "refused": whole.refused,
             });
         }

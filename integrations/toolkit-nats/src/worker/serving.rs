@@ -32,12 +32,7 @@ pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker,
     let (outbox, mut outgoing) = mpsc::channel::<(Subject, Bytes)>(OUTBOX);
     let state = Arc::new(WorkerState {
         id: fleet.unique_id(),
-        max_calls: worker.max_calls,
-        max_result_bytes: worker.max_result_bytes,
-        verify: worker.verify,
-        trusts_subjects: worker.trusts_subjects,
-        #[cfg(feature = "ledger")]
-        ledger: worker.ledger,
+        settings: worker,
         calls: Calls::new(),
         outbox,
         fleet: fleet.clone(),
@@ -48,7 +43,7 @@ pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker,
             let _ = client.publish(reply, frame).await;
         }
     });
-    let dispatcher = state.listen(worker.dispatcher);
+    let dispatcher = state.dispatcher();
     let changes = match dispatcher.source() {
         RegistrySource::Live(live) => live.subscribe().map(drop).boxed(),
         _ => stream::pending().boxed(),
@@ -63,8 +58,8 @@ pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker,
     fleet.client.flush().await.map_err(FleetError::lost)?;
     let (stop, drained) = (CancellationToken::new(), CancellationToken::new());
     #[cfg(feature = "ledger")]
-    crate::ledger::renew_leases(state.ledger.as_ref(), &state.id, drained.clone());
-    let task = tokio::spawn(serving.run(stop.clone(), drained.clone(), worker.drain_time));
+    crate::ledger::renew_leases(state.settings.ledger.as_ref(), &state.id, drained.clone());
+    let task = tokio::spawn(serving.run(stop.clone(), drained.clone()));
     Ok(RunningWorker { state, stop, drained, task })
 }
 
@@ -73,7 +68,7 @@ async fn subscribe_worker(state: &WorkerState, inbox: &mut Inbox) -> Result<(), 
     inbox.add(fleet, fleet.subject(format!("to.{}.>", state.id)), None).await?;
     inbox.add(fleet, fleet.subject("who"), None).await?;
     #[cfg(feature = "ledger")]
-    if state.ledger.is_some() {
+    if state.settings.ledger.is_some() {
         inbox.add(fleet, fleet.subject("result.*"), Some(QUEUE)).await?;
     }
     for subject in service_api::subjects(state) {
@@ -117,7 +112,7 @@ impl Serving {
         Ok(())
     }
 
-    async fn run(mut self, stop: CancellationToken, drained: CancellationToken, drain_time: Duration) {
+    async fn run(mut self, stop: CancellationToken, drained: CancellationToken) {
         let _drained = drained.drop_guard();
         let mut beats = interval(BEAT);
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -137,7 +132,7 @@ impl Serving {
                 },
                 Some(tick) = self.ticks.next() => self.tick(&tick),
                 () = stop.cancelled(), if deadline.is_none() => {
-                    deadline = Some(Instant::now() + drain_time);
+                    deadline = Some(Instant::now() + self.state.settings.drain_time);
                     self.begin_drain().await;
                 }
                 Some(()) = self.changes.next() => drop(self.update().await),
@@ -234,7 +229,7 @@ async fn accept(
         return state.refuse(reply, Refusal::Stalled).await;
     }
     // Only the loop of the worker adds, so the limit holds.
-    if calls.in_flight.load(Ordering::Relaxed) >= state.max_calls {
+    if calls.in_flight.load(Ordering::Relaxed) >= state.settings.max_calls {
         return state.refuse(reply, Refusal::Full).await;
     }
     let Some((stream, message)) = split_stream(&message) else {

@@ -1,6 +1,6 @@
 //! The state of a worker: its running calls, its health, and what it sends.
 
-use super::Verify;
+use super::Worker;
 use super::offers::Offers;
 use super::statistics::WorkerStatistics;
 use crate::fleet::Fleet;
@@ -35,12 +35,7 @@ pub(super) struct RunningCall {
 pub(super) struct WorkerState {
     pub(super) fleet: Fleet,
     pub(super) id: String,
-    pub(super) max_calls: usize,
-    pub(super) max_result_bytes: usize,
-    pub(super) verify: Option<Verify>,
-    pub(super) trusts_subjects: bool,
-    #[cfg(feature = "ledger")]
-    pub(super) ledger: Option<crate::ledger::CallLedger>,
+    pub(super) settings: Worker,
     pub(super) calls: Calls,
     pub(super) outbox: mpsc::Sender<(Subject, Bytes)>,
 }
@@ -129,14 +124,14 @@ impl WorkerState {
 
     pub(super) fn announcement(&self, offers: &Offers) -> Announcement {
         #[cfg(feature = "ledger")]
-        let has_ledger = self.ledger.is_some();
+        let has_ledger = self.settings.ledger.is_some();
         #[cfg(not(feature = "ledger"))]
         let has_ledger = false;
         Announcement {
             worker: self.id.clone(),
             versions: offers.values().map(|offer| offer.version.clone()).collect(),
             has_ledger,
-            is_full: self.calls.in_flight.load(Ordering::Relaxed) >= self.max_calls,
+            is_full: self.calls.in_flight.load(Ordering::Relaxed) >= self.settings.max_calls,
             is_leaving: self.calls.is_draining.load(Ordering::Relaxed),
         }
     }
@@ -174,9 +169,10 @@ impl WorkerState {
         let _ = tokio::time::timeout(BEAT, ended).await;
     }
 
-    pub(super) fn listen(self: &Arc<Self>, dispatcher: Dispatcher) -> Dispatcher {
+    /// Returns the dispatcher of the worker. Its events reach the callers.
+    pub(super) fn dispatcher(self: &Arc<Self>) -> Dispatcher {
         let state = Arc::downgrade(self);
-        dispatcher.with_listener(move |event: &ToolEvent| {
+        self.settings.dispatcher.clone().with_listener(move |event: &ToolEvent| {
             // The caller's dispatcher emits the other events, and progress takes a way of its own.
             let is_news = matches!(
                 event.kind,
