@@ -23,9 +23,11 @@ pub use stored_call::StoredCall;
 
 use crate::fleet::{Fleet, FleetError};
 use crate::locks::lock;
+use crate::subjects::is_token;
 use caller_state::CallerState;
 use std::sync::Arc;
 use tokio_util::sync::DropGuard;
+use toolkit_core::CancellationToken;
 use toolkit_core::ToolRegistry;
 use toolkit_core::error::BuildError;
 use toolkit_foreign::ToolIssue;
@@ -56,6 +58,23 @@ pub struct FleetToolset {
     state: Arc<CallerState>,
     /// Ends the tasks when the last clone is dropped.
     _guard: Arc<DropGuard>,
+}
+
+impl FleetToolsetBuilder {
+    /// Discovers the workers, see [`FleetToolset::join`].
+    ///
+    /// # Errors
+    /// [`FleetError::Prefix`] for an illegal name, and [`FleetError::Connection`] if the connection has ended.
+    pub async fn join(self) -> Result<FleetToolset, FleetError> {
+        if !is_token(&self.settings.name) {
+            return Err(FleetError::Prefix(self.settings.name));
+        }
+        let stop = CancellationToken::new();
+        let state = Arc::new(CallerState::new(self.fleet, self.settings, stop.clone()).await?);
+        let guard = Arc::new(stop.drop_guard());
+        discovery::start(&state).await?;
+        Ok(FleetToolset { state, _guard: guard })
+    }
 }
 
 impl FleetToolset {

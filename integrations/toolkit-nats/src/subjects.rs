@@ -43,6 +43,7 @@ pub(crate) enum Inbound<'a> {
     Tools {
         version: &'a str,
     },
+    #[cfg(feature = "ledger")]
     StoredResult {
         caller: &'a str,
     },
@@ -72,6 +73,7 @@ impl<'a> Inbound<'a> {
             "to" => call(rest.split_once('.')?.1),
             "cancel" => Some(Self::Cancel),
             "tools" => Some(Self::Tools { version: rest }),
+            #[cfg(feature = "ledger")]
             "result" => Some(Self::StoredResult { caller: rest }),
             _ => None,
         }

@@ -1,13 +1,10 @@
 //! The settings of a caller.
 
-use super::FleetToolset;
-use super::caller_state::CallerState;
-use super::discovery;
-use crate::fleet::{Fleet, FleetError};
-use crate::subjects::{ANONYMOUS, is_token};
+use crate::fleet::Fleet;
+use crate::subjects::ANONYMOUS;
 use std::sync::Arc;
 use std::time::Duration;
-use toolkit_core::{CancellationToken, ToolContext};
+use toolkit_core::ToolContext;
 
 type TokenSource = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 type CallIds = Arc<dyn Fn(&ToolContext) -> Option<String> + Send + Sync>;
@@ -20,11 +17,11 @@ pub(super) struct CallerSettings {
     pub(super) call_timeout: Duration,
 }
 
-/// The settings of a [`FleetToolset`].
+/// The settings of a [`FleetToolset`](super::FleetToolset).
 #[must_use = "settings do nothing before `join`"]
 pub struct FleetToolsetBuilder {
-    fleet: Fleet,
-    settings: CallerSettings,
+    pub(super) fleet: Fleet,
+    pub(super) settings: CallerSettings,
 }
 
 /// Returns the id of a call of an agent: the ids of its run and of its call. `None` if one of them is missing.
@@ -72,20 +69,5 @@ impl FleetToolsetBuilder {
     /// Sets the time limit of calls without a deadline of their own. The default is 60 seconds.
     pub fn with_call_timeout(self, limit: Duration) -> Self {
         self.with(|settings| settings.call_timeout = limit)
-    }
-
-    /// Discovers the workers, see [`FleetToolset::join`].
-    ///
-    /// # Errors
-    /// [`FleetError::Prefix`] for an illegal name, and [`FleetError::Connection`] if the connection has ended.
-    pub async fn join(self) -> Result<FleetToolset, FleetError> {
-        if !is_token(&self.settings.name) {
-            return Err(FleetError::Prefix(self.settings.name));
-        }
-        let stop = CancellationToken::new();
-        let state = Arc::new(CallerState::new(self.fleet, self.settings, stop.clone()).await?);
-        let guard = Arc::new(stop.drop_guard());
-        discovery::start(&state).await?;
-        Ok(FleetToolset { state, _guard: guard })
     }
 }

@@ -92,7 +92,8 @@ impl<'a> OutgoingCall<'a> {
     pub(super) async fn run(self) -> Result<ToolOutput, ToolError> {
         lock(&self.state.counts).calls += 1;
         let span = MessageSpan::new("send", "client", &self.tool.remote_name, &self.id, None);
-        let outcome = span.clone().around(self.ask_workers()).await;
+        // Boxed, because the future is large, and moved several times.
+        let outcome = span.clone().around(Box::pin(self.ask_workers())).await;
         match outcome {
             Ok(outcome) => {
                 self.act(&outcome.actions);

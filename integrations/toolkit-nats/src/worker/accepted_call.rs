@@ -102,7 +102,8 @@ impl AcceptedCall {
     ) -> Result<Bytes, Refusal> {
         #[cfg(feature = "ledger")]
         let owner = caller.identity.clone();
-        let run = span.clone().around(self.dispatch(head, arguments, caller, span));
+        // Boxed, because the future is large, and moved several times.
+        let run = span.clone().around(Box::pin(self.dispatch(head, arguments, caller, span)));
         #[cfg(feature = "ledger")]
         if let Some(ledger) = &self.state.settings.ledger {
             let owner = owner.as_ref().map(Identity::as_str).unwrap_or_default();

@@ -60,8 +60,7 @@ pub(super) fn caller_of(
         _ if settings.trusts_subjects && subject != ANONYMOUS => Some(Identity::new(subject)),
         _ => None,
     };
-    let run = head.run.as_deref().map(Into::into);
-    Ok(RemoteCaller { identity, run, trace: head.trace.clone() })
+    Ok(RemoteCaller { identity, run: head.run.as_deref().map(Into::into), trace: head.trace.clone() })
 }
 
 #[cfg(test)]

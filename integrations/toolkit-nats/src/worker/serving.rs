@@ -205,8 +205,6 @@ impl Serving {
                     super::accepted_call::send_stored(&state, &caller, reply, &message.payload).await;
                 });
             }
-            #[cfg(not(feature = "ledger"))]
-            Inbound::StoredResult { .. } => {}
             Inbound::Cancel => {}
         }
     }
