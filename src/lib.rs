@@ -58,7 +58,26 @@
 //! | `cache` | `middleware::Cache`: answers repeated calls from memory |
 //! | `tower` | module `tower`: dispatchers as services, layers as middleware |
 //! | `tracing` | a `tracing` span per call, with OpenTelemetry's attribute names |
+//! | `aws-lc-rs` | cryptography of encrypted connections of clients, as `rustls` and `reqwest` have it; on by default |
+//! | `ring` | cryptography of `ring` in place of it, which compiles faster |
+//! | `bytes` | `Bytes` as parameters and results; with this and the next five, the crate's own feature `serde` must be on, too |
+//! | `chrono` | dates and times of the crate `chrono` |
+//! | `jiff` | dates and times of the crate `jiff` |
+//! | `rust_decimal` | `Decimal` |
+//! | `url` | `Url` |
+//! | `uuid` | `Uuid` |
 //! | `llm` | `wire::ChatModel` and what belongs to it: models, their requests and answers |
+//! | `agent` | module `agent`: the loop between a model and its tools |
+//! | `clients` | module `clients`: clients over HTTP of the APIs whose features are on |
+//! | `openai` | `clients::OpenAi`: OpenAI and compatible servers |
+//! | `azure` | `clients::AzureOpenAi` |
+//! | `mistral` | `clients::Mistral` |
+//! | `vertex` | `clients::Vertex`: models of Google, Anthropic and others at Vertex AI |
+//! | `genai` | `clients::GenAi`: all providers of the crate `genai` |
+//! | `mcp` | module `mcp`: the Model Context Protocol, both ways, over standard input and output |
+//! | `mcp-http` | `mcp` over HTTP |
+//! | `mcp-auth` | logins to MCP servers with OAuth |
+//! | `openapi` | module `openapi`: the operations of a service are tools, a registry is a service |
 //! | `translate` | module `wire::translate`: reads requests of providers, and converts the tools of other systems |
 
 mod directory;
@@ -75,6 +94,8 @@ pub use toolkit_core::{
 };
 pub use toolkit_llm::{ApiFormat, DefinitionOptions, WireError};
 
+#[cfg(feature = "agent")]
+pub use toolkit_agent as agent;
 #[cfg(feature = "tower")]
 pub use toolkit_core::tower;
 pub use toolkit_core::{
@@ -82,6 +103,12 @@ pub use toolkit_core::{
 };
 pub use toolkit_core::{event as events, tool as definition};
 pub use toolkit_llm as wire;
+#[cfg(feature = "clients")]
+pub use toolkit_llm_http as clients;
+#[cfg(feature = "mcp")]
+pub use toolkit_mcp as mcp;
+#[cfg(feature = "openapi")]
+pub use toolkit_openapi as openapi;
 pub use toolkit_schema as schema;
 pub use {toolkit_core::schemars, toolkit_core::serde, toolkit_core::serde_json};
 

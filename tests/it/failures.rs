@@ -160,3 +160,23 @@ fn a_call_that_cannot_run_ends_like_any_failed_call() {
         assert_eq!(*ends.lock().unwrap(), [status]);
     }
 }
+
+#[test]
+fn a_failed_main_prints_the_message_of_an_error() {
+    let shown = |error: &dyn std::error::Error| assert_eq!(format!("{error:?}"), error.to_string());
+    let book = ToolRegistry::from_tools(tools![book, book]).unwrap_err();
+    assert!(book.to_string().contains("registered twice"));
+    shown(&book);
+    shown(&ToolError::failed("the disk is full"));
+    shown(&toolkit::name::check_name("a b").unwrap_err());
+    shown(&ApiFormat::OpenAiChat.parse_calls(&serde_json::json!({})).unwrap_err());
+}
+
+#[tokio::test]
+async fn a_list_of_tools_is_a_source_of_tools_and_keeps_its_problems() {
+    let dispatcher = Dispatcher::new(tools![book]).unwrap();
+    assert_eq!(dispatcher.call("book", r#"{"year": 2026}"#).await.unwrap().to_text(), "2026");
+    assert_eq!(dispatcher.call("look", "{}").await.unwrap_err().kind(), ErrorKind::NotFound);
+    let error = Dispatcher::new(vec![book::tool(), book::tool()]).unwrap_err();
+    assert!(error.to_string().contains("registered twice"), "{error}");
+}

@@ -20,6 +20,8 @@ mod dispatch;
 mod events;
 mod failures;
 mod first_steps;
+#[cfg(feature = "types")]
+mod foreign_types;
 mod growth;
 mod growth_schemas;
 mod hidden_arguments;
@@ -35,6 +37,7 @@ mod middleware_cache;
 mod middleware_context;
 mod middleware_limits;
 mod names;
+mod newtypes;
 mod normal_form;
 mod one_result;
 mod output_schemas;

@@ -318,3 +318,34 @@ async fn fields_of_generic_types_have_constraints() {
     assert_eq!(output.to_text(), "1");
     assert!(registry.call("generic-take_batch", r#"{"batch": {"items": []}}"#).await.is_err());
 }
+
+/// A counter.
+struct Counter(i64);
+
+/// Counts.
+#[toolset(namespace = none)]
+impl Counter {
+    /// Returns the count.
+    #[tool]
+    fn count(&self) -> i64 {
+        self.0
+    }
+
+    /// Returns the next count.
+    #[tool(namespace = "counter")]
+    fn next(&self) -> i64 {
+        self.0 + 1
+    }
+}
+
+#[tokio::test]
+async fn two_values_of_one_type_have_their_own_namespaces_or_none() {
+    let mut registry = ToolRegistry::new();
+    registry.register_all(Arc::new(Counter(1))).unwrap();
+    registry.register_all_in("two", Arc::new(Counter(2))).unwrap();
+    assert_eq!(registry.names().collect::<Vec<_>>(), ["count", "counter-next", "two-count", "two-next"]);
+    assert_eq!(registry.call("count", "{}").await.unwrap().to_text(), "1");
+    assert_eq!(registry.call("two-count", "{}").await.unwrap().to_text(), "2");
+    let error = registry.register_all_in("two", Arc::new(Counter(3))).unwrap_err();
+    assert_eq!((error.problems().len(), registry.len()), (2, 4));
+}

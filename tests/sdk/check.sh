@@ -20,15 +20,7 @@ skip() {
     exit 0
 }
 
-command -v python3 >/dev/null || skip "no python3"
-python=$folder/venv/bin/python
-if ! "$python" -c 'import openai, anthropic, google.genai, ollama, botocore, cohere, mistralai.client, jsonschema, brotli, yaml' 2>/dev/null; then
-    rm -rf "$folder/venv"
-    python3 -m venv "$folder/venv" >"$folder/install.log" 2>&1 || skip "no venv, see $folder/install.log"
-    "$python" -m pip install --quiet openai==3.54.0 anthropic==2.12.0 google-genai==3.4.0 ollama==0.6.3 \
-        botocore==1.44.5 cohere==7.3.1 mistralai==3.7.0 jsonschema brotli pyyaml \
-        >>"$folder/install.log" 2>&1 || skip "the SDKs cannot be installed, see $folder/install.log"
-fi
+python=$(tests/sdk/install.sh "$folder") || skip "see above"
 
 rm -rf "$folder/documents"
 mkdir -p "$folder/documents"

@@ -33,20 +33,25 @@ fn the_readmes_examples_run_with_its_dependencies_alone() {
     let manifest = read("tests/readme/Cargo.toml");
     let readme = table(&readme, "dependencies");
     let manifest = table(&manifest, "dependencies");
-    assert_eq!(names(&manifest), names(&readme));
-    for line in readme.iter().filter(|line| !line.starts_with("toolkit ")) {
+    let of_chapters = OF_CHAPTERS.map(str::to_owned);
+    assert_eq!(names(&manifest), names(&readme).into_iter().chain(of_chapters).collect());
+    for line in readme.iter().filter(|line| !line.starts_with("toolkit-ai ")) {
         assert!(manifest.contains(line), "`{line}` is not in the manifest");
     }
     let chapters = fs::read_dir(root().join("docs/guide")).expect("the guide");
     let program = read("tests/readme/src/lib.rs");
     for chapter in chapters {
         let name = chapter.expect("a chapter").file_name().into_string().expect("a name");
-        // The chapters on agents, on MCP and on many machines need their crates, which run their examples.
-        if !["README.md", "08-agents.md", "11-mcp.md", "12-many-machines.md"].contains(&&*name) {
+        // The chapters on agents, MCP, OpenAPI and many machines need their crates, which run their examples.
+        let of_crates = ["README.md", "08-agents.md", "11-mcp.md", "12-openapi.md", "13-many-machines.md", "14-fleet.md"];
+        if !of_crates.contains(&&*name) {
             assert!(program.contains(&format!("\"{name}\"")), "`{name}` is not compiled");
         }
     }
 }
+
+/// Dependencies that a chapter of the guide names itself.
+const OF_CHAPTERS: [&str; 2] = ["chrono", "uuid"];
 
 /// Returns the lines of the Rust examples in the documentation of a file.
 fn examples(path: &Path, text: &str) -> Vec<(usize, String)> {
@@ -81,7 +86,9 @@ fn crate_imported<'a>(code: &'a str, candidates: &BTreeSet<String>) -> Option<&'
 #[test]
 fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
     let readme = readme_dependencies();
-    let allowed = names(&table(&readme, "dependencies"));
+    let mut allowed = names(&table(&readme, "dependencies"));
+    // The name of the library.
+    allowed.insert("toolkit".to_owned());
     let workspace = names(&table(&read("Cargo.toml"), "workspace.dependencies"));
     let crates: BTreeSet<String> = workspace.iter().map(|name| name.replace('-', "_")).collect();
     let mut wrong = Vec::new();
@@ -109,9 +116,12 @@ fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
         for file in fs::read_dir(root().join(folder)).expect("a folder") {
             let path = file.expect("a file").path();
             let more: &[&str] = match path.file_name().and_then(|name| name.to_str()) {
+                Some("02-parameters.md") => &OF_CHAPTERS,
                 Some("08-agents.md") => &["toolkit_agent"],
                 Some("11-mcp.md") => &["toolkit_mcp", "toolkit_agent"],
-                Some("12-many-machines.md") => &["toolkit_nats"],
+                Some("12-openapi.md") => &["toolkit_openapi"],
+                Some("14-fleet.md") => &["toolkit_nats"],
+                Some("13-many-machines.md") => &["toolkit_mcp", "toolkit_nats"],
                 _ => &[],
             };
             check(&path, &fs::read_to_string(&path).expect("a text"), more);
@@ -132,6 +142,7 @@ fn every_feature_is_in_the_table_of_its_crate() {
         "integrations/toolkit-agent",
         "integrations/toolkit-agent-stores",
         "integrations/toolkit-mcp",
+        "integrations/toolkit-http",
     ];
     for folder in crates {
         let manifest = read(&format!("{folder}/Cargo.toml"));

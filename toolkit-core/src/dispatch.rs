@@ -27,8 +27,9 @@ use crate::error::{BuildError, BuildProblem, ToolError};
 use crate::guard::guarded;
 use crate::middleware::{Approval, Middleware};
 use crate::name::ToolName;
+use crate::output::ToolOutput;
 use crate::pattern::NamePattern;
-use crate::registry::{RegistrySource, ToolRegistry};
+use crate::registry::{IntoArguments, RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
 use crate::tool::Tool;
 use batch::Cancellation;
@@ -96,8 +97,8 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Creates a dispatcher for the tools of a registry. If the registry is [live](crate::LiveRegistry), each
-    /// batch takes a snapshot of its tools.
+    /// Creates a dispatcher for the tools of a registry, or for a list of tools. If the registry is
+    /// [live](crate::LiveRegistry), each batch takes a snapshot of its tools.
     ///
     /// # Errors
     /// [`BuildError`] with every [collision](ToolRegistry::check) and every [state](ToolRegistry::with_state)
@@ -206,6 +207,36 @@ impl Dispatcher {
         let valid = guarded(|| self.registry().validate(&call.name, call.arguments.as_str()));
         let valid = valid.unwrap_or_else(|panicked| Err(ToolError::panicked(&call.name, &panicked.0)));
         valid.map_err(|error| self.settings.failure(&call.name, error))
+    }
+
+    /// Runs one call of the program, with all middleware, and returns its output. The arguments are JSON text, or a value
+    /// of another type with [`IntoArguments`].
+    ///
+    /// ```
+    /// use toolkit::{ClosureTool, Dispatcher, ErrorKind};
+    /// use toolkit::middleware::{PermissionRule, Permissions};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let hello = ClosureTool::without_arguments("hello", "Greets.", || "Hello!")?;
+    /// let dispatcher = Dispatcher::new([hello])?;
+    /// assert_eq!(dispatcher.call("hello", "{}").await?.to_text(), "Hello!");
+    ///
+    /// let rules = Permissions::new().rule(PermissionRule::deny("not today"));
+    /// let denied = dispatcher.with_middleware(rules).call("hello", "{}").await;
+    /// assert_eq!(denied.unwrap_err().kind(), ErrorKind::Denied);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// The [`ToolError`] of the call.
+    pub async fn call<'a>(
+        &self,
+        name: &str,
+        arguments: impl IntoArguments<'a>,
+    ) -> Result<ToolOutput, ToolError> {
+        let call = ToolCall::new("", name, arguments.into_arguments()?.into_owned());
+        self.run_one(call, None, self.run.as_ref(), None, |_| ()).await.0.outcome
     }
 
     /// Runs the calls concurrently and returns their results in the order of the calls.

@@ -77,3 +77,43 @@ macro_rules! impl_debug {
         }
     };
 }
+
+/// Lists `#[tool]` functions as an array of [`FunctionTool`](crate::FunctionTool)s.
+///
+/// Listed tools are always found. [`ToolRegistry::discover`](crate::ToolRegistry::discover), in contrast, misses the tools of a crate that the program
+/// mentions nowhere, because the linker drops this crate.
+///
+/// ```ignore
+/// let registry = ToolRegistry::from_tools(tools![add, search::search_web])?;
+/// ```
+#[macro_export]
+macro_rules! tools {
+    () => {{
+        let none: [$crate::FunctionTool; 0] = [];
+        none
+    }};
+    ($($($part:ident)::+ $(($($arguments:tt)*))?),* $(,)?) => {
+        [$($crate::__listed_tool!($($part)::+ $(($($arguments)*))?)),*]
+    };
+    ($($tool:path),* $(,)?) => {
+        [$(<$tool>::tool()),*]
+    };
+    ($($tool:expr),* $(,)?) => {
+        $crate::__listed_tool!(_ ())
+    };
+}
+
+/// One name in [`tools!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __listed_tool {
+    ($($part:ident)::+) => {
+        <$($part)::+>::tool()
+    };
+    ($($other:tt)*) => {
+        ::core::compile_error!(
+            "`tools!` lists the names of `#[tool]` functions, as in `tools![add, files::read]`; other tools are \
+             listed without the macro, as in `[add::tool(), closure]`"
+        )
+    };
+}

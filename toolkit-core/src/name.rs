@@ -317,7 +317,7 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
 }
 
 /// Error for an illegal tool name or namespace. The message suggests a legal name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct NameError {
     what: &'static str,
     name: String,
@@ -347,6 +347,13 @@ impl NameError {
     #[must_use]
     pub fn suggestion(&self) -> &str {
         &self.suggestion
+    }
+}
+
+/// Prints the message, so that a failed `main` shows it.
+impl fmt::Debug for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -28,7 +28,7 @@ pub use view::RegistryView;
 use crate::context::State;
 use crate::error::{BuildError, BuildProblem, ToolFault};
 use crate::format::ToolFormat;
-use crate::name::{ToolName, WireNames, check_name};
+use crate::name::{Separator, ToolName, WireNames, check_name};
 use crate::search::SearchOptions;
 use crate::tool::{
     CALL_REASON, ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset, asks_for_call_reason,
@@ -104,11 +104,17 @@ impl ToolRegistry {
     /// # Errors
     /// Returns a [`BuildError`] listing every illegal or duplicate name.
     pub fn from_tools<T: Tool + 'static>(tools: impl IntoIterator<Item = T>) -> Result<Self, BuildError> {
+        let registry = Self::recording(tools);
+        registry.check().map(|()| registry)
+    }
+
+    /// Creates a registry from tools. Problems are found by [`check`](Self::check).
+    fn recording<T: Tool + 'static>(tools: impl IntoIterator<Item = T>) -> Self {
         let mut registry = Self::new();
         for tool in tools {
             registry.insert_or_record(Arc::new(tool));
         }
-        registry.check().map(|()| registry)
+        registry
     }
 
     /// Adds a tool.
@@ -164,6 +170,17 @@ impl ToolRegistry {
     pub fn register_all(&mut self, toolset: Arc<impl Toolset>) -> Result<(), BuildError> {
         let mut added = Self::new();
         toolset.tools().into_iter().for_each(|tool| added.insert_or_record(tool));
+        self.merge(added)
+    }
+
+    /// Adds all tools of a [`Toolset`] under another namespace, for example to add two values of one type.
+    ///
+    /// # Errors
+    /// The errors of [`register_all`](Self::register_all). Also if `namespace` is illegal.
+    pub fn register_all_in(&mut self, namespace: &str, toolset: Arc<impl Toolset>) -> Result<(), BuildError> {
+        let mut added = Self::new();
+        added.register_all(toolset)?;
+        added.update_namespace(namespace, true, Separator::default())?;
         self.merge(added)
     }
 
@@ -335,25 +352,6 @@ impl fmt::Debug for ToolRegistry {
         let names: Vec<&ToolName> = self.iter_definitions().map(|definition| &definition.name).collect();
         f.debug_struct("ToolRegistry").field("tools", &names).finish_non_exhaustive()
     }
-}
-
-/// Lists `#[tool]` functions as an array of [`FunctionTool`](crate::FunctionTool)s.
-///
-/// Listed tools are always found. [`ToolRegistry::discover`], in contrast, misses the tools of a crate that the program
-/// mentions nowhere, because the linker drops this crate.
-///
-/// ```ignore
-/// let registry = ToolRegistry::from_tools(tools![add, search::search_web])?;
-/// ```
-#[macro_export]
-macro_rules! tools {
-    () => {{
-        let none: [$crate::FunctionTool; 0] = [];
-        none
-    }};
-    ($($tool:path),* $(,)?) => {
-        [$(<$tool>::tool()),*]
-    };
 }
 
 #[cfg(all(test, not(feature = "jsonschema")))]

@@ -151,6 +151,9 @@ impl<'a> Parser<'a> {
             Field::Unclosed { keyword, after } => {
                 self.reject(line, format!("`:{keyword}` is missing the colon after its {after}"));
             }
+            Field::Misspelt { keyword, known } => {
+                self.reject(line, format!("there is no field `:{keyword}`; did you mean `:{known}`?"));
+            }
             Field::Unknown => self.description.keep(line),
         }
     }

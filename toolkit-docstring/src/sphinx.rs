@@ -44,6 +44,8 @@ pub(crate) enum Field<'a> {
         /// The part after which the colon is missing, for the error message: `name` or `keyword`.
         after: &'static str,
     },
+    /// A field whose keyword is almost a known one, such as `:parm x: text`.
+    Misspelt { keyword: &'a str, known: &'static str },
     /// Any other field, such as `:meta private:`.
     Unknown,
 }
@@ -82,7 +84,9 @@ impl<'a> Field<'a> {
             }
             (None, Some((_, text))) => {
                 let ends = text.is_empty() || text.starts_with(char::is_whitespace);
-                (follows && ends).then_some(Self::Unknown)
+                let known = OFTEN_MISSPELT.into_iter().find(|known| is_misspelt(keyword, known));
+                let field = known.map_or(Self::Unknown, |known| Self::Misspelt { keyword, known });
+                (follows && ends).then_some(field)
             }
             (None, None) => None,
         }
@@ -104,6 +108,22 @@ impl<'a> Field<'a> {
         let text = text.trim_start_matches(|c: char| is_colon(c) || c.is_whitespace());
         Some(Self::Known { tag, argument, text: text.trim_start_matches("- ") })
     }
+}
+
+/// Keywords whose misspellings are no other words.
+const OFTEN_MISSPELT: [&str; 5] = ["param", "parameter", "argument", "returns", "raises"];
+
+/// Returns `true` if one letter of `word` is wrong, missing, additional, or swapped with its neighbour.
+fn is_misspelt(word: &str, known: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    let start = word.bytes().zip(known.bytes()).take_while(|(a, b)| a == b).count();
+    let (Some(word), Some(known)) = (word.get(start..), known.get(start..)) else { return false };
+    let rest = |text: &str, skipped: usize| text.get(skipped..).map(str::to_owned);
+    let swapped = || word.bytes().take(2).rev().eq(known.bytes().take(2)) && rest(word, 2) == rest(known, 2);
+    [(1, 1), (0, 1), (1, 0)].iter().any(|(ours, theirs)| {
+        let (ours, theirs) = (rest(word, *ours), rest(known, *theirs));
+        ours.is_some() && ours == theirs
+    }) || word.len() > 1 && swapped()
 }
 
 fn has_open_bracket(text: &str) -> bool {

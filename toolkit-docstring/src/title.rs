@@ -95,7 +95,10 @@ impl Title {
             .to_lowercase();
         let words: Vec<&str> = lowercase.split_whitespace().collect();
         let kind = match words.as_slice() {
-            ["args" | "arguments" | "params" | "parameters" | "required" | "optional"]
+            [
+                "arg" | "args" | "argument" | "arguments" | "param" | "params" | "parameter" | "parameters"
+                | "required" | "optional",
+            ]
             | [
                 "keyword" | "other" | "optional" | "required" | "positional" | "additional" | "named",
                 "args" | "arguments" | "params" | "parameters",

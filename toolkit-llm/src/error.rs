@@ -19,7 +19,7 @@ use std::fmt;
 /// assert_eq!(error.code(), Some("PROHIBITED_CONTENT"));
 /// assert_eq!(error.report(), Some("the prompt was blocked: PROHIBITED_CONTENT"));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct WireError {
     path: String,
     expected: String,
@@ -132,6 +132,13 @@ impl WireError {
     #[must_use]
     pub fn is_blocked(&self) -> bool {
         self.report.as_ref().is_some_and(|report| report.is_blocked)
+    }
+}
+
+/// Prints the message, so that a failed `main` shows it.
+impl fmt::Debug for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

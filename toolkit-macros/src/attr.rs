@@ -1,6 +1,7 @@
 //! The attributes `#[tool(…)]`, `#[toolset(…)]`, `#[tool_params(…)]` and `#[param(…)]`.
 
 mod constraint;
+mod neighbours;
 mod param;
 mod reader;
 
@@ -15,7 +16,7 @@ use reader::{
 };
 use std::time::Duration;
 use syn::parse::ParseStream;
-use syn::{Attribute, Expr, Ident, LitStr};
+use syn::{Attribute, Expr, Ident, LitStr, Token};
 
 /// The path by which generated code refers to the `toolkit` crate: the argument `crate = path`, or `::toolkit`.
 pub(crate) struct CratePath(TokenStream);
@@ -32,11 +33,52 @@ impl ToTokens for CratePath {
     }
 }
 
+/// The argument `namespace`.
+#[derive(Default, Clone)]
+pub(crate) enum NamespaceAttr {
+    #[default]
+    Absent,
+    /// `namespace = none`: the names have no namespace.
+    None(Ident),
+    Name(LitStr),
+}
+
+impl NamespaceAttr {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let ahead = input.fork();
+        let is_none =
+            ahead.parse::<Token![=]>().is_ok() && ahead.parse::<Ident>().is_ok_and(|word| word == "none");
+        if is_none { value(input).map(Self::None) } else { string(input).map(Self::Name) }
+    }
+
+    /// Returns the name of the namespace, if there is one.
+    pub(crate) fn name(&self) -> Option<&LitStr> {
+        match self {
+            Self::Name(name) => Some(name),
+            Self::Absent | Self::None(_) => None,
+        }
+    }
+
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+}
+
+impl ToTokens for NamespaceAttr {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        match self {
+            Self::Absent => {}
+            Self::None(word) => word.to_tokens(tokens),
+            Self::Name(name) => name.to_tokens(tokens),
+        }
+    }
+}
+
 /// The arguments of `#[tool(…)]`.
 #[derive(Default)]
 pub(crate) struct ToolAttr {
     pub(crate) name: Option<LitStr>,
-    pub(crate) namespace: Option<LitStr>,
+    pub(crate) namespace: NamespaceAttr,
     pub(crate) description: Option<Expr>,
     pub(crate) krate: CratePath,
     pub(crate) timeout: Option<Duration>,
@@ -125,7 +167,7 @@ impl ToolAttr {
         self.seen.push((key.clone(), String::new()));
         match key.to_string().as_str() {
             "name" => self.name = Some(string(input)?),
-            "namespace" => self.namespace = Some(string(input)?),
+            "namespace" => self.namespace = NamespaceAttr::parse(input)?,
             "description" => self.description = Some(text(input)?),
             "timeout" => self.timeout = Some(duration(input)?),
             "crate" => self.krate = path(input)?,
@@ -194,7 +236,7 @@ impl ToolAttr {
 /// The arguments of `#[toolset(…)]`.
 #[derive(Default)]
 pub(crate) struct ToolsetAttr {
-    pub(crate) namespace: Option<LitStr>,
+    pub(crate) namespace: NamespaceAttr,
     pub(crate) krate: CratePath,
     /// The key `extends`, which is given if this block adds tools to another `#[toolset]` block of the same type.
     pub(crate) extends: Option<Ident>,
@@ -205,7 +247,7 @@ impl ToolsetAttr {
         let mut attr = Self::default();
         each_argument(tokens, &mut Vec::new(), diag, |key, input, _| {
             match key.to_string().as_str() {
-                "namespace" => attr.namespace = Some(string(input)?),
+                "namespace" => attr.namespace = NamespaceAttr::parse(input)?,
                 "crate" => attr.krate = path(input)?,
                 "extends" => attr.extends = flag(input)?.then(|| key.clone()),
                 _ => return Err(unknown_argument("#[toolset]", key, &["namespace", "crate", "extends"])),

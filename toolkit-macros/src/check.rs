@@ -26,7 +26,7 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'
     check_effects(draft, diag);
     let name = tool_name(draft, diag);
     let namespace =
-        draft.attr.namespace.as_ref().and_then(|namespace| {
+        draft.attr.namespace.name().and_then(|namespace| {
             check_name("namespace", namespace.value(), namespace.span(), &['_'], "", diag)
         });
     let mut params: Vec<_> =

@@ -28,7 +28,7 @@ use syn::{
 };
 
 const UNSUPPORTED: &str =
-    "`ToolParams` supports structs with named fields and enums, because parameters have names";
+    "`ToolParams` supports structs with named fields, structs around one value, and enums";
 
 pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let mut diag = Diag::default();
@@ -69,7 +69,8 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     if is_struct && !has_description(attrs, &docs) && all_fields().any(|field| is_flattened(&field.attrs)) {
         attrs.insert(1, parse_quote!(#[schemars(transform = __toolkit::remove_description)]));
     }
-    name_remote(attrs, ident, &this, is_struct, &mirrored.checked, &mut helpers);
+    let is_tuple = fields.iter().any(|fields| matches!(fields, Fields::Unnamed(_)));
+    name_remote(attrs, ident, &this, is_struct && !is_tuple, &mirrored.checked, &mut helpers);
     if is_plain && is_concrete && !is_struct {
         helpers.push(quote!(impl __toolkit::PlainVariants for #this {}));
     }
@@ -119,7 +120,8 @@ impl<'a> Shape<'a> {
         match item {
             Item::Struct(ItemStruct { vis, attrs, ident, generics, fields, .. }) => {
                 *vis = Visibility::Inherited;
-                if !matches!(fields, Fields::Named(_)) {
+                let is_newtype = matches!(fields, Fields::Unnamed(_)) && fields.len() == 1;
+                if !is_newtype && !matches!(fields, Fields::Named(_)) {
                     diag.error(&ident, UNSUPPORTED);
                 }
                 let fields = vec![fields];
@@ -150,15 +152,17 @@ impl<'a> Shape<'a> {
 }
 
 /// Names the type that the mirror decodes, and adds the types of its checked fields.
+///
+/// serde calls the constructor of a tuple struct and of a variant, and an alias of a type has none.
 fn name_remote(
     attrs: &mut Vec<Attribute>,
     ident: &Ident,
     this: &TokenStream,
-    is_struct: bool,
+    has_named_fields: bool,
     checked: &[Type],
     helpers: &mut Vec<TokenStream>,
 ) {
-    if is_struct && !checked.is_empty() {
+    if has_named_fields && !checked.is_empty() {
         attrs.push(parse_quote!(#[serde(remote = "__Target")]));
         helpers.push(quote!(type __Target = __Checked<#this>;));
     } else {

@@ -12,7 +12,7 @@ use syn::ext::IdentExt;
 use syn::{
     Attribute, FnArg, Generics, Ident, Pat, PatType, Receiver, ReceiverKind, Signature, Type, Visibility,
 };
-use types::{is_context, parse_type, sized_form};
+use types::{foreign_parameter, is_context, parse_type, sized_form};
 
 /// A parsed tool function with its attributes and documentation.
 pub(crate) struct Draft<'a> {
@@ -118,6 +118,11 @@ fn parse_param<'a>(input: &'a FnArg, diag: &mut Diag) -> Option<DraftParam<'a>> 
     }
     for (attr, message) in attrs.iter().filter_map(|attr| Some((attr, wrong_helper(attr)?))) {
         diag.error(attr, message);
+    }
+    let is_state = attrs.iter().any(|attr| attr.path().is_ident("state"));
+    if let Some(message) = foreign_parameter(ty).filter(|_| !is_state) {
+        diag.error(ty, message);
+        return None;
     }
     let ident = match &**pat {
         Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => &pat.ident,

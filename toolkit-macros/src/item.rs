@@ -123,7 +123,7 @@ pub(crate) fn is_helper_attr(attr: &Attribute) -> bool {
 /// `None` for other attributes.
 pub(crate) fn wrong_helper(attr: &Attribute) -> Option<String> {
     let name = attr.path().get_ident().filter(|_| !is_helper_attr(attr))?.to_string();
-    if ["serde", "schemars"].contains(&name.as_str()) {
+    if ["arg", "clap", "schemars", "serde", "tool", "validate"].contains(&name.as_str()) {
         return Some(format!("`#[{name}]` has no effect on a parameter; write `#[param(…)]`"));
     }
     let is_similar = |helper: &&str| strsim::damerau_levenshtein(&name.to_lowercase(), helper) <= 1;

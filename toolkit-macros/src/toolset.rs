@@ -1,6 +1,6 @@
 //! The attribute `#[toolset]`: tools from the `#[tool]` methods of an `impl` block.
 
-use crate::attr::{ToolAttr, ToolsetAttr};
+use crate::attr::{NamespaceAttr, ToolAttr, ToolsetAttr};
 use crate::diag::Diag;
 use crate::docs::Docs;
 use crate::draft::{Draft, find_token, give_sizes, spelling};
@@ -38,19 +38,25 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
     };
     let methods: Vec<_> =
         methods.into_iter().map(|(arguments, method)| (arguments, method.with_self_type(&owner))).collect();
-    let namespace = attr.namespace.clone().or_else(|| type_name(owner.ty));
+    let namespace = match (&attr.namespace, type_name(owner.ty)) {
+        (NamespaceAttr::Absent, Some(name)) => NamespaceAttr::Name(name),
+        (given, _) => given.clone(),
+    };
     let mut drafts = Vec::new();
     for (arguments, method) in &methods {
         let attr = ToolAttr::parse(arguments.clone(), &mut diag);
         drafts.push(Draft::new(attr, method, Some(&owner), &mut diag));
     }
-    if let Some(namespace) = attr.namespace.as_ref().filter(|_| !drafts.is_empty())
-        && drafts.iter().all(|draft| draft.attr.namespace.is_some())
+    if !attr.namespace.is_absent()
+        && !drafts.is_empty()
+        && drafts.iter().all(|draft| !draft.attr.namespace.is_absent())
     {
-        diag.error(namespace, "`namespace` has no effect because each tool has its own; remove it");
+        diag.error(&attr.namespace, "`namespace` has no effect because each tool has its own; remove it");
     }
     for draft in &mut drafts {
-        draft.attr.namespace = draft.attr.namespace.take().or_else(|| namespace.clone());
+        if draft.attr.namespace.is_absent() {
+            draft.attr.namespace = namespace.clone();
+        }
     }
     let models: Vec<_> = drafts.iter().filter_map(|draft| check::check(draft, &mut diag)).collect();
     // A toolset with errors has no tools in the generated code. Code that uses the toolset then causes no further

@@ -31,13 +31,20 @@ pub struct CompiledSchema {
 }
 
 /// A mistake in a schema.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaError {
     /// The position in the schema, such as `#/properties/city/type`.
     pub path: String,
     /// A description of the mistake.
     pub message: String,
+}
+
+/// Prints the message, so that a failed `main` shows it.
+impl fmt::Debug for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for SchemaError {

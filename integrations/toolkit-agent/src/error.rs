@@ -51,7 +51,7 @@ pub struct RunError {
 ///
 /// The conversation can be continued after any error. Every call in its messages has a result, and the
 /// pending calls of an interrupted run can still be decided.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AgentError {
     /// A model call failed. If the error was temporary, the retries failed too.
@@ -113,6 +113,13 @@ pub enum Limit {
     Cost(f64),
     /// The maximum duration of the run.
     Duration(Duration),
+}
+
+/// Prints the message, so that a failed `main` shows it.
+impl fmt::Debug for AgentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for AgentError {
@@ -192,9 +199,12 @@ impl Error for RunError {
     }
 }
 
-debug!(RunError, self, "error": self.error, "usage": self.output.usage, "cost": self.output.cost,
-    "model_calls": self.output.model_calls, "tool_calls": self.output.tool_calls,
-    "messages": self.output.messages.len());
+/// Prints the message of the error, so that a failed `main` shows it.
+impl fmt::Debug for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 impl From<RunError> for AgentError {
     fn from(failed: RunError) -> Self {

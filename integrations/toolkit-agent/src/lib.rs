@@ -12,7 +12,7 @@
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let model = ScriptedModel::new().call("weather", r#"{"city": "Oslo"}"#).text("Clear, 21 °C.");
-//! let agent = Agent::builder(model).tools(ToolRegistry::from_tools(tools![weather])?).build()?;
+//! let agent = Agent::builder(model).tools(tools![weather]).build()?;
 //! let output = agent.run("What is the weather in Oslo?").await?;
 //! assert_eq!(output.text, "Clear, 21 °C.");
 //! # Ok::<(), Box<dyn std::error::Error>>(())

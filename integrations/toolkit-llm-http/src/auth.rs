@@ -1,13 +1,14 @@
 //! The authentication of requests: keys, access tokens and credentials that the program renews.
 
+use crate::fault;
 use crate::secret::{Expiring, Source};
 #[cfg(feature = "bedrock")]
 use crate::sigv4::{self, AwsCredentials};
-use crate::text::header;
 use bytes::Bytes;
 use http::Request;
 use std::fmt;
 use std::time::{Duration, SystemTime};
+use toolkit_http::client::header;
 use toolkit_llm::model::ModelError;
 
 /// An access token for requests, such as a token of Google Cloud or Microsoft Entra.
@@ -110,7 +111,8 @@ impl Auth {
             Self::None | Self::Key(_) => Ok(None),
             Self::Token(source) => {
                 let (token, reused) = source.get(service, limit).await?;
-                let (name, value) = header("authorization", &format!("Bearer {}", token.value.trim()))?;
+                let (name, value) = header("authorization", &format!("Bearer {}", token.value.trim()))
+                    .map_err(fault::of_http)?;
                 request.headers_mut().insert(name, value);
                 Ok(reused)
             }
@@ -134,7 +136,7 @@ impl Auth {
         let (token, reused) = source.get(service, limit).await?;
         let token = token.value.trim();
         // The error for an illegal token does not show the token.
-        header("authorization", token)?;
+        header("authorization", token).map_err(fault::of_http)?;
         Ok(Some((token.to_owned(), reused)))
     }
 

@@ -4,11 +4,11 @@ use crate::auth::Auth;
 use crate::secret::Source;
 use crate::settings::{PLAIN, Service, Settings, client_setters, variable};
 use crate::sigv4::AwsCredentials;
-use crate::text::segment;
 use crate::transport::HttpTransport;
 use std::convert::Infallible;
 use std::error::Error;
 use std::future::ready;
+use toolkit_http::client::segment;
 use toolkit_llm::ApiFormat;
 use toolkit_llm::transport::WireModel;
 

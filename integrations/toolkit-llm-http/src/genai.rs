@@ -5,10 +5,9 @@ mod reply;
 mod request;
 
 use crate::auth::Auth;
-use crate::connection::{kept, tls};
-use crate::fault::timed_out;
-use crate::http::{AGENT, SHORTEST_SECRET, headers, secrets};
-use crate::settings::{PLAIN, Settings, after, client};
+use crate::fault::{of_http, timed_out};
+use crate::http::{AGENT, headers};
+use crate::settings::{PLAIN, Settings, client};
 use ::genai::adapter::AdapterKind;
 use ::genai::chat::{ChatStream, ChatStreamEvent, StreamEnd};
 use ::genai::resolver::{AuthData, Endpoint};
@@ -21,6 +20,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep_until};
+use toolkit_http::client::{SHORTEST_SECRET, deadline, max_idle_connections, secrets, tls_config};
 use toolkit_llm::ApiFormat;
 use toolkit_llm::StreamEvent;
 use toolkit_llm::model::{
@@ -98,9 +98,9 @@ impl GenAi {
         let Settings { base_url, auth, limits, .. } = self.settings.clone();
         let is_plain = base_url.starts_with("http://");
         let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls(is_plain)?)
+            .tls_backend_preconfigured(tls_config(is_plain).map_err(of_http)?)
             .connect_timeout(limits.connect)
-            .pool_max_idle_per_host(kept(is_plain))
+            .pool_max_idle_per_host(max_idle_connections(is_plain))
             .redirect(Policy::none())
             .user_agent(AGENT)
             .build();
@@ -219,7 +219,7 @@ impl GenAiModel {
             request: request.clone(),
             adapter,
             limit,
-            deadline: Box::pin(sleep_until(after(limit))),
+            deadline: Box::pin(sleep_until(deadline(limit))),
             ready: VecDeque::new(),
         })
     }

@@ -1,25 +1,19 @@
 //! HTTP requests of all clients, and response bodies with limits on time and size.
 
 use crate::auth::Auth;
-use crate::connection::Connections;
 use crate::fault;
-use crate::settings::{HttpLimits, Service, Settings, after};
-use crate::text::header;
+use crate::settings::{Service, Settings};
 use bytes::Bytes;
 use futures_core::Stream;
 use http::Request;
-use http::header::{
-    CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT,
-};
-use http_body::Body;
-use hyper::body::Incoming;
-use std::future::poll_fn;
+use http::header::{HeaderMap, HeaderValue, USER_AGENT};
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::time::{Instant, Sleep, sleep_until, timeout};
+use toolkit_http::client::{
+    BoundedBody, HttpClient, HttpResponse, header, is_json, media_type, parse_url, shown, without_secrets,
+};
 use toolkit_llm::model::{ModelError, ModelErrorKind};
-use toolkit_llm::transport::without_secrets;
 
 /// The value of the header `User-Agent`.
 pub(super) const AGENT: &str = concat!("toolkit-agent/", env!("CARGO_PKG_VERSION"));
@@ -44,17 +38,10 @@ const UNCLEAR: [&str; 3] = ["text/plain", "application/octet-stream", "binary/oc
 /// The byte-order mark of UTF-8, which some servers put before JSON.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Substrings that mark a header as secret if its name contains one of them.
-const SECRET_NAMES: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
-
-/// The minimum length, in bytes, of a secret to remove from a server's message. Shorter secrets stay in the
-/// message, because they could be ordinary words.
-pub(super) const SHORTEST_SECRET: usize = 6;
-
 /// An HTTP client for one server, with the headers to send in every request.
 #[derive(Debug, Clone)]
 pub(super) struct Http {
-    connections: Connections,
+    client: HttpClient,
     headers: HeaderMap,
     pub(super) settings: Settings,
 }
@@ -88,10 +75,10 @@ impl Http {
         if let Some(missing) = settings.missing {
             return Err(ModelError::new(ModelErrorKind::InvalidRequest, missing));
         }
-        let connections = Connections::new(&settings.base_url, &settings.limits)?;
-        let mut headers = headers(settings)?;
-        headers.extend(connections.proxy_authorization.clone().map(|value| (PROXY_AUTHORIZATION, value)));
-        Ok(Self { connections, headers, settings: settings.clone() })
+        parse_url(&settings.base_url).map_err(fault::of_http)?;
+        let headers = headers(settings)?;
+        let client = HttpClient::new(settings.limits.clone()).with_server_name(fault::SERVER);
+        Ok(Self { client, headers, settings: settings.clone() })
     }
 
     /// Sends a request and returns the body of a successful response.
@@ -119,64 +106,41 @@ impl Http {
     }
 
     async fn exchange(&self, request: Request<Bytes>, expected: Expected) -> Result<Received, ModelError> {
-        let HttpLimits { total, idle, .. } = self.settings.limits;
-        let deadline = after(total);
+        let limits = self.client.limits();
         let patience = match expected {
-            Expected::Json => total,
-            Expected::Events => idle.min(total),
+            Expected::Json => limits.total,
+            Expected::Events => limits.idle,
         };
-        let secrets = secrets(request.headers());
-        let response = match timeout(patience, self.connections.send(request)).await {
-            Ok(response) => response?,
-            Err(_) => return Err(fault::timed_out("has not answered", patience)),
-        };
-        let (head, body) = response.into_parts();
-        let status = head.status;
-        let headers = head.headers;
-        let deadline = if status.is_success() { deadline } else { deadline.min(after(TIME_OF_FAILURES)) };
-        let mut body = BoundedBody {
-            body,
-            limits: self.settings.limits.clone(),
-            deadline,
-            alarm: Box::pin(sleep_until(deadline.min(after(idle)))),
-            received: 0,
-            peeked: None,
-        };
-        let is_plain = |encoding: &&HeaderValue| {
-            encoding.is_empty() || encoding.as_bytes().eq_ignore_ascii_case(b"identity")
-        };
-        let encoding = headers.get(CONTENT_ENCODING).filter(|encoding| !is_plain(encoding));
+        let response = self.client.send(request, patience).await.map_err(fault::of_http)?;
+        let encoding = response.check_encoding();
+        let HttpResponse { status, headers, mut body, secrets, .. } = response;
         if !status.is_success() {
             let head = match encoding {
-                None => redacted(&body.head(READ_OF_FAILURES).await, &secrets),
-                Some(_) => Vec::new(),
+                Ok(()) => redacted(&body.head(READ_OF_FAILURES, TIME_OF_FAILURES).await, &secrets),
+                Err(_) => Vec::new(),
             };
             let mut error = fault::of_status(status, &headers, &head);
             // The address of a redirect is not in the body.
             error.message = without_secrets(&error.message, &secrets);
             return Err(error);
         }
-        if let Some(encoding) = encoding {
-            let text = format!(
-                "the model's server has sent an answer with the content encoding {encoding:?}, which the request does \
-                 not accept; turn compression off in the server, or in the proxy before it"
-            );
-            return Err(ModelError::new(ModelErrorKind::InvalidResponse, text).with_should_retry(false));
-        }
+        encoding.map_err(fault::of_http)?;
         let mut is_whole = false;
         if expected == Expected::Events {
             is_whole = match media_type(&headers).as_deref() {
-                Some(said) if STREAMS.contains(&said) => false,
-                Some(said) if is_json(said) => true,
+                Some(stream) if STREAMS.contains(&stream) => false,
+                Some(json) if is_json(json) => true,
                 // Only in a stream of server-sent events, a JSON document cannot be the first event.
                 unclear if unclear.is_none_or(|unclear| UNCLEAR.contains(&unclear)) => {
-                    self.settings.service.stream_type == SSE && body.begins_with_json().await?
+                    self.settings.service.stream_type == SSE && begins_with_json(&mut body).await?
                 }
                 other => {
                     let other = other.unwrap_or_default();
-                    let head = redacted(&body.head(READ_OF_FAILURES).await, &secrets);
-                    let text =
-                        format!("the model's server has sent {other}, no stream: {}", fault::shown(&head));
+                    let head = body.head(READ_OF_FAILURES, TIME_OF_FAILURES).await;
+                    let text = format!(
+                        "the model's server has sent {other}, no stream: {}",
+                        shown(&redacted(&head, &secrets))
+                    );
                     return Err(ModelError::new(ModelErrorKind::InvalidResponse, text));
                 }
             };
@@ -209,22 +173,10 @@ pub(super) fn headers(settings: &Settings) -> Result<HeaderMap, ModelError> {
     headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
     let key = key.iter().filter(|(name, _)| !name.is_empty()).map(|(name, key)| (*name, key));
     for (name, value) in key.chain(settings.headers.iter().map(|(name, value)| (name.as_str(), value))) {
-        let (name, value) = header(name, value)?;
+        let (name, value) = header(name, value).map_err(fault::of_http)?;
         headers.insert(name, value);
     }
     Ok(headers)
-}
-
-/// Returns the secrets in the headers of a request.
-pub(super) fn secrets(headers: &HeaderMap) -> Vec<String> {
-    let is_secret = |name: &HeaderName| SECRET_NAMES.iter().any(|part| name.as_str().contains(part));
-    let values = headers.iter().filter(|(name, _)| is_secret(name)).filter_map(|(name, value)| {
-        let value = value.to_str().ok()?;
-        // The scheme is no secret: `Bearer`, for example.
-        let scheme = value.split_once(' ').filter(|_| name.as_str().ends_with("authorization"));
-        Some(scheme.map_or(value, |(_, secret)| secret).to_owned())
-    });
-    values.filter(|value| value.len() >= SHORTEST_SECRET).collect()
 }
 
 /// Returns the body of a failed response without the secrets of the request. Some servers repeat these
@@ -233,127 +185,29 @@ pub(super) fn redacted(body: &[u8], secrets: &[String]) -> Vec<u8> {
     without_secrets(&String::from_utf8_lossy(body), secrets).into_bytes()
 }
 
-/// Returns a body without a byte-order mark.
-fn without_mark(mut body: Vec<u8>) -> Vec<u8> {
-    if body.starts_with(MARK) {
-        body.drain(..MARK.len());
-    }
-    body
-}
+/// A body with the errors of models.
+pub(super) struct ModelBody(pub(super) BoundedBody);
 
-/// Returns the media type in the header `Content-Type`, in lowercase, if present.
-fn media_type(headers: &HeaderMap) -> Option<String> {
-    let said = headers.get(CONTENT_TYPE)?.to_str().ok()?;
-    said.split(';').next().map(|said| said.trim().to_lowercase()).filter(|said| !said.is_empty())
-}
-
-/// Returns whether a body with this media type is one JSON document.
-fn is_json(media_type: &str) -> bool {
-    media_type == "application/json" || media_type.ends_with("+json") || media_type == "text/json"
-}
-
-/// A response body with limits on time and size. Reading fails if the server is silent for too long or sends
-/// too many bytes.
-pub(super) struct BoundedBody {
-    body: Incoming,
-    limits: HttpLimits,
-    /// The deadline for the complete answer.
-    deadline: Instant,
-    /// A timer for the earlier of the idle limit and the deadline.
-    alarm: Pin<Box<Sleep>>,
-    received: usize,
-    /// Bytes that were read in advance to recognize the form of the answer. The next poll returns them.
-    peeked: Option<Vec<u8>>,
-}
-
-impl Stream for BoundedBody {
+impl Stream for ModelBody {
     type Item = Result<Vec<u8>, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let Some(bytes) = self.peeked.take() {
-            return Poll::Ready(Some(Ok(bytes)));
-        }
-        loop {
-            let Poll::Ready(next) = Pin::new(&mut self.body).poll_frame(context) else {
-                ready!(self.alarm.as_mut().poll(context));
-                return Poll::Ready(Some(Err(self.silence())));
-            };
-            let frame = match next {
-                None => return Poll::Ready(None),
-                Some(Err(error)) => return Poll::Ready(Some(Err(fault::broken(&error, false)))),
-                Some(Ok(frame)) => frame,
-            };
-            // Skip trailers: they contain nothing of interest.
-            let Ok(bytes) = frame.into_data() else { continue };
-            self.received = self.received.saturating_add(bytes.len());
-            if self.received > self.limits.max_bytes {
-                return Poll::Ready(Some(Err(self.too_long())));
-            }
-            let next_alarm = self.deadline.min(after(self.limits.idle));
-            self.alarm.as_mut().reset(next_alarm);
-            return Poll::Ready(Some(Ok(bytes.into())));
-        }
+        Pin::new(&mut self.0).poll_next(context).map_err(fault::of_http)
     }
 }
 
-impl BoundedBody {
-    async fn next(&mut self) -> Option<Result<Vec<u8>, ModelError>> {
-        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
-    }
-
-    /// Puts back bytes that were read.
-    pub(super) fn put_back(&mut self, bytes: Vec<u8>) {
-        self.peeked = Some(bytes);
-    }
-
-    /// Reads the complete body.
-    pub(super) async fn all(&mut self) -> Result<Vec<u8>, ModelError> {
-        let mut all = Vec::new();
-        while let Some(bytes) = self.next().await {
-            all.extend_from_slice(&bytes?);
+/// Returns whether a body begins with a JSON object or array, apart from white space. Later reads still
+/// return all bytes.
+async fn begins_with_json(body: &mut BoundedBody) -> Result<bool, ModelError> {
+    let mut head = Vec::new();
+    let is_json = loop {
+        let Some(bytes) = body.chunk().await else { break false };
+        head.extend_from_slice(&bytes.map_err(fault::of_http)?);
+        let text = head.strip_prefix(MARK).unwrap_or(&head);
+        if let Some(first) = text.trim_ascii_start().first() {
+            break matches!(first, b'{' | b'[');
         }
-        Ok(without_mark(all))
-    }
-
-    /// Returns whether the body begins with a JSON object or array, apart from white space. Later reads still
-    /// return all bytes.
-    async fn begins_with_json(&mut self) -> Result<bool, ModelError> {
-        let mut head = Vec::new();
-        let is_json = loop {
-            let Some(bytes) = self.next().await else { break false };
-            head.extend_from_slice(&bytes?);
-            let text = head.strip_prefix(MARK).unwrap_or(&head);
-            if let Some(first) = text.trim_ascii_start().first() {
-                break matches!(first, b'{' | b'[');
-            }
-        };
-        self.put_back(head);
-        Ok(is_json)
-    }
-
-    /// Reads at most the first `most` bytes of the body. Returns fewer bytes if reading fails.
-    async fn head(&mut self, most: usize) -> Vec<u8> {
-        let mut head = Vec::new();
-        while head.len() < most
-            && let Some(Ok(bytes)) = self.next().await
-        {
-            head.extend_from_slice(&bytes);
-        }
-        head.truncate(most);
-        without_mark(head)
-    }
-
-    fn silence(&self) -> ModelError {
-        if Instant::now() >= self.deadline {
-            fault::timed_out("has not said all", self.limits.total)
-        } else {
-            fault::timed_out("has said nothing more", self.limits.idle)
-        }
-    }
-
-    fn too_long(&self) -> ModelError {
-        let text = format!("the response is longer than {} bytes", self.limits.max_bytes);
-        // Not retryable: the answer to a repeated request would be as long.
-        ModelError::new(ModelErrorKind::Other, text)
-    }
+    };
+    body.put_back(head);
+    Ok(is_json)
 }

@@ -56,7 +56,6 @@ mod azure;
 mod bedrock;
 #[cfg(feature = "cohere")]
 mod cohere;
-mod connection;
 mod fault;
 #[cfg(feature = "gemini")]
 mod gemini;
@@ -73,7 +72,6 @@ mod secret;
 mod settings;
 #[cfg(feature = "bedrock")]
 mod sigv4;
-mod text;
 #[cfg(feature = "_json")]
 mod transport;
 #[cfg(feature = "vertex")]
@@ -98,9 +96,9 @@ pub use mistral::Mistral;
 pub use ollama::Ollama;
 #[cfg(feature = "openai")]
 pub use openai::OpenAi;
-pub use settings::HttpLimits;
 #[cfg(feature = "bedrock")]
 pub use sigv4::AwsCredentials;
+pub use toolkit_http::client::HttpLimits;
 #[cfg(feature = "_json")]
 pub use transport::HttpTransport;
 #[cfg(feature = "vertex")]

@@ -2,63 +2,7 @@
 
 use crate::auth::Auth;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
-use tokio::time::Instant;
-
-/// Limits for the duration and size of a server's answer.
-///
-/// A request that exceeds a time limit fails with [`TimedOut`](toolkit_llm::ModelErrorKind::TimedOut), and may be
-/// retried.
-///
-/// ```
-/// use std::time::Duration;
-/// use toolkit_llm_http::HttpLimits;
-///
-/// let limits = HttpLimits::default().with_idle(Duration::from_secs(20));
-/// assert_eq!(limits.connect, Duration::from_secs(10));
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct HttpLimits {
-    /// The time limit for connecting to the server. Default: 10 s.
-    pub connect: Duration,
-    /// The time limit for the complete answer. Default: 30 min.
-    pub total: Duration,
-    /// The maximum time without new data. It applies before the first part of a stream, and between two parts
-    /// of any answer. Before an answer that is not streamed, the server may be silent for up to
-    /// [`total`](Self::total). Default: 2 min.
-    pub idle: Duration,
-    /// The maximum size of an answer in bytes. Default: 64 MiB.
-    pub max_bytes: usize,
-}
-
-impl Default for HttpLimits {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            total: Duration::from_secs(30 * 60),
-            idle: Duration::from_secs(2 * 60),
-            max_bytes: 64 << 20,
-        }
-    }
-}
-
-setters! { HttpLimits:
-    /// Sets the time limit for connecting to the server.
-    with_connect(connect: Duration) = connect;
-    /// Sets the time limit for the complete answer.
-    with_total(total: Duration) = total;
-    /// Sets the maximum time without new data.
-    with_idle(idle: Duration) = idle;
-    /// Sets the maximum size of an answer in bytes.
-    with_max_bytes(max_bytes: usize) = max_bytes;
-}
-
-/// Returns the instant after the duration `time`. Limits `time` to one year, to avoid an overflow.
-pub(super) fn after(time: Duration) -> Instant {
-    const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-    Instant::now() + time.min(YEAR)
-}
+use toolkit_http::client::HttpLimits;
 
 /// A provider's API: its address, its headers and its environment variables.
 pub(super) struct Service {

@@ -1,13 +1,14 @@
 //! Signatures of requests to Amazon Web Services, by the rules of Signature Version 4.
 
+use crate::fault;
 use crate::secret::Expiring;
-use crate::text::{header, segment};
 use bytes::Bytes;
 use hmac_sha256::{HMAC, Hash};
 use http::Request;
 use http::header::CONTENT_TYPE;
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
+use toolkit_http::client::{header, segment};
 use toolkit_llm::model::ModelError;
 
 /// The name of the AWS service that signatures contain.
@@ -113,7 +114,7 @@ pub(super) fn sign(
     let token = session_token.as_deref().map(|token| ("x-amz-security-token", token));
     let added = [("x-amz-date", time.as_str()), ("authorization", authorization.as_str())];
     for (name, value) in added.into_iter().chain(token) {
-        let (name, value) = header(name, value)?;
+        let (name, value) = header(name, value).map_err(fault::of_http)?;
         request.headers_mut().insert(name, value);
     }
     Ok(())

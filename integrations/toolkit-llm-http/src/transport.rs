@@ -1,13 +1,13 @@
 //! The transport that sends the requests of all clients over HTTP, except the client for `genai`.
 
-use crate::connection::uri;
 use crate::fault;
-use crate::http::{Expected, Http, Received, redacted};
+use crate::http::{Expected, Http, ModelBody, Received, redacted};
 use crate::settings::Settings;
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 use serde_json::Value;
+use toolkit_http::client::parse_url;
 use toolkit_llm::model::{ModelError, ModelErrorKind};
 use toolkit_llm::transport::{EventStream, Transport, WireModel};
 use toolkit_llm::{ApiFormat, WireError};
@@ -61,7 +61,7 @@ impl HttpTransport {
         };
         let mut request = Request::new(body);
         *request.method_mut() = method;
-        *request.uri_mut() = uri(url)?;
+        *request.uri_mut() = parse_url(url).map_err(fault::of_http)?;
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accepted));
         // Without this header, the server may choose any encoding.
@@ -81,16 +81,16 @@ impl Transport for HttpTransport {
         let received = self.request(Method::POST, &self.stream_url, body, Expected::Events).await?;
         let Received { mut body, is_whole, secrets } = received;
         if !is_whole {
-            return Ok(EventStream::bytes(body).with_secrets(secrets));
+            return Ok(EventStream::bytes(ModelBody(body)).with_secrets(secrets));
         }
-        let bytes = body.all().await?;
+        let bytes = body.all().await.map_err(fault::of_http)?;
         let events = match serde_json::from_slice(&bytes) {
             Ok(events @ Value::Array(_)) => EventStream::response(events),
             Ok(response) => EventStream::response(without_secrets_in_error(response, &bytes, &secrets)?),
             // Lines of JSON, or server-sent events under a wrong media type.
             Err(_) => {
                 body.put_back(bytes);
-                EventStream::bytes(body)
+                EventStream::bytes(ModelBody(body))
             }
         };
         Ok(events.with_secrets(secrets))
@@ -112,7 +112,7 @@ impl Transport for HttpTransport {
 /// Reads a body that is one JSON document.
 async fn document(received: Received) -> Result<Value, ModelError> {
     let Received { mut body, secrets, .. } = received;
-    let body = body.all().await?;
+    let body = body.all().await.map_err(fault::of_http)?;
     match serde_json::from_slice(&body) {
         Ok(document) => without_secrets_in_error(document, &body, &secrets),
         Err(error) => Err(fault::no_json(&error, &redacted(&body, &secrets))),

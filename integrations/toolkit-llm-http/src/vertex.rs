@@ -1,8 +1,8 @@
 //! The models of Google, Anthropic and others at Vertex AI.
 
 use crate::settings::{PLAIN, Service, Settings, client_setters, variable};
-use crate::text::segment;
 use crate::transport::HttpTransport;
+use toolkit_http::client::segment;
 use toolkit_llm::ApiFormat;
 use toolkit_llm::transport::{Server, WireModel};
 

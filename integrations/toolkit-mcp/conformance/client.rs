@@ -52,6 +52,13 @@ fn context() -> Value {
 /// browser does.
 fn login() -> Login {
     let context = context();
+    if let Some(assertion) = context["valid_jwt"].as_str().map(str::to_owned) {
+        let id = context["client_id"].as_str().unwrap_or_default();
+        return Login::workload_identity(id, move || Ok(assertion.clone()));
+    }
+    if let Some((id, key)) = context["client_id"].as_str().zip(context["private_key_pem"].as_str()) {
+        return Login::private_key_jwt(id, key).unwrap_or(Login::new("no key"));
+    }
     let client = context["client_id"].as_str().zip(context["client_secret"].as_str());
     let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
     let login = match client {

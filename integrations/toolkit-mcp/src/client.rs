@@ -36,8 +36,6 @@ mod event;
 mod failure;
 mod follow;
 mod handshake;
-#[cfg(feature = "client-http")]
-mod http_client;
 mod instructions;
 mod limits;
 #[cfg(feature = "auth")]
@@ -87,6 +85,7 @@ pub use toolkit_foreign::{ToolIssue, ToolIssueKind};
 
 use crate::locks::lock;
 use crate::macros::debug;
+use call_errors::unreachable;
 use catalog::{Catalog, RemoteTool};
 use remote_call::RemoteCall;
 use serde_json::{Map, Value};
@@ -327,13 +326,8 @@ impl ClientState {
         (tool, arguments): Prepared,
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        let unreachable = |reason: McpError| {
-            let server = self.name();
-            let advice = "try again later, or continue without its tools";
-            let error = ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}"));
-            error.with_retryable(true).with_details(reason.to_string())
-        };
-        let session = self.session().map_err(unreachable)?;
+        let refused = |reason: McpError| unreachable(self.name()).with_details(reason.to_string());
+        let session = self.session().map_err(refused)?;
         let first = RemoteCall::new(&session, &tool, context);
         let outcome = first.run(arguments).await;
         if !first.is_expired() {
@@ -345,7 +339,7 @@ impl ClientState {
         }
         // The tool may have changed, and may need approval.
         let (tool, arguments) = self.prepare(call)?;
-        let session = self.session().map_err(unreachable)?;
+        let session = self.session().map_err(refused)?;
         RemoteCall::new(&session, &tool, context).run(arguments).await
     }
 

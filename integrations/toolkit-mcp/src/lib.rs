@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `server` | `server`: serves a registry over standard input and output, or any stream of bytes |
 //! | `server-http` | serves a registry over HTTP, also as a part of an axum application |
+//! | `jwt` | `server::JwtVerifier`: checks access tokens with the keys of their issuer |
 //! | `client` | `client`: connects to servers; `config`: those of configuration files |
 //! | `client-http` | `client::McpUrl`: connects to servers over streamable HTTP |
 //! | `auth` | `client::Login`: logs in to servers over HTTP with OAuth |
@@ -16,6 +17,10 @@
 pub mod client;
 #[cfg(feature = "client")]
 pub mod config;
+#[cfg(any(feature = "auth", feature = "jwt"))]
+mod guarded_http;
+#[cfg(any(feature = "client-http", feature = "jwt"))]
+mod http_client;
 #[cfg(any(feature = "client", feature = "server"))]
 mod line_transport;
 #[cfg(any(feature = "client", feature = "server"))]
@@ -42,6 +47,11 @@ pub use trace::TraceContext;
 pub struct Readme;
 
 /// The examples of the guide's chapter about the Model Context Protocol, run as doc tests.
-#[cfg(all(doctest, feature = "auth", feature = "server-http"))]
+#[cfg(all(doctest, feature = "auth", feature = "jwt"))]
 #[doc = include_str!("../../../docs/guide/11-mcp.md")]
 pub struct Guide;
+
+/// The examples of the guide's chapter about many machines.
+#[cfg(all(doctest, feature = "client-http", feature = "server-http"))]
+#[doc = include_str!("../../../docs/guide/13-many-machines.md")]
+pub struct ManyMachines;

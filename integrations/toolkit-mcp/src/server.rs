@@ -20,8 +20,6 @@ mod client_call;
 mod client_lines;
 mod client_requests;
 mod completion;
-#[cfg(feature = "server-http")]
-mod connections;
 mod definitions;
 #[cfg(feature = "server-http")]
 mod http_answers;
@@ -32,6 +30,10 @@ mod http_server;
 #[cfg(feature = "server-http")]
 mod http_service;
 mod input;
+#[cfg(feature = "jwt")]
+mod jwt_signature;
+#[cfg(feature = "jwt")]
+mod jwt_verifier;
 mod outputs;
 mod prompts;
 #[cfg(feature = "server-http")]
@@ -57,6 +59,8 @@ pub use http_server::HttpServer;
 #[cfg(feature = "server-http")]
 pub use http_service::HttpService;
 pub use input::Elicited;
+#[cfg(feature = "jwt")]
+pub use jwt_verifier::JwtVerifier;
 pub use prompts::PromptMessages;
 #[cfg(feature = "server-http")]
 pub use protected_resource::{AccessToken, ProtectedResource};

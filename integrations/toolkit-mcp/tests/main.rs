@@ -7,6 +7,8 @@ mod both;
 mod client;
 #[cfg(all(feature = "client-http", feature = "server-http"))]
 mod examples;
+#[cfg(all(feature = "client-http", feature = "server-http", feature = "auth"))]
+mod many_machines;
 #[cfg(unix)]
 mod scripts;
 #[cfg(feature = "server")]

@@ -8,6 +8,8 @@ mod faults;
 #[cfg(feature = "server-http")]
 mod http;
 mod input;
+#[cfg(feature = "jwt")]
+mod jwt;
 mod listing;
 #[cfg(feature = "server-http")]
 mod oauth;

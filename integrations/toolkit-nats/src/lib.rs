@@ -70,7 +70,7 @@ opaque_debug! { CallLedger }
 #[doc = include_str!("../README.md")]
 pub struct Readme;
 
-/// The examples of the guide's chapter about many machines, run as doc tests.
+/// The examples of the guide's chapter about fleets, run as doc tests.
 #[cfg(all(doctest, feature = "ledger"))]
-#[doc = include_str!("../../../docs/guide/12-many-machines.md")]
+#[doc = include_str!("../../../docs/guide/14-fleet.md")]
 pub struct Guide;

@@ -1,1 +1,15 @@
 //! OpenAPI, both ways: the operations of a service are tools, a registry is a service.
+#![cfg_attr(all(feature = "client", feature = "server"), doc = include_str!("../README.md"))]
+
+#[cfg(feature = "client")]
+pub mod client;
+#[cfg(feature = "server")]
+mod server;
+
+#[cfg(feature = "server")]
+pub use server::{BoundApi, HttpCaller, OpenApiServer, openapi_document};
+
+/// The examples of the guide's chapter about OpenAPI, run as doc tests.
+#[cfg(all(doctest, feature = "client", feature = "server"))]
+#[doc = include_str!("../../../docs/guide/12-openapi.md")]
+pub struct Guide;

@@ -288,7 +288,7 @@ impl fmt::Display for At<'_> {
 }
 
 /// Error with all problems of the registered tools, found before any call is served.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct BuildError {
     problems: Vec<BuildProblem>,
 }
@@ -318,6 +318,13 @@ impl From<BuildProblem> for BuildError {
 impl FromIterator<BuildProblem> for BuildError {
     fn from_iter<I: IntoIterator<Item = BuildProblem>>(problems: I) -> Self {
         Self { problems: problems.into_iter().collect() }
+    }
+}
+
+/// Prints the message, so that a failed `main` shows it.
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -49,6 +49,8 @@ pub(super) struct Repr {
     /// The reason why the result of the call comes later, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pending: Option<Box<Pending>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retry_after: Option<Duration>,
 }
 
 impl ToolError {
@@ -69,6 +71,7 @@ impl ToolError {
             retryable: false,
             earlier: Vec::new(),
             pending: None,
+            retry_after: None,
         }))
     }
 
@@ -269,16 +272,21 @@ impl ToolError {
     /// use std::time::Duration;
     /// use toolkit::ToolError;
     ///
-    /// let error = ToolError::rate_limited("search", Duration::from_millis(11_500));
+    /// let wait = Duration::from_millis(11_500);
+    /// let error = ToolError::rate_limited("search", wait);
     /// assert_eq!(error.message(), "Tool `search` is called too often; call it again in 12 seconds");
+    /// assert_eq!(error.retry_after(), Some(wait));
     /// ```
     #[must_use]
     pub fn rate_limited(tool: &str, wait: Duration) -> Self {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let unit = if seconds == 1 { "second" } else { "seconds" };
         let brief = format!("Tool `{tool}` is called too often");
-        Self::new(ErrorKind::RateLimited, format!("{brief}; call it again in {seconds} {unit}"))
-            .with_brief(brief)
+        let mut error =
+            Self::new(ErrorKind::RateLimited, format!("{brief}; call it again in {seconds} {unit}"))
+                .with_brief(brief);
+        error.0.retry_after = Some(wait);
+        error
     }
 
     /// Changes the kind to [`ErrorKind::Exhausted`] after `attempts` failures of the tool in a row.
@@ -317,6 +325,12 @@ impl ToolError {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.0.retryable
+    }
+
+    /// Returns the time until the next call is allowed, for a tool called too often.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
     }
 
     /// Returns the errors of earlier attempts, oldest first.
@@ -369,9 +383,10 @@ impl fmt::Display for ToolError {
     }
 }
 
+/// Prints the message, so that a failed `main` shows it.
 impl fmt::Debug for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolError").field("kind", &self.0.kind).field("message", &self.0.message).finish()
+        fmt::Display::fmt(self, f)
     }
 }
 

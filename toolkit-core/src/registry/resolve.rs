@@ -16,9 +16,11 @@ impl ToolRegistry {
     /// Calls one tool and waits for its output. The arguments are JSON text, or a value of another type with
     /// [`IntoArguments`].
     ///
-    /// The time limit of the tool applies. If the tool has no limit, the limit of the registry applies. For
-    /// calls made by a model, use a [`Dispatcher`](crate::Dispatcher): a dispatcher runs batches of calls and
-    /// supports cancellation.
+    /// The call skips all [middleware](crate::middleware): permissions, caches and retries belong to a dispatcher. For
+    /// calls with them, and for calls made by a model, use [`Dispatcher::call`](crate::Dispatcher::call) and
+    /// [`Dispatcher::dispatch`](crate::Dispatcher::dispatch).
+    ///
+    /// The time limit of the tool applies. If the tool has no limit, the limit of the registry applies.
     ///
     /// # Errors
     /// Returns a [`ToolError`] if no tool has this name, the arguments are invalid, or the tool fails, panics

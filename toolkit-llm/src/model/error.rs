@@ -9,7 +9,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// An error that ended a model call without an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelError {
     /// The kind of failure.
@@ -198,6 +198,13 @@ setters! { ModelError:
     with_should_retry(should_retry: bool) = Some(should_retry);
     /// Sets the part of the response received before the failure.
     with_partial(partial: ModelResponse) = Some(Box::new(partial));
+}
+
+/// Prints the message, so that a failed `main` shows it.
+impl fmt::Debug for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for ModelError {

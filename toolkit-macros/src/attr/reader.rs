@@ -1,6 +1,7 @@
 //! Parsers for lists of `key = value` arguments.
 
 use super::CratePath;
+use super::neighbours::advice;
 use crate::diag::{Diag, hint};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
+use syn::token::{Brace, Paren};
 use syn::{Expr, ExprLit, Lit, LitBool, LitStr, Path, Token, parenthesized};
 
 /// Parses arguments that are separated by commas. Adds each key to `seen`, and calls `parse` to read the tokens after
@@ -35,6 +37,10 @@ pub(super) fn each_argument(
             let ends = argument.and_then(|()| {
                 if input.is_empty() || input.peek(Token![,]) {
                     Ok(())
+                } else if input.peek(Paren)
+                    && let Some(key) = seen.last()
+                {
+                    Err(input.error(format!("expected `,`; a value is written as `{key} = …`")))
                 } else {
                     Err(input.error("expected `,`"))
                 }
@@ -64,7 +70,8 @@ fn skip_argument(input: ParseStream<'_>) {
 
 /// Returns the error for an argument that the attribute does not have. The error suggests arguments from `known`.
 pub(super) fn unknown_argument(attribute: &str, key: &Ident, known: &[&str]) -> syn::Error {
-    let hint = hint(&key.to_string(), known);
+    let word = key.to_string();
+    let hint = advice(attribute, &word).map_or_else(|| hint(&word, known), |advice| format!("; {advice}"));
     syn::Error::new(key.span(), format!("`{attribute}` has no argument `{key}`{hint}"))
 }
 
@@ -125,10 +132,10 @@ pub(super) fn path(input: ParseStream<'_>) -> syn::Result<CratePath> {
 }
 
 pub(super) fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {
-    let literal: Lit = value(input)?;
-    let duration = if let Lit::Str(text) = &literal { parse_duration(&text.value()) } else { None };
+    let given: Expr = value(input)?;
+    let duration = only_string(&given).as_deref().and_then(parse_duration);
     let message = r#"`timeout` needs a positive number and a unit, as in "5s", "500ms" or "2m", or "none""#;
-    duration.ok_or_else(|| syn::Error::new(literal.span(), message))
+    duration.ok_or_else(|| syn::Error::new_spanned(given, message))
 }
 
 /// Parses a duration. Returns [`Duration::MAX`] for `none`.
@@ -161,6 +168,9 @@ pub(super) fn flag(input: ParseStream<'_>) -> syn::Result<bool> {
 /// Parses `("a", B)`, `= ["a", B]` or `= "a"`.
 pub(super) fn texts(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
     let texts: Vec<Expr> = if input.peek(Token![=]) {
+        if input.peek2(Brace) {
+            return Err(input.error("expected a list, as in `[\"a\", \"b\"]`"));
+        }
         let value: Expr = value(input)?;
         match ungrouped(&value) {
             Expr::Array(array) => array.elems.iter().cloned().collect(),

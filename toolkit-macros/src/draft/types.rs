@@ -77,6 +77,23 @@ pub(super) fn parse_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
     Some(Source::Arguments { ty: Box::new(owned), pass })
 }
 
+/// Returns the advice for a parameter as other crates write it, such as `State<Db>` of axum.
+pub(super) fn foreign_parameter(ty: &Type) -> Option<String> {
+    let argument = |name| only_argument(ty, name).map(short_spelling);
+    if let Some(inner) = argument("Parameters") {
+        return Some(format!("take the value itself: `#[param(flatten)] arguments: {inner}`"));
+    }
+    if let Some(inner) = ["State", "Extension", "Data"].into_iter().find_map(argument) {
+        return Some(format!("take the value itself: `#[state] name: &{inner}`"));
+    }
+    let inner = only_argument(ty, "Arc").unwrap_or(ty);
+    let inner = if let Type::Reference(reference) = peel(inner) { &*reference.elem } else { inner };
+    let is_context = last_segment_is(inner, "RunContext") || only_argument(inner, "RequestContext").is_some();
+    let is_shared = only_argument(ty, "Arc").is_some_and(|inner| last_segment_is(inner, "ToolContext"));
+    (is_context || is_shared)
+        .then(|| "the context of a call, with its run and its caller, is taken as `&ToolContext`".to_owned())
+}
+
 /// Returns `true` for `ToolContext` and a reference to it.
 pub(super) fn is_context(ty: &Type) -> bool {
     match peel(ty) {

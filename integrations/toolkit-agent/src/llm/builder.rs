@@ -100,7 +100,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the tools: a [`ToolRegistry`], an `Arc<ToolRegistry>`, or a live registry.
+    /// Sets the tools: a list such as `tools![add]`, a [`ToolRegistry`], an `Arc<ToolRegistry>`, or a live registry.
     #[must_use]
     pub fn tools(mut self, tools: impl Into<RegistrySource>) -> Self {
         self.dispatcher = self.dispatcher.and_then(|dispatcher| dispatcher.with_registry(tools));

@@ -145,7 +145,7 @@ pub enum StateScope<'a> {
 }
 
 /// An error of a store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreError {
     /// The message of the error.
@@ -170,6 +170,13 @@ impl StoreError {
             "conversation `{id}` was saved by another program or task since it was loaded; load it again"
         );
         Self { message, is_conflict: true }
+    }
+}
+
+/// Prints the message, so that a failed `main` shows it.
+impl fmt::Debug for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -3,9 +3,9 @@
 use crate::fault;
 use genai::webc::{self, StreamTimeout};
 use genai::{BoxError, Error};
+use toolkit_http::client::{root_cause, shown, without_secrets};
 use toolkit_llm::WireError;
 use toolkit_llm::model::{ModelError, ModelErrorKind};
-use toolkit_llm::transport::without_secrets;
 
 /// Converts an error of `genai`, and removes the `secrets` of the request from its message.
 pub(super) fn of_genai(error: Error, secrets: &[String]) -> ModelError {
@@ -71,7 +71,7 @@ fn of_web(error: webc::Error, secrets: &[String]) -> ModelError {
         }
         webc::Error::ResponseFailedNotJson { content_type, body } => invalid(format!(
             "the model's server has sent {content_type}, no JSON: {}",
-            fault::shown(without_secrets(&body, secrets).as_bytes())
+            shown(without_secrets(&body, secrets).as_bytes())
         )),
         other => invalid(other.to_string()),
     }
@@ -99,5 +99,5 @@ fn of_stream(error: BoxError, secrets: &[String]) -> ModelError {
     if error.is::<StreamTimeout>() {
         return ModelError::new(ModelErrorKind::TimedOut, format!("the model's server is silent: {error}"));
     }
-    ModelError::new(ModelErrorKind::Connection, fault::cause(&*error))
+    ModelError::new(ModelErrorKind::Connection, root_cause(&*error))
 }

@@ -136,6 +136,9 @@ setters! { McpClientBuilder.settings:
     with_call_timeout(call_timeout: Duration) = call_timeout;
     /// Sets the pauses between attempts to connect.
     with_backoff(backoff: McpBackoff) = backoff;
+    /// Sets how often a dispatcher repeats a failed call of a tool; 0 by default. A call that the server may have executed is
+    /// repeated only if the tool is read-only or idempotent. See [`Retry`](toolkit_core::middleware::Retry).
+    with_retries(retries: u32) = retries;
     /// Sets the versions of the protocol to speak. The default is [`McpProtocol::Auto`].
     with_protocol(protocol: McpProtocol) = protocol;
     /// Sets whether the client trusts the server's hints about the tools. The default is `true`.

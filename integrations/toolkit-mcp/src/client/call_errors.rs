@@ -20,6 +20,12 @@ pub(super) struct CallErrors<'a> {
     pub(super) message_bytes: usize,
 }
 
+/// Creates the error for a call that was not sent, because there is no connection.
+pub(super) fn unreachable(server: &str) -> ToolError {
+    let advice = "try again later, or continue without its tools";
+    ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}")).with_retryable(true)
+}
+
 impl CallErrors<'_> {
     /// Creates an error for the model from the name of the server, the fault `what`, and the advice.
     pub(super) fn error(&self, what: &str, advice: &str) -> ToolError {

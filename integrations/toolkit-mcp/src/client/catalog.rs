@@ -163,6 +163,7 @@ fn metadata(
         metadata.tags.insert(ToolTag::Destructive);
     }
     metadata.is_async = true;
+    metadata.retries = settings.retries;
     metadata.source = ToolSource::Mcp;
     metadata.source_detail.clone_from(&settings.name);
     metadata

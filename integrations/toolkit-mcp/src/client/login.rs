@@ -1,6 +1,7 @@
 //! Logins with OAuth.
 
 mod authorization;
+mod client_assertion;
 mod login_tokens;
 mod redirect;
 mod token_store;
@@ -8,7 +9,9 @@ mod token_store;
 pub(super) use login_tokens::LoginTokens;
 pub use token_store::{FileTokenStore, StoreFuture, StoreLock, TokenStore};
 
+use super::mcp_error::{McpError, McpErrorKind};
 use crate::macros::{debug, setters};
+use client_assertion::SigningKey;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,13 +37,26 @@ pub struct Login {
     client_id: Option<String>,
     client_secret: Option<String>,
     client_metadata_url: Option<String>,
+    issuer: Option<String>,
     scopes: Vec<String>,
     port: u16,
     pub(super) timeout: Duration,
     prompt: Arc<dyn Fn(&str) + Send + Sync>,
     store: Option<Arc<dyn TokenStore>>,
-    /// Whether a user logs in, or else the program itself.
-    pub(super) has_user: bool,
+    grant: LoginGrant,
+}
+
+/// What a login exchanges for tokens.
+#[derive(Clone)]
+enum LoginGrant {
+    /// The code that the user brings from the authorization server.
+    Code,
+    /// The secret of the program.
+    Secret,
+    /// An assertion signed by the program.
+    SignedAssertion(Arc<SigningKey>),
+    /// An assertion of the platform on which the program runs.
+    WorkloadAssertion(Arc<dyn Fn() -> io::Result<String> + Send + Sync>),
 }
 
 impl Login {
@@ -51,19 +67,51 @@ impl Login {
             client_id: None,
             client_secret: None,
             client_metadata_url: None,
+            issuer: None,
             scopes: Vec::new(),
             port: 0,
             timeout: Duration::from_secs(300),
             prompt: Arc::new(print),
             store: None,
-            has_user: true,
+            grant: LoginGrant::Code,
         }
     }
 
     /// Creates the login of a program without a user (client credentials).
     pub fn client_credentials(id: impl Into<String>, secret: impl Into<String>) -> Self {
-        let id = id.into();
-        Self { has_user: false, ..Self::new(&id).with_client_id(id).with_client_secret(secret) }
+        Self { grant: LoginGrant::Secret, ..Self::of_program(id.into()).with_client_secret(secret) }
+    }
+
+    /// Creates the login of a program without a user, which signs its requests for tokens (`private_key_jwt`). The key is
+    /// an RSA key or a key for the curve P-256, in the form PKCS #8 (`BEGIN PRIVATE KEY`).
+    ///
+    /// # Errors
+    /// The key is not readable.
+    pub fn private_key_jwt(id: impl Into<String>, pem: &str) -> Result<Self, McpError> {
+        let unreadable = "the private key is neither an RSA key nor a key for P-256 in the form PKCS #8";
+        let key = SigningKey::from_pem(pem).ok_or_else(|| McpError::new(McpErrorKind::Config, unreadable))?;
+        Ok(Self { grant: LoginGrant::SignedAssertion(Arc::new(key)), ..Self::of_program(id.into()) })
+    }
+
+    /// Creates the login of a program with an assertion of the platform on which it runs, such as the token that
+    /// Kubernetes writes to a file (workload identity federation). `assertion` is called for each new token.
+    ///
+    /// Any server that receives an assertion can use it, so name the authorization server with
+    /// [`with_issuer`](Self::with_issuer).
+    pub fn workload_identity(
+        id: impl Into<String>,
+        assertion: impl Fn() -> io::Result<String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { grant: LoginGrant::WorkloadAssertion(Arc::new(assertion)), ..Self::of_program(id.into()) }
+    }
+
+    fn of_program(id: String) -> Self {
+        Self::new(&id).with_client_id(id)
+    }
+
+    /// Returns whether a user logs in, or else the program itself.
+    pub(super) fn has_user(&self) -> bool {
+        matches!(self.grant, LoginGrant::Code)
     }
 
     /// Requests these scopes. By default, the server names them.
@@ -87,6 +135,8 @@ setters! { Login:
     /// Sets the URL of a document about the program (client ID metadata document). Authorization servers that read such
     /// documents need no registration.
     with_client_metadata_url(client_metadata_url: impl Into<String>) = Some(client_metadata_url.into());
+    /// Accepts only this authorization server. By default, the MCP server names it.
+    with_issuer(issuer: impl Into<String>) = Some(issuer.into());
     /// Sets the port for the redirect, `http://127.0.0.1:PORT/callback`. The default is a free port.
     with_port(port: u16) = port;
     /// Sets the time for the user to log in. The default is five minutes. The time limit for connecting is longer by

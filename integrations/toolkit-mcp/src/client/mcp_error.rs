@@ -7,7 +7,7 @@ use toolkit_foreign::shorten;
 const LONGEST: usize = 2_048;
 
 /// An error from connecting to a server, listing its tools, or reading a configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct McpError {
     kind: McpErrorKind,
     message: String,
@@ -53,6 +53,13 @@ impl McpError {
     pub(crate) fn of_server(mut self, name: &str) -> Self {
         self.message = format!("MCP server `{name}`: {}", self.message);
         self
+    }
+}
+
+/// Prints the message, so that a failed `main` shows it.
+impl fmt::Debug for McpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

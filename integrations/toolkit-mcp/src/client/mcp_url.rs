@@ -3,11 +3,11 @@
 use super::endpoint::McpEndpoint;
 use super::failure::HttpFault;
 use super::handshake::{Attempt, Running};
-use super::http_client::http_client;
 #[cfg(feature = "auth")]
 use super::login::{Login, LoginTokens};
 use super::mcp_error::{McpError, McpErrorKind};
 use super::token_source::{TokenChallenge, TokenSource};
+use crate::http_client::http_client;
 use crate::macros::debug;
 use futures_core::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -74,7 +74,7 @@ impl McpUrl {
     /// Logs in when the server requires it, and sends the tokens of the login to this URL only.
     #[cfg(feature = "auth")]
     pub fn with_login(mut self, login: Login) -> Self {
-        if login.has_user {
+        if login.has_user() {
             self.login_time = login.timeout;
         }
         let tokens = LoginTokens::new(login, &self.url);
@@ -105,7 +105,9 @@ impl McpUrl {
             headers.insert(name, value);
         }
         let stream = Arc::new(ServerStream::default());
-        let client = TokenClient { http: http_client(&url)?, token: self.token, stream: stream.clone() };
+        let http =
+            http_client(&url).map_err(|error| McpError::new(McpErrorKind::Connection, error.to_string()))?;
+        let client = TokenClient { http, token: self.token, stream: stream.clone() };
         let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
         config.custom_headers = headers;
         config.max_sse_event_size = attempt.limit;

@@ -1,6 +1,6 @@
 //! One call of a server's tool.
 
-use super::call_errors::CallErrors;
+use super::call_errors::{CallErrors, unreachable};
 use super::catalog::RemoteTool;
 use super::client_settings::ClientSettings;
 use super::connect_errors::chain;
@@ -208,6 +208,21 @@ impl<'a> RemoteCall<'a> {
         }
     }
 
+    /// Converts the failure of an HTTP request without an answer.
+    #[cfg(feature = "client-http")]
+    fn lost_request(&self, error: &(dyn std::error::Error + 'static), details: &str) -> ToolError {
+        use super::failure::HttpFault;
+        let is_unreachable =
+            matches!(error.downcast_ref(), Some(HttpFault::Client(error)) if error.is_connect());
+        let peer = self.session.peer.peer_info();
+        let has_session = peer.is_none_or(|peer| peer.protocol_version.has_initialize());
+        // Without a session, another server behind the same address may answer the next request.
+        if is_unreachable || has_session {
+            self.session.replace(details);
+        }
+        if is_unreachable { unreachable(&self.settings().name) } else { self.errors().lost(details) }
+    }
+
     fn failed(&self, error: &ServiceError) -> ToolError {
         let details = short(&chain(error));
         let errors = self.errors();
@@ -216,7 +231,7 @@ impl<'a> RemoteCall<'a> {
             && let Some(failure) = super::failure::Failure::of(&*failed.error)
         {
             if matches!(failure, super::failure::Failure::Expired) {
-                self.session.expire();
+                self.session.replace("the server has ended the session");
                 self.is_expired.store(true, Ordering::Relaxed);
             }
             return errors.of_http(&failure).with_details(details);
@@ -239,9 +254,12 @@ impl<'a> RemoteCall<'a> {
             ServiceError::TransportSend(_) if details.contains("exceeded the maximum size") => {
                 errors.too_large()
             }
+            #[cfg(feature = "client-http")]
+            ServiceError::TransportSend(failed) if failed.error.is::<super::failure::HttpFault>() => {
+                self.lost_request(&*failed.error, &details)
+            }
             ServiceError::TransportSend(_) => {
-                self.session.wire.ends_because(&details);
-                self.session.stale.cancel();
+                self.session.replace(&details);
                 errors.lost(&details)
             }
             _ => errors.invalid(),

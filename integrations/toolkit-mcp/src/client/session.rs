@@ -209,7 +209,7 @@ impl Session {
         if let ServiceError::TransportSend(failed) = error
             && let Some(super::failure::Failure::Expired) = super::failure::Failure::of(&*failed.error)
         {
-            self.expire();
+            self.replace("the server has ended the session");
         }
         match error {
             ServiceError::McpError(error) => refused(method, error),
@@ -288,10 +288,9 @@ impl Session {
         timeout(limit, self.peer.listen(self.announced_lists()?)).await.ok()?.ok()
     }
 
-    /// Asks for a new connection, because the server has ended the session. Requests without an answer stay open.
-    #[cfg(feature = "client-http")]
-    pub(super) fn expire(&self) {
-        self.wire.ends_because("the server has ended the session");
+    /// Asks for a new connection. Requests without an answer stay open.
+    pub(super) fn replace(&self, reason: &str) {
+        self.wire.ends_because(reason);
         self.stale.cancel();
     }
 

@@ -1,7 +1,6 @@
 //! The server over HTTP: settings, an axum router, and a server bound to an address.
 
 use super::McpServer;
-use super::connections::accept;
 use super::http_service::HttpService;
 use super::protected_resource::{AccessToken, ProtectedResource};
 use super::server_settings::ServerSettings;
@@ -14,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio_util::sync::CancellationToken;
+use toolkit_http::server::terminated;
 
 /// The time for writing the responses of calls that have just ended.
 const LAST_RESPONSES: Duration = Duration::from_millis(500);
@@ -33,8 +33,7 @@ impl McpServer {
     /// own, and read the claims with [`Caller::extension`](super::Caller::extension).
     pub fn with_bearer_token(self, token: impl Into<Arc<str>>) -> Self {
         self.with(|settings| {
-            let token: Arc<str> = token.into();
-            settings.http.token = Some(token.trim().into());
+            settings.http.guards.set_token(&token.into());
             settings.is_private = true;
         })
     }
@@ -47,8 +46,8 @@ impl McpServer {
     /// [scopes](Self::with_scopes) the token lacks gets the status 403, both with a challenge that names the missing
     /// scopes. Lists show the tools that the scopes of the token allow, and a session belongs to the subject of its token.
     ///
-    /// `check` must verify the signature, the issuer, the expiry, and that the audience is this server. A library such
-    /// as `jsonwebtoken` does so with the keys of the authorization server.
+    /// `check` must verify the signature, the issuer, the expiry, and that the audience is this server. For JSON Web
+    /// Tokens, the feature `jwt` has this check, `JwtVerifier`.
     ///
     /// ```
     /// use toolkit::ToolRegistry;
@@ -56,7 +55,7 @@ impl McpServer {
     /// use toolkit_mcp::McpServer;
     /// use toolkit_mcp::server::{AccessToken, ProtectedResource};
     ///
-    /// /// Returns the claims of a valid token. Here stands the call of a JWT library.
+    /// /// Returns the claims of a valid token. Here stands the question to the authorization server.
     /// async fn claims(token: String) -> Option<Value> {
     ///     None
     /// }
@@ -86,16 +85,14 @@ impl McpServer {
     /// machine are accepted, so that no web page can reach the server through a host name of its own (DNS
     /// rebinding). An empty list restores the default.
     pub fn with_allowed_hosts<T: Into<String>>(self, hosts: impl IntoIterator<Item = T>) -> Self {
-        let hosts: Vec<String> = hosts.into_iter().map(Into::into).collect();
-        self.with(|settings| settings.http.hosts = (!hosts.is_empty()).then_some(hosts))
+        self.with(|settings| settings.http.guards.set_hosts(hosts))
     }
 
     /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`. By default, only origins
     /// of this machine are accepted. Requests without this header are always accepted. Pages of accepted origins may
     /// call the server from a browser, and read its answers.
     pub fn with_allowed_origins<T: Into<String>>(self, origins: impl IntoIterator<Item = T>) -> Self {
-        let origins = origins.into_iter().map(Into::into).collect();
-        self.with(|settings| settings.http.origins = Some(origins))
+        self.with(|settings| settings.http.guards.set_origins(origins))
     }
 
     /// Binds each session to the identity of the client that opened it, such as the subject of its token. The
@@ -152,14 +149,8 @@ impl McpServer {
     /// The address is not free, or other machines can reach the address although no [hosts are
     /// allowed](Self::with_allowed_hosts).
     pub async fn bind_http(self, address: impl ToSocketAddrs) -> io::Result<HttpServer> {
-        let listener = TcpListener::bind(address).await?;
+        let listener = self.settings.http.guards.bind(address).await?;
         let address = listener.local_addr()?;
-        if !address.ip().is_loopback() && self.settings.http.hosts.is_none() {
-            let message = format!(
-                "`{address}` is reachable from other machines; name the accepted hosts with `with_allowed_hosts`"
-            );
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-        }
         Ok(HttpServer { listener, address, server: self })
     }
 
@@ -176,8 +167,6 @@ impl McpServer {
 setters! { McpServer.settings.http:
     /// Sets the path of the server in its router, `/mcp` by default.
     with_path(path: impl Into<String>) = path.into();
-    /// Sets the maximum size of a request in bytes, 4 MiB by default.
-    with_max_request_size(max_body: usize) = max_body;
     /// Sets the maximum number of open sessions, 1,000 by default. Beyond it, a new session ends the one that has
     /// been unused for the longest time, at least ten seconds. If there is none, the new session is refused with
     /// the status 503. With zero, only clients without sessions are served.
@@ -188,12 +177,20 @@ setters! { McpServer.settings.http:
     /// Sets how long a session stays open without use, 30 minutes by default. A session is in use while one
     /// of its requests or event streams is open. The client of an ended session begins a new session.
     with_session_idle(session_idle: Duration) = session_idle;
+}
+
+setters! { McpServer.settings.http.guards:
+    /// Sets the maximum size of a request in bytes, 4 MiB by default.
+    with_max_request_size(max_body: usize) = max_body;
     /// Sets how long running calls may take to end after the server was told to stop. The default is 10
     /// seconds.
     with_grace(grace: Duration) = grace;
     /// Sets how long the headers of a request may take to arrive, and then its body; 30 seconds by default. A bound
     /// server also closes connections that are unused for this time.
     with_read_timeout(read_timeout: Duration) = read_timeout;
+    /// Sets the maximum number of open connections of a bound server, 1,024 by default. Further connections wait until
+    /// one is closed.
+    with_max_connections(max_connections: usize) = max_connections;
 }
 
 /// Returns a router that serves the path of the server, with and without a slash at its end.
@@ -264,13 +261,14 @@ impl HttpServer {
             stopped.cancelled().await;
             let all = u32::try_from(settings.max_calls).unwrap_or(u32::MAX);
             // Acquiring all permits waits until all calls have ended. No call starts while the permits are held here.
-            let permits = tokio::time::timeout(settings.http.grace, settings.permits.acquire_many(all)).await;
+            let permits =
+                tokio::time::timeout(settings.http.guards.grace, settings.permits.acquire_many(all)).await;
             tokio::time::sleep(LAST_RESPONSES).await;
             sessions.cancel();
             tokio::time::sleep(CLOSING).await;
             drop(permits);
         };
-        let serve = accept(self.listener, router(settings.clone()), settings.http.read_timeout, stop);
+        let serve = settings.http.guards.accept(self.listener, router(settings.clone()), stop);
         tokio::select! {
             () = serve => sessions.cancel(),
             () = end => {}
@@ -280,19 +278,3 @@ impl HttpServer {
 }
 
 debug!(HttpServer, self, "url": self.url());
-
-/// Waits for an interrupt or a request to terminate.
-async fn terminated() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
-}

@@ -1,23 +1,19 @@
-//! The server as a tower service: identity, time and size of requests, and pages of browsers. The HTTP service of the SDK
-//! does the rest.
+//! The server as a tower service: the guards, tokens and identities. The HTTP service of the SDK does the rest.
 
 use super::client_requests::ClientRequestHandler;
 use super::http_answers::{HttpAnswer, event_stream_of, refusal};
 use super::http_batch::{accepts_batches, answer_batch};
-use super::protected_resource::{AccessToken, bearer};
+use super::protected_resource::AccessToken;
 use super::request_body::{RequestBody, missing_scopes};
 use super::server_settings::ServerSettings;
 use super::sessions::{Sessions, Visit};
 
 use crate::macros::debug;
 use axum::body::Body;
-use axum::http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, HOST, HeaderMap,
-    HeaderValue, ORIGIN, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
-};
+use axum::http::header::{HeaderValue, RETRY_AFTER};
 use axum::http::request::Parts;
 use axum::http::{Method, Request, Response, StatusCode};
+use axum::response::IntoResponse;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -26,16 +22,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::timeout;
 use tower_service::Service;
-
-/// The origins of pages that a browser has loaded from this machine.
-const LOOPBACK_ORIGINS: [&str; 6] = [
-    "http://localhost:*",
-    "http://127.0.0.1:*",
-    "http://[::1]:*",
-    "https://localhost:*",
-    "https://127.0.0.1:*",
-    "https://[::1]:*",
-];
 
 /// The time after which the answer of a request without a session becomes an event stream.
 const SLOW: Duration = Duration::from_secs(1);
@@ -52,18 +38,12 @@ pub struct HttpService {
 impl HttpService {
     pub(super) fn new(settings: Arc<ServerSettings>) -> Self {
         let http = &settings.http;
-        let mut config = StreamableHttpServerConfig::default()
+        let config = StreamableHttpServerConfig::default()
             .with_json_response(true)
-            .with_max_request_body_bytes(http.max_body)
+            .with_max_request_body_bytes(http.guards.max_body)
             .with_cancellation_token(settings.cancellation.clone())
-            .enforce_origin_validation();
-        config = match &http.origins {
-            Some(origins) => config.with_allowed_origins(origins),
-            None => config.with_allowed_origins(LOOPBACK_ORIGINS),
-        };
-        if let Some(hosts) = &http.hosts {
-            config = config.with_allowed_hosts(hosts);
-        }
+            // The guards check the hosts and the origins.
+            .disable_allowed_hosts();
         let of_session = settings.clone();
         let handler = move || Ok(ClientRequestHandler::new(of_session.clone()));
         let sessions = Arc::new(Sessions::new(http.max_sessions, http.session_idle));
@@ -71,42 +51,11 @@ impl HttpService {
         Self { service, settings }
     }
 
-    /// Answers a request. A page of an allowed origin may read the answer.
+    /// Answers a request that the guards accept.
     async fn handle(self, request: Request<Body>) -> Response<Body> {
-        let (parts, body) = request.into_parts();
-        if parts.headers.get_all(HOST).iter().nth(1).is_some() {
-            return refusal(StatusCode::BAD_REQUEST, "the request has two `Host` headers");
-        }
-        let Some(origin) = parts.headers.get(ORIGIN).cloned() else {
-            return self.authorized(parts, body).await;
-        };
-        if let Some(refusal) = self.foreign(&parts).await {
-            return refusal;
-        }
-        let mut response = if parts.method == Method::OPTIONS {
-            preflight(&parts.headers)
-        } else {
-            self.authorized(parts, body).await
-        };
-        let headers = response.headers_mut();
-        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(
-            ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static("mcp-session-id, www-authenticate"),
-        );
-        headers.append(VARY, HeaderValue::from_static("origin"));
-        response
-    }
-
-    /// Returns the refusal of a request to a host or from an origin that is not allowed.
-    async fn foreign(&self, parts: &Parts) -> Option<Response<Body>> {
-        // The SDK first checks these headers, and then refuses the method.
-        let mut question = Request::new(Body::empty());
-        *question.method_mut() = Method::OPTIONS;
-        *question.uri_mut() = parts.uri.clone();
-        *question.headers_mut() = parts.headers.clone();
-        let response = self.service.handle(question).await;
-        (response.status() != StatusCode::METHOD_NOT_ALLOWED).then(|| response.map(Body::new))
+        let settings = self.settings.clone();
+        let answer = settings.http.guards.guard(request, |parts, body| self.authorized(parts, body)).await;
+        answer.unwrap_or_else(IntoResponse::into_response)
     }
 
     /// Answers a request that has the token, also if it is a batch or the answer takes long.
@@ -120,10 +69,8 @@ impl HttpService {
             };
             parts.extensions.insert(checked.clone());
             token = Some(checked);
-        } else if !self.is_authorized(&parts.headers) {
-            let mut response = refusal(StatusCode::UNAUTHORIZED, "a bearer token is required");
-            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            return response;
+        } else if let Err(refusal) = self.settings.http.guards.authorize(&parts.headers) {
+            return refusal.into_response();
         }
         if parts.method != Method::POST {
             return self.answer(parts, body).await;
@@ -134,8 +81,7 @@ impl HttpService {
         let state = RequestBody::default();
         let settings = self.settings.clone();
         let missing = move |body: &[u8]| missing_scopes(&settings, &token?.scope, body);
-        let http = &self.settings.http;
-        let body = state.read_later(body, http.max_body, http.read_timeout, missing);
+        let body = state.read_later(body, self.settings.clone(), missing);
         parts.extensions.insert(state.clone());
         let mut answer = self.answer(parts, body);
         let response = if has_no_session {
@@ -153,18 +99,12 @@ impl HttpService {
             return oauth.insufficient_scope(scopes);
         }
         match (state.failure(), batch, state.batch()) {
-            (Some((status, message)), ..) => refusal(status, message),
+            (Some(refusal), ..) => refusal.into_response(),
             (None, Some(parts), Some(batch)) => {
                 answer_batch(parts, batch, |parts, body| self.answer(parts, body)).await
             }
             _ => response,
         }
-    }
-
-    fn is_authorized(&self, headers: &HeaderMap) -> bool {
-        let Some(token) = &self.settings.http.token else { return true };
-        // Digests are compared, so that the time of the comparison reveals nothing about the token.
-        !token.is_empty() && bearer(headers).is_some_and(|given| digest(given) == digest(token))
     }
 
     /// Answers a request with the service of the SDK, in the sessions of its identity.
@@ -199,22 +139,6 @@ fn end_of_session(response: Response<Body>) -> Response<Body> {
         StatusCode::INTERNAL_SERVER_ERROR => refusal(StatusCode::NOT_FOUND, "the session is not open"),
         _ => response,
     }
-}
-
-/// Returns the answer to the question of a browser whether a page may send a request with these headers.
-fn preflight(headers: &HeaderMap) -> Response<Body> {
-    let mut response = refusal(StatusCode::NO_CONTENT, Body::empty());
-    let allowed = response.headers_mut();
-    allowed.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
-    allowed.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200"));
-    if let Some(names) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
-        allowed.insert(ACCESS_CONTROL_ALLOW_HEADERS, names.clone());
-    }
-    response
-}
-
-fn digest(token: &str) -> [u8; 32] {
-    hmac_sha256::Hash::hash(token.as_bytes())
 }
 
 impl Service<Request<Body>> for HttpService {

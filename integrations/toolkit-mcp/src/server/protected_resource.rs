@@ -3,15 +3,14 @@
 use super::http_answers::refusal;
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE,
-};
+use axum::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Response, StatusCode, Uri};
 use axum::routing::get;
 use serde_json::{Value, json};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use toolkit_http::server::bearer;
 
 /// The path of the metadata, before the path of the resource.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -158,10 +157,4 @@ impl fmt::Debug for ProtectedResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ProtectedResource").field("resource", &self.resource).finish_non_exhaustive()
     }
-}
-
-/// Returns the bearer token of a request.
-pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }

@@ -3,18 +3,14 @@
 use super::raw_arguments::RawArguments;
 use super::scopes::{is_granted, scopes_of};
 use super::server_settings::ServerSettings;
-use axum::body::{Body, Bytes, to_bytes};
-use axum::http::StatusCode;
+use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use futures_util::stream;
-use http_body_util::LengthLimitError;
 use rmcp::model::Extensions;
 use serde::Deserialize;
 use std::borrow::Cow;
-use std::error::Error;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
-use tokio::time::timeout;
+use toolkit_http::server::Refusal;
 
 /// The state of a request's body, as an extension of the request. Clones share the state.
 #[derive(Clone, Default)]
@@ -26,7 +22,7 @@ enum Received {
     Message(Option<RawArguments>),
     /// Several messages, which the SDK does not read.
     Batch(Bytes),
-    Failed(StatusCode, &'static str),
+    Failed(Refusal),
     /// The token lacks one of these scopes.
     Unauthorized(String),
 }
@@ -37,19 +33,18 @@ impl RequestBody {
         Self(Arc::new(Received::Message(RawArguments::of(text.as_bytes())).into()))
     }
 
-    /// Returns a body that reads `body` as soon as the SDK does, up to `limit` bytes and for the time `time`.
+    /// Returns a body that reads `body` as soon as the SDK does, within the limits of the guards.
     /// `missing_scopes` returns the scopes that the client lacks.
     pub(super) fn read_later(
         &self,
         body: Body,
-        limit: usize,
-        time: Duration,
+        settings: Arc<ServerSettings>,
         missing_scopes: impl FnOnce(&[u8]) -> Option<String> + Send + 'static,
     ) -> Body {
         let state = self.0.clone();
         Body::from_stream(stream::once(async move {
-            let received = match timeout(time, to_bytes(body, limit)).await {
-                Ok(Ok(bytes)) => match missing_scopes(&bytes) {
+            let received = match settings.http.guards.read_body(body).await {
+                Ok(bytes) => match missing_scopes(&bytes) {
                     Some(scopes) => Received::Unauthorized(scopes),
                     None if bytes.trim_ascii_start().starts_with(b"[") => Received::Batch(bytes),
                     None => {
@@ -57,8 +52,7 @@ impl RequestBody {
                         return Ok::<_, axum::Error>(bytes);
                     }
                 },
-                Ok(Err(error)) => Received::of(&error),
-                Err(_) => Received::Failed(StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time"),
+                Err(refusal) => Received::Failed(refusal),
             };
             let _ = state.set(received);
             Ok(Bytes::new())
@@ -78,10 +72,10 @@ impl RequestBody {
         self.0.get().is_some()
     }
 
-    /// Returns the status and the message for a body that could not be read.
-    pub(super) fn failure(&self) -> Option<(StatusCode, &'static str)> {
+    /// Returns the refusal of a body that could not be read.
+    pub(super) fn failure(&self) -> Option<Refusal> {
         match self.0.get()? {
-            Received::Failed(status, message) => Some((*status, message)),
+            Received::Failed(refusal) => Some(*refusal),
             _ => None,
         }
     }
@@ -98,17 +92,6 @@ impl RequestBody {
         match self.0.get()? {
             Received::Batch(bytes) => Some(bytes),
             _ => None,
-        }
-    }
-}
-
-impl Received {
-    fn of(error: &axum::Error) -> Self {
-        let is_limit = |source: &(dyn Error + 'static)| source.is::<LengthLimitError>();
-        if error.source().is_some_and(is_limit) {
-            Self::Failed(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large")
-        } else {
-            Self::Failed(StatusCode::BAD_REQUEST, "the request ended too early, or is not valid HTTP")
         }
     }
 }

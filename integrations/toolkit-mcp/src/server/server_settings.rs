@@ -16,6 +16,8 @@ use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::output::Truncation;
 use toolkit_core::registry::RegistrySource;
 use toolkit_core::{CallId, Dispatcher, LiveRegistry, RunContext, ToolDefinition, ToolError, ToolRegistry};
+#[cfg(feature = "server-http")]
+use toolkit_http::server::HttpGuards;
 
 const MAX_CALLS: usize = 1_000;
 const PAGE_SIZE: usize = 1_000;
@@ -63,17 +65,10 @@ pub(super) struct ServerSettings {
 #[derive(Clone)]
 pub(super) struct HttpSettings {
     pub(super) path: String,
-    pub(super) token: Option<Arc<str>>,
+    pub(super) guards: HttpGuards,
     pub(super) oauth: Option<Arc<ProtectedResource>>,
-    /// The accepted values of the header `Host`. If `None`, only the names of this machine are accepted.
-    pub(super) hosts: Option<Vec<String>>,
-    /// The accepted values of the header `Origin`. If `None`, only origins of this machine are accepted.
-    pub(super) origins: Option<Vec<String>>,
-    pub(super) max_body: usize,
     pub(super) max_sessions: usize,
     pub(super) session_idle: Duration,
-    pub(super) grace: Duration,
-    pub(super) read_timeout: Duration,
     pub(super) identity: Option<Arc<Identity>>,
 }
 
@@ -86,15 +81,10 @@ impl Default for HttpSettings {
     fn default() -> Self {
         Self {
             path: "/mcp".to_owned(),
-            token: None,
+            guards: HttpGuards::new("GET, POST, DELETE", "mcp-session-id, www-authenticate"),
             oauth: None,
-            hosts: None,
-            origins: None,
-            max_body: 4 << 20,
             max_sessions: 1_000,
             session_idle: Duration::from_secs(1_800),
-            grace: Duration::from_secs(10),
-            read_timeout: Duration::from_secs(30),
             identity: None,
         }
     }

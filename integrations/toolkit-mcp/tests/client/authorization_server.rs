@@ -8,8 +8,11 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use data_encoding::BASE64URL_NOPAD;
 use reqwest::Url;
+use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use rustls_pki_types::PrivatePkcs8KeyDer;
+use rustls_pki_types::pem::PemObject;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -33,6 +36,8 @@ pub(super) struct Known {
     pub(super) lifetime: u64,
     /// The registered programs, and the requests for authorization and tokens.
     pub(super) registered: Vec<Value>,
+    /// The number of programs that are not registered any more.
+    pub(super) forgotten: usize,
     pub(super) authorized: Vec<Parameters>,
     pub(super) exchanged: Vec<Parameters>,
     /// The valid codes, refresh tokens and tokens, each with its scopes.
@@ -70,6 +75,10 @@ impl Secured {
         let router = axum::Router::new().nest_service("/mcp", service).layer(gate);
         let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { url, known, task }
+    }
+
+    pub(super) fn issuer(&self) -> String {
+        self.known.lock().unwrap().base.clone()
     }
 
     /// Makes all tokens invalid, but no refresh token.
@@ -181,7 +190,17 @@ impl Known {
         json_body(&client)
     }
 
+    /// Makes all tokens invalid, also those for refreshing.
+    pub(super) fn forget_logins(&mut self) {
+        self.tokens.clear();
+        self.refreshable.clear();
+    }
+
     fn authorize(&mut self, request: Parameters) -> Response {
+        let forgotten = (1..=self.forgotten).map(|number| format!("client-{number}"));
+        if forgotten.into_iter().any(|client| client == request["client_id"]) {
+            return (StatusCode::BAD_REQUEST, "unknown client").into_response();
+        }
         let code = format!("s3cret-code-{}", self.authorized.len());
         let mut redirect = Parameters::from([
             ("code".to_owned(), code.clone()),
@@ -194,6 +213,23 @@ impl Known {
         self.codes.insert(code, request.clone());
         self.authorized.push(request);
         (StatusCode::FOUND, [("location", location.to_string())]).into_response()
+    }
+
+    /// Returns whether the program has signed the request with the key of the tests.
+    fn has_assertion(&self, request: &Parameters) -> bool {
+        let key = PrivatePkcs8KeyDer::from_pem_slice(include_bytes!("../rsa_key.pem")).unwrap();
+        let pair = RsaKeyPair::from_pkcs8(key.secret_pkcs8_der()).unwrap();
+        let (signed, signature) = request["client_assertion"].rsplit_once('.').unwrap();
+        let (_, claims) = signed.split_once('.').unwrap();
+        let [claims, signature] =
+            [claims, signature].map(|part| BASE64URL_NOPAD.decode(part.as_bytes()).unwrap());
+        let claims: Value = serde_json::from_slice(&claims).unwrap();
+        let key = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, pair.public());
+        key.verify(signed.as_bytes(), &signature).is_ok()
+            && request["client_assertion_type"].ends_with("jwt-bearer")
+            && claims["iss"] == "robot"
+            && claims["sub"] == "robot"
+            && claims["aud"] == self.base
     }
 
     fn token(&mut self, request: Parameters) -> Response {
@@ -210,7 +246,13 @@ impl Known {
                 .refreshable
                 .remove(&request["refresh_token"])
                 .map(|scope| Parameters::from([("scope".to_owned(), scope)])),
-            "client_credentials" => (request["client_secret"] == "s3cret-client").then(|| request.clone()),
+            "client_credentials" => {
+                let has_secret = request.get("client_secret").is_some_and(|secret| secret == "s3cret-client");
+                (has_secret || self.has_assertion(&request)).then(|| request.clone())
+            }
+            "urn:ietf:params:oauth:grant-type:jwt-bearer" => (request["assertion"] == "s3cret-workload"
+                && request["client_id"] == "robot")
+                .then(|| request.clone()),
             _ => None,
         };
         let Some(scope) = scope.map(|known| known.get("scope").cloned().unwrap_or_default()) else {
@@ -224,7 +266,7 @@ impl Known {
             "token_type": "Bearer",
             "expires_in": self.lifetime,
         });
-        if request["grant_type"] != "client_credentials" {
+        if matches!(request["grant_type"].as_str(), "authorization_code" | "refresh_token") {
             self.refreshable.insert(format!("s3cret-refresh-{number}"), scope);
             response["refresh_token"] = json!(format!("s3cret-refresh-{number}"));
         }

@@ -294,8 +294,16 @@ async fn a_restarted_server_is_found_again() {
         })
         .await;
         let _served = serve_on(&server, listener);
-        event(&mut events, |event| matches!(event, McpEvent::Reconnected { .. }).then_some(())).await;
-        assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
+        // Without a session, there is no connection to restore.
+        if protocol == McpProtocol::Handshake {
+            event(&mut events, |event| matches!(event, McpEvent::Reconnected { .. }).then_some(())).await;
+        }
+        within(async {
+            while call(&client, "add", SUM).await.is_err() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await;
     }
 }
 

@@ -66,7 +66,12 @@ async fn a_call_that_needs_a_scope_asks_the_user_once() {
     let (login, logins) = user(Login::new("shop"));
     let client = connect(&server.url, login).await.unwrap();
     assert_eq!(sum(&client).await, "5");
-    assert_eq!(server.known.lock().unwrap().authorized[1]["scope"], "call list");
+    {
+        let known = server.known.lock().unwrap();
+        assert_eq!(known.authorized[1]["scope"], "call list");
+        // A registration holds for its scopes.
+        assert_eq!(known.registered[1]["scope"], "call list");
+    }
     // The user has not granted the scope, and is not asked for it again.
     for scopes in server.known.lock().unwrap().tokens.values_mut() {
         *scopes = "list".to_owned();
@@ -110,16 +115,60 @@ async fn processes_share_stored_tokens_and_refresh_them_once() {
 }
 
 #[tokio::test]
-async fn a_program_without_a_user_sends_its_secret() {
+async fn a_program_without_a_user_proves_itself() {
+    let key = include_str!("../rsa_key.pem");
+    let bearer = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+    let programs = [
+        (Login::client_credentials("robot", "s3cret-client"), "client_credentials"),
+        (Login::private_key_jwt("robot", key).unwrap(), "client_credentials"),
+        (Login::workload_identity("robot", || Ok("s3cret-workload\n".to_owned())), bearer),
+    ];
+    for (login, grant) in programs {
+        let server = Secured::serve().await;
+        let shown = format!("{login:?} {:?}", McpUrl::new(&server.url).with_login(login.clone()));
+        assert!(!shown.contains("s3cret"), "{shown}");
+        let client = connect(&server.url, login.with_issuer(server.issuer())).await.unwrap();
+        server.revoke();
+        assert_eq!(sum(&client).await, "5");
+        assert_eq!(server.exchanges(grant), 2);
+        let known = server.known.lock().unwrap();
+        assert!(known.exchanged.iter().all(|request| request["resource"] == server.url));
+        assert!(known.exchanged.iter().all(|request| request["scope"] == "list"));
+    }
+    assert!(Login::private_key_jwt("robot", "no key").is_err());
+}
+
+#[tokio::test]
+async fn an_assertion_reaches_only_the_named_authorization_server_and_its_refusal_is_told() {
     let server = Secured::serve().await;
-    let login = Login::client_credentials("robot", "s3cret-client");
-    assert!(
-        !format!("{login:?} {:?}", McpUrl::new(&server.url).with_login(login.clone())).contains("s3cret")
-    );
-    let client = connect(&server.url, login).await.unwrap();
-    server.revoke();
-    assert_eq!(sum(&client).await, "5");
-    assert_eq!(server.exchanges("client_credentials"), 2);
+    let login = Login::workload_identity("robot", || Ok("s3cret-other".to_owned()));
+    let error = connect(&server.url, login.clone()).await.unwrap_err().to_string();
+    assert!(error.contains("refused a token with HTTP 400 Bad Request: invalid_grant"), "{error}");
+    assert_eq!(server.exchanges("urn:ietf:params:oauth:grant-type:jwt-bearer"), 1);
+    let error = connect(&server.url, login.with_issuer("https://login.example.com")).await.unwrap_err();
+    assert!(error.to_string().contains("names another authorization server than the login"), "{error}");
+    assert_eq!(server.known.lock().unwrap().exchanged.len(), 1);
+}
+
+#[tokio::test]
+async fn a_program_registers_itself_once_unless_it_is_forgotten() {
+    let server = Secured::serve().await;
+    let folder = tempfile::tempdir().unwrap();
+    let login = || user(Login::new("shop").with_token_store(FileTokenStore::new(folder.path()))).0;
+    let registered = || server.known.lock().unwrap().registered.len();
+    connect(&server.url, login()).await.unwrap();
+    for _ in 0..2 {
+        // Each start needs a new login.
+        server.known.lock().unwrap().forget_logins();
+        connect(&server.url, login()).await.unwrap();
+        assert_eq!(registered(), 1);
+    }
+    server.known.lock().unwrap().forget_logins();
+    server.known.lock().unwrap().forgotten = 1;
+    let forgotten = login().with_timeout(Duration::from_millis(200));
+    connect(&server.url, forgotten).await.unwrap_err();
+    connect(&server.url, login()).await.unwrap();
+    assert_eq!(registered(), 2);
 }
 
 #[tokio::test]

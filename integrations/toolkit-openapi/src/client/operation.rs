@@ -5,6 +5,8 @@ use http::Method;
 /// An operation: how the arguments of a call become a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Operation {
+    /// The `operationId`, or the method and the path: `GET /users/{id}`.
+    pub(crate) id: String,
     pub(crate) method: Method,
     /// The path below the server's URL, with the names of parameters in braces: `/users/{id}`.
     pub(crate) path: String,
@@ -34,6 +36,8 @@ pub(crate) struct Parameter {
 pub(crate) enum Location {
     Path,
     Query,
+    /// The whole query is the value of this parameter.
+    QueryString,
     Header,
     Cookie,
 }

@@ -1,30 +1,26 @@
 //! The authorization server of an MCP server: discovery, and requests for tokens.
 
-use super::Login;
 use super::redirect::RedirectListener;
+use super::{Login, LoginGrant};
 use crate::client::connect_errors::chain;
-use crate::client::http_client::http_client;
+use crate::guarded_http::GuardedHttp;
 use oauth2::TokenResponse;
 use oauth2::http::Response;
-use reqwest::Url;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::{Method, Request, Url};
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, ClientCredentialsConfig, CredentialStore, InMemoryCredentialStore,
-    OAuthClientConfig, OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest, StoredCredentials,
+    OAuthClientConfig, OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest, OAuthTokenResponse,
+    StoredCredentials,
 };
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
 use toolkit_foreign::clean;
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
-
-/// The maximum size of a response of an authorization server, in bytes.
-const RESPONSE_BYTES: usize = 1024 * 1024;
-
-/// The maximum time for a response of an authorization server.
-const RESPONSE_TIME: Duration = Duration::from_secs(30);
 
 /// The time before its expiry at which a token is refreshed, at most half of its lifetime.
 const BEFORE_EXPIRY: Duration = Duration::from_secs(30);
@@ -36,10 +32,23 @@ const CLIENT_METADATA: &str = "client_id_metadata_document_supported";
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Tokens {
     credentials: StoredCredentials,
-    /// The secret of a program that the authorization server has registered.
-    client_secret: Option<String>,
     /// The requested scopes.
     pub(super) scopes: Vec<String>,
+    /// The registration of a program that has registered itself.
+    pub(super) registration: Option<Registration>,
+}
+
+/// A program as an authorization server has registered it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Registration {
+    issuer: Option<String>,
+    client_id: String,
+    client_secret: Option<String>,
+    /// The scopes that the program may request.
+    scopes: Vec<String>,
+    /// The port of the registered redirect. Some authorization servers accept no other. With 0, the next login registers
+    /// the program again.
+    port: u16,
 }
 
 impl Tokens {
@@ -61,6 +70,13 @@ impl Tokens {
         self.token()
     }
 
+    /// Lets the next login register the program again. The present tokens still belong to this registration.
+    pub(super) fn doubt_registration(&mut self) {
+        if let Some(registration) = &mut self.registration {
+            registration.port = 0;
+        }
+    }
+
     pub(super) fn has_refresh_token(&self) -> bool {
         self.credentials.token_response.as_ref().is_some_and(|response| response.refresh_token().is_some())
     }
@@ -69,7 +85,9 @@ impl Tokens {
 /// The authorization server of one MCP server.
 pub(super) struct AuthorizationServer {
     manager: AuthorizationManager,
+    http: GuardedHttp,
     issuer: Option<String>,
+    token_endpoint: Url,
     /// Whether the URL of a document about the program is a valid client id.
     reads_client_metadata: bool,
     /// The place where the SDK puts tokens.
@@ -79,9 +97,13 @@ pub(super) struct AuthorizationServer {
 
 impl AuthorizationServer {
     /// Finds the authorization server from a challenge of the MCP server, or from its URL.
-    pub(super) async fn discover(resource: &str, challenge: Option<&str>) -> Result<Self, String> {
+    pub(super) async fn discover(
+        login: &Login,
+        resource: &str,
+        challenge: Option<&str>,
+    ) -> Result<Self, String> {
         let resource = Url::parse(resource).map_err(|error| format!("the URL is invalid: {error}"))?;
-        let http = GuardedHttp { is_loopback: is_loopback(&resource) };
+        let http = GuardedHttp::from_url(&resource);
         if !http.permits(&resource) {
             return Err("a login needs a URL with `https`".to_owned());
         }
@@ -95,31 +117,44 @@ impl AuthorizationServer {
             return Err("the address of the authorization server is not safe; use `https`".to_owned());
         }
         let issuer = found.metadata.issuer.clone();
+        if login.issuer.is_some() && login.issuer != issuer {
+            return Err("the server names another authorization server than the login".to_owned());
+        }
+        let token_endpoint = Url::parse(&found.metadata.token_endpoint).map_err(|error| error.to_string())?;
         let reads_client_metadata =
             found.metadata.additional_fields.get(CLIENT_METADATA) == Some(&true.into());
         manager.set_metadata(found.metadata);
-        Ok(Self { manager, issuer, reads_client_metadata, received, resource })
+        Ok(Self { manager, http, issuer, token_endpoint, reads_client_metadata, received, resource })
     }
 
     /// Exchanges the refresh token. Returns `None` if a new login is needed.
-    pub(super) async fn refresh(mut self, tokens: Tokens) -> Result<Option<Tokens>, String> {
+    pub(super) async fn refresh(mut self, login: &Login, tokens: Tokens) -> Result<Option<Tokens>, String> {
         if self.issuer != tokens.credentials.issuer {
             return Ok(None);
         }
-        let Tokens { credentials, client_secret, scopes } = tokens;
+        let Tokens { credentials, scopes, registration } = tokens;
+        let secret = match &registration {
+            Some(registration) => registration.client_secret.as_ref(),
+            None => login.client_secret.as_ref(),
+        };
         // The redirect address is not part of this request.
         let client = OAuthClientConfig::new(&credentials.client_id, self.resource.as_str());
-        self.manager.configure_client(with_secret(client, client_secret.as_ref())).map_err(failed)?;
+        self.manager.configure_client(with_secret(client, secret)).map_err(failed)?;
         self.received.save(credentials).await.map_err(failed)?;
         match self.manager.refresh_token().with_subscriber(NoSubscriber::default()).await {
-            Ok(_) => self.tokens(client_secret, scopes).await.map(Some),
+            Ok(_) => self.tokens(scopes, registration).await.map(Some),
             Err(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)) => Ok(None),
             Err(error) => Err(failed(error)),
         }
     }
 
     /// Logs in. Requests the scopes of the challenge or of the program, and `more`.
-    pub(super) async fn log_in(mut self, login: &Login, more: &[String]) -> Result<Tokens, String> {
+    pub(super) async fn log_in(
+        mut self,
+        login: &Login,
+        more: &[String],
+        known: Option<Registration>,
+    ) -> Result<Tokens, String> {
         let mut scopes = login.scopes.clone();
         if scopes.is_empty() {
             scopes = self.manager.select_initial_scopes(&[]).await;
@@ -129,22 +164,56 @@ impl AuthorizationServer {
                 scopes.push(scope.clone());
             }
         }
-        let client_secret = if login.has_user {
-            self.authorize(login, &scopes).await?
-        } else {
-            self.exchange_secret(login, &scopes).await?;
-            login.client_secret.clone()
-        };
-        self.tokens(client_secret, scopes).await
+        let id = login.client();
+        let issuer = self.issuer.as_deref().unwrap_or_default();
+        match &login.grant {
+            LoginGrant::Code => {
+                let registration = self.authorize(login, &scopes, known).await?;
+                return self.tokens(scopes, registration).await;
+            }
+            LoginGrant::Secret => self.exchange_secret(login, &scopes).await?,
+            LoginGrant::SignedAssertion(key) => {
+                let assertion =
+                    key.assertion(id, issuer).ok_or("the request for a token cannot be signed")?;
+                let fields = [
+                    ("grant_type", "client_credentials"),
+                    ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
+                    ("client_assertion", &assertion),
+                ];
+                self.exchange_assertion(id, &fields, &scopes).await?;
+            }
+            LoginGrant::WorkloadAssertion(source) => {
+                let assertion = source().map_err(|error| format!("there is no assertion: {error}"))?;
+                let fields = [
+                    ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
+                    ("assertion", assertion.trim()),
+                    ("client_id", id),
+                ];
+                self.exchange_assertion(id, &fields, &scopes).await?;
+            }
+        }
+        self.tokens(scopes, None).await
     }
 
-    /// Sends the user to the authorization server, and exchanges the code. Returns the secret of the program.
-    async fn authorize(&mut self, login: &Login, scopes: &[String]) -> Result<Option<String>, String> {
-        let listener = RedirectListener::bind(login.port).await;
+    /// Sends the user to the authorization server, and exchanges the code. Returns the registration of a program that is
+    /// not registered otherwise.
+    async fn authorize(
+        &mut self,
+        login: &Login,
+        scopes: &[String],
+        known: Option<Registration>,
+    ) -> Result<Option<Registration>, String> {
+        let known = known.filter(|known| {
+            known.issuer == self.issuer && scopes.iter().all(|scope| known.scopes.contains(scope))
+        });
+        let port = known.as_ref().map_or(login.port, |known| known.port);
+        let mut listener = RedirectListener::bind(port).await;
+        if listener.is_err() && port != login.port {
+            listener = RedirectListener::bind(login.port).await;
+        }
         let listener = listener.map_err(|error| format!("port {} is not available: {error}", login.port))?;
-        let client = self.client(login, &listener.url(), scopes).await?;
-        let secret = client.client_secret.clone();
-        self.manager.configure_client(client).map_err(failed)?;
+        let known = known.filter(|known| known.port == listener.port);
+        let registration = self.configure(login, &listener, scopes, known).await?;
         let address = self.manager.get_authorization_url(&texts(scopes)).await.map_err(failed)?;
         let url = Url::parse(&address).map_err(|error| error.to_string())?;
         let state = url.query_pairs().find(|(name, _)| name == "state").map(|(_, state)| state.into_owned());
@@ -158,24 +227,42 @@ impl AuthorizationServer {
             .with_subscriber(NoSubscriber::default())
             .await
             .map_err(failed)?;
-        Ok(secret)
+        Ok(registration)
     }
 
-    /// Returns the program as the authorization server knows it. Registers the program if needed.
-    async fn client(
+    /// Tells the SDK how the authorization server knows the program. Registers the program if needed.
+    async fn configure(
         &mut self,
         login: &Login,
-        redirect: &str,
+        listener: &RedirectListener,
         scopes: &[String],
-    ) -> Result<OAuthClientConfig, String> {
+        known: Option<Registration>,
+    ) -> Result<Option<Registration>, String> {
+        let redirect = listener.url();
         let document = login.client_metadata_url.as_ref().filter(|_| self.reads_client_metadata);
-        match login.client_id.as_ref().or(document) {
-            Some(id) => Ok(with_secret(OAuthClientConfig::new(id, redirect), login.client_secret.as_ref())),
-            None => {
-                let registered = self.manager.register_client(&login.name, redirect, &texts(scopes)).await;
-                registered.map_err(failed)
+        let (client, registration) = match (login.client_id.as_ref().or(document), known) {
+            (Some(id), _) => {
+                (with_secret(OAuthClientConfig::new(id, redirect), login.client_secret.as_ref()), None)
             }
-        }
+            (None, Some(known)) => {
+                let client = OAuthClientConfig::new(&known.client_id, redirect);
+                (with_secret(client, known.client_secret.as_ref()), Some(known))
+            }
+            (None, None) => {
+                let client = self.manager.register_client(&login.name, &redirect, &texts(scopes)).await;
+                let client = client.map_err(failed)?;
+                let registration = Registration {
+                    issuer: self.issuer.clone(),
+                    client_id: client.client_id.clone(),
+                    client_secret: client.client_secret.clone(),
+                    scopes: scopes.to_vec(),
+                    port: listener.port,
+                };
+                (client, Some(registration))
+            }
+        };
+        self.manager.configure_client(client).map_err(failed)?;
+        Ok(registration)
     }
 
     /// Exchanges the secret of the program for a token.
@@ -192,11 +279,43 @@ impl AuthorizationServer {
         exchange.with_subscriber(NoSubscriber::default()).await.map(drop).map_err(failed)
     }
 
-    /// Returns the tokens that the SDK received.
-    async fn tokens(self, client_secret: Option<String>, scopes: Vec<String>) -> Result<Tokens, String> {
+    /// Exchanges an assertion for a token.
+    async fn exchange_assertion(
+        &self,
+        id: &str,
+        fields: &[(&str, &str)],
+        scopes: &[String],
+    ) -> Result<(), String> {
+        let scope = scopes.join(" ");
+        let mut form = self.token_endpoint.clone();
+        form.query_pairs_mut().clear().extend_pairs(fields).append_pair("resource", self.resource.as_str());
+        if !scope.is_empty() {
+            form.query_pairs_mut().append_pair("scope", &scope);
+        }
+        let mut request = Request::new(Method::POST, self.token_endpoint.clone());
+        let form_type = HeaderValue::from_static("application/x-www-form-urlencoded");
+        request.headers_mut().insert(CONTENT_TYPE, form_type);
+        *request.body_mut() = form.query().map(|form| form.to_owned().into());
+        let response = self.http.send(request).await;
+        let (status, _, body) = response.map_err(|error| format!("no token: {error}"))?;
+        let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if !status.is_success() {
+            let reason = ["error", "error_description"].map(|part| answer[part].as_str().unwrap_or_default());
+            let reason = clean(&reason.join(" "));
+            return Err(format!("the authorization server refused a token with HTTP {status}: {reason}"));
+        }
+        let answer = OAuthTokenResponse::deserialize(answer).ok();
+        let answer = answer.ok_or("the authorization server sent no token")?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let credentials = StoredCredentials::new(id.to_owned(), Some(answer), scopes.to_vec(), Some(now));
+        self.received.save(credentials.with_issuer(self.issuer.clone())).await.map_err(failed)
+    }
+
+    /// Returns the tokens that were received.
+    async fn tokens(self, scopes: Vec<String>, registration: Option<Registration>) -> Result<Tokens, String> {
         let credentials = self.received.load().await.map_err(failed)?;
         let credentials = credentials.ok_or("the authorization server sent no token")?;
-        Ok(Tokens { credentials, client_secret, scopes })
+        Ok(Tokens { credentials, scopes, registration })
     }
 }
 
@@ -216,48 +335,13 @@ fn failed(error: AuthError) -> String {
     clean(&chain(&error))
 }
 
-/// Returns whether a URL names this machine.
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-/// An HTTP client for untrusted authorization servers: without redirects, with limits, and encrypted.
-#[derive(Clone, Copy)]
-struct GuardedHttp {
-    /// Whether the MCP server runs on this machine. Its authorization server may then run here without encryption.
-    is_loopback: bool,
-}
-
-impl GuardedHttp {
-    fn permits(self, url: &Url) -> bool {
-        match url.scheme() {
-            "https" => true,
-            "http" => self.is_loopback && is_loopback(url),
-            _ => false,
-        }
-    }
-}
-
 impl OAuthHttpClient for GuardedHttp {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
-            let mut request = reqwest::Request::try_from(request.request)?;
-            if !self.permits(request.url()) {
-                return Err("the authorization server is not safe; use `https`".into());
-            }
-            *request.timeout_mut() = Some(RESPONSE_TIME);
-            let client = http_client(request.url())?;
-            let mut answer = client.execute(request).await.map_err(reqwest::Error::without_url)?;
-            let mut response = Response::new(Vec::new());
-            *response.status_mut() = answer.status();
-            *response.headers_mut() = std::mem::take(answer.headers_mut());
-            while let Some(chunk) = answer.chunk().await.map_err(reqwest::Error::without_url)? {
-                if response.body().len() + chunk.len() > RESPONSE_BYTES {
-                    return Err("the response of the authorization server is too large".into());
-                }
-                response.body_mut().extend_from_slice(&chunk);
-            }
+            let (status, headers, body) = self.send(Request::try_from(request.request)?).await?;
+            let mut response = Response::new(body);
+            *response.status_mut() = status;
+            *response.headers_mut() = headers;
             Ok(response)
         })
     }

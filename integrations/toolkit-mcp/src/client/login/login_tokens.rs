@@ -71,7 +71,10 @@ impl LoginState {
             return Ok(self.adopt(tokens));
         }
         let Some(challenge) = challenge else { return Ok(None) };
-        let mut scopes = known.map(|tokens| tokens.scopes).unwrap_or_default();
+        let (mut scopes, registration) = match known {
+            Some(tokens) => (tokens.scopes, tokens.registration),
+            None => (Vec::new(), self.load().await?.and_then(|tokens| tokens.registration)),
+        };
         if needs_scope {
             let missing = challenge.scope.iter().flat_map(|scope| scope.split(' '));
             let missing: Vec<_> = missing.filter(|scope| !scopes.iter().any(|own| own == scope)).collect();
@@ -81,7 +84,16 @@ impl LoginState {
             scopes.extend(missing.into_iter().map(str::to_owned));
         }
         let server = self.server(Some(&challenge)).await?;
-        let tokens = server.log_in(&self.login, &scopes).await?;
+        let tokens = match server.log_in(&self.login, &scopes, registration.clone()).await {
+            Ok(tokens) => tokens,
+            Err(reason) => {
+                // The authorization server may have forgotten the program, which then registers itself again.
+                if registration.is_some() {
+                    self.doubt_registration().await?;
+                }
+                return Err(reason);
+            }
+        };
         self.save(&tokens).await?;
         Ok(self.adopt(tokens))
     }
@@ -101,14 +113,16 @@ impl LoginState {
         if !tokens.has_refresh_token() {
             return Ok(None);
         }
-        let Some(tokens) = self.server(challenge).await?.refresh(tokens).await? else { return Ok(None) };
+        let Some(tokens) = self.server(challenge).await?.refresh(&self.login, tokens).await? else {
+            return Ok(None);
+        };
         self.save(&tokens).await?;
         Ok(Some(tokens))
     }
 
     async fn server(&self, challenge: Option<&TokenChallenge>) -> Result<AuthorizationServer, String> {
         let header = challenge.map(|challenge| challenge.header.as_str()).filter(|header| !header.is_empty());
-        AuthorizationServer::discover(&self.resource, header).await
+        AuthorizationServer::discover(&self.login, &self.resource, header).await
     }
 
     async fn load(&self) -> Result<Option<Tokens>, String> {
@@ -122,6 +136,14 @@ impl LoginState {
         let Some(store) = &self.login.store else { return Ok(()) };
         let text = serde_json::to_string(tokens).map_err(|error| error.to_string())?;
         store.save(&self.key, text).await
+    }
+
+    async fn doubt_registration(&self) -> Result<(), String> {
+        let Some(mut tokens) = self.load().await? else { return Ok(()) };
+        tokens.doubt_registration();
+        self.save(&tokens).await?;
+        self.adopt(tokens);
+        Ok(())
     }
 
     fn adopt(&self, tokens: Tokens) -> Option<String> {

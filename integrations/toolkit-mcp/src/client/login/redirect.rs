@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// A listener for the redirect, on the loopback interface.
 pub(super) struct RedirectListener {
     listener: TcpListener,
-    port: u16,
+    pub(super) port: u16,
 }
 
 impl RedirectListener {

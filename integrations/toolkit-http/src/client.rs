@@ -1,0 +1,183 @@
+//! Connections to servers: limits of time and size, proxies, TLS, and no secret in an error.
+//!
+//! An [`HttpClient`] sends requests to any number of servers. It connects through the proxy in the environment
+//! variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. It follows no redirects and repeats no request.
+//!
+//! ```no_run
+//! use http::Request;
+//! use toolkit_http::client::{HttpClient, HttpLimits, parse_url};
+//!
+//! # async fn get() -> Result<(), toolkit_http::client::HttpError> {
+//! let client = HttpClient::new(HttpLimits::default());
+//! let mut request = Request::default();
+//! *request.uri_mut() = parse_url("https://example.com/notes")?;
+//! let mut response = client.send(request, client.limits().total).await?;
+//! println!("{}: {} bytes", response.status, response.body.all().await?.len());
+//! # Ok(())
+//! # }
+//! ```
+
+mod address;
+mod body;
+mod connector;
+mod failure;
+mod header;
+mod limits;
+mod redaction;
+mod url;
+
+pub use body::BoundedBody;
+pub use connector::{max_idle_connections, tls_config};
+pub use failure::{HttpError, HttpErrorKind, root_cause};
+pub use header::{header, is_json, media_type, retry_after};
+pub use limits::{HttpLimits, deadline};
+pub use redaction::{SHORTEST_SECRET, secrets, shown, without_secrets};
+pub use url::{parse_url, segment};
+
+use bytes::Bytes;
+use connector::Connector;
+use http::header::{CONTENT_ENCODING, HeaderMap, HeaderValue, PROXY_AUTHORIZATION};
+use http::{Request, StatusCode};
+use http_body_util::Full;
+use hyper_util::client::legacy::{Client, Error};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use std::fmt;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// A client for any number of servers. Clones share its connections.
+#[derive(Clone)]
+pub struct HttpClient {
+    connector: Connector,
+    plain: Client<Connector, Full<Bytes>>,
+    encrypted: Client<Connector, Full<Bytes>>,
+    limits: HttpLimits,
+    server_name: &'static str,
+}
+
+/// The head of a response. The body may still be arriving.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct HttpResponse {
+    /// The status. A redirect or an error is no [`HttpError`].
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body, read within the limits of the client.
+    pub body: BoundedBody,
+    /// The secrets in the headers of the request, to remove from error messages with [`without_secrets`]. Some
+    /// servers repeat the headers of a request that they refuse.
+    pub secrets: Vec<String>,
+    server_name: &'static str,
+}
+
+impl HttpClient {
+    /// Creates a client with these limits and the proxies of the environment.
+    #[must_use]
+    pub fn new(limits: HttpLimits) -> Self {
+        let connector = Connector::new(&limits);
+        Self::with_connector(connector, limits)
+    }
+
+    fn with_connector(connector: Connector, limits: HttpLimits) -> Self {
+        let client = |is_plain| {
+            Client::builder(TokioExecutor::new())
+                .pool_timer(TokioTimer::new())
+                .pool_max_idle_per_host(max_idle_connections(is_plain))
+                .build(connector.clone())
+        };
+        Self { plain: client(true), encrypted: client(false), connector, limits, server_name: "the server" }
+    }
+
+    /// Sets the words for the server in error messages, `the server` by default.
+    #[must_use]
+    pub fn with_server_name(mut self, name: &'static str) -> Self {
+        self.server_name = name;
+        self
+    }
+
+    /// Refuses servers at addresses that are not public: private, loopback, link-local, unique-local, shared
+    /// (carrier-grade NAT), multicast and reserved ones.
+    ///
+    /// The addresses are checked after the name was resolved, and the connection uses the checked addresses. A proxy
+    /// resolves names itself, so only addresses written as numbers are checked for requests through a proxy.
+    #[must_use]
+    pub fn with_public_addresses_only(self) -> Self {
+        let Self { connector, limits, server_name, .. } = self;
+        let connector = connector.public_addresses_only(&limits);
+        Self { server_name, ..Self::with_connector(connector, limits) }
+    }
+
+    /// Returns the limits of the client.
+    #[must_use]
+    pub fn limits(&self) -> &HttpLimits {
+        &self.limits
+    }
+
+    /// Sends a request with an absolute URL, and returns the head of the response. The time until then is limited to
+    /// `patience`. The time for the whole response counts from the call of this method.
+    ///
+    /// # Errors
+    /// There is no connection, it breaks, the server does not answer in time, or its address is not allowed.
+    pub async fn send(
+        &self,
+        mut request: Request<Bytes>,
+        patience: Duration,
+    ) -> Result<HttpResponse, HttpError> {
+        let deadline = deadline(self.limits.total);
+        let patience = patience.min(self.limits.total);
+        let is_plain = url::is_plain(request.uri());
+        let proxy = self.connector.proxy(request.uri())?;
+        // For encrypted requests, the tunnel through the proxy sends the header itself.
+        if let Some(authorization) = proxy.filter(|_| is_plain).and_then(|proxy| proxy.authorization) {
+            request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
+        }
+        let secrets = secrets(request.headers());
+        let client = if is_plain { &self.plain } else { &self.encrypted };
+        let server_name = self.server_name;
+        let (head, body) = match timeout(patience, client.request(request.map(Full::new))).await {
+            Ok(response) => response
+                .map_err(|error: Error| HttpError::of_connection(&error, error.is_connect(), server_name))?
+                .into_parts(),
+            Err(_) => return Err(HttpError::timed_out(server_name, "has not answered", patience)),
+        };
+        Ok(HttpResponse {
+            status: head.status,
+            headers: head.headers,
+            body: BoundedBody::new(body, self.limits.clone(), deadline, server_name),
+            secrets,
+            server_name,
+        })
+    }
+}
+
+impl HttpResponse {
+    /// Checks that the body has no content encoding, such as `gzip`. A request asks for this with the header
+    /// `accept-encoding: identity`.
+    ///
+    /// # Errors
+    /// The body is encoded.
+    pub fn check_encoding(&self) -> Result<(), HttpError> {
+        let is_plain = |encoding: &&HeaderValue| {
+            encoding.is_empty() || encoding.as_bytes().eq_ignore_ascii_case(b"identity")
+        };
+        let Some(encoding) = self.headers.get(CONTENT_ENCODING).filter(|encoding| !is_plain(encoding)) else {
+            return Ok(());
+        };
+        let text = format!(
+            "{} has sent an answer with the content encoding {encoding:?}, which the request does not accept; turn \
+             compression off in the server, or in the proxy before it",
+            self.server_name
+        );
+        Err(HttpError::new(HttpErrorKind::InvalidResponse, text).lasting())
+    }
+}
+
+impl fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpClient").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! Errors of requests.
+
+use super::address::NotPublic;
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+/// The error of a request that got no usable answer. The message names neither the URL nor a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpError {
+    /// The kind of the failure.
+    pub kind: HttpErrorKind,
+    /// What happened.
+    pub message: String,
+    /// Whether the same request would fail for the same reason, for example because of an invalid certificate.
+    pub is_lasting: bool,
+}
+
+/// The kind of an [`HttpError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HttpErrorKind {
+    /// The URL, a header or the proxy cannot be used.
+    InvalidRequest,
+    /// The address of the server is not public, and the client allows only public addresses.
+    NotAllowed,
+    /// There is no connection, or it broke.
+    Connection,
+    /// A time limit was exceeded.
+    TimedOut,
+    /// The response is larger than the limit.
+    TooLarge,
+    /// The response cannot be read.
+    InvalidResponse,
+}
+
+impl HttpError {
+    pub(super) fn new(kind: HttpErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), is_lasting: false }
+    }
+
+    pub(super) fn lasting(self) -> Self {
+        Self { is_lasting: true, ..self }
+    }
+
+    /// Converts an error of a connection. `is_connect` is `true` if the connection could not be opened, and `false`
+    /// if it broke later. `server` is the words for the server in the message.
+    #[must_use]
+    pub fn of_connection(error: &(dyn Error + 'static), is_connect: bool, server: &str) -> Self {
+        let timed_out = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
+        let kind = if causes(error).any(<dyn Error>::is::<NotPublic>) {
+            HttpErrorKind::NotAllowed
+        } else if causes(error).any(|cause| cause.downcast_ref().is_some_and(timed_out)) {
+            HttpErrorKind::TimedOut
+        } else {
+            HttpErrorKind::Connection
+        };
+        let message = if is_connect {
+            format!("no connection to {server}: {}", root_cause(error))
+        } else {
+            format!("the connection to {server} broke: {}", root_cause(error))
+        };
+        let is_lasting = kind == HttpErrorKind::NotAllowed || causes(error).any(is_lasting);
+        Self { kind, message, is_lasting }
+    }
+
+    /// Returns the error of a time limit. `server` is the words for the server in the message, and `what` the words
+    /// for what it has not done, such as `has not answered`.
+    #[must_use]
+    pub fn timed_out(server: &str, what: &str, limit: Duration) -> Self {
+        Self::new(HttpErrorKind::TimedOut, format!("{server} {what} within {} s", limit.as_secs_f64()))
+    }
+}
+
+impl fmt::Display for HttpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for HttpError {}
+
+/// Returns whether another connection would fail for the same reason: the certificate of the server is invalid, or
+/// the head of its response is too large.
+fn is_lasting(error: &(dyn Error + 'static)) -> bool {
+    let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    let is_certificate = inner.and_then(|inner| inner.downcast_ref()).is_some_and(|error| {
+        matches!(error, rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented)
+    });
+    // The method of hyper for this error belongs to its server.
+    let is_head = error.is::<hyper::Error>() && error.to_string().contains("message head is too large");
+    is_certificate || is_head
+}
+
+/// Returns the error and its sources, beginning with `error` itself.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| (*error).source())
+}
+
+/// Returns the message of the innermost cause of `error`. The outer messages only describe where the failure
+/// happened.
+#[must_use]
+pub fn root_cause(error: &(dyn Error + 'static)) -> String {
+    causes(error).last().unwrap_or(error).to_string()
+}

@@ -1,0 +1,45 @@
+//! The guards of servers: allowed hosts and origins, a bearer token, limits of time and size, and a graceful end.
+//!
+//! A server holds [`HttpGuards`] and passes each request through [`guard`](HttpGuards::guard):
+//!
+//! ```no_run
+//! use axum::Router;
+//! use axum::extract::Request;
+//! use axum::response::{IntoResponse, Response};
+//! use std::sync::Arc;
+//! use toolkit_http::server::{HttpGuards, terminated};
+//!
+//! async fn answer(guards: Arc<HttpGuards>, request: Request) -> Response {
+//!     let answer = guards.guard(request, async |parts, body| {
+//!         if let Err(refusal) = guards.authorize(&parts.headers) {
+//!             return refusal.into_response();
+//!         }
+//!         match guards.read_body(body).await {
+//!             Ok(bytes) => format!("{} bytes", bytes.len()).into_response(),
+//!             Err(refusal) => refusal.into_response(),
+//!         }
+//!     });
+//!     answer.await.unwrap_or_else(IntoResponse::into_response)
+//! }
+//!
+//! # async fn run() -> std::io::Result<()> {
+//! let guards = Arc::new(HttpGuards::new("POST", ""));
+//! let listener = guards.bind("127.0.0.1:8000").await?;
+//! let shared = guards.clone();
+//! let router = Router::new().fallback(move |request| answer(shared.clone(), request));
+//! guards.serve(listener, router, terminated()).await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod accept;
+mod allowed;
+mod guards;
+mod refusal;
+
+pub use accept::terminated;
+pub use guards::{HttpGuards, bearer};
+pub use refusal::Refusal;
+
+#[cfg(test)]
+mod tests;

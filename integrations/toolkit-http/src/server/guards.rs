@@ -1,0 +1,208 @@
+//! The checks of a request before a server acts on it.
+
+use super::allowed::{Host, Origin, loopback_hosts, loopback_origins};
+use super::refusal::Refusal;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, AUTHORIZATION,
+    HOST, HeaderMap, HeaderValue, ORIGIN, VARY,
+};
+use axum::http::request::Parts;
+use axum::http::{Method, Request, Response, StatusCode};
+use http_body_util::LengthLimitError;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// The guards in front of a server.
+///
+/// By default, they accept requests to names of this machine and from pages of this machine, and require no token.
+/// `Debug` does not show the token.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct HttpGuards {
+    hosts: Vec<Host>,
+    /// Whether the program has named the accepted hosts.
+    pub(super) are_hosts_named: bool,
+    origins: Vec<Origin>,
+    token: Option<Arc<str>>,
+    methods: &'static str,
+    exposed_headers: &'static str,
+    /// Whether addresses that other machines can reach need a token.
+    pub requires_token: bool,
+    /// The maximum size of a request's body in bytes, 4 MiB by default.
+    pub max_body: usize,
+    /// The time for the headers of a request to arrive, and then for its body; 30 seconds by default. Connections that
+    /// are unused for this time are closed.
+    pub read_timeout: Duration,
+    /// The time for running requests to end after the server was told to stop, 10 seconds by default.
+    pub grace: Duration,
+    /// The maximum number of open connections, 1,024 by default. Further connections wait until one is closed.
+    pub max_connections: usize,
+}
+
+impl HttpGuards {
+    /// Creates the guards of a server with these methods, such as `GET, POST`. Pages of accepted origins may read the
+    /// response headers in `exposed_headers`.
+    #[must_use]
+    pub fn new(methods: &'static str, exposed_headers: &'static str) -> Self {
+        Self {
+            hosts: loopback_hosts(),
+            are_hosts_named: false,
+            origins: loopback_origins(),
+            token: None,
+            methods,
+            exposed_headers,
+            requires_token: false,
+            max_body: 4 << 20,
+            read_timeout: Duration::from_secs(30),
+            grace: Duration::from_secs(10),
+            max_connections: 1_024,
+        }
+    }
+
+    /// Sets the accepted values of the header `Host`, with or without a port. An empty list restores the default: only
+    /// names of this machine, so that no web page can reach the server through a host name of its own (DNS rebinding).
+    pub fn set_hosts<T: Into<String>>(&mut self, hosts: impl IntoIterator<Item = T>) {
+        self.hosts = hosts.into_iter().map(|host| Host::accepted(&host.into())).collect();
+        self.are_hosts_named = !self.hosts.is_empty();
+        if self.hosts.is_empty() {
+            self.hosts = loopback_hosts();
+        }
+    }
+
+    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com` or `http://localhost:*`.
+    /// Requests without this header are always accepted. Pages of accepted origins may read the responses.
+    pub fn set_origins<T: Into<String>>(&mut self, origins: impl IntoIterator<Item = T>) {
+        self.origins = origins.into_iter().filter_map(|origin| Origin::accepted(&origin.into())).collect();
+    }
+
+    /// Requires the header `Authorization: Bearer …` with this token. Spaces and line breaks around the token are
+    /// ignored. An empty token refuses every request.
+    pub fn set_token(&mut self, token: &str) {
+        self.token = Some(token.trim().into());
+    }
+
+    /// Returns whether a token is required.
+    #[must_use]
+    pub fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// Checks the host and the origin of a request, and has it answered. Answers the question of a browser whether a
+    /// page of an accepted origin may send a request, and lets the page read the response.
+    ///
+    /// # Errors
+    /// The host or the origin is not accepted.
+    pub async fn guard<F>(
+        &self,
+        request: Request<Body>,
+        answer: impl FnOnce(Parts, Body) -> F,
+    ) -> Result<Response<Body>, Refusal>
+    where
+        F: Future<Output = Response<Body>>,
+    {
+        let (parts, body) = request.into_parts();
+        self.check_host(&parts)?;
+        let Some(origin) = parts.headers.get(ORIGIN).cloned() else { return Ok(answer(parts, body).await) };
+        self.check_origin(&origin)?;
+        let mut response = if parts.method == Method::OPTIONS {
+            self.preflight(&parts.headers)
+        } else {
+            answer(parts, body).await
+        };
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(self.exposed_headers));
+        headers.append(VARY, HeaderValue::from_static("origin"));
+        Ok(response)
+    }
+
+    /// Checks the token of a request.
+    ///
+    /// # Errors
+    /// A token is required, and the request has none or another one.
+    pub fn authorize(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let Some(token) = &self.token else { return Ok(()) };
+        // Digests are compared, so that the time of the comparison reveals nothing about the token.
+        let digest = |token: &str| hmac_sha256::Hash::hash(token.as_bytes());
+        if !token.is_empty() && bearer(headers).is_some_and(|given| digest(given) == digest(token)) {
+            return Ok(());
+        }
+        Err(Refusal::new(StatusCode::UNAUTHORIZED, "a bearer token is required"))
+    }
+
+    /// Reads the body of a request within the limits of time and size.
+    ///
+    /// # Errors
+    /// The body is too large, does not arrive in time, or ends too early.
+    pub async fn read_body(&self, body: Body) -> Result<Bytes, Refusal> {
+        let error = match timeout(self.read_timeout, to_bytes(body, self.max_body)).await {
+            Ok(Ok(bytes)) => return Ok(bytes),
+            Ok(Err(error)) => error,
+            Err(_) => {
+                return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time"));
+            }
+        };
+        let is_limit = |source: &(dyn Error + 'static)| source.is::<LengthLimitError>();
+        Err(if error.source().is_some_and(is_limit) {
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large")
+        } else {
+            Refusal::new(StatusCode::BAD_REQUEST, "the request ended too early, or is not valid HTTP")
+        })
+    }
+
+    fn check_host(&self, parts: &Parts) -> Result<(), Refusal> {
+        let bad = |message| Err(Refusal::new(StatusCode::BAD_REQUEST, message));
+        let mut headers = parts.headers.get_all(HOST).iter();
+        let host = match (headers.next(), headers.next()) {
+            (Some(_), Some(_)) => return bad("the request has two `Host` headers"),
+            (Some(host), None) => host.to_str().ok().and_then(Host::of_request),
+            // A router may drop the header.
+            (None, _) => parts.uri.authority().and_then(|authority| Host::of_request(authority.as_str())),
+        };
+        let Some(host) = host else { return bad("the request has no valid `Host` header") };
+        if self.hosts.iter().any(|accepted| accepted.accepts(&host)) {
+            return Ok(());
+        }
+        Err(Refusal::new(StatusCode::FORBIDDEN, "the host of the request is not allowed"))
+    }
+
+    fn check_origin(&self, origin: &HeaderValue) -> Result<(), Refusal> {
+        let origin = origin.to_str().ok().and_then(Origin::of_request);
+        if origin.is_some_and(|origin| self.origins.iter().any(|accepted| accepted.accepts(&origin))) {
+            return Ok(());
+        }
+        Err(Refusal::new(StatusCode::FORBIDDEN, "the origin of the request is not allowed"))
+    }
+
+    /// Returns the answer to the question of a browser whether a page may send a request with these headers.
+    fn preflight(&self, headers: &HeaderMap) -> Response<Body> {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        let allowed = response.headers_mut();
+        allowed.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(self.methods));
+        allowed.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200"));
+        if let Some(names) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+            allowed.insert(ACCESS_CONTROL_ALLOW_HEADERS, names.clone());
+        }
+        response
+    }
+}
+
+impl fmt::Debug for HttpGuards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let guards = &mut f.debug_struct("HttpGuards");
+        guards.field("hosts", &self.hosts).field("origins", &self.origins).finish_non_exhaustive()
+    }
+}
+
+/// Returns the bearer token of a request.
+#[must_use]
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}

@@ -1,0 +1,41 @@
+//! The client: the operations of a document are tools.
+
+mod address;
+mod answer;
+mod arguments;
+mod attachments;
+mod builder;
+mod choice;
+mod document;
+mod error;
+mod found;
+mod issue;
+mod json_path;
+mod limits;
+mod members;
+mod names;
+mod operation;
+mod overlay;
+mod parameters;
+mod parse;
+mod readable;
+mod reader;
+mod request;
+mod request_body;
+mod request_settings;
+mod schema;
+mod schema_parts;
+mod security;
+mod service;
+mod tool;
+mod toolset;
+
+pub use attachments::Attachments;
+pub use builder::OpenApiToolsetBuilder;
+pub use choice::{Namespaces, OperationInfo};
+pub use error::OpenApiError;
+pub use issue::OpenApiIssue;
+pub use limits::OpenApiLimits;
+pub use security::{CallerCredentials, ClientCredentials, Credentials};
+pub use toolkit_http::client::HttpLimits;
+pub use toolset::OpenApiToolset;

@@ -1,0 +1,89 @@
+//! Addresses: references to documents and servers, resolved as RFC 3986 says.
+
+/// Returns the absolute form of `reference` in a document with the address `base`. Without a base, a reference stays as
+/// it is.
+pub(crate) fn join(base: &str, reference: &str) -> String {
+    if base.is_empty() || has_scheme(reference) {
+        return reference.to_owned();
+    }
+    let base = base.split(['?', '#']).next().unwrap_or_default();
+    let (origin, path) = split_origin(base);
+    if reference.is_empty() {
+        return base.to_owned();
+    }
+    if reference.starts_with("//") {
+        let scheme = origin.split_once("//").map_or("", |(scheme, _)| scheme);
+        return format!("{scheme}{reference}");
+    }
+    let end = reference.find(['?', '#']).unwrap_or(reference.len());
+    let suffix = &reference[end..];
+    let target = &reference[..end];
+    if target.starts_with('/') {
+        return format!("{origin}{}{suffix}", without_dots(target));
+    }
+    let folder = path.rfind('/').map_or("", |slash| &path[..=slash]);
+    let folder = if folder.is_empty() && !origin.is_empty() { "/" } else { folder };
+    format!("{origin}{}{suffix}", without_dots(&format!("{folder}{target}")))
+}
+
+/// Returns whether an address begins with a scheme, such as `https:`.
+pub(crate) fn has_scheme(address: &str) -> bool {
+    let Some((scheme, _)) = address.split_once(':') else { return false };
+    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+/// Splits an address into its scheme and authority, and its path.
+fn split_origin(address: &str) -> (&str, &str) {
+    let authority = address.find("://").map_or(0, |scheme| scheme + 3);
+    if authority == 0 {
+        return ("", address);
+    }
+    let path = address[authority..].find('/').map_or(address.len(), |slash| authority + slash);
+    address.split_at(path)
+}
+
+/// Returns a path without the segments `.` and `..`.
+fn without_dots(path: &str) -> String {
+    let mut segments: Vec<&str> = Vec::new();
+    let last = path.split('/').count() - 1;
+    for (index, segment) in path.split('/').enumerate() {
+        match segment {
+            "." | ".." => {
+                if segment == ".." && segments.len() > 1 {
+                    segments.pop();
+                }
+                if index == last {
+                    segments.push("");
+                }
+            }
+            segment => segments.push(segment),
+        }
+    }
+    segments.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_resolved_against_the_address_of_the_document() {
+        let base = "https://example.com/v1/api/openapi.json?a=/b";
+        for (reference, expected) in [
+            ("https://other.example/x", "https://other.example/x"),
+            ("//other.example/x", "https://other.example/x"),
+            ("/v2", "https://example.com/v2"),
+            ("pets.json#/a", "https://example.com/v1/api/pets.json#/a"),
+            ("./pets.json", "https://example.com/v1/api/pets.json"),
+            ("../../../v2/", "https://example.com/v2/"),
+            ("..", "https://example.com/v1/"),
+            ("", "https://example.com/v1/api/openapi.json"),
+        ] {
+            assert_eq!(join(base, reference), expected, "{reference}");
+        }
+        assert_eq!(join("https://example.com", "v1"), "https://example.com/v1");
+        assert_eq!(join("api/openapi.json", "pets.json"), "api/pets.json");
+        assert_eq!(join("", "pets.json"), "pets.json");
+    }
+}

@@ -1,0 +1,178 @@
+//! The answer of a service as the output of a tool.
+
+mod problem;
+mod trim;
+
+pub(super) use problem::Problem;
+
+use super::operation::{Location, Operation, Response};
+use super::request::media_kind::{BodyKind, OCTETS, essence};
+use http::StatusCode;
+use http::header::{HeaderMap, LINK, LOCATION};
+use percent_encoding::percent_decode_str;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use toolkit_core::ToolOutput;
+use toolkit_core::schema::violations;
+use toolkit_http::client::{is_json, media_type, without_secrets};
+use trim::{chosen, cut_lists};
+
+/// What of the JSON answers is kept.
+#[derive(Debug)]
+pub(super) struct AnswerSettings {
+    /// The fields to keep, by the id of the operation.
+    pub(super) fields: BTreeMap<String, Vec<String>>,
+    /// The number of items to keep of a list.
+    pub(super) list_limit: usize,
+}
+
+impl Default for AnswerSettings {
+    fn default() -> Self {
+        Self { fields: BTreeMap::new(), list_limit: usize::MAX }
+    }
+}
+
+/// A complete answer.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+/// The body of an answer, read by its media type.
+enum Content {
+    Empty,
+    Json(Value),
+    Text(String),
+    Bytes(String),
+}
+
+impl Answer {
+    fn content(&self, secrets: &[String]) -> Content {
+        let media_type = media_type(&self.headers);
+        let is_text = |media_type: &str| BodyKind::of(media_type) != BodyKind::Bytes;
+        let text = || without_secrets(&String::from_utf8_lossy(&self.body), secrets);
+        match media_type.as_deref() {
+            _ if self.body.is_empty() => Content::Empty,
+            Some(media_type) if is_json(media_type) => json(text()),
+            Some(media_type) if is_text(media_type) => Content::Text(text()),
+            None if std::str::from_utf8(&self.body).is_ok() => json(text()),
+            media_type => Content::Bytes(media_type.unwrap_or(OCTETS).to_owned()),
+        }
+    }
+
+    /// Returns the output for a success, with the notes on how it differs from what the document says.
+    pub(super) fn output(
+        &self,
+        operation: &Operation,
+        settings: &AnswerSettings,
+        secrets: &[String],
+        schema: impl FnOnce(&str) -> Option<Arc<Value>>,
+    ) -> (ToolOutput, Option<String>) {
+        let value = match self.content(secrets) {
+            Content::Empty => return (ToolOutput::text(self.empty()), None),
+            Content::Bytes(media_type) => return (ToolOutput::media(media_type, &self.body), None),
+            Content::Text(text) => return (ToolOutput::text(text), None),
+            Content::Json(value) => value,
+        };
+        let schema = self.schema_place(operation).and_then(schema);
+        let misfit = schema.as_deref().and_then(|schema| misfit(schema, &value));
+        let fits = schema.is_some() && misfit.is_none();
+        let mut shown = match settings.fields.get(&operation.id) {
+            Some(fields) => chosen(&value, fields),
+            None => value.clone(),
+        };
+        let mut notes = cut_lists(&mut shown, settings.list_limit);
+        let is_cut = !notes.is_empty();
+        notes.extend(self.next_page(operation).or_else(|| paging(operation).filter(|_| is_cut)));
+        // A value nested too deeply for JSON text came from JSON text, so there is none.
+        let output = ToolOutput::json(&shown).unwrap_or_else(|_| ToolOutput::text(shown.to_string()));
+        let output = if notes.is_empty() { output } else { output.with_message(notes.join(" ")) };
+        // Programs such as MCP clients refuse a structured value that does not fit.
+        let output = if fits && shown == value { output.with_structured(value) } else { output };
+        (output, misfit)
+    }
+
+    /// The text of an answer without a body.
+    fn empty(&self) -> String {
+        let place = self.headers.get(LOCATION).and_then(|place| place.to_str().ok());
+        let place = place.map(|place| format!(", at {place}")).unwrap_or_default();
+        format!("The service has answered {} without content{place}.", self.status)
+    }
+
+    /// Returns the answer that the document describes for the status.
+    pub(super) fn described<'a>(&self, operation: &'a Operation) -> Option<&'a Response> {
+        let code = self.status.as_str();
+        let range = format!("{}XX", code.get(..1).unwrap_or_default());
+        let find = |status: &str| {
+            operation.responses.iter().find(|response| response.status.eq_ignore_ascii_case(status))
+        };
+        find(code).or_else(|| find(&range)).or_else(|| find("default"))
+    }
+
+    fn schema_place<'a>(&self, operation: &'a Operation) -> Option<&'a str> {
+        let content = &self.described(operation)?.content;
+        let own = media_type(&self.headers).unwrap_or_default();
+        let is_own = |(media_type, _): &&(String, _)| essence(media_type) == own;
+        let json = |(media_type, _): &&(String, _)| BodyKind::of(media_type) == BodyKind::Json;
+        content.iter().find(is_own).or_else(|| content.iter().find(json))?.1.as_deref()
+    }
+
+    /// Returns how to get the next page, from the header `Link`.
+    fn next_page(&self, operation: &Operation) -> Option<String> {
+        let links = self.headers.get_all(LINK).iter().filter_map(|value| value.to_str().ok());
+        let mut links = links.flat_map(|links| links.split(", <"));
+        let next = links.find(|link| link.contains("rel=\"next\"") || link.contains("rel=next"))?;
+        let (url, _) = next.trim_start_matches('<').split_once('>')?;
+        let (_, query) = url.split_once('?')?;
+        let arguments: Vec<String> = query
+            .split('&')
+            .filter_map(|pair| {
+                let (name, value) = pair.split_once('=')?;
+                let decode = |text| percent_decode_str(text).decode_utf8().ok();
+                let (name, value) = (decode(name)?, decode(value)?);
+                let parameter = query_parameters(operation).find(|(known, _)| *known == name)?;
+                Some(format!("`{}` = {value}", parameter.1))
+            })
+            .collect();
+        let how = format!("For the next page, call again with {}.", arguments.join(", "));
+        (!arguments.is_empty()).then_some(how)
+    }
+}
+
+fn query_parameters(operation: &Operation) -> impl Iterator<Item = (&str, &str)> {
+    let parameters = operation.parameters.iter().filter(|parameter| parameter.location == Location::Query);
+    parameters.map(|parameter| (parameter.name.as_str(), parameter.argument.as_str()))
+}
+
+/// Parts of the names of parameters that choose a part of a list.
+const PAGING: [&str; 9] = ["page", "cursor", "offset", "limit", "after", "before", "skip", "marker", "count"];
+
+/// Returns how to get other parts of a list, from the names of the parameters.
+pub(super) fn paging(operation: &Operation) -> Option<String> {
+    let is_paging = |name: &str| PAGING.iter().any(|part| name.to_ascii_lowercase().contains(part));
+    let names: Vec<String> = query_parameters(operation)
+        .filter(|(name, _)| is_paging(name))
+        .map(|(_, argument)| format!("`{argument}`"))
+        .collect();
+    (!names.is_empty()).then(|| format!("To get other parts, use {}.", names.join(", ")))
+}
+
+fn json(text: String) -> Content {
+    match serde_json::from_str(&text) {
+        Ok(value) => Content::Json(value),
+        Err(_) => Content::Text(text),
+    }
+}
+
+/// Describes how a value differs from its schema, if it does.
+fn misfit(schema: &Value, value: &Value) -> Option<String> {
+    const SHOWN: usize = 3;
+    let found = violations(schema, value);
+    let shown: Vec<String> = found.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = found.len().saturating_sub(SHOWN);
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    (!found.is_empty()).then(|| format!("The answer does not match the document: {}{more}", shown.join("; ")))
+}

@@ -1,0 +1,223 @@
+//! The error of a call that the service has refused or failed.
+
+use super::Answer;
+use crate::client::operation::Operation;
+use http::StatusCode;
+use http::header::HeaderMap;
+use serde_json::Value;
+use std::time::{Duration, SystemTime};
+use toolkit_core::{ErrorKind, ToolError};
+use toolkit_foreign::clean;
+use toolkit_http::client::{is_json, media_type, retry_after, without_secrets};
+
+/// The number of fields that a message names.
+const FIELDS: usize = 16;
+
+/// The names of the member with the name of a field, and of the member with its fault.
+const NAMES: [&str; 11] = [
+    "field",
+    "name",
+    "param",
+    "parameter",
+    "property",
+    "propertyPath",
+    "pointer",
+    "path",
+    "loc",
+    "key",
+    "source",
+];
+const FAULTS: [&str; 7] = ["message", "msg", "reason", "detail", "description", "title", "code"];
+
+/// The number of characters of a text of the service in a message.
+const LONGEST: usize = 500;
+
+fn shorten(text: &str) -> String {
+    toolkit_foreign::shorten(text.to_owned(), LONGEST)
+}
+
+/// An answer that is no success.
+pub(crate) struct Problem<'a> {
+    pub(crate) answer: &'a Answer,
+    pub(crate) operation: &'a Operation,
+    pub(crate) secrets: &'a [String],
+}
+
+impl Problem<'_> {
+    /// Returns the error for the model: the status, the message of the service, and what to do.
+    pub(crate) fn error(&self) -> ToolError {
+        let Answer { status, headers, .. } = self.answer;
+        let json = self.json();
+        let fields = json.as_ref().map(fields).unwrap_or_default();
+        let mut message = format!("The service has answered {status}");
+        if let Some(reason) = self.reason(json.as_ref()) {
+            message.push_str(&format!(": {reason}"));
+        }
+        end_sentence(&mut message);
+        if !fields.is_empty() {
+            message.push_str(&format!(" Fields: {}.", fields.join("; ")));
+        }
+        let wait = wait(*status, headers);
+        let (kind, advice) = self.advice(wait.is_some());
+        let advice = match wait {
+            Some(wait) => {
+                format!("Call again in {} seconds.", wait.as_secs() + u64::from(wait.subsec_nanos() > 0))
+            }
+            None => advice.to_owned(),
+        };
+        let message = without_secrets(&clean(&message), self.secrets);
+        let is_retryable = wait.is_some()
+            || *status == StatusCode::TOO_MANY_REQUESTS
+            || status.is_server_error() && self.operation.method.is_idempotent();
+        ToolError::new(kind, format!("{message} {advice}"))
+            .with_brief(format!("The service has answered {status}"))
+            .with_retryable(is_retryable)
+    }
+
+    fn json(&self) -> Option<Value> {
+        let is_json = media_type(&self.answer.headers).is_none_or(|media_type| is_json(&media_type));
+        serde_json::from_slice(&self.answer.body).ok().filter(|_| is_json)
+    }
+
+    /// Returns the message of the service, or else the description of the status in the document.
+    fn reason(&self, json: Option<&Value>) -> Option<String> {
+        let is_plain = media_type(&self.answer.headers).as_deref() == Some("text/plain");
+        let plain = || Some(String::from_utf8_lossy(&self.answer.body).into_owned()).filter(|_| is_plain);
+        let described = || Some(self.answer.described(self.operation)?.description.clone());
+        let found = json.and_then(message).or_else(plain);
+        let found = found.filter(|text| !text.trim().is_empty()).or_else(described)?;
+        Some(shorten(found.trim())).filter(|text| !text.is_empty())
+    }
+
+    fn advice(&self, is_limit: bool) -> (ErrorKind, &'static str) {
+        let may_repeat = self.operation.method.is_idempotent();
+        match self.answer.status.as_u16() {
+            _ if is_limit => (ErrorKind::RateLimited, ""),
+            401 => (
+                ErrorKind::Failed,
+                "The credentials of the program are missing, wrong or expired; another call will fail as well.",
+            ),
+            403 => (
+                ErrorKind::Failed,
+                "The credentials of the program do not allow this; do not repeat the call as it is.",
+            ),
+            404 | 410 => {
+                (ErrorKind::Failed, "Check the ids and names in the arguments, or list what exists.")
+            }
+            409 | 412 => (
+                ErrorKind::Failed,
+                "The call conflicts with the current state: read the state, then call again.",
+            ),
+            400 | 405..=408 | 411 | 413..=428 => (ErrorKind::Retry, "Correct the arguments and call again."),
+            429 => (ErrorKind::RateLimited, "Call again later, and less often."),
+            500.. if may_repeat => (ErrorKind::Failed, "The service is in trouble; call again later."),
+            500.. => (ErrorKind::Failed, "The service may have done it or not: check before you call again."),
+            _ => (ErrorKind::Failed, "Do not repeat the call as it is."),
+        }
+    }
+}
+
+fn end_sentence(text: &mut String) {
+    if !text.ends_with(['.', '!', '?']) {
+        text.push('.');
+    }
+}
+
+/// Returns how long to wait before the next call, if the service limits the rate of calls.
+fn wait(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
+    let is_used_up = number("x-ratelimit-remaining") == Some(0);
+    if status != StatusCode::TOO_MANY_REQUESTS && !(status == StatusCode::FORBIDDEN && is_used_up) {
+        return None;
+    }
+    let reset = number("ratelimit-reset").or_else(|| number("x-ratelimit-reset"));
+    // Some services send the time of the reset, others the seconds until then.
+    const SECONDS_AT_MOST: u64 = 1_000_000_000;
+    let until = |reset: u64| {
+        if reset < SECONDS_AT_MOST {
+            return Duration::from_secs(reset);
+        }
+        let at = SystemTime::UNIX_EPOCH + Duration::from_secs(reset.min(SECONDS_AT_MOST * 100));
+        at.duration_since(SystemTime::now()).unwrap_or_default()
+    };
+    retry_after(headers).or_else(|| reset.map(until))
+}
+
+/// Returns the message in the forms that services use; `title` and `detail` are those of RFC 9457.
+fn message(json: &Value) -> Option<String> {
+    let text = |pointer: &str| json.pointer(pointer)?.as_str().filter(|text| !text.trim().is_empty());
+    let pointers = [
+        "/detail",
+        "/message",
+        "/error/message",
+        "/error_description",
+        "/error/description",
+        "/error",
+        "/msg",
+        "/errorMessage",
+        "/Message",
+        "/description",
+        "/reason",
+        "/errors/0/message",
+        "/0/message",
+    ];
+    let found = pointers.into_iter().find_map(text);
+    match (text("/title"), found.or_else(|| json.as_str())) {
+        (Some(title), Some(detail)) if title != detail => Some(format!("{title}: {detail}")),
+        (title, found) => found.or(title).map(str::to_owned),
+    }
+}
+
+/// Returns the fields that the service finds faulty, each with its fault.
+fn fields(json: &Value) -> Vec<String> {
+    let places = [
+        "/errors",
+        "/error/errors",
+        "/error/details",
+        "/invalid-params",
+        "/invalidParams",
+        "/violations",
+        "/detail",
+        "/details",
+    ];
+    let lists = places.into_iter().filter_map(|place| json.pointer(place));
+    let mut found = Vec::new();
+    for list in lists {
+        match list {
+            Value::Array(items) => found.extend(items.iter().filter_map(fault)),
+            // A map of fields to their faults.
+            Value::Object(members) => found.extend(members.iter().filter_map(|(field, faults)| {
+                let faults = texts(faults);
+                (!faults.is_empty()).then(|| format!("`{field}`: {}", shorten(&faults)))
+            })),
+            _ => {}
+        }
+    }
+    found.truncate(FIELDS);
+    found
+}
+
+/// Returns the name of a field with its fault.
+fn fault(item: &Value) -> Option<String> {
+    if let Value::String(text) = item {
+        return Some(shorten(text));
+    }
+    let text = |names: &[&str]| {
+        names.iter().map(|name| item.get(name).map(texts).unwrap_or_default()).find(|text| !text.is_empty())
+    };
+    match (text(&NAMES), text(&FAULTS)) {
+        (Some(name), Some(fault)) => Some(format!("`{}`: {}", shorten(&name), shorten(&fault))),
+        (one, other) => one.or(other).map(|text| shorten(&text)),
+    }
+}
+
+/// Returns a text, or the texts of a list or of an object, such as `["body", "age"]` and `{"pointer": "/age"}`.
+fn texts(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Array(items) => items.iter().map(texts).collect::<Vec<_>>().join("."),
+        Value::Object(members) => members.values().map(texts).next().unwrap_or_default(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,55 @@
+//! Parts of JSON answers: chosen fields, and the beginnings of lists.
+
+use serde_json::{Map, Value};
+
+/// Returns the value with only these fields, which are named with dots.
+pub(super) fn chosen(value: &Value, fields: &[impl AsRef<str>]) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(|item| chosen(item, fields)).collect(),
+        Value::Object(members) => {
+            let mut picked = Map::new();
+            for (name, value) in members {
+                let inside: Vec<&str> =
+                    fields.iter().filter_map(|field| field.as_ref().strip_prefix(name.as_str())).collect();
+                if inside.contains(&"") {
+                    picked.insert(name.clone(), value.clone());
+                    continue;
+                }
+                let inside: Vec<&str> = inside.iter().filter_map(|rest| rest.strip_prefix('.')).collect();
+                if !inside.is_empty() {
+                    picked.insert(name.clone(), chosen(value, &inside));
+                }
+            }
+            Value::Object(picked)
+        }
+        single => single.clone(),
+    }
+}
+
+/// Cuts all lists after `limit` items. Returns a sentence for each cut list, up to five.
+pub(super) fn cut_lists(value: &mut Value, limit: usize) -> Vec<String> {
+    const SENTENCES: usize = 5;
+    let mut sentences = Vec::new();
+    let mut pending = vec![(value, String::new())];
+    while let Some((value, path)) = pending.pop() {
+        match value {
+            Value::Array(items) => {
+                if items.len() > limit {
+                    let what = if path.is_empty() { "The list".to_owned() } else { format!("`{path}`") };
+                    sentences.push(format!("{what} has {} items; the first {limit} are shown.", items.len()));
+                    items.truncate(limit);
+                }
+                pending.extend(items.iter_mut().enumerate().map(|(i, item)| (item, format!("{path}[{i}]"))));
+            }
+            Value::Object(members) => {
+                pending.extend(members.iter_mut().map(|(name, value)| {
+                    let dot = if path.is_empty() { "" } else { "." };
+                    (value, format!("{path}{dot}{name}"))
+                }));
+            }
+            _ => {}
+        }
+    }
+    sentences.truncate(SENTENCES);
+    sentences
+}

@@ -1,0 +1,87 @@
+//! The arguments of an operation: parameters and members of the body are side by side in one object.
+
+use super::document::Node;
+use super::schema::SchemaWriter;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use toolkit_foreign::clean;
+
+/// The arguments of one operation while it is read.
+pub(super) struct ArgumentsDraft<'d> {
+    pub(super) writer: SchemaWriter<'d>,
+    properties: Map<String, Value>,
+    required: Vec<String>,
+    /// The members of an optional body, with whether they are required beside any other.
+    optional_body: Vec<(String, bool)>,
+}
+
+impl<'d> ArgumentsDraft<'d> {
+    pub(super) fn new(writer: SchemaWriter<'d>) -> Self {
+        Self { writer, properties: Map::new(), required: Vec::new(), optional_body: Vec::new() }
+    }
+
+    /// Adds an argument and returns its name. The first argument of a name keeps it, and another one is told apart by its
+    /// place: `id` in the path, and `id_in_query`.
+    pub(super) fn add(&mut self, name: &str, place: &str, schema: Value, is_required: bool) -> String {
+        let mut argument = clean(name);
+        if self.properties.contains_key(&argument) {
+            argument = format!("{argument}_in_{place}");
+        }
+        while self.properties.contains_key(&argument) {
+            argument.push('_');
+        }
+        if is_required {
+            self.required.push(argument.clone());
+        }
+        self.properties.insert(argument.clone(), schema);
+        argument
+    }
+
+    /// Adds an argument of a body and returns its name.
+    pub(super) fn add_of_body(
+        &mut self,
+        name: &str,
+        schema: Value,
+        is_required: bool,
+        has_body: bool,
+    ) -> String {
+        let argument = self.add(name, "body", schema, is_required && has_body);
+        if !has_body {
+            self.optional_body.push((argument.clone(), is_required));
+        }
+        argument
+    }
+
+    /// Writes the schema of an argument.
+    pub(super) fn schema(&mut self, node: &Node<'d>) -> Value {
+        self.writer.schema(node, 1, &BTreeSet::new())
+    }
+
+    /// Returns the schema of all arguments, with the definitions that it refers to; `None` if it has more than `limit`
+    /// bytes.
+    pub(super) fn finish(&mut self, limit: usize) -> Option<Map<String, Value>> {
+        let definitions = self.writer.definitions(limit)?;
+        let mut schema = Map::new();
+        let mut set = |keyword: &str, value: Value| drop(schema.insert(keyword.to_owned(), value));
+        set("type", json!("object"));
+        set("properties", std::mem::take(&mut self.properties).into());
+        if !self.required.is_empty() {
+            set("required", json!(self.required));
+        }
+        set("additionalProperties", json!(false));
+        let needs = self.optional_body.iter().filter_map(|(member, _)| {
+            let others =
+                self.optional_body.iter().filter(|(other, is_required)| *is_required && other != member);
+            let others: Vec<&str> = others.map(|(other, _)| other.as_str()).collect();
+            (!others.is_empty()).then(|| (member.clone(), json!(others)))
+        });
+        let needs: Map<String, Value> = needs.collect();
+        if !needs.is_empty() {
+            set("dependentRequired", needs.into());
+        }
+        if !definitions.is_empty() {
+            set("$defs", definitions.into());
+        }
+        serde_json::to_string(&schema).is_ok_and(|text| text.len() <= limit).then_some(schema)
+    }
+}

@@ -1,0 +1,71 @@
+//! The members of a body that is an object.
+
+use super::document::{Document, Node};
+use super::schema_parts::Direction;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The maximum number of nested `allOf`.
+const DEEPEST: usize = 8;
+
+/// The members of an object, from its own schema and from those of its `allOf`.
+#[derive(Default)]
+pub(super) struct BodyMembers<'d> {
+    pub(super) members: Vec<MemberSchema<'d>>,
+    pub(super) required: BTreeSet<&'d str>,
+}
+
+/// A member with its schemas. All of them hold.
+pub(super) struct MemberSchema<'d> {
+    pub(super) name: &'d str,
+    pub(super) parts: Vec<Node<'d>>,
+}
+
+/// Returns the members of a body; `None` if its schema says more than members can, such as a union, a map, or `null`.
+pub(super) fn body_members<'d>(document: &'d Document, schema: &Node<'d>) -> Option<BodyMembers<'d>> {
+    let mut found = BodyMembers::default();
+    add_members(document, schema.clone(), DEEPEST, &mut found)?;
+    let hidden =
+        |member: &MemberSchema<'d>| member.parts.iter().any(|part| Direction::Request.hides(document, part));
+    found.members.retain(|member| !hidden(member));
+    (!found.members.is_empty()).then_some(found)
+}
+
+fn add_members<'d>(
+    document: &'d Document,
+    schema: Node<'d>,
+    levels: usize,
+    found: &mut BodyMembers<'d>,
+) -> Option<()> {
+    let levels = levels.checked_sub(1)?;
+    let schema = document.resolve(schema).ok()?;
+    for (keyword, value) in schema.value.as_object()? {
+        match keyword.as_str() {
+            "type" if value == "object" => {}
+            "required" if value.is_array() => {
+                found.required.extend(value.as_array().into_iter().flatten().filter_map(Value::as_str));
+            }
+            "additionalProperties" | "nullable" if value == &Value::Bool(false) => {}
+            "properties" => {
+                for (name, part) in schema.members("properties") {
+                    match found.members.iter_mut().find(|member| member.name == name) {
+                        Some(member) => member.parts.push(part),
+                        None => found.members.push(MemberSchema { name, parts: vec![part] }),
+                    }
+                }
+            }
+            "allOf" => {
+                for part in schema.items("allOf") {
+                    add_members(document, part, levels, found)?;
+                }
+            }
+            "title" | "description" | "example" | "examples" | "default" | "externalDocs" | "xml"
+            | "deprecated" => {}
+            "$id" | "$schema" | "$anchor" | "$comment" | "$defs" | "definitions" | "readOnly"
+            | "writeOnly" => {}
+            keyword if keyword.starts_with("x-") => {}
+            _ => return None,
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,272 @@
+//! An operation and its arguments as an HTTP request.
+//!
+//! The arguments fill in the path below the server's URL, the query, headers, cookies and the body. They never choose
+//! the server: each value is encoded for its place, and a path keeps the number of its segments.
+
+pub(crate) mod field;
+pub(crate) mod media_kind;
+mod multipart;
+pub(crate) mod style;
+mod written_body;
+
+use super::operation::{Location, Operation, Parameter, Serialization, Style};
+use bytes::Bytes;
+use field::{Arguments, refused};
+use http::header::{ACCEPT, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue};
+use http::{Request, Uri};
+use media_kind::BodyKind;
+use serde_json::Value;
+use style::{Escape, Pair, Unwritable, Writer, literal, text};
+use toolkit_core::ToolError;
+
+/// Headers that the program, the document's security schemes or the HTTP client set, never an argument.
+pub(super) const OWN_HEADERS: [&str; 17] = [
+    "accept",
+    "authorization",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "cookie",
+    "expect",
+    "host",
+    "keep-alive",
+    "origin",
+    "proxy-authorization",
+    "set-cookie",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Creates the request for a call, without authentication.
+///
+/// # Errors
+/// An argument cannot be written in its place. The error names it.
+pub(crate) fn request(
+    operation: &Operation,
+    base_url: &str,
+    arguments: Arguments<'_>,
+) -> Result<Request<Bytes>, ToolError> {
+    let mut address = format!("{}{}", base_url.trim_end_matches('/'), path(operation, arguments)?);
+    append_query(&mut address, &query(operation, arguments)?);
+    let uri: Uri = address.parse().map_err(|error| {
+        ToolError::retry(format_args!("the address of the request is invalid ({error}); send less in it"))
+    })?;
+    let mut headers = headers(operation, arguments)?;
+    let mut content = Bytes::new();
+    if let Some(body) = &operation.body
+        && let Some(written) = written_body::write(body, arguments)?
+    {
+        let media_type = HeaderValue::from_str(&written.media_type)
+            .map_err(|_| ToolError::failed("the document has an illegal media type for the body"))?;
+        headers.insert(CONTENT_TYPE, media_type);
+        content = written.bytes;
+    }
+    let mut request = Request::new(content);
+    *request.method_mut() = operation.method.clone();
+    *request.uri_mut() = uri;
+    *request.headers_mut() = headers;
+    Ok(request)
+}
+
+/// Appends the encoded `query` to an address, which may have a query already.
+pub(crate) fn append_query(address: &mut String, query: &str) {
+    if !query.is_empty() {
+        address.push(if address.contains('?') { '&' } else { '?' });
+        address.push_str(query);
+    }
+}
+
+fn parameters(operation: &Operation, location: Location) -> impl Iterator<Item = &Parameter> {
+    operation.parameters.iter().filter(move |parameter| parameter.location == location)
+}
+
+/// Writes the path, segment by segment.
+fn path(operation: &Operation, arguments: Arguments<'_>) -> Result<String, ToolError> {
+    let (template, query) = operation.path.split_once('?').unwrap_or((&operation.path, ""));
+    let mut path = String::new();
+    for segment in template.trim_start_matches('/').split('/') {
+        let written = path_segment(segment, operation, arguments)?;
+        path.push('/');
+        path.push_str(&written);
+    }
+    append_query(&mut path, &literal(query));
+    Ok(path)
+}
+
+/// Writes a segment of the path. Readers of URLs remove the segments `.` and `..`, even if they are encoded, so that no
+/// segment may become one.
+fn path_segment(
+    mut template: &str,
+    operation: &Operation,
+    arguments: Arguments<'_>,
+) -> Result<String, ToolError> {
+    let mut segment = String::new();
+    let mut last = "";
+    while let Some((before, (name, after))) =
+        template.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        segment.push_str(&literal(before));
+        let parameter = parameters(operation, Location::Path).find(|parameter| parameter.name == name);
+        let argument = parameter.map_or(name, |parameter| &parameter.argument);
+        let written = match (parameter, arguments.value(argument)) {
+            (Some(parameter), Some(value)) => in_path(parameter, value).map_err(|e| refused(argument, e))?,
+            _ => None,
+        };
+        match written.filter(|written| !written.is_empty()) {
+            Some(written) => segment.push_str(&written),
+            None => return Err(refused(argument, "a part of the path, must not be empty")),
+        }
+        last = argument;
+        template = after;
+    }
+    segment.push_str(&literal(template));
+    let decoded = percent_encoding::percent_decode_str(&segment).decode_utf8_lossy();
+    if decoded.split(['/', '\\']).any(|part| matches!(part, "." | "..")) {
+        return Err(refused(last, "a part of the path, must not have `.` or `..` between slashes"));
+    }
+    Ok(segment)
+}
+
+fn in_path(parameter: &Parameter, value: &Value) -> Result<Option<String>, Unwritable> {
+    match &parameter.serialization {
+        Serialization::Content(media_type) => Ok(Some(Escape::Reserved.apply(&content(media_type, value)))),
+        Serialization::Style { style, explode, .. } => {
+            let writer = Writer { style: *style, explode: *explode, escape: Escape::Reserved };
+            writer.text(&parameter.name, value)
+        }
+    }
+}
+
+/// Returns a value in a media type: a string of any type but JSON stays as it is.
+pub(crate) fn content(media_type: &str, value: &Value) -> String {
+    match value {
+        Value::String(text) if BodyKind::of(media_type) != BodyKind::Json => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Writes a value as names with values: of a query, a form or cookies.
+pub(crate) fn pairs(
+    name: &str,
+    serialization: &Serialization,
+    value: &Value,
+) -> Result<Vec<Pair>, Unwritable> {
+    match serialization {
+        Serialization::Content(media_type) => {
+            let escape = Escape::Reserved;
+            let content = content(media_type, value);
+            Ok(vec![(escape.apply(name), escape.apply(&content))])
+        }
+        Serialization::Style { style, explode, allow_reserved } => {
+            let escape = Escape::in_query(*allow_reserved);
+            Writer { style: *style, explode: *explode, escape }.pairs(name, value)
+        }
+    }
+}
+
+/// Joins pairs with `&`, or with `; ` for cookies.
+pub(crate) fn joined(pairs: &[Pair], delimiter: &str) -> String {
+    let equations: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    equations.join(delimiter)
+}
+
+fn query(operation: &Operation, arguments: Arguments<'_>) -> Result<String, ToolError> {
+    let mut query = joined(&all_pairs(operation, Location::Query, arguments)?, "&");
+    for parameter in parameters(operation, Location::QueryString) {
+        let Some(value) = arguments.value(&parameter.argument) else { continue };
+        let written = whole_query(parameter, value).map_err(|reason| refused(&parameter.argument, reason))?;
+        if !query.is_empty() && !written.is_empty() {
+            query.push('&');
+        }
+        query.push_str(&written);
+    }
+    Ok(query)
+}
+
+/// Writes a value that is the whole query: an object as a form, everything else in its media type.
+fn whole_query(parameter: &Parameter, value: &Value) -> Result<String, Unwritable> {
+    match (&parameter.serialization, value) {
+        (Serialization::Content(media_type), Value::Object(_))
+            if BodyKind::of(media_type) == BodyKind::Form =>
+        {
+            let writer = Writer { style: Style::Form, explode: true, escape: Escape::Reserved };
+            Ok(joined(&writer.pairs(&parameter.name, value)?, "&"))
+        }
+        (Serialization::Content(media_type), value) => {
+            Ok(Escape::Reserved.apply(&content(media_type, value)))
+        }
+        (Serialization::Style { .. }, value) => Ok(Escape::Reserved.apply(&text(value))),
+    }
+}
+
+fn all_pairs(
+    operation: &Operation,
+    location: Location,
+    arguments: Arguments<'_>,
+) -> Result<Vec<Pair>, ToolError> {
+    let mut all = Vec::new();
+    for parameter in parameters(operation, location) {
+        if let Some(value) = arguments.value(&parameter.argument) {
+            let written = pairs(&parameter.name, &parameter.serialization, value);
+            all.extend(written.map_err(|reason| refused(&parameter.argument, reason))?);
+        }
+    }
+    Ok(all)
+}
+
+fn headers(operation: &Operation, arguments: Arguments<'_>) -> Result<HeaderMap, ToolError> {
+    let mut headers = HeaderMap::new();
+    for parameter in parameters(operation, Location::Header) {
+        let Some(value) = arguments.value(&parameter.argument) else { continue };
+        if OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own)) {
+            continue;
+        }
+        let name: HeaderName = parameter.name.parse().map_err(|_| {
+            ToolError::failed(format_args!("the document has an illegal header name, `{}`", parameter.name))
+        })?;
+        let written = match &parameter.serialization {
+            Serialization::Content(media_type) => Some(content(media_type, value)),
+            Serialization::Style { explode, .. } => {
+                let writer = Writer { style: Style::Simple, explode: *explode, escape: Escape::Nothing };
+                writer.text(&parameter.name, value).map_err(|reason| refused(&parameter.argument, reason))?
+            }
+        };
+        if let Some(written) = written {
+            let value =
+                HeaderValue::from_str(&written).ok().filter(|_| written.is_ascii()).ok_or_else(|| {
+                    refused(&parameter.argument, "a header, must be ASCII without line breaks and controls")
+                })?;
+            headers.insert(name, value);
+        }
+    }
+    let cookies = joined(&all_pairs(operation, Location::Cookie, arguments)?, "; ");
+    if !cookies.is_empty() {
+        headers.insert(COOKIE, HeaderValue::from_str(&cookies).map_err(|_| illegal_cookie())?);
+    }
+    headers.insert(ACCEPT, accepted(operation));
+    Ok(headers)
+}
+
+fn illegal_cookie() -> ToolError {
+    ToolError::retry("a cookie has an illegal character; leave it out")
+}
+
+/// Returns the media types of the answers that the document describes for successes.
+fn accepted(operation: &Operation) -> HeaderValue {
+    let mut types: Vec<&str> = Vec::new();
+    for response in operation.responses.iter().filter(|response| response.status.starts_with('2')) {
+        for (media_type, _) in &response.content {
+            if !types.contains(&media_type.as_str()) {
+                types.push(media_type);
+            }
+        }
+    }
+    let all = HeaderValue::from_static("*/*");
+    if types.is_empty() { all } else { HeaderValue::from_str(&types.join(", ")).unwrap_or(all) }
+}
+
+#[cfg(test)]
+mod tests;

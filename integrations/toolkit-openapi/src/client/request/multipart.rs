@@ -1,0 +1,106 @@
+//! Bodies of several parts (RFC 7578).
+
+use super::content;
+use super::field::{Arguments, Field, WrittenBody};
+use super::media_kind::{BodyKind, OCTETS, essence};
+use super::style::text;
+use crate::client::operation::Serialization;
+use bytes::Bytes;
+use serde_json::Value;
+use std::borrow::Cow;
+use toolkit_core::ToolError;
+
+/// A part, with the lines of its head.
+struct Part {
+    head: String,
+    content: Bytes,
+}
+
+/// Writes the fields as parts, the items of an array as a part each.
+pub(super) fn multipart(
+    media_type: &str,
+    fields: &[Field<'_>],
+    arguments: Arguments<'_>,
+) -> Result<WrittenBody, ToolError> {
+    let mut parts = Vec::new();
+    for field in fields {
+        match field.value {
+            Value::Null => {}
+            Value::Array(items) if !is_json(field.serialization) => {
+                for value in items.iter().filter(|item| !item.is_null()) {
+                    parts.push(part(Field { value, ..*field }, arguments)?);
+                }
+            }
+            _ => parts.push(part(*field, arguments)?),
+        }
+    }
+    let boundary = boundary(&parts);
+    let mut bytes = Vec::new();
+    for Part { head, content } in &parts {
+        bytes.extend_from_slice(format!("--{boundary}\r\n{head}\r\n").as_bytes());
+        bytes.extend_from_slice(content);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+    let media_type = format!("{}; boundary={boundary}", essence(media_type));
+    Ok(WrittenBody { media_type, bytes: bytes.into() })
+}
+
+fn is_json(serialization: &Serialization) -> bool {
+    matches!(serialization, Serialization::Content(media_type) if BodyKind::of(media_type) == BodyKind::Json)
+}
+
+/// Returns a boundary that is in no part.
+fn boundary(parts: &[Part]) -> String {
+    let holds = |boundary: &[u8]| {
+        parts.iter().any(|part| part.content.windows(boundary.len()).any(|window| window == boundary))
+    };
+    let mut boundary = "toolkit-part".to_owned();
+    let mut number = 0_u64;
+    while holds(boundary.as_bytes()) {
+        number += 1;
+        boundary = format!("toolkit-part-{number}");
+    }
+    boundary
+}
+
+fn part(field: Field<'_>, arguments: Arguments<'_>) -> Result<Part, ToolError> {
+    // `contentType` of an encoding may be a list.
+    let declared = match field.serialization {
+        Serialization::Content(media_type) => {
+            media_type.split(',').next().map(str::trim).filter(|first| !first.contains('*'))
+        }
+        Serialization::Style { .. } => None,
+    };
+    let name = quoted(field.name);
+    if field.is_binary {
+        let file = arguments.file(field.argument, field.value)?;
+        let file_name = quoted(file.name.as_deref().unwrap_or(field.name));
+        let media_type = file.media_type.as_deref().or(declared).unwrap_or(OCTETS);
+        let disposition = format!("form-data; name=\"{name}\"; filename=\"{file_name}\"");
+        return Ok(Part { head: head(&disposition, Some(media_type)), content: file.bytes });
+    }
+    let disposition = format!("form-data; name=\"{name}\"");
+    let (media_type, content) = match (declared, field.value) {
+        (Some(media_type), value) => (Some(media_type), content(media_type, value)),
+        (None, Value::Array(_) | Value::Object(_)) => (Some("application/json"), field.value.to_string()),
+        (None, scalar) => (None, text(scalar).into_owned()),
+    };
+    Ok(Part { head: head(&disposition, media_type), content: content.into() })
+}
+
+fn head(disposition: &str, media_type: Option<&str>) -> String {
+    let mut head = format!("Content-Disposition: {disposition}\r\n");
+    if let Some(media_type) = media_type.filter(|media_type| !media_type.contains(['\r', '\n'])) {
+        head.push_str(&format!("Content-Type: {media_type}\r\n"));
+    }
+    head
+}
+
+/// Escapes a name in the head of a part, as browsers do.
+fn quoted(name: &str) -> Cow<'_, str> {
+    if !name.contains(['"', '\r', '\n']) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A"))
+}

@@ -1,0 +1,100 @@
+//! The body of a request, by its media type.
+
+use super::field::{Arguments, Field, WrittenBody, refused};
+use super::media_kind::{BodyKind, OCTETS};
+use super::multipart::multipart;
+use super::style::text;
+use super::{joined, pairs};
+use crate::client::operation::{Body, BodyMember, BodySource, Serialization, Style};
+use bytes::Bytes;
+use serde_json::{Map, Value};
+use toolkit_core::ToolError;
+
+/// How the members of a form are written if the document describes the form as one value.
+const PLAIN: Serialization =
+    Serialization::Style { style: Style::Form, explode: true, allow_reserved: false };
+
+/// Writes the body. `None` if it is optional and no argument is for it.
+pub(super) fn write(body: &Body, arguments: Arguments<'_>) -> Result<Option<WrittenBody>, ToolError> {
+    match &body.source {
+        BodySource::Whole(argument) => match arguments.values.get(argument) {
+            Some(value) => whole(&body.media_type, argument, value, arguments).map(Some),
+            None if body.is_required => Err(refused(argument, "the body of the request, is missing")),
+            None => Ok(None),
+        },
+        BodySource::Members(members) => {
+            let fields: Vec<Field<'_>> =
+                members.iter().filter_map(|member| field(member, arguments)).collect();
+            if fields.is_empty() && !body.is_required {
+                return Ok(None);
+            }
+            of_fields(&body.media_type, &fields, arguments).map(Some)
+        }
+    }
+}
+
+fn field<'a>(member: &'a BodyMember, arguments: Arguments<'a>) -> Option<Field<'a>> {
+    Some(Field {
+        argument: &member.argument,
+        name: &member.name,
+        value: arguments.values.get(&member.argument)?,
+        serialization: &member.serialization,
+        is_binary: member.is_binary,
+    })
+}
+
+fn whole(
+    media_type: &str,
+    argument: &str,
+    value: &Value,
+    arguments: Arguments<'_>,
+) -> Result<WrittenBody, ToolError> {
+    let concrete = |bytes: Bytes, fallback: &str| {
+        let is_range = media_type.contains('*');
+        let media_type = if is_range { fallback } else { media_type };
+        Ok(WrittenBody { media_type: media_type.to_owned(), bytes })
+    };
+    match (BodyKind::of(media_type), value) {
+        (BodyKind::Json, value) => concrete(value.to_string().into(), "application/json"),
+        (BodyKind::Text, value) => concrete(text(value).into_owned().into(), "text/plain"),
+        (BodyKind::Bytes, value) => {
+            let file = arguments.file(argument, value)?;
+            concrete(file.bytes, file.media_type.as_deref().unwrap_or(OCTETS))
+        }
+        (BodyKind::Form | BodyKind::Multipart, Value::Object(members)) => {
+            let fields: Vec<Field<'_>> = members
+                .iter()
+                .map(|(name, value)| Field { argument, name, value, serialization: &PLAIN, is_binary: false })
+                .collect();
+            of_fields(media_type, &fields, arguments)
+        }
+        (BodyKind::Form | BodyKind::Multipart, _) => {
+            Err(refused(argument, "the body of the request, must be an object"))
+        }
+    }
+}
+
+fn of_fields(
+    media_type: &str,
+    fields: &[Field<'_>],
+    arguments: Arguments<'_>,
+) -> Result<WrittenBody, ToolError> {
+    match BodyKind::of(media_type) {
+        BodyKind::Multipart => multipart(media_type, fields, arguments),
+        BodyKind::Form => {
+            let mut all = Vec::new();
+            for field in fields.iter().filter(|field| !field.value.is_null()) {
+                let pairs = pairs(field.name, field.serialization, field.value);
+                all.extend(pairs.map_err(|reason| refused(field.argument, reason))?);
+            }
+            Ok(WrittenBody { media_type: media_type.to_owned(), bytes: joined(&all, "&").into() })
+        }
+        BodyKind::Json | BodyKind::Text | BodyKind::Bytes => {
+            let members: Map<String, Value> =
+                fields.iter().map(|field| (field.name.to_owned(), field.value.clone())).collect();
+            let media_type = if media_type.contains('*') { "application/json" } else { media_type };
+            let bytes = Value::Object(members).to_string().into();
+            Ok(WrittenBody { media_type: media_type.to_owned(), bytes })
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The settings of requests.
+
+use super::answer::AnswerSettings;
+use super::security::Credentials;
+use super::{HttpLimits, OpenApiToolsetBuilder};
+use std::time::Duration;
+
+/// How calls become requests, and answers become results.
+#[derive(Debug)]
+pub(super) struct RequestSettings {
+    pub(super) base_url: Option<String>,
+    pub(super) credentials: Credentials,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) limits: HttpLimits,
+    pub(super) answers: AnswerSettings,
+}
+
+impl Default for RequestSettings {
+    fn default() -> Self {
+        let limits = HttpLimits::default().with_total(Duration::from_secs(60)).with_max_bytes(8 << 20);
+        Self {
+            base_url: None,
+            credentials: Credentials::default(),
+            headers: Vec::new(),
+            limits,
+            answers: AnswerSettings::default(),
+        }
+    }
+}
+
+impl OpenApiToolsetBuilder {
+    /// Sets the URL of the service, instead of all servers that the document names. It may be on this machine or in a
+    /// private network.
+    pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
+        self.requests.base_url = Some(url.into());
+        self
+    }
+
+    /// Sets the credentials for all calls, except those to hosts for which a run has
+    /// [its own](super::CallerCredentials).
+    pub fn with_credentials(mut self, credentials: Credentials) -> Self {
+        self.requests.credentials = credentials;
+        self
+    }
+
+    /// Sets a header of every request, such as the version of the API. It replaces what an argument would send.
+    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.requests.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets the limits of time and size. By default, an answer may take 60 s and have 8 MiB. The time limit of a call is
+    /// in force as well.
+    pub fn with_limits(mut self, limits: HttpLimits) -> Self {
+        self.requests.limits = limits;
+        self
+    }
+
+    /// Keeps only these fields of the JSON answers of an operation. A field of an object inside is named with dots, as in
+    /// `owner.login`. In a list, the fields are those of its items.
+    ///
+    /// ```
+    /// use toolkit_openapi::client::OpenApiToolset;
+    ///
+    /// let builder = OpenApiToolset::builder()
+    ///     .with_answer_fields("listRepositories", ["full_name", "owner.login"])
+    ///     .with_list_limit(20);
+    /// ```
+    pub fn with_answer_fields<T: Into<String>>(
+        mut self,
+        operation: impl Into<String>,
+        fields: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let fields = fields.into_iter().map(Into::into).collect();
+        self.requests.answers.fields.insert(operation.into(), fields);
+        self
+    }
+
+    /// Cuts the lists in JSON answers after this number of items. The model is told how many there were, and how to get
+    /// more.
+    pub fn with_list_limit(mut self, items: usize) -> Self {
+        self.requests.answers.list_limit = items;
+        self
+    }
+}

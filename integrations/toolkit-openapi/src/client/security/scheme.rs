@@ -1,0 +1,219 @@
+//! The choice among the ways to authenticate, and the credentials of a request.
+
+use super::client_credentials::AccessTokens;
+use super::{Credential, Credentials};
+use crate::client::operation::SecurityRequirement;
+use crate::client::request::append_query;
+use crate::client::request::style::Escape;
+use bytes::Bytes;
+use data_encoding::BASE64;
+use http::Request;
+use http::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderValue};
+use serde_json::Value;
+use std::sync::Arc;
+use toolkit_core::ToolError;
+use toolkit_http::client::{HttpClient, SHORTEST_SECRET, header};
+
+/// Where a scheme puts its secret.
+#[derive(Debug, PartialEq)]
+enum Placement {
+    Header { name: String, prefix: String },
+    Query(String),
+    Cookie(String),
+}
+
+/// Returns the place of a scheme's secret, or `None` for a scheme without one, such as `mutualTLS`.
+fn placement(scheme: &Value) -> Option<Placement> {
+    let text = |member: &str| scheme.get(member).and_then(Value::as_str);
+    let authorization =
+        |prefix: String| Some(Placement::Header { name: AUTHORIZATION.as_str().to_owned(), prefix });
+    match text("type")? {
+        "apiKey" => {
+            let name = text("name")?.to_owned();
+            match text("in")? {
+                "header" => Some(Placement::Header { name, prefix: String::new() }),
+                "query" => Some(Placement::Query(name)),
+                "cookie" => Some(Placement::Cookie(name)),
+                _ => None,
+            }
+        }
+        "http" => authorization(match text("scheme")? {
+            bearer if bearer.eq_ignore_ascii_case("bearer") => "Bearer ".to_owned(),
+            basic if basic.eq_ignore_ascii_case("basic") => "Basic ".to_owned(),
+            other => format!("{other} "),
+        }),
+        "basic" => authorization("Basic ".to_owned()),
+        "oauth2" | "openIdConnect" => authorization("Bearer ".to_owned()),
+        _ => None,
+    }
+}
+
+/// Returns the address that the document names for tokens of clients.
+fn token_url(scheme: &Value) -> Option<&str> {
+    let flow = match scheme.get("flows") {
+        Some(flows) => flows.get("clientCredentials")?,
+        // Swagger 2.0 has one flow for each scheme.
+        None => scheme,
+    };
+    flow.get("tokenUrl")?.as_str()
+}
+
+/// The credentials that a request was given.
+#[derive(Default)]
+pub(crate) struct Authorization {
+    /// The secrets in all spellings, to remove from texts of the service.
+    pub(crate) secrets: Vec<String>,
+    /// The access tokens that earlier requests used too: a service may have withdrawn them.
+    reused: Vec<(Arc<AccessTokens>, String)>,
+}
+
+impl Authorization {
+    /// Drops the access tokens that the service has refused. Returns whether another try would have new ones.
+    pub(crate) async fn renew(&mut self) -> bool {
+        let had_any = !self.reused.is_empty();
+        for (tokens, token) in self.reused.drain(..) {
+            tokens.forget(&token).await;
+        }
+        had_any
+    }
+
+    fn hide(&mut self, secret: &str) {
+        let spellings = [secret.to_owned(), Escape::Reserved.apply(secret)];
+        for spelling in spellings {
+            if spelling.len() >= SHORTEST_SECRET && !self.secrets.contains(&spelling) {
+                self.secrets.push(spelling);
+            }
+        }
+    }
+}
+
+/// Adds credentials to a request: those of the first way to authenticate that is complete. Without any, the request
+/// goes as it is if the document allows that, or if the program has set headers of its own.
+///
+/// # Errors
+/// No way is complete, or a token cannot be fetched. The error shows no secret.
+pub(crate) async fn authorize<'a>(
+    request: &mut Request<Bytes>,
+    ways: &'a [Vec<SecurityRequirement>],
+    scheme: impl Fn(&str) -> Option<&'a Value>,
+    credentials: &Credentials,
+    token_client: impl Fn(&str) -> HttpClient,
+) -> Result<Authorization, ToolError> {
+    let mut authorization = Authorization::default();
+    for (name, value) in &credentials.headers {
+        let (name, value) = header(name, value).map_err(|error| unusable(name, &error.message))?;
+        authorization.hide(value.to_str().unwrap_or_default());
+        request.headers_mut().insert(name, value);
+    }
+    let has = |requirement: &SecurityRequirement| {
+        credentials.schemes.contains_key(&requirement.scheme)
+            && scheme(&requirement.scheme).is_some_and(|scheme| placement(scheme).is_some())
+    };
+    let chosen = ways.iter().find(|way| !way.is_empty() && way.iter().all(has));
+    let Some(way) = chosen else {
+        let has_header = !credentials.headers.is_empty() || request.headers().contains_key(AUTHORIZATION);
+        let is_open = ways.is_empty() || ways.iter().any(Vec::is_empty) || has_header;
+        return if is_open { Ok(authorization) } else { Err(missing(ways)) };
+    };
+    for requirement in way {
+        let Some((credential, scheme)) =
+            credentials.schemes.get(&requirement.scheme).zip(scheme(&requirement.scheme))
+        else {
+            continue;
+        };
+        let secret = secret(credential, requirement, scheme, &token_client, &mut authorization).await?;
+        authorization.hide(&secret);
+        let placement = match credential {
+            Credential::Basic { .. } => Some(Placement::Header {
+                name: AUTHORIZATION.as_str().to_owned(),
+                prefix: "Basic ".to_owned(),
+            }),
+            _ => placement(scheme),
+        };
+        if let Some(placement) = placement {
+            place(request, placement, &secret).map_err(|reason| unusable(&requirement.scheme, reason))?;
+        }
+    }
+    Ok(authorization)
+}
+
+/// Returns the text to send for a scheme.
+async fn secret(
+    credential: &Credential,
+    requirement: &SecurityRequirement,
+    scheme: &Value,
+    token_client: &impl Fn(&str) -> HttpClient,
+    authorization: &mut Authorization,
+) -> Result<String, ToolError> {
+    match credential {
+        Credential::Secret(secret) => Ok(secret.trim().to_owned()),
+        Credential::Basic { user, password } => {
+            authorization.hide(password);
+            Ok(BASE64.encode(format!("{user}:{password}").as_bytes()))
+        }
+        Credential::Source(source) => {
+            source.0(requirement.scopes.clone()).await.map(|secret| secret.trim().to_owned()).map_err(
+                |error| unusable(&requirement.scheme, "the program has none").with_details(error.to_string()),
+            )
+        }
+        Credential::Client(tokens) => {
+            let token = tokens
+                .token(token_url(scheme), &requirement.scopes, token_client)
+                .await
+                .map_err(|reason| unusable(&requirement.scheme, &reason))?;
+            if token.is_reused {
+                authorization.reused.push((tokens.clone(), token.value.clone()));
+            }
+            Ok(token.value)
+        }
+    }
+}
+
+fn place(request: &mut Request<Bytes>, placement: Placement, secret: &str) -> Result<(), &'static str> {
+    let illegal = "it has characters that a header cannot hold";
+    match placement {
+        Placement::Header { name, prefix } => {
+            let (name, value) = header(&name, &format!("{prefix}{secret}")).map_err(|_| illegal)?;
+            request.headers_mut().insert(name, value);
+        }
+        Placement::Query(name) => {
+            let mut address = request.uri().to_string();
+            let escape = Escape::Reserved;
+            append_query(&mut address, &format!("{}={}", escape.apply(&name), escape.apply(secret)));
+            *request.uri_mut() = address.parse().map_err(|_| "it is too long")?;
+        }
+        Placement::Cookie(name) => add_cookie(request.headers_mut(), &name, secret).ok_or(illegal)?,
+    }
+    Ok(())
+}
+
+fn add_cookie(headers: &mut HeaderMap, name: &str, secret: &str) -> Option<()> {
+    let cookie = format!("{name}={}", Escape::Reserved.apply(secret));
+    let cookies = match headers.get(COOKIE) {
+        Some(others) => format!("{}; {cookie}", others.to_str().ok()?),
+        None => cookie,
+    };
+    let mut value = HeaderValue::from_str(&cookies).ok()?;
+    value.set_sensitive(true);
+    headers.insert(COOKIE, value);
+    Some(())
+}
+
+fn missing(ways: &[Vec<SecurityRequirement>]) -> ToolError {
+    let names = |way: &Vec<SecurityRequirement>| {
+        let names: Vec<String> = way.iter().map(|requirement| format!("`{}`", requirement.scheme)).collect();
+        names.join(" and ")
+    };
+    let ways: Vec<String> = ways.iter().map(names).collect();
+    ToolError::failed(format_args!(
+        "the service needs authentication with {}, for which the program has no credentials; another call of this \
+         tool will fail as well",
+        ways.join(" or with ")
+    ))
+}
+
+fn unusable(scheme: &str, reason: &str) -> ToolError {
+    ToolError::failed(format_args!(
+        "the credentials for `{scheme}` cannot be used: {reason}; the program must correct them"
+    ))
+}

@@ -1,0 +1,382 @@
+//! The service that the operations of a document belong to: one HTTP client for all calls.
+
+use super::OpenApiError;
+use super::address::join;
+use super::answer::{Answer, Problem, paging};
+use super::attachments::Attachments;
+use super::document::Document;
+use super::operation::Operation;
+use super::request::field::Arguments;
+use super::request::request;
+use super::request_settings::RequestSettings;
+use super::security::{Authorization, CallerCredentials, authorize};
+use bytes::Bytes;
+use http::header::{ACCEPT_ENCODING, HeaderName, HeaderValue, LOCATION, USER_AGENT};
+use http::{Method, Request, StatusCode, Uri};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::sleep;
+use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolFuture, ToolOutput};
+use toolkit_http::client::{
+    HttpClient, HttpError, HttpErrorKind, HttpResponse, header, parse_url, retry_after, without_secrets,
+};
+
+const AGENT: &str = concat!("toolkit-openapi/", env!("CARGO_PKG_VERSION"));
+
+/// The number of times that a request is sent, if that is safe.
+const ATTEMPTS: u32 = 3;
+
+/// The pause before the second time; it doubles with each time.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// The longest pause that a service may ask for within a call.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+const REDIRECTS: usize = 5;
+
+/// The maximum number of bytes, and the time, for reading the answer of a failure.
+const FAILURE_BYTES: usize = 64 << 10;
+const FAILURE_TIME: Duration = Duration::from_secs(5);
+
+/// The service: its document, the settings of its requests, and the HTTP clients.
+pub(super) struct Service {
+    document: Arc<Document>,
+    settings: RequestSettings,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    /// The server of the program or of the document.
+    server: Option<String>,
+    http: HttpClient,
+    /// The client for servers that only the document has chosen.
+    public_http: HttpClient,
+    /// The schemas of answers, by their places in the document.
+    schemas: Mutex<HashMap<String, Option<Arc<Value>>>>,
+}
+
+impl Service {
+    /// Creates the service of a document.
+    ///
+    /// # Errors
+    /// The base URL or a header of the program is not legal.
+    pub(super) fn new(document: Arc<Document>, settings: RequestSettings) -> Result<Self, OpenApiError> {
+        let faulty = |error: HttpError| OpenApiError::Request(error.message);
+        if let Some(url) = &settings.base_url {
+            parse_url(url).map_err(faulty)?;
+            if url.contains(['?', '#']) {
+                return Err(OpenApiError::Request("the base URL has a query or a fragment".to_owned()));
+            }
+        }
+        let headers = settings.headers.iter().map(|(name, value)| header(name, value));
+        let headers = headers.collect::<Result<_, _>>().map_err(faulty)?;
+        let server = settings.base_url.clone().or_else(|| document.server());
+        let http = HttpClient::new(settings.limits.clone()).with_server_name("the service");
+        let public_http = http.clone().with_public_addresses_only();
+        Ok(Self { document, settings, headers, server, http, public_http, schemas: Mutex::default() })
+    }
+
+    /// Starts a call of an operation. `arguments` are the text of a JSON object, in their normal form.
+    pub(super) fn call<'a>(
+        &'a self,
+        operation: &'a Operation,
+        arguments: &'a str,
+        context: &'a ToolContext,
+    ) -> ToolFuture<'a> {
+        match serde_json::from_str::<Map<String, Value>>(arguments) {
+            Ok(values) => {
+                let call = Call { service: self, operation, context };
+                ToolFuture::running(async move { call.run(values).await }, |outcome| outcome)
+            }
+            Err(error) => ToolFuture::ready(Err(ToolError::invalid_json(error))),
+        }
+    }
+
+    /// Returns the URL that the paths of an operation are below.
+    fn base_url<'a>(&'a self, operation: &'a Operation) -> Result<&'a str, ToolError> {
+        let of_operation = operation.server.as_deref().filter(|_| self.settings.base_url.is_none());
+        let url = of_operation.or(self.server.as_deref()).ok_or_else(|| {
+            ToolError::failed(
+                "the document names no server, so the program must set the base URL of the service",
+            )
+        })?;
+        match parse_url(url) {
+            Ok(_) => Ok(url),
+            Err(error) => Err(ToolError::failed(
+                "the document names a server without a usable URL; the program must set \
+                 the base URL of the service",
+            )
+            .with_details(error.message)),
+        }
+    }
+
+    /// Returns the client for an address. If a document came from elsewhere, its servers must have public addresses,
+    /// except the one that the document came from if the program wrote that as a number or `localhost`.
+    fn client(&self, url: &str) -> HttpClient {
+        let Some(origin) = self.document.address().filter(|_| self.settings.base_url.is_none()) else {
+            return self.http.clone();
+        };
+        let authority = |url: &str| parse_url(url).ok().and_then(|uri| uri.authority().cloned());
+        let is_number =
+            |host: &str| host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() || host == "localhost";
+        let is_origin = authority(origin)
+            .is_some_and(|origin| is_number(origin.host()) && authority(url).as_ref() == Some(&origin));
+        if is_origin { self.http.clone() } else { self.public_http.clone() }
+    }
+
+    /// Returns the schema at a place of the document, made at its first use.
+    fn schema(&self, place: &str) -> Option<Arc<Value>> {
+        let mut schemas = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = schemas.get(place) {
+            return known.clone();
+        }
+        let schema = self.document.answer_schema(place).map(Arc::new);
+        schemas.insert(place.to_owned(), schema.clone());
+        schema
+    }
+}
+
+/// A call of an operation.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    service: &'a Service,
+    operation: &'a Operation,
+    context: &'a ToolContext,
+}
+
+impl Call<'_> {
+    async fn run(self, values: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        let Self { service, operation, context } = self;
+        let attachments = context.state::<Attachments>();
+        let arguments = Arguments { values: &values, attachments };
+        let mut request = request(operation, service.base_url(operation)?, arguments)?;
+        let headers = request.headers_mut();
+        headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+        for (name, value) in &service.headers {
+            headers.insert(name, value.clone());
+        }
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        let (response, authorization) = self.authorized(request).await?;
+        let secrets = &authorization.secrets;
+        let answer = self.answer(response, secrets).await?;
+        if answer.status.is_redirection() {
+            return redirected(&answer, secrets);
+        }
+        if !answer.status.is_success() {
+            return Err(Problem { answer: &answer, operation, secrets }.error());
+        }
+        let (output, misfit) =
+            answer.output(operation, &service.settings.answers, secrets, |place| service.schema(place));
+        if let Some(misfit) = misfit {
+            context.progress(1.0, misfit);
+        }
+        Ok(output)
+    }
+
+    /// Sends the request with the credentials of the caller, or of the program. Access tokens that the service refuses
+    /// are replaced once.
+    async fn authorized(&self, request: Request<Bytes>) -> Result<(HttpResponse, Authorization), ToolError> {
+        let Self { service, operation, context } = *self;
+        let host = request.uri().authority().map_or("", |authority| authority.as_str());
+        let of_caller = context.state::<CallerCredentials>().and_then(|callers| callers.of(host));
+        let credentials = of_caller.unwrap_or(&service.settings.credentials);
+        let scheme = |name: &str| service.document.security_scheme(name);
+        let mut is_renewed = false;
+        loop {
+            let mut request = request.clone();
+            let client = |url: &str| service.client(url);
+            let mut authorization =
+                authorize(&mut request, &operation.security, scheme, credentials, client).await?;
+            let response = self.sent(&request, &authorization.secrets).await?;
+            if response.status == StatusCode::UNAUTHORIZED && !is_renewed && authorization.renew().await {
+                is_renewed = true;
+                continue;
+            }
+            authorization.secrets.extend(response.secrets.iter().cloned());
+            return Ok((response, authorization));
+        }
+    }
+
+    /// Sends a request, and again after a passing failure if that is safe and there is time.
+    async fn sent(&self, request: &Request<Bytes>, secrets: &[String]) -> Result<HttpResponse, ToolError> {
+        let mut attempt = 1;
+        loop {
+            let client = self.service.client(&request.uri().to_string());
+            let sent = redirects_followed(&client, request.clone()).await;
+            let wait = match &sent {
+                Ok(response) if is_passing(response.status) => retry_after(&response.headers),
+                Err(error) if error.kind == HttpErrorKind::Connection && !error.is_lasting => None,
+                _ => return sent.map_err(|error| self.failed(&error, secrets)),
+            };
+            let pause = wait.unwrap_or(PAUSE * 2_u32.pow(attempt - 1));
+            let has_time = self.context.time_left().is_none_or(|left| pause < left);
+            let may_repeat = request.method().is_idempotent() && attempt < ATTEMPTS;
+            if !may_repeat || !has_time || pause > LONGEST_PAUSE {
+                return sent.map_err(|error| self.failed(&error, secrets));
+            }
+            drop(sent);
+            sleep(pause).await;
+            attempt += 1;
+        }
+    }
+
+    async fn answer(&self, mut response: HttpResponse, secrets: &[String]) -> Result<Answer, ToolError> {
+        let body = if response.status.is_success() {
+            let is_plain = response.check_encoding();
+            is_plain.map_err(|error| self.failed(&error, secrets))?;
+            response.body.all().await.map_err(|error| self.failed(&error, secrets))?
+        } else {
+            response.body.head(FAILURE_BYTES, FAILURE_TIME).await
+        };
+        Ok(Answer { status: response.status, headers: response.headers, body })
+    }
+
+    /// Returns the error of a request without a complete answer.
+    fn failed(&self, error: &HttpError, secrets: &[String]) -> ToolError {
+        let may_repeat = self.operation.method.is_idempotent();
+        let later = if may_repeat { "Call again later." } else { UNKNOWN };
+        let paging = || paging(self.operation).unwrap_or_else(|| "Ask for less.".to_owned());
+        let (kind, advice) = match error.kind {
+            HttpErrorKind::TooLarge => (ErrorKind::Failed, paging()),
+            HttpErrorKind::TimedOut => (ErrorKind::TimedOut, later.to_owned()),
+            HttpErrorKind::Connection => (ErrorKind::Failed, later.to_owned()),
+            _ => (ErrorKind::Failed, "Another call will fail as well.".to_owned()),
+        };
+        let message = without_secrets(&error.message, secrets);
+        ToolError::new(kind, format!("The call of the service failed: {message}. {advice}"))
+            .with_brief("The call of the service failed")
+            .with_retryable(may_repeat && !error.is_lasting)
+    }
+}
+
+const UNKNOWN: &str = "The service may have done it or not: check before you call again.";
+
+/// Returns whether the same request may succeed soon.
+fn is_passing(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 500 | 502 | 503 | 504)
+}
+
+/// Sends a request, and follows redirects within its server.
+async fn redirects_followed(
+    client: &HttpClient,
+    mut request: Request<Bytes>,
+) -> Result<HttpResponse, HttpError> {
+    let mut followed = 0;
+    loop {
+        let response = client.send(request.clone(), client.limits().total).await?;
+        match redirect(&request, &response) {
+            Some(uri) if followed < REDIRECTS => *request.uri_mut() = uri,
+            _ => return Ok(response),
+        }
+        followed += 1;
+    }
+}
+
+/// Returns the address to send the same request to, if an answer redirects it within its server.
+fn redirect(request: &Request<Bytes>, response: &HttpResponse) -> Option<Uri> {
+    let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
+    match response.status.as_u16() {
+        301..=303 if is_safe => {}
+        307 | 308 => {}
+        _ => return None,
+    }
+    let place = response.headers.get(LOCATION)?.to_str().ok()?;
+    let uri: Uri = join(&request.uri().to_string(), place.split('#').next()?).parse().ok()?;
+    let is_same = uri.scheme() == request.uri().scheme() && uri.authority() == request.uri().authority();
+    is_same.then_some(uri)
+}
+
+/// Returns the output for a redirect that is not followed. The place may be what the model wants, such as a download.
+fn redirected(answer: &Answer, secrets: &[String]) -> Result<ToolOutput, ToolError> {
+    let place = answer.headers.get(LOCATION).and_then(|place| place.to_str().ok());
+    let text = match place {
+        Some(place) => {
+            format!("The service has answered {}: it is at {place}, which was not fetched.", answer.status)
+        }
+        None => format!("The service has answered {} without content.", answer.status),
+    };
+    Ok(ToolOutput::text(without_secrets(&text, secrets)))
+}
+
+/// Fetches a document from an address that the program has chosen.
+///
+/// # Errors
+/// The address is no URL, there is no answer, or it is no success.
+pub(super) async fn fetch_document(
+    url: &str,
+    settings: &RequestSettings,
+    max_bytes: usize,
+) -> Result<String, OpenApiError> {
+    let faulty = |error: HttpError| OpenApiError::Request(error.message);
+    let client = HttpClient::new(settings.limits.clone().with_max_bytes(max_bytes));
+    let mut request = Request::new(Bytes::new());
+    *request.uri_mut() = parse_url(url).map_err(faulty)?;
+    request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(AGENT));
+    request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    let mut response = redirects_followed(&client, request).await.map_err(faulty)?;
+    if response.status != StatusCode::OK {
+        return Err(OpenApiError::Request(format!("the answer is {}", response.status)));
+    }
+    response.check_encoding().map_err(faulty)?;
+    let body = response.body.all().await.map_err(faulty)?;
+    String::from_utf8(body).map_err(|_| OpenApiError::Syntax("is not UTF-8".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::client::{Namespaces, OpenApiToolset};
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
+    /// Answers one request with `1`, if one comes.
+    fn service() -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4_096]);
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n1").unwrap();
+        });
+        format!("127.0.0.1:{port}")
+    }
+
+    #[tokio::test]
+    async fn servers_that_a_document_from_elsewhere_names_must_be_public() {
+        let elsewhere = "https://docs.example/openapi.json";
+        let server = |host: &str| format!("http://{host}/v1");
+        let local = |host: &str| host.replace("127.0.0.1", "localhost");
+        let first = service();
+        let other = service();
+        let own = service();
+        for (address, server, base_url, is_allowed) in [
+            (elsewhere.to_owned(), server(&first), None, false),
+            // A name is checked after it was resolved.
+            (elsewhere.to_owned(), server(&local(&first)), None, false),
+            (elsewhere.to_owned(), "http://[::ffff:10.0.0.1]".to_owned(), None, false),
+            (format!("http://{first}/openapi.json"), server(&other), None, false),
+            (format!("http://{first}/openapi.json"), "/v1".to_owned(), None, true),
+            (elsewhere.to_owned(), server(&other), Some(server(&other)), true),
+            // The text of a document has no address: the program has it from a place of its own.
+            (String::new(), server(&own), None, true),
+        ] {
+            let document = format!(
+                r#"{{"openapi": "3.1.0", "servers": [{{"url": "{server}"}}], "paths": {{"/": {{"get": {{"operationId": "call"}}}}}}}}"#
+            );
+            let mut builder = OpenApiToolset::builder().with_namespaces(Namespaces::None);
+            if let Some(base_url) = base_url {
+                builder = builder.with_base_url(base_url);
+            }
+            let tools = builder.read(&document, &address).unwrap().registry().unwrap();
+            match tools.call("call", "{}").await {
+                Ok(output) => assert!(is_allowed && output.to_text() == "1", "{address} {server}"),
+                Err(error) => {
+                    assert!(
+                        !is_allowed && error.message().contains("is not public"),
+                        "{address} {server}: {error}"
+                    );
+                }
+            }
+        }
+    }
+}

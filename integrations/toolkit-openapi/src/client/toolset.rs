@@ -1,0 +1,142 @@
+//! The tools of a document.
+
+use super::{OpenApiError, OpenApiIssue, OpenApiToolsetBuilder};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use toolkit_core::{
+    BuildError, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolProvider,
+    ToolRegistry,
+};
+
+/// The operations of an OpenAPI document as tools.
+///
+/// The document may be of OpenAPI 3.0, 3.1 or 3.2, or of Swagger 2.0. [`registry`](Self::registry) is the usual way to
+/// the tools. The toolset is also a [`ToolProvider`], for a registry with other tools.
+///
+/// ```
+/// use toolkit::ApiFormat;
+/// use toolkit_openapi::client::OpenApiToolset;
+///
+/// let toolset = OpenApiToolset::from_document(r#"{
+///     "openapi": "3.1.0",
+///     "servers": [{"url": "https://shop.example"}],
+///     "paths": {"/orders/{id}": {"get": {
+///         "operationId": "getOrder", "tags": ["orders"], "summary": "Returns an order.",
+///         "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}]
+///     }}}
+/// }"#)?;
+/// assert!(toolset.issues().is_empty());
+/// let registry = toolset.registry()?;
+/// let published = registry.definitions(ApiFormat::Anthropic).to_value();
+/// assert_eq!(published[0]["name"], "orders-getOrder");
+/// assert_eq!(published[0]["input_schema"]["required"][0], "id");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct OpenApiToolset {
+    pub(super) tools: Vec<Arc<dyn Tool>>,
+    /// The indices of the tools, by their names.
+    pub(super) by_name: BTreeMap<String, usize>,
+    pub(super) issues: Vec<OpenApiIssue>,
+    /// Whether the tools are found by tool search.
+    pub(super) has_search: bool,
+}
+
+impl OpenApiToolset {
+    /// Reads a document in JSON, or in YAML with the feature `yaml`.
+    ///
+    /// # Errors
+    /// Those of [`read_document`](OpenApiToolsetBuilder::read_document).
+    pub fn from_document(text: &str) -> Result<Self, OpenApiError> {
+        Self::builder().read_document(text)
+    }
+
+    /// Reads the document in a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or one of [`from_document`](Self::from_document).
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, OpenApiError> {
+        Self::builder().read_file(path)
+    }
+
+    /// Fetches the document from an address, and reads it.
+    ///
+    /// # Errors
+    /// The document cannot be fetched, or one of [`from_document`](Self::from_document).
+    pub async fn from_address(address: &str) -> Result<Self, OpenApiError> {
+        Self::builder().read_address(address).await
+    }
+
+    /// Starts with the settings of a toolset.
+    #[must_use]
+    pub fn builder() -> OpenApiToolsetBuilder {
+        OpenApiToolsetBuilder::default()
+    }
+
+    /// Returns what of the document was changed or left out, in the order of the places.
+    #[must_use]
+    pub fn issues(&self) -> &[OpenApiIssue] {
+        &self.issues
+    }
+
+    /// Returns the number of tools.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Returns whether there are no tools.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// Returns a registry of the tools. Tool search is on if there are more tools than
+    /// [`with_tool_search_above`](OpenApiToolsetBuilder::with_tool_search_above) says, which is 40 by default.
+    ///
+    /// The registry shares the tools with this toolset.
+    ///
+    /// # Errors
+    /// A tool has a schema that cannot be checked.
+    pub fn registry(&self) -> Result<ToolRegistry, BuildError> {
+        let registry = ToolRegistry::from_tools(self.tools.iter().cloned())?;
+        Ok(if self.has_search { registry.with_tool_search() } else { registry })
+    }
+
+    fn tool(&self, name: &str) -> Result<&Arc<dyn Tool>, ToolError> {
+        let tool = self.by_name.get(name).and_then(|index| self.tools.get(*index));
+        tool.ok_or_else(|| ToolError::failed(format!("the document has no operation for the tool `{name}`")))
+    }
+}
+
+/// The tools are those of [`registry`](OpenApiToolset::registry). With tool search, they are marked as deferred, and the
+/// registry that they are added to turns tool search on itself.
+impl ToolProvider for OpenApiToolset {
+    fn tools(&self) -> Vec<ToolDefinition> {
+        self.tools.iter().map(|tool| tool.definition().clone()).collect()
+    }
+
+    fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a> {
+        match self.tool(&call.name) {
+            Ok(tool) => {
+                let outcome = async move { tool.call(call.arguments.as_str(), context).await };
+                ToolFuture::running(outcome, |outcome| outcome)
+            }
+            Err(error) => ToolFuture::ready(Err(error)),
+        }
+    }
+
+    fn validate(&self, call: &ToolCall, _: &ToolDefinition, context: &ToolContext) -> Result<(), ToolError> {
+        self.tool(&call.name)?.validate(call.arguments.as_str(), context)
+    }
+}
+
+impl fmt::Debug for OpenApiToolset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenApiToolset")
+            .field("tools", &self.tools.len())
+            .field("issues", &self.issues.len())
+            .finish_non_exhaustive()
+    }
+}

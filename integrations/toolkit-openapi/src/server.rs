@@ -1,0 +1,240 @@
+//! The server: a registry is a service over HTTP, described by its document.
+
+mod api_call;
+mod bound_api;
+mod call_events;
+mod definition_format;
+mod http_caller;
+mod page;
+mod problem_details;
+mod published;
+mod responses;
+mod routes;
+
+pub use bound_api::BoundApi;
+pub use definition_format::openapi_document;
+pub use http_caller::HttpCaller;
+
+use axum::Router;
+use published::Api;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::ToSocketAddrs;
+use tokio::sync::Semaphore;
+use toolkit_core::registry::RegistrySource;
+use toolkit_core::{BuildError, Dispatcher, ToolError};
+
+/// A server that publishes the tools of a registry as operations of an HTTP API.
+///
+/// Each tool is `POST /tools/{name}` with its arguments as the JSON body. `GET /openapi.json` is the document, and
+/// `GET /` a page of documentation.
+///
+/// An output that is JSON is the body of the response; so is the text of a text, and the bytes of a single media item.
+/// Any other output is a JSON object with a list `content`. An error is a problem (RFC 9457), with the
+/// [kind](toolkit_core::ErrorKind) as `kind`. A request with `Accept: text/event-stream` gets the progress of the call
+/// as server-sent events, and last the event `result` or `error`. `Prefer: wait=10` limits the time of a call to ten
+/// seconds.
+///
+/// Calls go through the dispatcher with its permissions, limits and middleware. A call is dropped if its client goes
+/// away. If the registry is [live](toolkit_core::LiveRegistry), the document follows its changes.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use toolkit::prelude::*;
+/// use toolkit_openapi::OpenApiServer;
+///
+/// /// Add two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let registry = ToolRegistry::from_tools(tools![add])?;
+/// let dispatcher = Dispatcher::new(registry)?.with_timeout(Duration::from_secs(30));
+/// OpenApiServer::from(dispatcher)
+///     .with_name("Calculator", "1.0.0")
+///     .with_bearer_token(std::env::var("TOKEN")?)
+///     .serve("127.0.0.1:8000")
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct OpenApiServer {
+    api: Api,
+}
+
+impl OpenApiServer {
+    /// Creates a server for the tools of a registry.
+    ///
+    /// If a tool has a parameter of the type [`HttpCaller`], a live registry must declare this state with
+    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). A fixed registry need not declare it.
+    ///
+    /// # Errors
+    /// The registry is not complete. See [`Dispatcher::new`].
+    pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
+        let registry = match registry.into() {
+            RegistrySource::Fixed(registry) => {
+                Arc::unwrap_or_clone(registry).with_run_state::<HttpCaller>().into()
+            }
+            live => live,
+        };
+        Dispatcher::new(registry).map(Self::from)
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Api)) -> Self {
+        change(&mut self.api);
+        self
+    }
+
+    /// Sets the title and the version of the API in the document, `Tools` and `1.0.0` by default.
+    pub fn with_name(self, title: impl Into<String>, version: impl Into<String>) -> Self {
+        self.with(|api| {
+            api.title = title.into();
+            api.version = version.into();
+        })
+    }
+
+    /// Sets the description of the API in the document.
+    pub fn with_description(self, description: impl Into<String>) -> Self {
+        self.with(|api| api.description = Some(description.into()))
+    }
+
+    /// Sets the path before all paths of the server, such as `/api`. It is empty by default.
+    pub fn with_path(self, path: impl AsRef<str>) -> Self {
+        let path = path.as_ref().trim_matches('/');
+        let path = if path.is_empty() { String::new() } else { format!("/{path}") };
+        self.with(|api| api.path = path)
+    }
+
+    /// Adds a value to the state of each call, computed from the [`HttpCaller`]. If `state` returns an error, the call
+    /// fails with this error.
+    ///
+    /// The registry must declare the type with
+    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). Headers are claims of the client. Take a
+    /// tenant or a user from [`HttpCaller::extension`], where an authentication layer adds checked claims.
+    ///
+    /// ```
+    /// use toolkit::{ToolError, ToolRegistry};
+    /// use toolkit_openapi::OpenApiServer;
+    ///
+    /// /// Tools take a parameter `#[state] language: &Language`.
+    /// struct Language(String);
+    ///
+    /// let registry = ToolRegistry::new().with_run_state::<Language>();
+    /// let server = OpenApiServer::new(registry)?.with_call_state(|caller| match caller.header("accept-language") {
+    ///     Some(language) => Ok(Language(language.to_owned())),
+    ///     None => Err(ToolError::failed("the request names no language")),
+    /// });
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    pub fn with_call_state<T: Send + Sync + 'static>(
+        self,
+        state: impl Fn(&HttpCaller) -> Result<T, ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|api| {
+            api.call_state.push(Arc::new(move |caller, run| Ok(run.with_state(state(caller)?))));
+        })
+    }
+
+    /// Sets the maximum number of calls at the same time, 1,000 by default. Further calls are refused with the status
+    /// 503. A maximum of zero counts as one.
+    pub fn with_max_calls(self, calls: usize) -> Self {
+        self.with(|api| api.permits = Arc::new(Semaphore::new(calls.clamp(1, Semaphore::MAX_PERMITS))))
+    }
+
+    /// Requires the header `Authorization: Bearer …` with this token in every request, and says so in the document.
+    /// Spaces and line breaks around the token are ignored. An empty token refuses every request.
+    ///
+    /// For tokens with claims, put the [router](Self::into_router) behind an authentication layer of your own, and read
+    /// the claims with [`HttpCaller::extension`].
+    pub fn with_bearer_token(self, token: impl AsRef<str>) -> Self {
+        self.with(|api| api.guards.set_token(token.as_ref()))
+    }
+
+    /// Sets the accepted values of the header `Host`, with or without a port. By default, only names of this machine
+    /// are accepted, so that no web page can reach the server through a host name of its own (DNS rebinding). An empty
+    /// list restores the default.
+    pub fn with_allowed_hosts<T: Into<String>>(self, hosts: impl IntoIterator<Item = T>) -> Self {
+        self.with(|api| api.guards.set_hosts(hosts))
+    }
+
+    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com`. By default, only origins of
+    /// this machine are accepted. Pages of accepted origins may call the server from a browser.
+    pub fn with_allowed_origins<T: Into<String>>(self, origins: impl IntoIterator<Item = T>) -> Self {
+        self.with(|api| api.guards.set_origins(origins))
+    }
+
+    /// Sets the maximum size of a request in bytes, 4 MiB by default.
+    pub fn with_max_request_size(self, bytes: usize) -> Self {
+        self.with(|api| api.guards.max_body = bytes)
+    }
+
+    /// Sets how long the headers of a request may take to arrive, and then its body; 30 seconds by default. A bound
+    /// server also closes connections that are unused for this time.
+    pub fn with_read_timeout(self, time: Duration) -> Self {
+        self.with(|api| api.guards.read_timeout = time)
+    }
+
+    /// Sets how long running calls may take to end after the server was told to stop, 10 seconds by default.
+    pub fn with_grace(self, time: Duration) -> Self {
+        self.with(|api| api.guards.grace = time)
+    }
+
+    /// Sets the maximum number of open connections of a bound server, 1,024 by default. Further connections wait until
+    /// one is closed.
+    pub fn with_max_connections(self, connections: usize) -> Self {
+        self.with(|api| api.guards.max_connections = connections)
+    }
+
+    /// Returns the document as JSON text.
+    #[must_use]
+    pub fn document(&self) -> String {
+        self.api.document().to_string()
+    }
+
+    /// Returns the server as a router, to merge it into an axum application.
+    #[must_use]
+    pub fn into_router<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
+        routes::router(Arc::new(self.api))
+    }
+
+    /// Binds the server to an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
+    ///
+    /// # Errors
+    /// The address is not free. Also if other machines can reach it, and no
+    /// [hosts are allowed](Self::with_allowed_hosts) or no [token is required](Self::with_bearer_token). Behind
+    /// authentication of your own, serve the [router](Self::into_router).
+    pub async fn bind(self, address: impl ToSocketAddrs) -> io::Result<BoundApi> {
+        BoundApi::new(self.api, address).await
+    }
+
+    /// Serves clients at an address, until the process receives an interrupt or a request to terminate.
+    ///
+    /// # Errors
+    /// The server cannot be bound to the address. See [`bind`](Self::bind).
+    pub async fn serve(self, address: impl ToSocketAddrs) -> io::Result<()> {
+        self.bind(address).await?.run().await;
+        Ok(())
+    }
+}
+
+/// Serves the tools of a dispatcher.
+///
+/// A registry with tools that take an [`HttpCaller`] must declare this state with
+/// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
+impl From<Dispatcher> for OpenApiServer {
+    fn from(dispatcher: Dispatcher) -> Self {
+        Self { api: Api::new(dispatcher) }
+    }
+}
+
+impl fmt::Debug for OpenApiServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenApiServer").field("title", &self.api.title).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,123 @@
+//! One call of a tool: from the request to the response.
+
+use super::call_events::event_stream;
+use super::http_caller::HttpCaller;
+use super::problem_details::ProblemDetails;
+use super::published::Api;
+use super::responses::{Outcome, response};
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use axum::response::Response;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use toolkit_core::context::Progress;
+use toolkit_core::{CancellationToken, RunContext, ToolCall, ToolError};
+
+/// The maximum number of progress reports that a slow client has not received. Further reports are dropped.
+const MAX_REPORTS: usize = 64;
+
+/// Runs the tool with the published name `name`, and returns the response to the request.
+///
+/// # Errors
+/// The request cannot be read, or too many calls are running.
+pub(super) async fn call(api: &Api, name: &str, request: Request) -> Result<Response, ProblemDetails> {
+    let (parts, body) = request.into_parts();
+    let body = api.guards.read_body(body).await?;
+    if !body.is_empty() && !is_json(&parts.headers) {
+        let text = "the body must be JSON, with the header `content-type: application/json`";
+        return Err(ProblemDetails::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
+    }
+    let arguments = std::str::from_utf8(&body)
+        .map_err(|_| ProblemDetails::new(StatusCode::BAD_REQUEST, "the body is not UTF-8"))?;
+    let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
+    let Ok(permit) = api.permits.clone().try_acquire_owned() else {
+        let busy =
+            ProblemDetails::new(StatusCode::SERVICE_UNAVAILABLE, "the server is busy; try again later");
+        return Err(busy.with_retry_after(Duration::from_secs(1)));
+    };
+    let call = ToolCall::new(api.next_call_id(), api.names().unspell(name), arguments);
+    let wait = wait(&parts.headers);
+    let accepts_events = accepts_events(&parts.headers);
+    let run = match run_context(api, HttpCaller::new(parts)) {
+        Ok(run) => run,
+        Err(error) => return Ok(response(Err(error))),
+    };
+    if !accepts_events {
+        let outcome = dispatch(api, run, call, wait).await;
+        drop(permit);
+        return Ok(response(outcome));
+    }
+    let (reports, progress) = mpsc::channel(MAX_REPORTS);
+    let run = run.on_progress(move |report: Progress| {
+        let _ = reports.try_send(report);
+    });
+    let api = api.clone();
+    Ok(event_stream(progress, async move {
+        let _permit = permit;
+        dispatch(&api, run, call, wait).await
+    }))
+}
+
+async fn dispatch(api: &Api, run: RunContext, call: ToolCall, wait: Option<Duration>) -> Outcome {
+    let tool = call.name.clone();
+    let dispatcher = api.dispatcher.clone().with_run(run);
+    let ended = dispatcher.dispatch_found(call, CancellationToken::new());
+    let ended = match wait {
+        None => Ok(ended.await),
+        Some(limit) => timeout(limit, ended).await.map_err(|_| ToolError::timed_out(&tool, limit)),
+    };
+    ended.and_then(|(result, _)| result.outcome)
+}
+
+/// Returns the run context of one call, with the state of the call.
+fn run_context(api: &Api, caller: HttpCaller) -> Result<RunContext, ToolError> {
+    let run = RunContext::new().with_state(caller.clone());
+    let add = || api.call_state.iter().try_fold(run, |run, state| state(&caller, run));
+    // A panic would end the connection without a response.
+    catch_unwind(AssertUnwindSafe(add))
+        .unwrap_or_else(|_| Err(ToolError::failed("the server cannot tell who calls the tool")))
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    media_type == "application/json" || media_type.ends_with("+json")
+}
+
+fn accepts_events(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted
+        .flat_map(|value| value.split(','))
+        .filter_map(|range| range.split(';').next())
+        .any(|range| range.trim().eq_ignore_ascii_case("text/event-stream"))
+}
+
+/// Returns the time that the client waits, in seconds: the preference `wait` (RFC 7240).
+fn wait(headers: &HeaderMap) -> Option<Duration> {
+    let preferences = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
+    let mut waits = preferences.flat_map(|value| value.split([',', ';'])).filter_map(|preference| {
+        let (name, value) = preference.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("wait").then(|| value.trim().trim_matches('"').parse().ok())?
+    });
+    waits.next().map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_preference_of_a_request_is_found() {
+        let wait =
+            |value: &str| wait(&HeaderMap::from_iter([("prefer".parse().unwrap(), value.parse().unwrap())]));
+        for text in ["wait=10", "Wait=\"10\"", "respond-async, wait=10", "return=minimal; wait = 10"] {
+            assert_eq!(wait(text), Some(Duration::from_secs(10)), "{text}");
+        }
+        for text in ["wait", "wait=", "wait=-1", "await=10", "respond-async"] {
+            assert_eq!(wait(text), None, "{text}");
+        }
+    }
+}

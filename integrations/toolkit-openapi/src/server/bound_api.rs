@@ -1,0 +1,57 @@
+//! A server bound to an address.
+
+use super::published::Api;
+use super::routes::router;
+use axum::Router;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::net::{TcpListener, ToSocketAddrs};
+use toolkit_http::server::terminated;
+
+/// A server bound to an address.
+#[must_use]
+pub struct BoundApi {
+    listener: TcpListener,
+    address: SocketAddr,
+    api: Arc<Api>,
+}
+
+impl BoundApi {
+    pub(super) async fn new(api: Api, address: impl ToSocketAddrs) -> io::Result<Self> {
+        let listener = api.guards.bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok(Self { listener, address, api: Arc::new(api) })
+    }
+
+    /// Returns the address of the server.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the URL of the page of documentation.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}{}/", self.address, self.api.path)
+    }
+
+    /// Serves clients until the process receives an interrupt or a request to terminate.
+    pub async fn run(self) {
+        self.run_until(terminated()).await;
+    }
+
+    /// Serves clients until `stop` is ready. The server then accepts no further calls, and waits for running calls
+    /// within the [grace](super::OpenApiServer::with_grace) time.
+    pub async fn run_until(self, stop: impl Future<Output = ()>) {
+        let router: Router = router(self.api.clone());
+        self.api.guards.serve(self.listener, router, stop).await;
+    }
+}
+
+impl fmt::Debug for BoundApi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BoundApi").field("url", &self.url()).finish_non_exhaustive()
+    }
+}

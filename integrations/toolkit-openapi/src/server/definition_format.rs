@@ -1,0 +1,231 @@
+//! The document: tool definitions as operations of OpenAPI 3.1.
+
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use toolkit_core::format::ToolFormat;
+use toolkit_core::name::{NameRule, WireNames};
+use toolkit_core::schema::{booleans_to_objects, each_subschema};
+use toolkit_core::{ToolDefinition, ToolRegistry};
+
+/// The place of the schemas in the document.
+const SCHEMAS: &str = "#/components/schemas";
+
+/// The format for tool definitions as operations.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct DocumentFormat;
+
+/// The operation of one tool, and its schemas.
+pub(super) struct ToolOperation {
+    name: String,
+    tag: Option<String>,
+    operation: Value,
+    schemas: Map<String, Value>,
+}
+
+/// Returns the OpenAPI document (3.1) of the tools of a registry, as an
+/// [`OpenApiServer`](super::OpenApiServer) publishes it without settings.
+///
+/// ```
+/// use toolkit::prelude::*;
+/// use toolkit_openapi::openapi_document;
+///
+/// /// Add two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let document = openapi_document(&ToolRegistry::from_tools(tools![add])?);
+/// let operation = &document["paths"]["/tools/add"]["post"];
+/// assert_eq!(operation["operationId"], "add");
+/// assert_eq!(operation["description"], "Add two numbers.");
+/// # Ok::<(), toolkit::BuildError>(())
+/// ```
+#[must_use]
+pub fn openapi_document(registry: &ToolRegistry) -> Value {
+    document(registry, json!({"title": "Tools", "version": "1.0.0"}))
+}
+
+pub(super) fn document(registry: &ToolRegistry, info: Value) -> Value {
+    let operations = registry.definitions(DocumentFormat);
+    let mut tags: Vec<&str> = operations.iter().filter_map(|tool| tool.tag.as_deref()).collect();
+    tags.sort_unstable();
+    tags.dedup();
+    let tags: Vec<Value> = tags.into_iter().map(|tag| json!({"name": tag})).collect();
+    let paths = operations
+        .iter()
+        .map(|tool| (format!("/tools/{}", tool.name), json!({"post": tool.operation})))
+        .collect::<Map<_, _>>();
+    let mut schemas = Map::from_iter([("Problem".to_owned(), problem())]);
+    for tool in operations.iter() {
+        schemas.extend(tool.schemas.clone());
+    }
+    let content = json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
+    json!({
+        "openapi": "3.1.1",
+        "info": info,
+        "tags": tags,
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "responses": {
+                "InvalidArguments": {
+                    "description": "The arguments are invalid. `errors` names them.",
+                    "content": content,
+                },
+                "Problem": {
+                    "description": "The call failed. `kind` tells why, and `detail` what to do.",
+                    "content": content,
+                },
+            },
+        },
+    })
+}
+
+impl ToolFormat for DocumentFormat {
+    type Rendered = Arc<[Arc<ToolOperation>]>;
+    type Fragment = ToolOperation;
+
+    fn name_rule(&self) -> NameRule {
+        NameRule::TOOL_NAMES
+    }
+
+    fn render(
+        &self,
+        tools: &[&ToolDefinition],
+        names: &WireNames,
+        earlier: &mut dyn FnMut(usize) -> Option<Arc<ToolOperation>>,
+    ) -> (Self::Rendered, Vec<Arc<ToolOperation>>) {
+        let render = |(index, definition): (usize, &&ToolDefinition)| {
+            let name = names.spell(definition.name.as_str());
+            let unchanged = earlier(index).filter(|tool| tool.name == name);
+            unchanged.unwrap_or_else(|| Arc::new(ToolOperation::new(definition, name)))
+        };
+        let fragments: Vec<_> = tools.iter().enumerate().map(render).collect();
+        (fragments.clone().into(), fragments)
+    }
+}
+
+impl ToolOperation {
+    fn new(definition: &ToolDefinition, name: &str) -> Self {
+        let metadata = &definition.metadata;
+        let mut schemas = Map::new();
+        let content = match definition.output_schema() {
+            Some(schema) => {
+                json!({"application/json": {"schema": add_schema(&mut schemas, schema, name, "result")}})
+            }
+            None => {
+                json!({"text/plain": {"schema": {"type": "string"}}, "application/json": {"schema": {}}, "*/*": {}})
+            }
+        };
+        let mut operation = json!({
+            "operationId": name,
+            "description": definition.description,
+            "responses": {
+                "200": {"description": "The result of the call.", "content": content},
+                "422": {"$ref": "#/components/responses/InvalidArguments"},
+                "default": {"$ref": "#/components/responses/Problem"},
+            },
+        });
+        if let Some(body) = request_body(definition, name, &mut schemas) {
+            operation["requestBody"] = body;
+        }
+        if let Some(title) = &metadata.title {
+            operation["summary"] = title.as_str().into();
+        }
+        let tag = definition.name.namespace().map(str::to_owned);
+        if let Some(tag) = &tag {
+            operation["tags"] = json!([tag]);
+        }
+        Self { name: name.to_owned(), tag, operation, schemas }
+    }
+}
+
+/// Returns the body of requests, unless the tool takes no arguments.
+fn request_body(definition: &ToolDefinition, name: &str, schemas: &mut Map<String, Value>) -> Option<Value> {
+    let parameters = &definition.parameters;
+    let has_none = parameters.get("properties").and_then(Value::as_object).is_none_or(Map::is_empty);
+    if has_none && parameters.get("additionalProperties") == Some(&Value::Bool(false)) {
+        return None;
+    }
+    let mut body = json!({"schema": add_schema(schemas, parameters, name, "arguments")});
+    let examples = definition.metadata.input_examples.iter().enumerate();
+    let examples: Value =
+        examples.map(|(index, value)| (format!("example{}", index + 1), json!({"value": value}))).collect();
+    if examples.as_object().is_some_and(|examples| !examples.is_empty()) {
+        body["examples"] = examples;
+    }
+    let required = parameters.get("required").and_then(Value::as_array);
+    let is_required = required.is_some_and(|required| !required.is_empty());
+    Some(json!({"required": is_required, "content": {"application/json": body}}))
+}
+
+/// Adds a schema of a tool and its definitions to the schemas of the document. Returns the reference to it.
+///
+/// The last part of a component's name, after the last dot, is either `kind` or a definition with `kind`. Thus no two
+/// schemas have the same name.
+fn add_schema(schemas: &mut Map<String, Value>, schema: &Value, tool: &str, kind: &str) -> Value {
+    let mut schema = schema.clone();
+    booleans_to_objects(&mut schema);
+    let definitions = schema.as_object_mut().and_then(|schema| schema.shift_remove("$defs"));
+    let definitions = definitions.and_then(|definitions| match definitions {
+        Value::Object(definitions) => Some(definitions),
+        _ => None,
+    });
+    let definitions = definitions.unwrap_or_default();
+    let names = WireNames::new(NameRule::LONG_DASHES, definitions.keys().map(String::as_str));
+    let whole = format!("{tool}.{kind}");
+    let of_definition = |name: &str| format!("{tool}.{}_{kind}", names.spell(name));
+    let refer = |schema: &mut Value| {
+        each_subschema(schema, &mut |keywords| {
+            let target =
+                keywords.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
+            let Some(target) = target else { return };
+            let target = match target.strip_prefix("/$defs/") {
+                Some(target) => {
+                    let (name, rest) = target.split_at(target.find('/').unwrap_or(target.len()));
+                    let name = name.replace("~1", "/").replace("~0", "~");
+                    format!("{SCHEMAS}/{}{rest}", of_definition(&name))
+                }
+                None => format!("{SCHEMAS}/{whole}{target}"),
+            };
+            keywords.insert("$ref".to_owned(), target.into());
+        });
+    };
+    refer(&mut schema);
+    for (name, mut definition) in definitions {
+        refer(&mut definition);
+        schemas.insert(of_definition(&name), definition);
+    }
+    let reference = json!({"$ref": format!("{SCHEMAS}/{whole}")});
+    schemas.insert(whole, schema);
+    reference
+}
+
+/// Returns the schema of a problem.
+fn problem() -> Value {
+    json!({
+        "type": "object",
+        "required": ["title", "status", "detail"],
+        "properties": {
+            "title": {"type": "string", "description": "The name of the status."},
+            "status": {"type": "integer", "description": "The status of the response."},
+            "detail": {"type": "string", "description": "What happened, and what to do."},
+            "kind": {"type": "string", "description": "The kind of the error, such as `invalid_arguments`."},
+            "errors": {
+                "type": "array",
+                "description": "What is wrong with the arguments.",
+                "items": {
+                    "type": "object",
+                    "required": ["path", "kind", "detail"],
+                    "properties": {
+                        "path": {"type": "string", "description": "The argument, such as `filters[2].max`."},
+                        "kind": {"type": "string"},
+                        "detail": {"type": "string"},
+                    },
+                },
+            },
+            "pending": {"type": "object", "description": "Why the result comes later."},
+        },
+    })
+}

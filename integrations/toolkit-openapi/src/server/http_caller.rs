@@ -1,0 +1,58 @@
+//! The client of a call, as state for tools.
+
+use axum::http::request::Parts;
+use std::fmt;
+use std::sync::Arc;
+use toolkit_core::ToolContext;
+
+/// The HTTP request behind a call. Clones are cheap.
+///
+/// A tool takes the caller as state, or gets it with [`HttpCaller::of`]:
+///
+/// ```
+/// use toolkit::{ToolRegistry, tool, tools};
+/// use toolkit_openapi::{HttpCaller, OpenApiServer};
+///
+/// /// Greets in the language of the user.
+/// #[tool]
+/// fn greet(#[state] caller: &HttpCaller) -> &'static str {
+///     let language = caller.header("accept-language").unwrap_or_default();
+///     if language.starts_with("de") { "Hallo!" } else { "Hello!" }
+/// }
+///
+/// let server = OpenApiServer::new(ToolRegistry::from_tools(tools![greet])?)?;
+/// # Ok::<(), toolkit::BuildError>(())
+/// ```
+#[derive(Clone)]
+pub struct HttpCaller(Arc<Parts>);
+
+impl HttpCaller {
+    pub(super) fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+
+    /// Returns the caller of a call; `None` if the call does not come over HTTP.
+    #[must_use]
+    pub fn of(context: &ToolContext) -> Option<&Self> {
+        context.state::<Self>()
+    }
+
+    /// Returns a header of the request; `None` if the header is missing or not text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.0.headers.get(name)?.to_str().ok()
+    }
+
+    /// Returns an extension of the request, such as token claims added by a layer of the program's own router.
+    #[must_use]
+    pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.0.extensions.get()
+    }
+}
+
+// `Debug` shows no headers, because they may contain secrets.
+impl fmt::Debug for HttpCaller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpCaller").field("path", &self.0.uri.path()).finish_non_exhaustive()
+    }
+}

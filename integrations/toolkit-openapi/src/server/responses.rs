@@ -1,0 +1,60 @@
+//! Outputs of tools as bodies of responses.
+
+use super::problem_details::ProblemDetails;
+use axum::http::header::{CONTENT_TYPE, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use data_encoding::BASE64;
+use serde::Serialize;
+use toolkit_core::output::MediaData;
+use toolkit_core::output::serde::tool_output;
+use toolkit_core::{Content, Media, ToolError, ToolOutput};
+
+/// The end of a call.
+pub(super) type Outcome = Result<ToolOutput, ToolError>;
+
+/// Returns the response to a call: JSON, text, the bytes of a media item, a list of several contents, or a problem.
+pub(super) fn response(outcome: Outcome) -> Response {
+    let output = match outcome {
+        Ok(output) => output,
+        Err(error) => return ProblemDetails::from(&error).into_response(),
+    };
+    if output.structured().is_none() && output.message().is_empty() {
+        match output.content() {
+            [Content::Text(text)] => return typed("text/plain; charset=utf-8", text.clone()),
+            [Content::Image(media) | Content::Audio(media) | Content::File(media)] => {
+                if let Some(response) = bytes(media) {
+                    return response;
+                }
+            }
+            _ => {}
+        }
+    }
+    typed("application/json", json(&output))
+}
+
+/// Returns the bytes of a media item, unless it has only a URL.
+fn bytes(media: &Media) -> Option<Response> {
+    let MediaData::Base64(data) = &media.data else { return None };
+    let bytes = BASE64.decode(data.as_bytes()).ok()?;
+    HeaderValue::from_str(&media.media_type).ok().map(|kind| ([(CONTENT_TYPE, kind)], bytes).into_response())
+}
+
+fn typed(media_type: &'static str, body: String) -> Response {
+    ([(CONTENT_TYPE, HeaderValue::from_static(media_type))], body).into_response()
+}
+
+/// Returns an output as JSON: its structured value, its JSON or text alone, or an object with the list `content`.
+pub(super) fn json(output: &ToolOutput) -> String {
+    #[derive(Serialize)]
+    #[serde(transparent)]
+    struct Whole<'a>(#[serde(serialize_with = "tool_output::serialize")] &'a ToolOutput);
+    let whole = || serde_json::to_string(&Whole(output)).unwrap_or_default();
+    match (output.structured(), output.content()) {
+        (Some(value), _) => value.to_string(),
+        (None, [Content::Json(json)]) => json.as_str().to_owned(),
+        (None, [Content::Text(text)]) if output.message().is_empty() => {
+            serde_json::to_string(text).unwrap_or_default()
+        }
+        _ => whole(),
+    }
+}

@@ -1,0 +1,151 @@
+//! Documents of somebody who means harm, and those that crash other importers.
+
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use toolkit::ToolProvider;
+use toolkit_openapi::client::{OpenApiError, OpenApiLimits, OpenApiToolset};
+
+fn toolset(document: &Value) -> OpenApiToolset {
+    OpenApiToolset::from_document(&document.to_string()).unwrap()
+}
+
+#[test]
+fn recursion_stays_a_reference_and_cycles_are_issues() {
+    let document = json!({
+        "openapi": "3.0.3",
+        "paths": {
+            "/tree": {"post": {"operationId": "tree", "requestBody": {"required": true, "content": {"application/json": {
+                "schema": {"$ref": "#/components/schemas/Node"}}}}}},
+            "/loop": {"post": {"operationId": "loop", "parameters": [{"$ref": "#/components/parameters/A"}]}},
+            "/chain": {"post": {"operationId": "chain", "requestBody": {"content": {"application/json": {
+                "schema": {"type": "array", "items": {"$ref": "#/components/schemas/B"}}}}}}},
+            "/merge": {"post": {"operationId": "merge", "requestBody": {"required": true, "content": {"application/json": {
+                "schema": {"$ref": "#/components/schemas/Merged"}}}}}},
+            "/self": {"$ref": "#/paths/~1self"},
+        },
+        "components": {
+            "parameters": {"A": {"$ref": "#/components/parameters/A"}},
+            "schemas": {
+                "Node": {"type": "object", "properties": {"value": {"type": "string"}, "next": {"$ref": "#/components/schemas/Node"}}},
+                "B": {"$ref": "#/components/schemas/C"},
+                "C": {"$ref": "#/components/schemas/B"},
+                "Merged": {"allOf": [{"$ref": "#/components/schemas/Merged"}], "properties": {"a": {"type": "string"}}},
+            },
+        },
+    });
+    let toolset = toolset(&document);
+    let tools = toolset.tools();
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["tree", "chain", "merge"]);
+    let node = json!({"type": "object", "properties": {"value": {"type": "string"}, "next": {"$ref": "#/$defs/Node"}}});
+    assert_eq!(tools[0].parameters["properties"], node["properties"]);
+    assert_eq!(tools[0].parameters["$defs"], json!({"Node": node}));
+    assert_eq!(tools[1].parameters["properties"]["body"]["items"], json!({}));
+    let places: Vec<&str> = toolset.issues().iter().map(|issue| issue.place.as_str()).collect();
+    let items = "/paths/~1chain/post/requestBody/content/application~1json/schema/items";
+    assert_eq!(places, [items, "/paths/~1loop/post/parameters/0", "/paths/~1self"]);
+    assert!(toolset.issues().iter().all(|issue| issue.message.contains("lead back to themselves")));
+}
+
+#[test]
+fn a_document_of_100_megabytes_is_refused_at_once() {
+    let text = format!(r#"{{"openapi": "3.1.0", "info": {{"title": "{}"}}}}"#, "x".repeat(100 << 20));
+    let start = Instant::now();
+    let error = OpenApiToolset::from_document(&text).unwrap_err();
+    assert!(start.elapsed() < Duration::from_millis(100));
+    assert!(matches!(error, OpenApiError::TooLarge(_)));
+    let values = format!(r#"{{"openapi": "3.1.0", "x": [{}0]}}"#, "0,".repeat(1_000));
+    let limits = OpenApiLimits::default().with_values(500);
+    let error = OpenApiToolset::builder().with_document_limits(limits).read_document(&values).unwrap_err();
+    assert_eq!(error.to_string(), "the document has more than 500 values");
+    let deep = format!(r#"{{"openapi": "3.1.0", "x": {}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+    assert!(matches!(OpenApiToolset::from_document(&deep), Err(OpenApiError::Syntax(_))));
+}
+
+#[test]
+#[cfg(feature = "yaml")]
+fn aliases_of_yaml_count_as_often_as_they_are_used() {
+    let list = |anchor: &str, item: &str| format!("x-{anchor}: &{anchor} [{}]\n", [item; 50].join(", "));
+    let bomb = format!(
+        "openapi: 3.1.0\n{}{}{}{}{}",
+        list("a", "1"),
+        list("b", "*a"),
+        list("c", "*b"),
+        list("d", "*c"),
+        list("e", "*d")
+    );
+    let start = Instant::now();
+    let error = OpenApiToolset::from_document(&bomb).unwrap_err();
+    assert!(start.elapsed() < Duration::from_secs(10));
+    let is_refused = matches!(error, OpenApiError::TooLarge(_) | OpenApiError::Syntax(_));
+    assert!(
+        is_refused && (error.to_string().contains("more than") || error.to_string().contains("repetition")),
+        "{error}"
+    );
+}
+
+#[test]
+fn references_to_other_documents_are_refused() {
+    for reference in [
+        "https://evil.example/a.json#/A",
+        "file:///etc/passwd",
+        "//evil.example",
+        "../../etc/passwd",
+        "other.yaml#/A",
+    ] {
+        let document = json!({"openapi": "3.1.0", "paths": {
+            "/a": {"post": {"operationId": "a", "requestBody": {"required": true, "content": {"application/json": {
+                "schema": {"type": "object", "properties": {"x": {"$ref": reference}}}}}}}},
+        }});
+        let toolset = toolset(&document);
+        assert_eq!(toolset.tools()[0].parameters["properties"], json!({"x": {}}));
+        let message = &toolset.issues()[0].message;
+        assert!(message.contains(reference) && message.contains("never fetched"), "{message}");
+    }
+}
+
+#[test]
+fn hidden_text_reaches_neither_names_nor_descriptions() {
+    let hidden: String = "obey".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect();
+    let text = format!("Plain.{hidden}\u{202e}");
+    let document = json!({"openapi": "3.1.0", "paths": {"/a": {"get": {
+        "operationId": format!("read{hidden}"), "summary": text, "description": text, "tags": [format!("t{hidden}")],
+        "parameters": [{"name": format!("q{hidden}"), "in": "query", "description": text,
+            "schema": {"type": "object", "title": text, "properties": {"n": {"description": text}}}}],
+    }}}});
+    let toolset = toolset(&document);
+    let tool = toolset.tools().remove(0);
+    let shown = format!("{} {} {} {:?}", tool.name, tool.description, tool.parameters, tool.metadata.tags);
+    assert!(!shown.contains(['\u{202e}', '\u{e006f}']), "{shown}");
+    assert_eq!(tool.name.as_str(), "t-read");
+    assert_eq!(tool.parameters["properties"]["q"]["properties"]["n"]["description"], "Plain.");
+    let issues: Vec<String> = toolset.issues().iter().map(ToString::to_string).collect();
+    assert!(issues.iter().all(|issue| issue.contains("invisible characters")), "{issues:?}");
+    assert_eq!(issues.len(), 4, "{issues:?}");
+}
+
+#[test]
+fn credentials_and_own_headers_are_no_arguments() {
+    let header =
+        |name: &str| json!({"name": name, "in": "header", "required": true, "schema": {"type": "string"}});
+    let names = ["Authorization", "Host", "Cookie", "Content-Length", "content-type", "X-Api-Key", "X-Trace"];
+    let document = json!({"openapi": "3.1.0", "paths": {"/a": {"get": {
+        "operationId": "a", "parameters": names.map(header),
+    }}}, "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-API-Key"}}}});
+    let tool = toolset(&document).tools().remove(0);
+    assert_eq!(tool.parameters["properties"], json!({"X-Trace": {"type": "string"}}));
+    assert_eq!(tool.parameters["required"], json!(["X-Trace"]));
+}
+
+#[test]
+fn verbose_descriptions_end_with_a_sentence_that_fits() {
+    let sentence = "This endpoint lists the repositories of an organization that the user can see. ";
+    let document = json!({"openapi": "3.1.0", "paths": {"/a": {"get": {
+        "operationId": "a", "summary": "List repositories",
+        "description": format!("<p>See <a href=\"https://x.example\">[the docs](https://x.example)</a>.</p>{}", sentence.repeat(100)),
+    }}}});
+    let description = toolset(&document).tools().remove(0).description;
+    assert!(description.starts_with("List repositories.\nSee the docs.\n"), "{description}");
+    assert!(description.ends_with("can see.") && description.chars().count() <= 1_024, "{description}");
+    assert!(!description.contains("https://"));
+}

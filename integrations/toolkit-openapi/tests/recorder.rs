@@ -1,0 +1,110 @@
+//! A service on this machine that records its requests.
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::{HeaderMap, Response};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+use tokio::net::TcpListener;
+use toolkit::{State, ToolContext, ToolError, ToolName, ToolOutput, ToolRegistry};
+use toolkit_openapi::client::{Namespaces, OpenApiToolset, OpenApiToolsetBuilder};
+
+/// A request as it arrived.
+#[derive(Debug, Clone)]
+pub(crate) struct Recorded {
+    /// The method, the path and the query, such as `GET /a?b=c`.
+    pub(crate) line: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl Recorded {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// A service that answers each request by a function, which also gets the number of earlier requests.
+pub(crate) struct Recorder {
+    pub(crate) url: String,
+    requests: Arc<Mutex<Vec<Recorded>>>,
+}
+
+impl Recorder {
+    pub(crate) async fn start(
+        answer: impl Fn(&Recorded, usize) -> Response<Body> + Clone + Send + Sync + 'static,
+    ) -> Self {
+        let requests: Arc<Mutex<Vec<Recorded>>> = Arc::default();
+        let recorded = requests.clone();
+        let router = Router::new().fallback(move |request: Request| async move {
+            let (head, body) = request.into_parts();
+            let body = to_bytes(body, usize::MAX).await.unwrap();
+            let request = Recorded {
+                line: format!("{} {}", head.method, head.uri),
+                headers: head.headers,
+                body: String::from_utf8_lossy(&body).into_owned(),
+            };
+            let earlier = {
+                let mut requests = recorded.lock().unwrap();
+                requests.push(request.clone());
+                requests.len() - 1
+            };
+            answer(&request, earlier)
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { url, requests }
+    }
+
+    pub(crate) fn host(&self) -> &str {
+        self.url.strip_prefix("http://").unwrap()
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Recorded> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.requests().into_iter().map(|request| request.line).collect()
+    }
+
+    /// Returns the settings for tools of this service, named by their operations.
+    pub(crate) fn builder(&self) -> OpenApiToolsetBuilder {
+        OpenApiToolset::builder().with_namespaces(Namespaces::None).with_base_url(&self.url)
+    }
+
+    /// Returns the tools of a document with one operation, `call`.
+    pub(crate) fn tools(&self, method: &str, path: &str, operation: Value) -> ToolRegistry {
+        registry(self.builder(), document(method, path, operation))
+    }
+}
+
+/// Returns a document with one operation, `call`.
+pub(crate) fn document(method: &str, path: &str, mut operation: Value) -> Value {
+    operation["operationId"] = "call".into();
+    json!({"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {path: {method: operation}}})
+}
+
+pub(crate) fn registry(builder: OpenApiToolsetBuilder, document: Value) -> ToolRegistry {
+    let toolset = builder.read_document(&document.to_string()).unwrap();
+    assert!(toolset.issues().is_empty(), "{:?}", toolset.issues());
+    toolset.registry().unwrap()
+}
+
+/// Calls the operation with the state of a run.
+pub(crate) async fn call_with(
+    tools: &ToolRegistry,
+    arguments: Value,
+    state: State,
+) -> Result<ToolOutput, ToolError> {
+    let context = ToolContext::new(ToolName::new("call").unwrap()).with_state(Arc::new(state));
+    let tool = tools.get("call").unwrap();
+    tool.call(&arguments.to_string(), &context).await
+}
+
+pub(crate) fn json_answer(status: u16, body: &Value) -> Response<Body> {
+    let response = Response::builder().status(status).header("content-type", "application/json");
+    response.body(Body::from(body.to_string())).unwrap()
+}

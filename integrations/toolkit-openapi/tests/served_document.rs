@@ -1,0 +1,141 @@
+//! The document and the page of a served registry.
+
+use crate::served::{add, chart, greet, registry};
+use axum::body::{Body, to_bytes};
+use axum::http::Request;
+use serde_json::{Value, json};
+use toolkit::name::Separator;
+use toolkit::prelude::*;
+use toolkit_openapi::{OpenApiServer, openapi_document};
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[expect(dead_code, reason = "only the schema is of interest")]
+struct Folder {
+    /// The name.
+    name: String,
+    inner: Vec<Self>,
+}
+
+/// Archive folders.
+#[tool(title = "Archive", input_examples = [serde_json::json!({"root": {"name": "a", "inner": []}})])]
+fn archive(root: Folder) -> i64 {
+    drop(root);
+    1
+}
+
+/// A <script>alert(1)</script> & "more".
+#[tool]
+fn marked(
+    /// A <b>value</b>
+    text: Option<String>,
+) -> String {
+    text.unwrap_or_default()
+}
+
+/// Returns the targets of all references in a document.
+fn references(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            found.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
+            members.values().for_each(|value| references(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn each_tool_is_an_operation() {
+    let document = openapi_document(&registry());
+    assert_eq!(document["openapi"], "3.1.1");
+    assert_eq!(document["info"], json!({"title": "Tools", "version": "1.0.0"}));
+    assert_eq!(document.get("security"), None);
+    let expected = json!({"post": {
+        "operationId": "add",
+        "description": "Add two numbers.",
+        "requestBody": {
+            "required": true,
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/add.arguments"}}},
+        },
+        "responses": {
+            "200": {
+                "description": "The result of the call.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/add.result"}}},
+            },
+            "422": {"$ref": "#/components/responses/InvalidArguments"},
+            "default": {"$ref": "#/components/responses/Problem"},
+        },
+    }});
+    assert_eq!(document["paths"]["/tools/add"], expected);
+    let arguments = &document["components"]["schemas"]["add.arguments"];
+    assert_eq!(arguments["required"], json!(["a", "b"]));
+    assert_eq!(arguments["properties"]["b"], json!({"type": "integer", "minimum": 0, "maximum": 10}));
+    assert_eq!(document["components"]["schemas"]["add.result"]["type"], "integer");
+    assert_eq!(document["paths"]["/tools/greet"]["post"]["requestBody"]["required"], false);
+    assert_eq!(document["paths"]["/tools/chart"]["post"].get("requestBody"), None);
+}
+
+#[test]
+fn every_reference_of_the_document_has_its_target() {
+    let mut registry = registry();
+    let nested = toolkit::ToolName::qualified("files", "archive", Separator::Dash).unwrap();
+    registry.register(archive::tool().in_namespace("files").unwrap()).unwrap();
+    let document = openapi_document(&registry);
+    let mut found = Vec::new();
+    references(&document, &mut found);
+    assert!(found.len() > 20, "{found:?}");
+    for target in found {
+        assert!(document.pointer(target.strip_prefix('#').unwrap()).is_some(), "{target}");
+    }
+    let operation = &document["paths"][format!("/tools/{nested}")]["post"];
+    assert_eq!(operation["summary"], "Archive");
+    assert_eq!(operation["tags"], json!(["files"]));
+    assert_eq!(document["tags"], json!([{"name": "files"}]));
+    let example = &operation["requestBody"]["content"]["application/json"]["examples"]["example1"]["value"];
+    assert_eq!(example["root"]["name"], "a");
+    // The definition of a recursive type is a schema of the document, and refers to itself there.
+    let schemas = &document["components"]["schemas"];
+    let inner = |folder: &Value| folder["properties"]["inner"]["items"]["$ref"].as_str().unwrap().to_owned();
+    let target = format!("#/components/schemas/{nested}.Folder_arguments");
+    assert_eq!(inner(&schemas[format!("{nested}.arguments")]["properties"]["root"]), target);
+    assert_eq!(inner(&schemas[format!("{nested}.Folder_arguments")]), target);
+}
+
+#[test]
+fn the_settings_of_a_server_are_in_its_document() {
+    let registry = ToolRegistry::from_tools(tools![add, chart, greet]).unwrap();
+    let server = OpenApiServer::new(registry).unwrap();
+    let server = server.with_name("Sums", "2.0.0").with_description("Adds.").with_path("api");
+    let document: Value = serde_json::from_str(&server.with_bearer_token("secret").document()).unwrap();
+    assert_eq!(document["info"], json!({"title": "Sums", "version": "2.0.0", "description": "Adds."}));
+    assert_eq!(document["servers"], json!([{"url": "/api"}]));
+    assert_eq!(document["security"], json!([{"bearer": []}]));
+    let scheme = json!({"bearer": {"type": "http", "scheme": "bearer"}});
+    assert_eq!(document["components"]["securitySchemes"], scheme);
+    assert!(!document.to_string().contains("secret"));
+}
+
+#[tokio::test]
+async fn the_page_needs_nothing_else_and_escapes_what_it_shows() {
+    let registry = ToolRegistry::from_tools(tools![marked, archive]).unwrap();
+    let server = OpenApiServer::new(registry).unwrap().with_name("<i>Tools</i>", "1");
+    let router: axum::Router = server.into_router();
+    let request = Request::get("/").header("host", "localhost").body(Body::empty());
+    let response = tower::ServiceExt::oneshot(router, request.unwrap()).await.unwrap();
+    let policy = response.headers()["content-security-policy"].to_str().unwrap().to_owned();
+    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+    let page = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    let page = String::from_utf8(page.to_vec()).unwrap();
+    for text in [
+        "<h1>&lt;i&gt;Tools&lt;/i&gt; 1</h1>",
+        "<code>POST /tools/marked</code>",
+        "A &lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;more&quot;.",
+        "<tr><td><code>text</code><td>string, optional<td>A &lt;b&gt;value&lt;/b&gt;</tr>",
+        "<h3>Archive</h3>",
+    ] {
+        assert!(page.contains(text), "{text}\n{page}");
+    }
+    for text in ["<script", "src=", "http:", "https:", "javascript:"] {
+        assert!(!page.contains(text), "{text}");
+    }
+}

@@ -1,0 +1,10 @@
+//! Makes clients of its own beside those of the library.
+
+fn main() {
+    let config = rustls::ClientConfig::builder().with_root_certificates(rustls::RootCertStore::empty());
+    drop(config.with_no_client_auth());
+    #[cfg(feature = "aws-lc-rs")]
+    drop(reqwest::Client::new());
+    drop(toolkit::clients::OpenAi::new("key").chat("gpt-5"));
+    println!("each client was made");
+}

@@ -1,0 +1,23 @@
+// Parameters as axum and rmcp write them.
+use std::sync::Arc;
+use toolkit::prelude::*;
+
+struct Db;
+struct State<T>(T);
+struct Parameters<T>(T);
+
+#[derive(ToolParams)]
+struct Query {
+    a: i64,
+}
+
+#[tool]
+fn axum(State(db): State<Db>) {}
+
+#[tool]
+fn rmcp(Parameters(Query { a }): Parameters<Query>) {}
+
+#[tool]
+fn context(context: Arc<ToolContext>, run: &toolkit::RunContext) {}
+
+fn main() {}
