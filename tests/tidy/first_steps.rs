@@ -43,7 +43,8 @@ fn the_readmes_examples_run_with_its_dependencies_alone() {
     for chapter in chapters {
         let name = chapter.expect("a chapter").file_name().into_string().expect("a name");
         // The chapters on agents, MCP, OpenAPI and many machines need their crates, which run their examples.
-        let of_crates = ["README.md", "08-agents.md", "11-mcp.md", "12-openapi.md", "13-many-machines.md", "14-fleet.md"];
+        let of_crates =
+            ["README.md", "08-agents.md", "11-mcp.md", "12-openapi.md", "13-many-machines.md", "14-fleet.md"];
         if !of_crates.contains(&&*name) {
             assert!(program.contains(&format!("\"{name}\"")), "`{name}` is not compiled");
         }
