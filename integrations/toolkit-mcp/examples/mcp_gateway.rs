@@ -1,12 +1,13 @@
-//! A gateway: the tools of several servers, each in a namespace of its own, filtered, and served as one server.
+//! A gateway: the tools of several servers and of a service with an OpenAPI document, each in a namespace of its own,
+//! filtered, and served as one server.
 //!
 //! ```text
 //! cargo run -p toolkit-mcp --all-features --example mcp_gateway                             # ends with standard input
 //! cargo run -p toolkit-mcp --all-features --example mcp_gateway -- --http 127.0.0.1:8000    # the same, over HTTP
 //! ```
 //!
-//! Both servers of this example run in the program itself, so that it needs no other. In yours, a source is an
-//! `McpCommand` or an `McpUrl`.
+//! The servers of this example run in the program itself, so that it needs no other. In yours, a source is an `McpCommand` or
+//! an `McpUrl`, and the document has an address of its own.
 
 #![allow(clippy::print_stderr)]
 
@@ -15,6 +16,8 @@ use toolkit::registry::TagMatch;
 use toolkit::{BuildError, LiveRegistry, ToolFilter, ToolTag};
 use toolkit_mcp::McpServer;
 use toolkit_mcp::client::{McpClient, McpEndpoint};
+use toolkit_openapi::OpenApiServer;
+use toolkit_openapi::client::{Namespaces, OpenApiToolset};
 
 mod notes {
     use toolkit::tool;
@@ -45,6 +48,16 @@ mod weather {
     #[tool(read_only)]
     pub(crate) fn diagnose() -> &'static str {
         "all sensors work"
+    }
+}
+
+mod orders {
+    use toolkit::tool;
+
+    /// Get the state of an order.
+    #[tool(read_only)]
+    pub(crate) fn state(number: u32) -> String {
+        format!("order {number} is on its way")
     }
 }
 
@@ -90,13 +103,23 @@ async fn joined(sources: Vec<Source>) -> Result<LiveRegistry, Box<dyn std::error
         client.issues().iter().for_each(|issue| eprintln!("{namespace}: {issue}"));
         client.follow(&registry)?.detach();
     }
-    // Tools from elsewhere, such as the operations of an OpenAPI document, join with `registry.change`.
     Ok(registry)
+}
+
+/// Serves tools over HTTP, and returns the address of the OpenAPI document that describes them.
+async fn service() -> Result<String, Box<dyn std::error::Error>> {
+    let server = OpenApiServer::new(tools![orders::state])?.bind("127.0.0.1:0").await?;
+    let document = format!("{}/openapi.json", server.url().trim_end_matches('/'));
+    tokio::spawn(server.run_until(std::future::pending::<()>()));
+    Ok(document)
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let registry = joined(sources()?).await?;
+    let orders = OpenApiToolset::builder().with_namespaces(Namespaces::One("orders".to_owned()));
+    let orders = orders.read_address(&service().await?).await?.registry()?;
+    registry.change(|registry| registry.merge(orders))?;
     // One rule for all servers: nothing that deletes.
     let offered = ToolFilter::new().without_tags(TagMatch::any([ToolTag::Destructive]));
     let gateway = McpServer::new(registry)?

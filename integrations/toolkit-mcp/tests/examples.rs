@@ -66,7 +66,9 @@ async fn check_gateway(endpoint: impl Into<McpEndpoint>) {
     let client = timeout(PATIENCE, McpClient::builder(endpoint).connect()).await.unwrap().unwrap();
     let mut registry = ToolRegistry::new();
     registry.register_provider(client.clone()).unwrap();
-    assert_eq!(registry.names().collect::<Vec<_>>(), ["notes-list", "weather-temperature"]);
+    assert_eq!(registry.names().collect::<Vec<_>>(), ["notes-list", "orders-state", "weather-temperature"]);
+    let order = registry.call("orders-state", r#"{"number": 7}"#).await.unwrap();
+    assert!(order.to_text().contains("order 7 is on its way"), "{}", order.to_text());
     let notes = registry.call("notes-list", "{}").await.unwrap();
     assert!(notes.to_text().contains("groceries"), "{}", notes.to_text());
     let degrees = registry.call("weather-temperature", r#"{"city": "Oslo"}"#).await.unwrap();
