@@ -66,10 +66,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let config = format.encode_tool_config(&wanted, &registry.wire_names(&format));
         format.set_tools(&mut request, &tools, &config);
         println!("request:  {}", Value::Object(request));
-        println!(
-            "lost:     {}",
-            if tools.report().is_clean() { "nothing".to_owned() } else { tools.report().to_string() }
-        );
+        let mut lost: Vec<String> = config.losses.iter().map(ToString::to_string).collect();
+        lost.extend((!tools.report().is_clean()).then(|| tools.report().to_string()));
+        println!("lost:     {}", if lost.is_empty() { "nothing".to_owned() } else { lost.join("; ") });
 
         let response = response(format);
         let calls = format.parse_calls(&response)?;

@@ -34,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 /// The context of one call: state, session, progress, cancellation, deadline.
 ///
 /// A tool receives it through a `&ToolContext` parameter, which is not part of the schema.
+#[doc(alias("RequestContext", "ToolRuntime"))]
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct ToolContext {

@@ -87,6 +87,7 @@ use tokio_util::sync::CancellationToken;
 /// # Ok::<(), toolkit::BuildError>(())
 /// # }).unwrap();
 /// ```
+#[doc(alias("ToolNode", "executor"))]
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Dispatcher {

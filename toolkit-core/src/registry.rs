@@ -56,6 +56,7 @@ use switches::Switches;
 /// assert!(registry.get("add").is_none());
 /// assert_eq!(registry.len(), 0);
 /// ```
+#[doc(alias("ToolSet", "toolbox", "ToolRouter"))]
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: HashMap<Arc<str>, RegisteredTool, RandomState>,

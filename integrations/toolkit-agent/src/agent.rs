@@ -138,6 +138,7 @@ object_safe! {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
+#[doc(alias("Runner", "AgentExecutor", "ReActAgent"))]
 #[derive(Clone)]
 pub struct Agent(Arc<dyn DynAgent>);
 

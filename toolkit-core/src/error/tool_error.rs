@@ -200,6 +200,7 @@ impl ToolError {
     /// assert_eq!(error.kind(), ErrorKind::Retry);
     /// assert_eq!(error.message(), "Try again: the date lies in the past; take one from today on");
     /// ```
+    #[doc(alias("ModelRetry"))]
     #[must_use]
     pub fn retry(hint: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Retry, format!("{TRY_AGAIN}{hint}")).with_brief("Tool asks for another try")

@@ -117,6 +117,7 @@ impl ClosureTool {
 }
 
 /// A closure as a tool, created by [`ClosureTool::new`]. Clones are cheap.
+#[doc(alias("StructuredTool", "from_fn"))]
 #[derive(Clone)]
 pub struct ClosureTool {
     pub(super) inner: Arc<TypedTool>,

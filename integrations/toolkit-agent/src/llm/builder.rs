@@ -75,6 +75,7 @@ impl AgentBuilder {
     }
 
     /// Sets the instructions for the model, also known as the system prompt.
+    #[doc(alias("preamble", "system_prompt"))]
     #[must_use]
     pub fn instructions(self, instructions: impl Into<String>) -> Self {
         let instructions = instructions.into();
