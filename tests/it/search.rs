@@ -172,7 +172,11 @@ fn matches_follow_the_words_of_the_query() {
     assert_eq!(found(&registry, "邮件"), ["send_mail"]);
     assert_eq!(found(&registry, "cities"), ["geo.weather"], "a plural");
     assert_eq!(found(&registry, "sending"), ["send_mail"], "another form of a verb");
-    assert_eq!(found(&registry, "what should I do with which city?"), ["geo.weather"], "stop words are ignored");
+    assert_eq!(
+        found(&registry, "what should I do with which city?"),
+        ["geo.weather"],
+        "stop words are ignored"
+    );
     assert_eq!(found(&registry, "file_system"), ["read_file", "write_file"], "a tag");
     assert_eq!(registry.search("file", 1).len(), 1);
     assert!(registry.search("file", 0).is_empty());
