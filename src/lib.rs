@@ -80,6 +80,8 @@
 //! | `openapi` | module `openapi`: the operations of a service are tools, a registry is a service |
 //! | `translate` | module `wire::translate`: reads requests of providers, and converts the tools of other systems |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod directory;
 pub mod testing;
 

@@ -32,8 +32,9 @@ LOSSES = {
         "type", "uniqueItems", "multipleOf", "const"},
 }
 
-# The two documents require these members, and declare them elsewhere or not at all.
+# The documents require these members, and declare them elsewhere or not at all.
 SDK_ERRORS = [
+    r"required '(call_id|request_id)' is no property",  # of OpenAI's `LocalShellToolCallOutput` and `MCPApprovalResponse`
     r"tools\[checks-update\]: #/properties/body/anyOf/0: required 'conclusion' is no property",
     r"#/\$defs/CreateConnectorOAuth: required '(clientId|clientSecret|authorizeUrl|tokenUrl)' is no property",
     r"cohere\.tools\[\d+\]: #/properties/body/anyOf/0: required 'conclusion' is no property",

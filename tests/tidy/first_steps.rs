@@ -43,7 +43,8 @@ fn the_readmes_examples_run_with_its_dependencies_alone() {
     for chapter in chapters {
         let name = chapter.expect("a chapter").file_name().into_string().expect("a name");
         // The chapters on agents, MCP, OpenAPI and many machines need their crates, which run their examples.
-        let of_crates = ["README.md", "08-agents.md", "11-mcp.md", "12-openapi.md", "13-many-machines.md"];
+        let of_crates =
+            ["README.md", "08-agents.md", "11-mcp.md", "12-openapi.md", "13-many-machines.md", "14-fleet.md"];
         if !of_crates.contains(&&*name) {
             assert!(program.contains(&format!("\"{name}\"")), "`{name}` is not compiled");
         }
@@ -120,6 +121,7 @@ fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
                 Some("08-agents.md") => &["toolkit_agent"],
                 Some("11-mcp.md") => &["toolkit_mcp", "toolkit_agent"],
                 Some("12-openapi.md") => &["toolkit_openapi"],
+                Some("14-fleet.md") => &["toolkit_nats"],
                 Some("13-many-machines.md") => &["toolkit_mcp", "toolkit_nats"],
                 _ => &[],
             };

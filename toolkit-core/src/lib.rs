@@ -30,6 +30,8 @@
 //! | `tower` | module `tower`: dispatchers as `tower` services, and `tower` layers as middleware |
 //! | `tracing` | a `tracing` span for each call, with OpenTelemetry's attribute names |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[macro_use]
 mod macros;
 

@@ -1,4 +1,5 @@
 //! Parser for the parameter documentation in doc comments.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc = include_str!("../README.md")]
 
 mod model;

@@ -109,8 +109,8 @@ impl<'a> DefinitionEncoder<'a> {
     }
 }
 
-/// Returns the losses for metadata that is not sent: fields received from another API, and the program's own `meta`. Keys
-/// for which `is_sent` returns `true` are skipped.
+/// Returns the losses for metadata that was received from another API and is not sent. Keys for which `is_sent` returns
+/// `true` are skipped. Other `meta` is for the program only, such as `_meta` of an MCP server, and no API is to have it.
 pub(super) fn unsupported_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
@@ -122,14 +122,12 @@ pub(super) fn unsupported_metadata(
         let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
         match (known, value) {
             (Some(_), _) if key == facts.name => {
-                return vec![SchemaLoss::new(path, "metadata", standard::REASON)];
+                vec![SchemaLoss::new(path, "metadata", standard::REASON)]
             }
-            (Some(format), Value::Object(stored)) => {
-                return unknown_fields::losses(stored, format.name(), &path);
-            }
-            _ => {}
+            (Some(format), Value::Object(stored)) => unknown_fields::losses(stored, format.name(), &path),
+            (None, _) if key != "namespace" => Vec::new(),
+            _ => vec![SchemaLoss::new(path, "metadata", "the API has no field for it")],
         }
-        vec![SchemaLoss::new(path, "metadata", "the API has no field for it: only the program knows it")]
     })
 }
 

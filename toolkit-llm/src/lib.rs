@@ -6,6 +6,7 @@
 //! With the feature `model`, a `ChatModel` answers a `ModelRequest`, and `transport` makes one from your own connection.
 //! The clients of the crate `toolkit-llm-http` are such models.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // With some features off, parts of the shared code are unused.
 #![cfg_attr(
     not(all(

@@ -6,6 +6,7 @@
 //!
 //! The macros are documented at their re-exports in the facade.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![allow(missing_docs)]
 
 mod attr;

@@ -1,5 +1,6 @@
 //! JSON Schema for LLM tools: generation, description, checks, coercion, and conversion to the dialects of
 //! providers.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc = include_str!("../README.md")]
 
 mod bounds;

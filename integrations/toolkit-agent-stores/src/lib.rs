@@ -14,6 +14,8 @@
 //! | `sqlite` | `SqliteStore`: an SQLite database |
 //! | `postgres` | `PostgresStore`: a PostgreSQL database |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "files")]
 mod files;
 #[cfg(feature = "postgres")]

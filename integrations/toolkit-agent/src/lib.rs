@@ -64,6 +64,8 @@
 //! | `genai` | `clients::GenAi`: all providers of the crate `genai` |
 //! | `tracing` | `tracing` spans of agents, model calls and tool calls, with OpenTelemetry's attribute names |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[macro_use]
 mod helpers;
 

@@ -55,6 +55,8 @@
 //! [`Replay`](toolkit_agent::record::Replay). Then assert on the report: [`Report::all_solved`],
 //! [`Summary::solved`](Summary), or the trials themselves.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod expected;
 mod judge;
 mod observed;

@@ -3,6 +3,8 @@
 //! Texts lose hidden characters, schemas are checked for size, depth, faults and references to other documents, and names
 //! become legal. Whatever is changed or left out is a [`ToolIssue`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod invisible;
 mod issue;
 mod name;

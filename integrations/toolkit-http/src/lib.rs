@@ -3,6 +3,8 @@
 //! With the feature `client`, the module `client` has the connections of clients. With the feature `server`, the module
 //! `server` has the guards of servers.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "client")]
 mod macros;
 

@@ -25,6 +25,7 @@
 //! `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. A proxy with another URL than `http://…` is an error;
 //! `NO_PROXY` excludes hosts.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // Without a client, the crate is empty.
 #![cfg(feature = "_http")]
 // With some features off, parts of the shared code are unused.

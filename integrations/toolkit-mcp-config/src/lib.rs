@@ -25,6 +25,8 @@
 //! - **Refused**: a server is one of the [`ConfigFile::failures`] if its entry is malformed, or restricts it in a way
 //!   that is not supported, such as a sandbox. A restriction is never dropped.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod dialect;
 mod entry;
 mod entry_reader;

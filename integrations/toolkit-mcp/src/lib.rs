@@ -13,6 +13,8 @@
 //! | `client-http` | `client::McpUrl`: connects to servers over streamable HTTP |
 //! | `auth` | `client::Login`: logs in to servers over HTTP with OAuth |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "client")]

@@ -10,8 +10,7 @@
 //! # }
 //! ```
 //!
-//! An [`McpServer`] holds the settings of a server, such as the name, the limits and the transport. A tool
-//! gets information about the client from a [`Caller`].
+//! An [`McpServer`] holds the settings of a server. A tool gets information about the client from a [`Caller`].
 
 mod ask_client;
 mod caller;
@@ -324,15 +323,6 @@ impl McpServer {
         self.serve_halves(read, write).await
     }
 
-    /// Creates the first page of the tool list, as for a request, and returns the number of tools on the page. For
-    /// benchmarks.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn list_once(&self) -> usize {
-        let tools = self.settings.tools(&self.settings.dispatcher.registry(), false);
-        tools.page(None, self.settings.page_size, |_| true).map_or(0, |(page, _)| page.len())
-    }
-
     async fn serve_halves(
         self,
         read: impl AsyncRead + Send + Unpin + 'static,
@@ -365,7 +355,7 @@ setters! { McpServer.settings:
     /// By default, names have up to 128 characters of `A-Z a-z 0-9 _ . -`, as the protocol demands. Some
     /// clients pass names on to a model provider without changes. [`NameRule::DASHES`] suits all providers.
     with_name_rule(name_rule: NameRule) = name_rule;
-    /// Sets the maximum number of tools in one page of the list, 1,000 by default. A size of zero counts as
+    /// Sets the maximum number of entries in one page of a list, 1,000 by default. A size of zero counts as
     /// one.
     with_page_size(page_size: usize) = page_size.max(1);
     /// Sets the time for which clients may reuse a tool list without asking the server again.

@@ -9,6 +9,8 @@ mod changes;
 mod config;
 mod connect_errors;
 mod endings;
+#[cfg(feature = "client-http")]
+mod evil;
 mod faults;
 mod fresh;
 #[cfg(feature = "client-http")]
@@ -16,6 +18,8 @@ mod http;
 mod lies;
 #[cfg(feature = "auth")]
 mod login;
+#[cfg(feature = "auth")]
+mod login_secrets;
 mod process;
 mod raw;
 mod raw_stateless;

@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 use tokio::time::timeout;
 use toolkit::ToolRegistry;
-use toolkit_mcp::client::{McpClient, McpProtocol, McpUrl};
+use toolkit_mcp::client::{McpClient, McpCommand, McpEndpoint, McpProtocol, McpUrl};
 
 /// The time after which a test fails instead of waiting.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -59,4 +59,36 @@ async fn the_client_calls_the_server_as_a_child_process_and_ends_by_itself() {
     for line in ["demo-add: 42", "demo asks: Allow the tool `delete_notes` to run?", "demo-weather: "] {
         assert!(text.contains(line), "{line}: {text}");
     }
+}
+
+/// Checks the tools of the gateway, and that hidden tools cannot be called.
+async fn check_gateway(endpoint: impl Into<McpEndpoint>) {
+    let client = timeout(PATIENCE, McpClient::builder(endpoint).connect()).await.unwrap().unwrap();
+    let mut registry = ToolRegistry::new();
+    registry.register_provider(client.clone()).unwrap();
+    assert_eq!(registry.names().collect::<Vec<_>>(), ["notes-list", "weather-temperature"]);
+    let notes = registry.call("notes-list", "{}").await.unwrap();
+    assert!(notes.to_text().contains("groceries"), "{}", notes.to_text());
+    let degrees = registry.call("weather-temperature", r#"{"city": "Oslo"}"#).await.unwrap();
+    assert_eq!(degrees.to_text(), "10.0");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn the_gateway_offers_the_permitted_tools_of_all_servers_and_ends_with_standard_input() {
+    check_gateway(McpCommand::new(example("mcp_gateway"))).await;
+
+    let mut gateway = Command::new(example("mcp_gateway"))
+        .arg("--http")
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(gateway.stderr.take().unwrap()).lines();
+    let url = timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap().unwrap();
+    check_gateway(McpUrl::new(&url)).await;
+    drop(gateway.stdin.take());
+    let status = timeout(PATIENCE, gateway.wait()).await.expect("the gateway ends by itself").unwrap();
+    assert!(status.success(), "{status}");
 }

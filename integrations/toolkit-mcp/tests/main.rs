@@ -9,6 +9,8 @@ mod client;
 mod examples;
 #[cfg(all(feature = "client-http", feature = "server-http", feature = "auth"))]
 mod many_machines;
+#[cfg(any(feature = "client-http", feature = "server-http"))]
+mod memory;
 #[cfg(unix)]
 mod scripts;
 #[cfg(feature = "server")]

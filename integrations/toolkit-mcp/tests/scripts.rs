@@ -16,7 +16,8 @@ fn a_script_that_cannot_run_says_so_and_is_an_error_in_ci() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("without-python");
     std::fs::create_dir_all(&folder).unwrap();
     let _ = std::os::unix::fs::symlink(program("dirname"), folder.join("dirname"));
-    for script in ["run.sh", "peers.sh", "clients.sh", "starts.sh"] {
+    let matrix = "../../../tests/full/mcp-matrix.sh";
+    for script in ["run.sh", "peers.sh", "clients.sh", "starts.sh", matrix] {
         for (ci, code) in [(Some("true"), 1), (Some("false"), 0), (None, 0)] {
             let path = concat!(env!("CARGO_MANIFEST_DIR"), "/conformance/").to_owned() + script;
             let mut command = Command::new(program("bash"));

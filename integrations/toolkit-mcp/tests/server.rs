@@ -6,6 +6,8 @@ mod calls;
 mod client;
 mod faults;
 #[cfg(feature = "server-http")]
+mod floods;
+#[cfg(feature = "server-http")]
 mod http;
 mod input;
 #[cfg(feature = "jwt")]

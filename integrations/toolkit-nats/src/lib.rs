@@ -1,1 +1,80 @@
 //! Tools on many machines, over NATS.
+//!
+//! A [`Worker`] serves a registry, or a part of it. A [`FleetToolset`] discovers the workers of a [`Fleet`], and its tools
+//! join a registry like all others. The README says how it works, and what each failure means.
+//!
+//! ```no_run
+//! use toolkit::{LiveRegistry, ToolRegistry};
+//! use toolkit_nats::{Fleet, FleetToolset, Worker};
+//!
+//! # async fn on_a_machine_with_tools(registry: ToolRegistry) -> Result<(), Box<dyn std::error::Error>> {
+//! // On each machine with tools: serves until SIGTERM, and ends its calls first.
+//! Worker::new(registry)?.serve(&Fleet::connect("nats://127.0.0.1:4222").await?).await?;
+//! # Ok(())
+//! # }
+//! # async fn in_the_program() -> Result<(), Box<dyn std::error::Error>> {
+//! // In the program: the tools of all workers.
+//! let live = LiveRegistry::new(ToolRegistry::new())?;
+//! let fleet = FleetToolset::connect("nats://127.0.0.1:4222").await?;
+//! let _following = fleet.follow(&live)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! | --- | --- |
+//! | `ledger` | `CallLedger`: calls by id in PostgreSQL, so that no call runs twice |
+//! | `tracing` | spans of calls, with OpenTelemetry's attribute names |
+//! | `aws-lc-rs` | cryptography of encrypted connections, as `rustls` has it; on by default |
+//! | `ring` | cryptography of `ring` in place of it |
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod caller;
+mod definitions;
+mod fleet;
+mod frames;
+#[cfg(feature = "ledger")]
+mod ledger;
+mod locks;
+mod span;
+mod subjects;
+mod trace;
+mod worker;
+
+pub use caller::{
+    CallFailure, CallerStatistics, FleetEvent, FleetEvents, FleetFollowing, FleetTool, FleetToolset,
+    FleetToolsetBuilder, StoredCall,
+};
+pub use fleet::{Fleet, FleetBuilder, FleetError};
+#[cfg(feature = "ledger")]
+pub use ledger::{CallLedger, LedgerError};
+pub use trace::TraceContext;
+pub use worker::{Identity, RemoteCaller, RunningWorker, Worker, WorkerStatistics};
+
+/// Implements `Debug` with the name of the type only: the fields hold addresses, credentials and connections.
+macro_rules! opaque_debug {
+    ($($ty:ident)*) => {$(
+        impl std::fmt::Debug for $ty {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(stringify!($ty))
+            }
+        }
+    )*};
+}
+
+opaque_debug! { Fleet FleetBuilder FleetEvents FleetTool FleetToolset FleetToolsetBuilder RunningWorker Worker }
+#[cfg(feature = "ledger")]
+opaque_debug! { CallLedger }
+
+/// Compiles the code blocks of the README as doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
+/// The examples of the guide's chapter about fleets, run as doc tests.
+#[cfg(all(doctest, feature = "ledger"))]
+#[doc = include_str!("../../../docs/guide/14-fleet.md")]
+pub struct Guide;

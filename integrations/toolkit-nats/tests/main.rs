@@ -1,1 +1,60 @@
-//! Tests of `toolkit-nats`.
+//! Workers and callers with a real server, in one process.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+
+mod calls;
+mod fleets;
+mod ledgers;
+#[path = "../../toolkit-agent-stores/tests/postgres/server.rs"]
+#[allow(dead_code)]
+mod postgres;
+mod security;
+mod server;
+
+use std::time::Duration;
+use toolkit::{ClosureTool, Dispatcher, ToolCall, ToolContext, ToolRegistry, ToolResult};
+use toolkit_nats::FleetToolset;
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+pub(crate) struct Add {
+    a: i64,
+    b: i64,
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+pub(crate) struct Nothing {}
+
+/// A tool that adds.
+pub(crate) fn add() -> ClosureTool {
+    ClosureTool::new("add", "Adds.", |Add { a, b }: Add| a + b).unwrap()
+}
+
+/// A tool that waits until its call is cancelled.
+pub(crate) fn wait() -> ClosureTool {
+    let wait = |_: Nothing, context: ToolContext| async move { context.cancelled().await };
+    ClosureTool::with_context("wait", "Waits.", wait).unwrap()
+}
+
+pub(crate) fn registry(tools: impl IntoIterator<Item = ClosureTool>) -> ToolRegistry {
+    ToolRegistry::from_tools(tools).unwrap()
+}
+
+/// Calls a tool of the fleet as a model does.
+pub(crate) async fn call(fleet: &FleetToolset, tool: &str, arguments: &str) -> ToolResult {
+    dispatcher(fleet).dispatch([ToolCall::new("call_1", tool, arguments)]).await.remove(0)
+}
+
+pub(crate) fn dispatcher(fleet: &FleetToolset) -> Dispatcher {
+    Dispatcher::new(fleet.registry().unwrap()).unwrap()
+}
+
+/// Waits until a condition holds, for ten seconds.
+pub(crate) async fn until(holds: impl Fn() -> bool) {
+    for _ in 0..1_000 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the condition does not hold after ten seconds");
+}

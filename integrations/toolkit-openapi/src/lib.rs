@@ -1,4 +1,5 @@
 //! OpenAPI, both ways: the operations of a service are tools, a registry is a service.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(all(feature = "client", feature = "server"), doc = include_str!("../README.md"))]
 
 #[cfg(feature = "client")]

@@ -71,7 +71,7 @@ async fn json_is_trimmed_with_a_word_of_how_to_get_more() {
     let output = tools.call("call", "{}").await.unwrap();
     let kept = r#"{"total":5,"pets":[{"id":0,"owner":{"login":"ada"}},{"id":1,"owner":{"login":"ada"}}]}"#;
     assert_eq!(output.to_text(), kept);
-    let message = "`pets` has 5 items; the first 2 are shown. For the next page, call again with `page` = 3, `per_page` = 5.";
+    let message = "`pets` has 5 items; the first 2 are shown. There are more pages. To get other parts, use `page`, `per_page`.";
     assert_eq!((output.message(), output.structured()), (message, None));
     // Without settings, the answer is whole, and programs get it as a value.
     let tools = registry(service.builder(), document("get", "/pets", operation));

@@ -131,6 +131,7 @@ impl<'a> Subset<'_, '_, 'a> {
         match name {
             "object" => self.object(&node, depth, &mut draft),
             "array" => self.array(&mut node, depth, &mut draft),
+            "integer" => self.inclusive_bounds(&mut node),
             _ => {}
         }
         for entry in &node.entries {
@@ -189,6 +190,24 @@ impl<'a> Subset<'_, '_, 'a> {
         draft.schema.extend(required.map(|required| ("required".to_owned(), required)));
         if self.rules.closed {
             draft.schema.insert("additionalProperties".to_owned(), json!(false));
+        }
+    }
+
+    /// Replaces an exclusive bound of an integer by the inclusive bound next to it, if the provider takes only the latter.
+    fn inclusive_bounds(&self, node: &mut Node<'a>) {
+        let keeps = |keyword, value: &Value| (self.rules.keeps)("integer", keyword, value);
+        for (exclusive, inclusive, step) in
+            [("exclusiveMinimum", "minimum", 1), ("exclusiveMaximum", "maximum", -1)]
+        {
+            let bound =
+                node.value(exclusive).filter(|bound| !keeps(exclusive, bound)).and_then(Value::as_i64);
+            let next = bound.and_then(|bound| bound.checked_add(step)).map(Value::from);
+            let Some(next) = next.filter(|next| keeps(inclusive, next) && !node.has(inclusive)) else {
+                continue;
+            };
+            if let Some(entry) = node.take(exclusive) {
+                node.set_value(inclusive, &entry.path, next);
+            }
         }
     }
 

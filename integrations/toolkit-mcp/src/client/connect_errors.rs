@@ -87,6 +87,7 @@ fn of_http(failure: &Failure, error: &(dyn Error + 'static)) -> McpError {
                 Some(HttpFault::Io(missing)) if missing.kind() == io::ErrorKind::PermissionDenied => {
                     missing.to_string()
                 }
+                _ if cfg!(feature = "auth") => format!("{refuses}; set a token, or use `McpUrl::with_login`"),
                 _ => format!("{refuses}; set a token"),
             };
             (McpErrorKind::Unauthorized, text)

@@ -1,6 +1,6 @@
 //! One call of a server's tool.
 
-use super::call_errors::{CallErrors, unreachable};
+use super::call_errors::CallErrors;
 use super::catalog::RemoteTool;
 use super::client_settings::ClientSettings;
 use super::connect_errors::chain;
@@ -220,7 +220,11 @@ impl<'a> RemoteCall<'a> {
         if is_unreachable || has_session {
             self.session.replace(details);
         }
-        if is_unreachable { unreachable(&self.settings().name) } else { self.errors().lost(details) }
+        if is_unreachable {
+            super::call_errors::unreachable(&self.settings().name)
+        } else {
+            self.errors().lost(details)
+        }
     }
 
     fn failed(&self, error: &ServiceError) -> ToolError {

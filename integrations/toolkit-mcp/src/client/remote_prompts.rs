@@ -10,6 +10,9 @@ use rmcp::service::Peer;
 use serde_json::{Map, Value};
 use toolkit_core::Content;
 
+/// The maximum number of arguments of a prompt. Further ones are left out.
+const MOST_ARGUMENTS: usize = 100;
+
 /// A prompt that a server lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -54,10 +57,10 @@ impl McpClient {
     pub async fn prompts(&self) -> Result<Vec<McpPrompt>, McpError> {
         let page = async |peer: Peer<RoleClient>, page| {
             let page = peer.list_prompts(page).await?;
-            Ok((page.prompts, page.next_cursor))
+            let prompts = page.prompts.into_iter().map(|prompt| self.listed_prompt(prompt)).collect();
+            Ok((prompts, page.next_cursor))
         };
-        let listed = self.named(async { self.session()?.list_all("prompts/list", page).await });
-        Ok(listed.await?.into_iter().map(|prompt| self.listed_prompt(prompt)).collect())
+        self.named(async { self.session()?.list_all("prompts/list", page).await }).await
     }
 
     /// Returns the messages of a prompt, filled in with `arguments`.
@@ -88,13 +91,16 @@ impl McpClient {
     }
 
     fn listed_prompt(&self, prompt: Prompt) -> McpPrompt {
-        let arguments = prompt.arguments.unwrap_or_default().into_iter().map(|argument| McpPromptArgument {
-            name: argument.name,
-            description: argument.description.map(|description| self.short_text(&description)),
-            is_required: argument.required == Some(true),
-        });
+        let arguments =
+            prompt.arguments.unwrap_or_default().into_iter().take(MOST_ARGUMENTS).map(|argument| {
+                McpPromptArgument {
+                    name: self.short_text(&argument.name),
+                    description: argument.description.map(|description| self.short_text(&description)),
+                    is_required: argument.required == Some(true),
+                }
+            });
         McpPrompt {
-            name: prompt.name,
+            name: self.short_text(&prompt.name),
             title: prompt.title.map(|title| self.short_text(&title)),
             description: prompt.description.map(|description| self.short_text(&description)),
             arguments: arguments.collect(),

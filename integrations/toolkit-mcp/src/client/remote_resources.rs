@@ -40,10 +40,10 @@ impl McpClient {
     pub async fn resources(&self) -> Result<Vec<McpResource>, McpError> {
         let page = async |peer: Peer<RoleClient>, page| {
             let page = peer.list_resources(page).await?;
-            Ok((page.resources, page.next_cursor))
+            let resources = page.resources.into_iter().map(|resource| self.resource(resource)).collect();
+            Ok((resources, page.next_cursor))
         };
-        let listed = self.named(async { self.session()?.list_all("resources/list", page).await });
-        Ok(listed.await?.into_iter().map(|resource| self.resource(resource)).collect())
+        self.named(async { self.session()?.list_all("resources/list", page).await }).await
     }
 
     /// Lists the templates of resources. At most [as many as tools](super::McpLimits::tools) are returned.
@@ -51,11 +51,6 @@ impl McpClient {
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the server refuses the list.
     pub async fn resource_templates(&self) -> Result<Vec<McpResource>, McpError> {
-        let page = async |peer: Peer<RoleClient>, page| {
-            let page = peer.list_resource_templates(page).await?;
-            Ok((page.resource_templates, page.next_cursor))
-        };
-        let listed = self.named(async { self.session()?.list_all("resources/templates/list", page).await });
         let as_resource = |template: ResourceTemplate| {
             let mut resource = Resource::new(template.uri_template, template.name);
             resource.title = template.title;
@@ -63,7 +58,11 @@ impl McpClient {
             resource.mime_type = template.mime_type;
             self.resource(resource)
         };
-        Ok(listed.await?.into_iter().map(as_resource).collect())
+        let page = async |peer: Peer<RoleClient>, page| {
+            let page = peer.list_resource_templates(page).await?;
+            Ok((page.resource_templates.into_iter().map(as_resource).collect(), page.next_cursor))
+        };
+        self.named(async { self.session()?.list_all("resources/templates/list", page).await }).await
     }
 
     /// Reads a resource, such as one that a link in a result names.
@@ -88,11 +87,11 @@ impl McpClient {
 
     fn resource(&self, resource: Resource) -> McpResource {
         McpResource {
-            uri: clean(&resource.uri),
+            uri: self.short_text(&resource.uri),
             name: self.short_text(&resource.name),
             title: resource.title.map(|title| self.short_text(&title)),
             description: resource.description.map(|description| self.short_text(&description)),
-            media_type: resource.mime_type,
+            media_type: resource.mime_type.map(|media_type| self.short_text(&media_type)),
             size: resource.size,
         }
     }

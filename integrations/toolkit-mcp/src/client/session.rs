@@ -237,7 +237,8 @@ impl Session {
         }
     }
 
-    /// Lists all entries of a list page by page, at most as many as tools.
+    /// Lists all entries of a list page by page, at most as many as tools. A page function keeps of an entry only what has a
+    /// limit.
     pub(super) async fn list_all<T, F>(
         &self,
         method: &str,
@@ -247,10 +248,15 @@ impl Session {
         F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
     {
         let limit = self.handler.settings.limits.tools;
+        let all = self.handler.settings.call_timeout.saturating_mul(SLOWEST_LIST);
+        let deadline = Instant::now().checked_add(all);
         let mut entries = Vec::new();
         let mut cursor = None;
         let mut seen = HashSet::new();
         for _ in 0..PAGES {
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Err(too_slow(&format!("answer `{method}` with all pages"), all));
+            }
             let params = PaginatedRequestParams::default().with_cursor(cursor.take());
             let (more, next) = self.answer(method, page(self.peer.clone(), Some(params))).await?;
             entries.extend(more);

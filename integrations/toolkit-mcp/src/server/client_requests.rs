@@ -171,9 +171,7 @@ impl ServerHandler for ClientRequestHandler {
                 || registry.get(names.unspell(&tool.name)).is_some_and(|tool| view.has(tool.definition()))
         };
         let tools = settings.tools(&registry, !is_stateless);
-        let Some((tools, next)) = tools.page(cursor.as_deref(), settings.page_size, has) else {
-            return Err(ErrorData::invalid_params("the cursor is not one of this server", None));
-        };
+        let (tools, next) = tools.page(cursor.as_deref(), settings.page_size, has)?;
         let mut result = ListToolsResult::with_all_items(tools);
         if is_stateless {
             let scope = if settings.is_private { CacheScope::Private } else { CacheScope::Public };
@@ -255,25 +253,32 @@ impl ServerHandler for ClientRequestHandler {
 
     async fn list_resources(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         // Full outputs are not listed: a result links to its full output, and no client sees outputs of other
         // clients.
         let view = View::new(&self.settings, context);
-        let resources = self.settings.resources.as_ref().map(|resources| resources::listed(resources, &view));
-        Ok(ListResourcesResult::with_all_items(resources.unwrap_or_default()))
+        let Some(resources) = &self.settings.resources else { return Ok(ListResourcesResult::default()) };
+        let (page, next) = resources::listed(resources, &view, request)?;
+        let mut result = ListResourcesResult::with_all_items(page);
+        result.next_cursor = next;
+        Ok(result)
     }
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let view = View::new(&self.settings, context);
-        let templates =
-            self.settings.resources.as_ref().map(|resources| resources::listed_templates(resources, &view));
-        Ok(ListResourceTemplatesResult::with_all_items(templates.unwrap_or_default()))
+        let Some(resources) = &self.settings.resources else {
+            return Ok(ListResourceTemplatesResult::default());
+        };
+        let (page, next) = resources::listed_templates(resources, &view, request)?;
+        let mut result = ListResourceTemplatesResult::with_all_items(page);
+        result.next_cursor = next;
+        Ok(result)
     }
 
     async fn read_resource(
@@ -318,13 +323,16 @@ impl ServerHandler for ClientRequestHandler {
 
     async fn list_prompts(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let Some(prompts) = &self.settings.prompts else {
             return Err(ErrorData::method_not_found::<ListPromptsRequestMethod>());
         };
-        Ok(ListPromptsResult::with_all_items(prompts::listed(prompts, &View::new(&self.settings, context))))
+        let (page, next) = prompts::listed(prompts, &View::new(&self.settings, context), request)?;
+        let mut result = ListPromptsResult::with_all_items(page);
+        result.next_cursor = next;
+        Ok(result)
     }
 
     async fn get_prompt(

@@ -1,6 +1,7 @@
 //! Tool definitions in the form of the protocol.
 
-use rmcp::model::{Icon, JsonObject, MetaObject, Tool, ToolAnnotations};
+use super::McpServer;
+use rmcp::model::{ErrorData, Icon, JsonObject, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use toolkit_core::format::ToolFormat;
@@ -22,7 +23,7 @@ pub(super) struct McpFormat {
 #[derive(Clone)]
 pub(super) struct ToolList(Arc<[Arc<Tool>]>);
 
-/// The prefix of a cursor. The rest of the cursor is the name of the last tool on the preceding page.
+/// The prefix of a cursor. The rest of the cursor is the name of the last entry of the preceding page.
 const AFTER: &str = "after:";
 
 impl ToolList {
@@ -32,29 +33,52 @@ impl ToolList {
         self.0.get(found)
     }
 
-    /// Returns a page of at most `size` visible tools and the cursor of the next page. Returns `None` for a cursor
-    /// that this server did not issue.
+    /// Returns a page of at most `size` visible tools and the cursor of the next page.
     ///
-    /// A cursor names a tool. Therefore, no tool is missed or repeated if other tools are added or removed
-    /// between the requests for two pages.
+    /// # Errors
+    /// This server did not issue the cursor.
     pub(super) fn page(
         &self,
         cursor: Option<&str>,
         size: usize,
         is_visible: impl Fn(&Tool) -> bool,
-    ) -> Option<(Vec<Tool>, Option<String>)> {
-        let start = match cursor {
-            None => 0,
-            Some(cursor) => {
-                let last = cursor.strip_prefix(AFTER)?;
-                self.0.partition_point(|tool| *tool.name <= *last)
-            }
-        };
-        let mut rest = self.0.iter().skip(start).filter(|tool| is_visible(tool));
-        let page: Vec<Tool> = rest.by_ref().take(size).map(|tool| (**tool).clone()).collect();
-        let next = page.last().filter(|_| rest.next().is_some()).map(|last| format!("{AFTER}{}", last.name));
-        Some((page, next))
+    ) -> Result<(Vec<Tool>, Option<String>), ErrorData> {
+        let visible = self.0.iter().filter(|tool| is_visible(tool));
+        let (tools, next) = page(visible, cursor, size, |tool| &tool.name)?;
+        Ok((tools.into_iter().map(|tool| (**tool).clone()).collect(), next))
     }
+}
+
+impl McpServer {
+    /// Creates the first page of the tool list, as for a request, and returns the number of tools on the page. For
+    /// benchmarks.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn list_once(&self) -> usize {
+        let tools = self.settings.tools(&self.settings.dispatcher.registry(), false);
+        tools.page(None, self.settings.page_size, |_| true).map_or(0, |(page, _)| page.len())
+    }
+}
+
+/// Returns a page of at most `size` entries, which are sorted by name, and the cursor of the next page.
+///
+/// A cursor names an entry. Therefore, no entry is missed or repeated if other entries are added or removed between the
+/// requests for two pages.
+///
+/// # Errors
+/// This server did not issue the cursor.
+pub(super) fn page<T>(
+    entries: impl Iterator<Item = T>,
+    cursor: Option<&str>,
+    size: usize,
+    name: impl for<'a> Fn(&'a T) -> &'a str,
+) -> Result<(Vec<T>, Option<String>), ErrorData> {
+    let foreign = || ErrorData::invalid_params("the cursor is not one of this server", None);
+    let last = cursor.map(|cursor| cursor.strip_prefix(AFTER).ok_or_else(foreign)).transpose()?;
+    let mut rest = entries.skip_while(|entry| last.is_some_and(|last| name(entry) <= last));
+    let page: Vec<T> = rest.by_ref().take(size).collect();
+    let next = page.last().filter(|_| rest.next().is_some()).map(|last| format!("{AFTER}{}", name(last)));
+    Ok((page, next))
 }
 
 impl ToolFormat for McpFormat {

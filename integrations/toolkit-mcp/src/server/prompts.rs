@@ -6,8 +6,8 @@ use super::results::block;
 use super::visibility::View;
 use rmcp::RoleServer;
 use rmcp::model::{
-    ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Prompt, PromptArgument,
-    PromptMessage, Role,
+    ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, PaginatedRequestParams, Prompt,
+    PromptArgument, PromptMessage, Role,
 };
 use rmcp::service::RequestContext;
 use serde_json::Value;
@@ -67,10 +67,15 @@ impl IntoToolOutput for PromptMessages {
     }
 }
 
-/// Returns the prompts of a registry in the form of the protocol.
-pub(super) fn listed(dispatcher: &Dispatcher, view: &View<'_>) -> Vec<Prompt> {
+/// Returns a page of the prompts of a registry in the form of the protocol, and the cursor of the next page.
+pub(super) fn listed(
+    dispatcher: &Dispatcher,
+    view: &View<'_>,
+    request: Option<PaginatedRequestParams>,
+) -> Result<(Vec<Prompt>, Option<String>), ErrorData> {
     let registry = dispatcher.registry();
-    registry.iter_definitions().filter(|definition| view.has(definition)).map(listed_prompt).collect()
+    let (page, next) = view.page(registry.iter_definitions(), request)?;
+    Ok((page.into_iter().map(listed_prompt).collect(), next))
 }
 
 fn listed_prompt(definition: &ToolDefinition) -> Prompt {

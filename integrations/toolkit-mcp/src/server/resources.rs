@@ -7,8 +7,8 @@ use super::uri_template::{expand, is_template};
 use super::visibility::View;
 use rmcp::RoleServer;
 use rmcp::model::{
-    ErrorData, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource as Listed,
-    ResourceTemplate,
+    ErrorData, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    Resource as Listed, ResourceTemplate,
 };
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
@@ -155,21 +155,28 @@ macro_rules! described {
     }};
 }
 
-/// Returns the resources with a URI of their own in the form of the protocol.
-pub(super) fn listed(dispatcher: &Dispatcher, view: &View<'_>) -> Vec<Listed> {
+/// Returns a page of the resources with a URI of their own in the form of the protocol, and the cursor of the next page.
+pub(super) fn listed(
+    dispatcher: &Dispatcher,
+    view: &View<'_>,
+    request: Option<PaginatedRequestParams>,
+) -> Result<(Vec<Listed>, Option<String>), ErrorData> {
     let registry = dispatcher.registry();
-    let listed = registry
-        .iter_definitions()
-        .filter(|definition| !is_template(uri(definition)) && view.has(definition));
-    listed.map(|definition| described!(Listed, definition)).collect()
+    let resources = registry.iter_definitions().filter(|definition| !is_template(uri(definition)));
+    let (page, next) = view.page(resources, request)?;
+    Ok((page.into_iter().map(|definition| described!(Listed, definition)).collect(), next))
 }
 
-/// Returns the templates of resources in the form of the protocol.
-pub(super) fn listed_templates(dispatcher: &Dispatcher, view: &View<'_>) -> Vec<ResourceTemplate> {
+/// Returns a page of the templates of resources in the form of the protocol, and the cursor of the next page.
+pub(super) fn listed_templates(
+    dispatcher: &Dispatcher,
+    view: &View<'_>,
+    request: Option<PaginatedRequestParams>,
+) -> Result<(Vec<ResourceTemplate>, Option<String>), ErrorData> {
     let registry = dispatcher.registry();
-    let listed =
-        registry.iter_definitions().filter(|definition| is_template(uri(definition)) && view.has(definition));
-    listed.map(|definition| described!(ResourceTemplate, definition)).collect()
+    let templates = registry.iter_definitions().filter(|definition| is_template(uri(definition)));
+    let (page, next) = view.page(templates, request)?;
+    Ok((page.into_iter().map(|definition| described!(ResourceTemplate, definition)).collect(), next))
 }
 
 /// Returns the resource whose own URI, or else whose template, is `wanted`.

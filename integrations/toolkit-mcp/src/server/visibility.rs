@@ -1,9 +1,11 @@
 //! Which tools, prompts and resources a client sees and may use.
 
 use super::caller::{Caller, LogLevel};
+use super::definitions::page;
 use super::input::Inputs;
 use super::server_settings::ServerSettings;
 use rmcp::RoleServer;
+use rmcp::model::{ErrorData, PaginatedRequestParams};
 use rmcp::service::RequestContext;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use toolkit_core::ToolDefinition;
@@ -30,6 +32,20 @@ impl<'a> View<'a> {
     /// Returns whether the client sees a tool, a prompt or a resource.
     pub(super) fn has(&self, definition: &ToolDefinition) -> bool {
         self.caller.as_ref().is_none_or(|caller| is_visible(self.settings, caller, definition))
+    }
+
+    /// Returns the requested page of what the client sees, and the cursor of the next page.
+    ///
+    /// # Errors
+    /// This server did not issue the cursor.
+    pub(super) fn page<'b>(
+        &self,
+        sorted: impl Iterator<Item = &'b ToolDefinition>,
+        request: Option<PaginatedRequestParams>,
+    ) -> Result<(Vec<&'b ToolDefinition>, Option<String>), ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let visible = sorted.filter(|definition| self.has(definition));
+        page(visible, cursor.as_deref(), self.settings.page_size, |definition| definition.name.as_str())
     }
 }
 

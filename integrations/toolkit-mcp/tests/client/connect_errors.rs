@@ -103,7 +103,11 @@ async fn a_url_that_does_not_serve_is_an_error_with_its_reason() {
         (
             format!("http://{address}/401"),
             Unauthorized,
-            "the server refuses access without valid credentials; set a token",
+            if cfg!(feature = "auth") {
+                "the server refuses access without valid credentials; set a token, or use `McpUrl::with_login`"
+            } else {
+                "the server refuses access without valid credentials; set a token"
+            },
         ),
         (
             format!("http://{address}/403"),

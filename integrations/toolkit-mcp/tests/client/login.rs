@@ -12,7 +12,7 @@ use toolkit_mcp::client::{FileTokenStore, Login, McpClient, McpError, McpErrorKi
 const SUM: &str = r#"{"a": 2, "b": 3}"#;
 
 /// A user who logs in at once, and the number of logins.
-fn user(login: Login) -> (Login, Arc<AtomicUsize>) {
+pub(super) fn user(login: Login) -> (Login, Arc<AtomicUsize>) {
     let logins = Arc::new(AtomicUsize::new(0));
     let counted = logins.clone();
     let login = login.with_prompt(move |address| {
@@ -22,11 +22,11 @@ fn user(login: Login) -> (Login, Arc<AtomicUsize>) {
     (login, logins)
 }
 
-async fn connect(url: &str, login: Login) -> Result<McpClient, McpError> {
+pub(super) async fn connect(url: &str, login: Login) -> Result<McpClient, McpError> {
     within(McpClient::builder(McpUrl::new(url).with_login(login)).with_name("shop").connect()).await
 }
 
-async fn sum(client: &McpClient) -> String {
+pub(super) async fn sum(client: &McpClient) -> String {
     call(client, "add", SUM).await.unwrap().to_text().into_owned()
 }
 

@@ -2,6 +2,7 @@
 
 use super::client::{PATIENCE, text};
 use super::http::{call, open_session, post, session_call, start, stateless};
+use crate::memory::{alone, resident};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -40,13 +41,6 @@ async fn assert_served(address: SocketAddr) {
     assert_eq!(text(&response.json()["result"]), "none none tester");
 }
 
-/// The resident memory of this process, in MiB.
-fn memory() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.trim().split(' ').next()?.parse::<usize>().ok()).unwrap_or_default() >> 10
-}
-
 #[tokio::test]
 async fn a_request_is_refused_before_its_body_is_read() {
     let server = start(|server| server.with_bearer_token("secret")).await;
@@ -66,6 +60,7 @@ async fn a_request_is_refused_before_its_body_is_read() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_and_idle_connections_are_closed_and_others_are_served() {
     const CONNECTIONS: usize = 100;
+    let _alone = alone().await;
     let limit = Duration::from_millis(700);
     let server = start(|server| server.with_bearer_token("secret").with_read_timeout(limit)).await;
     let address = server.address;
@@ -83,7 +78,7 @@ async fn slow_and_idle_connections_are_closed_and_others_are_served() {
         (half_body, "HTTP/1.1 408"),
         (whole, "HTTP/1.1 200"),
     ] {
-        let before = memory();
+        let before = resident();
         let start = Instant::now();
         let peers = (0..CONNECTIONS).map(|_| {
             let bytes = bytes.clone();
@@ -96,7 +91,7 @@ async fn slow_and_idle_connections_are_closed_and_others_are_served() {
             assert!(received.starts_with(answer), "{received}");
         }
         assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
-        assert!(memory() < before + CONNECTIONS * (CLAIMED >> 20) + 100, "{before} {}", memory());
+        assert!(resident() < before + CONNECTIONS * (CLAIMED >> 20) + 100, "{before} {}", resident());
     }
 }
 

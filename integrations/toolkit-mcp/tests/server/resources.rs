@@ -150,3 +150,41 @@ async fn changed_resources_are_announced() {
     client.next("notifications/resources/list_changed").await;
     assert_eq!(read(&mut client, "config://app").await.expect("a text")[0]["text"], "debug = true");
 }
+
+/// Says hello.
+#[tool(register = false)]
+fn hello(name: String) -> String {
+    name
+}
+
+#[tokio::test]
+async fn resources_templates_and_prompts_are_listed_in_pages() {
+    let resources = ToolRegistry::from_tools([
+        Resource::text("text://a", "a", "a").expect("legal"),
+        Resource::function("users://{id}/{part}", profile::tool()),
+        Resource::text("text://b", "b", "b").expect("legal"),
+        Resource::text("text://z", "z", "z").expect("legal"),
+    ]);
+    let prompts = ToolRegistry::from_tools(toolkit::tools![hello]).expect("legal");
+    let server = McpServer::new(ToolRegistry::new()).expect("complete").with_page_size(2);
+    let server = server.with_resources(resources.expect("legal")).expect("complete");
+    let mut client = Client::connect(server.with_prompts(prompts).expect("complete"));
+    client.initialize(json!({})).await;
+    for (method, member, pages) in [
+        ("resources/list", "resources", vec![vec!["a", "b"], vec!["z"]]),
+        ("resources/templates/list", "resourceTemplates", vec![vec!["profile"]]),
+        ("prompts/list", "prompts", vec![vec!["hello"]]),
+    ] {
+        let mut cursor = json!({});
+        for expected in &pages {
+            let page = client.request(method, cursor).await.expect("a page");
+            let names: Vec<_> =
+                page[member].as_array().expect("a list").iter().map(|entry| &entry["name"]).collect();
+            assert_eq!(names, *expected, "{method}");
+            cursor = json!({"cursor": page["nextCursor"]});
+        }
+        assert_eq!(cursor["cursor"], Value::Null, "{method}");
+        let error = client.request(method, json!({"cursor": "forged"})).await.expect_err("no such cursor");
+        assert_eq!(error["code"], -32602);
+    }
+}

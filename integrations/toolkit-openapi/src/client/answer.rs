@@ -9,7 +9,6 @@ use super::operation::{Location, Operation, Response};
 use super::request::media_kind::{BodyKind, OCTETS, essence};
 use http::StatusCode;
 use http::header::{HeaderMap, LINK, LOCATION};
-use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -85,8 +84,10 @@ impl Answer {
             None => value.clone(),
         };
         let mut notes = cut_lists(&mut shown, settings.list_limit);
-        let is_cut = !notes.is_empty();
-        notes.extend(self.next_page(operation).or_else(|| paging(operation).filter(|_| is_cut)));
+        if self.has_next_page() {
+            notes.push("There are more pages.".to_owned());
+        }
+        notes.extend(paging(operation).filter(|_| !notes.is_empty()));
         // A value nested too deeply for JSON text came from JSON text, so there is none.
         let output = ToolOutput::json(&shown).unwrap_or_else(|_| ToolOutput::text(shown.to_string()));
         let output = if notes.is_empty() { output } else { output.with_message(notes.join(" ")) };
@@ -120,31 +121,11 @@ impl Answer {
         content.iter().find(is_own).or_else(|| content.iter().find(json))?.1.as_deref()
     }
 
-    /// Returns how to get the next page, from the header `Link`.
-    fn next_page(&self, operation: &Operation) -> Option<String> {
+    /// Returns whether the header `Link` names a next page.
+    fn has_next_page(&self) -> bool {
         let links = self.headers.get_all(LINK).iter().filter_map(|value| value.to_str().ok());
-        let mut links = links.flat_map(|links| links.split(", <"));
-        let next = links.find(|link| link.contains("rel=\"next\"") || link.contains("rel=next"))?;
-        let (url, _) = next.trim_start_matches('<').split_once('>')?;
-        let (_, query) = url.split_once('?')?;
-        let arguments: Vec<String> = query
-            .split('&')
-            .filter_map(|pair| {
-                let (name, value) = pair.split_once('=')?;
-                let decode = |text| percent_decode_str(text).decode_utf8().ok();
-                let (name, value) = (decode(name)?, decode(value)?);
-                let parameter = query_parameters(operation).find(|(known, _)| *known == name)?;
-                Some(format!("`{}` = {value}", parameter.1))
-            })
-            .collect();
-        let how = format!("For the next page, call again with {}.", arguments.join(", "));
-        (!arguments.is_empty()).then_some(how)
+        links.into_iter().any(|links| links.contains("rel=\"next\"") || links.contains("rel=next"))
     }
-}
-
-fn query_parameters(operation: &Operation) -> impl Iterator<Item = (&str, &str)> {
-    let parameters = operation.parameters.iter().filter(|parameter| parameter.location == Location::Query);
-    parameters.map(|parameter| (parameter.name.as_str(), parameter.argument.as_str()))
 }
 
 /// Parts of the names of parameters that choose a part of a list.
@@ -153,9 +134,10 @@ const PAGING: [&str; 9] = ["page", "cursor", "offset", "limit", "after", "before
 /// Returns how to get other parts of a list, from the names of the parameters.
 pub(super) fn paging(operation: &Operation) -> Option<String> {
     let is_paging = |name: &str| PAGING.iter().any(|part| name.to_ascii_lowercase().contains(part));
-    let names: Vec<String> = query_parameters(operation)
-        .filter(|(name, _)| is_paging(name))
-        .map(|(_, argument)| format!("`{argument}`"))
+    let parameters = operation.parameters.iter().filter(|parameter| parameter.location == Location::Query);
+    let names: Vec<String> = parameters
+        .filter(|parameter| is_paging(&parameter.name))
+        .map(|parameter| format!("`{}`", parameter.argument))
         .collect();
     (!names.is_empty()).then(|| format!("To get other parts, use {}.", names.join(", ")))
 }

@@ -57,6 +57,25 @@ fn gemini_schemas_use_geminis_keywords() {
 }
 
 #[test]
+fn exclusive_bounds_of_integers_become_inclusive() {
+    check(
+        &json!({"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 10}),
+        &json!({"type": "integer", "minimum": 1, "maximum": 9}),
+        &[],
+    );
+    check(
+        &json!({"type": "number", "exclusiveMinimum": 0}),
+        &json!({"type": "number", "description": "Greater than 0."}),
+        &["exclusiveMinimum at /properties/p"],
+    );
+    check(
+        &json!({"type": "integer", "minimum": 5, "exclusiveMinimum": 0}),
+        &json!({"type": "integer", "minimum": 5, "description": "Greater than 0."}),
+        &["exclusiveMinimum at /properties/p"],
+    );
+}
+
+#[test]
 fn gemini_gets_no_empty_values() {
     let text = |description: &str| json!({"type": "string", "description": description});
     check(

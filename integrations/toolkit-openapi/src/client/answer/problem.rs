@@ -14,20 +14,12 @@ use toolkit_http::client::{is_json, media_type, retry_after, without_secrets};
 const FIELDS: usize = 16;
 
 /// The names of the member with the name of a field, and of the member with its fault.
-const NAMES: [&str; 11] = [
-    "field",
-    "name",
-    "param",
-    "parameter",
-    "property",
-    "propertyPath",
-    "pointer",
-    "path",
-    "loc",
-    "key",
-    "source",
-];
-const FAULTS: [&str; 7] = ["message", "msg", "reason", "detail", "description", "title", "code"];
+const NAMES: [&str; 8] = ["field", "name", "param", "property", "pointer", "path", "loc", "source"];
+const FAULTS: [&str; 6] = ["message", "msg", "reason", "detail", "description", "code"];
+
+/// The places of the message, and of the list or map of faulty fields.
+const MESSAGES: [&str; 6] = ["/detail", "/message", "/error/message", "/error_description", "/error", "/msg"];
+const LISTS: [&str; 5] = ["/errors", "/error/errors", "/invalid-params", "/violations", "/detail"];
 
 /// The number of characters of a text of the service in a message.
 const LONGEST: usize = 500;
@@ -90,30 +82,27 @@ impl Problem<'_> {
     }
 
     fn advice(&self, is_limit: bool) -> (ErrorKind, &'static str) {
-        let may_repeat = self.operation.method.is_idempotent();
-        match self.answer.status.as_u16() {
-            _ if is_limit => (ErrorKind::RateLimited, ""),
-            401 => (
-                ErrorKind::Failed,
-                "The credentials of the program are missing, wrong or expired; another call will fail as well.",
-            ),
-            403 => (
-                ErrorKind::Failed,
-                "The credentials of the program do not allow this; do not repeat the call as it is.",
-            ),
-            404 | 410 => {
-                (ErrorKind::Failed, "Check the ids and names in the arguments, or list what exists.")
+        let status = self.answer.status.as_u16();
+        let kind = match status {
+            _ if is_limit => ErrorKind::RateLimited,
+            429 => ErrorKind::RateLimited,
+            400 | 405..=408 | 411 | 413..=428 => ErrorKind::Retry,
+            _ => ErrorKind::Failed,
+        };
+        let advice = match status {
+            401 => {
+                "The credentials of the program are missing, wrong or expired; another call will fail as well."
             }
-            409 | 412 => (
-                ErrorKind::Failed,
-                "The call conflicts with the current state: read the state, then call again.",
-            ),
-            400 | 405..=408 | 411 | 413..=428 => (ErrorKind::Retry, "Correct the arguments and call again."),
-            429 => (ErrorKind::RateLimited, "Call again later, and less often."),
-            500.. if may_repeat => (ErrorKind::Failed, "The service is in trouble; call again later."),
-            500.. => (ErrorKind::Failed, "The service may have done it or not: check before you call again."),
-            _ => (ErrorKind::Failed, "Do not repeat the call as it is."),
-        }
+            403 => "The credentials of the program do not allow this; do not repeat the call as it is.",
+            404 | 410 => "Check the ids and names in the arguments, or list what exists.",
+            409 | 412 => "The call conflicts with the current state: read the state, then call again.",
+            429 => "Call again later, and less often.",
+            500.. if self.operation.method.is_idempotent() => "The service is in trouble; call again later.",
+            500.. => "The service may have done it or not: check before you call again.",
+            _ if kind == ErrorKind::Retry => "Correct the arguments and call again.",
+            _ => "Do not repeat the call as it is.",
+        };
+        (kind, advice)
     }
 }
 
@@ -146,22 +135,7 @@ fn wait(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
 /// Returns the message in the forms that services use; `title` and `detail` are those of RFC 9457.
 fn message(json: &Value) -> Option<String> {
     let text = |pointer: &str| json.pointer(pointer)?.as_str().filter(|text| !text.trim().is_empty());
-    let pointers = [
-        "/detail",
-        "/message",
-        "/error/message",
-        "/error_description",
-        "/error/description",
-        "/error",
-        "/msg",
-        "/errorMessage",
-        "/Message",
-        "/description",
-        "/reason",
-        "/errors/0/message",
-        "/0/message",
-    ];
-    let found = pointers.into_iter().find_map(text);
+    let found = MESSAGES.into_iter().find_map(text);
     match (text("/title"), found.or_else(|| json.as_str())) {
         (Some(title), Some(detail)) if title != detail => Some(format!("{title}: {detail}")),
         (title, found) => found.or(title).map(str::to_owned),
@@ -170,17 +144,7 @@ fn message(json: &Value) -> Option<String> {
 
 /// Returns the fields that the service finds faulty, each with its fault.
 fn fields(json: &Value) -> Vec<String> {
-    let places = [
-        "/errors",
-        "/error/errors",
-        "/error/details",
-        "/invalid-params",
-        "/invalidParams",
-        "/violations",
-        "/detail",
-        "/details",
-    ];
-    let lists = places.into_iter().filter_map(|place| json.pointer(place));
+    let lists = LISTS.into_iter().filter_map(|place| json.pointer(place));
     let mut found = Vec::new();
     for list in lists {
         match list {

@@ -32,20 +32,8 @@ impl BodyKind {
 }
 
 /// The types of text that do not begin with `text/`.
-const TEXTS: [&str; 12] = [
-    "csv",
-    "ecmascript",
-    "graphql",
-    "javascript",
-    "json-seq",
-    "jsonl",
-    "ndjson",
-    "sql",
-    "x-ndjson",
-    "x-yaml",
-    "xml",
-    "yaml",
-];
+const TEXTS: [&str; 9] =
+    ["csv", "graphql", "javascript", "jsonl", "ndjson", "sql", "x-ndjson", "xml", "yaml"];
 
 /// Returns the media type without its parameters, in lower case.
 pub(crate) fn essence(media_type: &str) -> String {

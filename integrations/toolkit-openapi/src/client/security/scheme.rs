@@ -123,14 +123,7 @@ pub(crate) async fn authorize<'a>(
         };
         let secret = secret(credential, requirement, scheme, &token_client, &mut authorization).await?;
         authorization.hide(&secret);
-        let placement = match credential {
-            Credential::Basic { .. } => Some(Placement::Header {
-                name: AUTHORIZATION.as_str().to_owned(),
-                prefix: "Basic ".to_owned(),
-            }),
-            _ => placement(scheme),
-        };
-        if let Some(placement) = placement {
+        if let Some(placement) = placement(scheme) {
             place(request, placement, &secret).map_err(|reason| unusable(&requirement.scheme, reason))?;
         }
     }

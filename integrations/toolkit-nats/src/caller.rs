@@ -1,0 +1,151 @@
+//! Callers: they discover the workers of a fleet and call their tools.
+
+mod builder;
+mod call_failure;
+mod caller_state;
+mod catalog;
+mod discovery;
+mod fleet_event;
+mod fleet_tool;
+mod follow;
+mod members;
+mod outgoing_call;
+mod replies;
+mod stored_call;
+
+pub use builder::FleetToolsetBuilder;
+pub use call_failure::CallFailure;
+pub use caller_state::CallerStatistics;
+pub use fleet_event::{FleetEvent, FleetEvents};
+pub use fleet_tool::FleetTool;
+pub use follow::FleetFollowing;
+pub use stored_call::StoredCall;
+
+use crate::fleet::{Fleet, FleetError};
+use crate::locks::lock;
+use crate::subjects::is_token;
+use caller_state::CallerState;
+use std::sync::Arc;
+use tokio_util::sync::DropGuard;
+use toolkit_core::CancellationToken;
+use toolkit_core::ToolRegistry;
+use toolkit_core::error::BuildError;
+use toolkit_foreign::ToolIssue;
+
+/// The tools of a fleet: it discovers the workers, and follows those that come, go and change.
+///
+/// The tools can be registered [once](Self::tools), or join a live registry that [follows](Self::follow) the fleet. Clones
+/// share the state. The fleet is no longer followed once all clones and all tools are dropped.
+///
+/// ```no_run
+/// use toolkit::{Dispatcher, LiveRegistry, ToolCall, ToolRegistry};
+/// use toolkit_nats::{CallFailure, FleetToolset};
+///
+/// # async fn call() -> Result<(), Box<dyn std::error::Error>> {
+/// let fleet = FleetToolset::connect("nats://127.0.0.1:4222").await?;
+/// let live = LiveRegistry::new(ToolRegistry::new())?;
+/// let _following = fleet.follow(&live)?;
+/// let results = Dispatcher::new(&live)?.dispatch([ToolCall::new("call_1", "shop-buy", r#"{"item": 7}"#)]).await;
+/// match results[0].error().and_then(CallFailure::of) {
+///     Some(CallFailure::Unknown) => println!("look whether it was bought, before buying again"),
+///     _ => println!("{}", results[0].to_text()),
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct FleetToolset {
+    state: Arc<CallerState>,
+    /// Ends the tasks when the last clone is dropped.
+    _guard: Arc<DropGuard>,
+}
+
+impl FleetToolsetBuilder {
+    /// Discovers the workers, see [`FleetToolset::join`].
+    ///
+    /// # Errors
+    /// [`FleetError::Prefix`] for an illegal name, and [`FleetError::Connection`] if the connection has ended.
+    pub async fn join(self) -> Result<FleetToolset, FleetError> {
+        if !is_token(&self.settings.name) {
+            return Err(FleetError::Prefix(self.settings.name));
+        }
+        let stop = CancellationToken::new();
+        let state = Arc::new(CallerState::new(self.fleet, self.settings, stop.clone()).await?);
+        let guard = Arc::new(stop.drop_guard());
+        discovery::start(&state).await?;
+        Ok(FleetToolset { state, _guard: guard })
+    }
+}
+
+impl FleetToolset {
+    /// Connects to a server on this machine, and discovers the workers with the prefix `fleet`.
+    ///
+    /// # Errors
+    /// The errors of [`Fleet::connect`].
+    pub async fn connect(address: &str) -> Result<Self, FleetError> {
+        Self::join(&Fleet::connect(address).await?).await
+    }
+
+    /// Discovers the workers of a fleet: asks who is there, and waits until no further worker answers for a tenth of a
+    /// second. Workers that answer later are followed, too.
+    ///
+    /// # Errors
+    /// [`FleetError::Connection`] if the connection has ended.
+    pub async fn join(fleet: &Fleet) -> Result<Self, FleetError> {
+        Self::builder(fleet).join().await
+    }
+
+    /// Begins the settings of a caller.
+    pub fn builder(fleet: &Fleet) -> FleetToolsetBuilder {
+        FleetToolsetBuilder::new(fleet.clone())
+    }
+
+    /// Returns the current tools, sorted by name. Each keeps its definition: its calls only go to workers with exactly
+    /// this definition.
+    #[must_use]
+    pub fn tools(&self) -> Vec<FleetTool> {
+        let catalog = self.state.catalog();
+        catalog.tools.values().map(|tool| FleetTool::new(self.clone(), tool.clone())).collect()
+    }
+
+    /// Returns a registry with the current tools.
+    ///
+    /// # Errors
+    /// The errors of [`ToolRegistry::from_tools`].
+    pub fn registry(&self) -> Result<ToolRegistry, BuildError> {
+        ToolRegistry::from_tools(self.tools())
+    }
+
+    /// Returns what was changed or left out in the definitions of the current workers.
+    #[must_use]
+    pub fn issues(&self) -> Vec<ToolIssue> {
+        self.state.catalog().issues.clone()
+    }
+
+    /// Returns the ids of the current workers.
+    #[must_use]
+    pub fn workers(&self) -> Vec<String> {
+        lock(&self.state.members).workers.keys().map(ToString::to_string).collect()
+    }
+
+    /// Returns a stream of later events.
+    #[must_use]
+    pub fn events(&self) -> FleetEvents {
+        FleetEvents::new(self.state.subscribe())
+    }
+
+    /// Returns the counts of this caller.
+    #[must_use]
+    pub fn statistics(&self) -> CallerStatistics {
+        *lock(&self.state.counts)
+    }
+
+    /// Returns what the ledger of the workers knows about a call of this caller, also after a crash of both. `id` is the
+    /// [id](FleetToolsetBuilder::with_call_ids) with which the call was sent.
+    ///
+    /// # Errors
+    /// [`FleetError::Connection`] if no worker with a ledger answers.
+    pub async fn stored_call(&self, id: &str) -> Result<StoredCall, FleetError> {
+        stored_call::fetch(&self.state, id).await
+    }
+}

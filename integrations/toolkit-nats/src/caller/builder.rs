@@ -1,0 +1,73 @@
+//! The settings of a caller.
+
+use crate::fleet::Fleet;
+use crate::subjects::ANONYMOUS;
+use std::sync::Arc;
+use std::time::Duration;
+use toolkit_core::ToolContext;
+
+type TokenSource = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+type CallIds = Arc<dyn Fn(&ToolContext) -> Option<String> + Send + Sync>;
+
+/// What a caller needs for each call.
+pub(super) struct CallerSettings {
+    pub(super) name: String,
+    pub(super) token: Option<TokenSource>,
+    pub(super) call_ids: CallIds,
+    pub(super) call_timeout: Duration,
+}
+
+/// The settings of a [`FleetToolset`](super::FleetToolset).
+#[must_use = "settings do nothing before `join`"]
+pub struct FleetToolsetBuilder {
+    pub(super) fleet: Fleet,
+    pub(super) settings: CallerSettings,
+}
+
+/// Returns the id of a call of an agent: the ids of its run and of its call. `None` if one of them is missing.
+fn id_in_run(context: &ToolContext) -> Option<String> {
+    let call = context.call_id().filter(|id| !id.as_str().is_empty())?;
+    Some(format!("{}/{call}", context.invocation_id()?))
+}
+
+impl FleetToolsetBuilder {
+    pub(super) fn new(fleet: Fleet) -> Self {
+        let settings = CallerSettings {
+            name: ANONYMOUS.to_owned(),
+            token: None,
+            call_ids: Arc::new(id_in_run),
+            call_timeout: Duration::from_secs(60),
+        };
+        Self { fleet, settings }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut CallerSettings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// Sets the name of the caller in subjects: letters, digits, `-` and `_`. Workers that
+    /// [trust subjects](crate::Worker::trust_subjects) take it as the identity.
+    pub fn with_name(self, name: impl Into<String>) -> Self {
+        self.with(|settings| settings.name = name.into())
+    }
+
+    /// Sets the source of signed tokens for the [verifier](crate::Worker::with_verifier) of the workers. It is asked for
+    /// each call. Each worker that gets the call reads the token, so it should be valid for this fleet only, and not for
+    /// long.
+    pub fn with_token(self, token: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
+        self.with(|settings| settings.token = Some(Arc::new(token)))
+    }
+
+    /// Sets the source of the ids of calls, under which a ledger stores them. Two calls with one id are one call. Without
+    /// an id, a call gets an id that no other call has. By default, the id is the id of the agent's run, `/`, and the id
+    /// of the call in the run.
+    pub fn with_call_ids(self, ids: impl Fn(&ToolContext) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.with(|settings| settings.call_ids = Arc::new(ids))
+    }
+
+    /// Sets the time limit of calls without a deadline of their own. The default is 60 seconds.
+    pub fn with_call_timeout(self, limit: Duration) -> Self {
+        self.with(|settings| settings.call_timeout = limit)
+    }
+}

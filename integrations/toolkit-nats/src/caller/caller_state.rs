@@ -1,0 +1,110 @@
+//! The state of a caller, shared by its tools and tasks.
+
+use super::builder::CallerSettings;
+use super::call_failure::CallFailure;
+use super::catalog::Catalog;
+use super::fleet_event::FleetEvent;
+use super::members::Members;
+use super::replies::Replies;
+use crate::fleet::{Fleet, FleetError};
+use arc_swap::ArcSwap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio::sync::{Notify, broadcast, watch};
+use toolkit_core::CancellationToken;
+
+/// The number of events buffered for slow listeners.
+const EVENTS_KEPT: usize = 256;
+
+/// The counts of a caller since its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct CallerStatistics {
+    /// The calls that were made (`messaging.client.sent.messages`), without repetitions.
+    pub calls: u64,
+    /// The messages that were sent again: to another worker, or because a worker was lost.
+    pub repetitions: u64,
+    /// The calls without a worker, with full workers, or without a connection. They have not run.
+    pub not_run: u64,
+    /// The calls whose outcome is unknown.
+    pub unknown: u64,
+    /// The calls whose deadline has passed.
+    pub deadline: u64,
+}
+
+impl CallerStatistics {
+    pub(super) fn fail(&mut self, failure: CallFailure) {
+        let count = match failure {
+            CallFailure::Unknown => &mut self.unknown,
+            CallFailure::Deadline => &mut self.deadline,
+            _ => &mut self.not_run,
+        };
+        *count += 1;
+    }
+}
+
+pub(super) struct CallerState {
+    pub(super) fleet: Fleet,
+    pub(super) settings: CallerSettings,
+    /// An id that no other caller has, the first part of ids of calls.
+    id: String,
+    next_call: AtomicU64,
+    pub(super) replies: Replies,
+    /// The current catalog, which each call reads.
+    current: ArcSwap<Catalog>,
+    /// Signals each new catalog.
+    pub(super) catalogs: watch::Sender<Arc<Catalog>>,
+    pub(super) members: Mutex<Members>,
+    /// Notified when the members have changed, so that the catalog is out of date.
+    pub(super) changed: Notify,
+    events: broadcast::Sender<FleetEvent>,
+    pub(super) counts: Mutex<CallerStatistics>,
+    pub(super) stop: CancellationToken,
+}
+
+impl CallerState {
+    pub(super) async fn new(
+        fleet: Fleet,
+        settings: CallerSettings,
+        stop: CancellationToken,
+    ) -> Result<Self, FleetError> {
+        let replies = Replies::subscribe(&fleet, stop.clone()).await?;
+        Ok(Self {
+            id: fleet.unique_id(),
+            next_call: AtomicU64::new(0),
+            replies,
+            current: ArcSwap::default(),
+            catalogs: watch::Sender::default(),
+            members: Mutex::default(),
+            changed: Notify::new(),
+            events: broadcast::Sender::new(EVENTS_KEPT),
+            counts: Mutex::default(),
+            stop,
+            fleet,
+            settings,
+        })
+    }
+
+    pub(super) fn catalog(&self) -> Arc<Catalog> {
+        self.current.load_full()
+    }
+
+    pub(super) fn publish(&self, catalog: Catalog) {
+        let catalog = Arc::new(catalog);
+        self.current.store(catalog.clone());
+        self.catalogs.send_replace(catalog);
+    }
+
+    pub(super) fn new_call_id(&self) -> String {
+        format!("{}-{}", self.id, self.next_call.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(super) fn emit(&self, event: FleetEvent) {
+        // An error means that there are no listeners.
+        let _ = self.events.send(event);
+    }
+
+    pub(super) fn subscribe(&self) -> broadcast::Receiver<FleetEvent> {
+        self.events.subscribe()
+    }
+}

@@ -1,0 +1,108 @@
+//! The tools of a fleet, and which workers serve which definition.
+
+use super::members::Members;
+use crate::definitions::ForeignTool;
+use crate::subjects::NamespaceVersion;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use toolkit_core::ToolName;
+use toolkit_foreign::{ToolIssue, ToolIssueKind};
+
+/// The maximum number of tools. The rest is left out.
+const MAX_TOOLS: usize = 20_000;
+
+/// The workers with one version of a namespace.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Route {
+    /// The last two tokens of the subjects.
+    pub(super) tokens: String,
+    pub(super) workers: Vec<Arc<str>>,
+    /// Whether all workers claim calls in a ledger, so that a call may be sent again.
+    pub(super) has_ledger: bool,
+}
+
+/// What a model was shown of a tool: its name on the worker, and the digest of its definition.
+type Shown = (Arc<str>, Arc<str>);
+
+/// The tools of a fleet at one time.
+#[derive(Debug, Default)]
+pub(super) struct Catalog {
+    /// The tools that are published, by name.
+    pub(super) tools: BTreeMap<String, Arc<ForeignTool>>,
+    /// The workers for each definition, also for those that are no longer published.
+    routes: HashMap<Shown, Vec<Arc<Route>>>,
+    pub(super) issues: Vec<ToolIssue>,
+}
+
+impl Catalog {
+    /// Makes the catalog of the current workers. Of two definitions with one name, the one that `earlier` publishes is
+    /// kept as long as a worker serves it: the model was shown it.
+    pub(super) fn new(members: &Members, earlier: &Self) -> Self {
+        let mut catalog = Self::default();
+        let mut candidates: BTreeMap<&str, Vec<&Arc<ForeignTool>>> = BTreeMap::new();
+        for (version, route) in routes(members) {
+            let Some(Some(listing)) = members.listings.get(version) else { continue };
+            catalog.issues.extend(listing.issues.iter().cloned());
+            let route = Arc::new(route);
+            for tool in &listing.tools {
+                let shown = (tool.remote_name.clone(), tool.shown.clone());
+                catalog.routes.entry(shown).or_default().push(route.clone());
+                candidates.entry(tool.definition.name.as_str()).or_default().push(tool);
+            }
+        }
+        for (name, tools) in candidates {
+            if catalog.tools.len() == MAX_TOOLS {
+                let message = format!("The workers list more than {MAX_TOOLS} tools; the rest was left out");
+                catalog.issues.push(ToolIssue::new("", ToolIssueKind::TooMany, message));
+                break;
+            }
+            let shown = earlier.tools.get(name).map(|tool| &tool.shown);
+            let kept = tools.iter().find(|tool| Some(&tool.shown) == shown);
+            let chosen =
+                kept.or_else(|| tools.iter().max_by_key(|tool| (catalog.workers_of(tool), &tool.shown)));
+            if let Some(tool) = chosen {
+                catalog.tools.insert(name.to_owned(), Arc::clone(tool));
+            }
+        }
+        catalog
+    }
+
+    /// Returns the routes to the workers with exactly this definition.
+    pub(super) fn routes(&self, tool: &ForeignTool) -> &[Arc<Route>] {
+        self.routes.get(&(tool.remote_name.clone(), tool.shown.clone())).map_or(&[], Vec::as_slice)
+    }
+
+    fn workers_of(&self, tool: &ForeignTool) -> usize {
+        self.routes(tool).iter().map(|route| route.workers.len()).sum()
+    }
+
+    /// Returns the names of the tools that are new, gone and changed since `earlier`.
+    pub(super) fn changes_since(&self, earlier: &Self) -> [Vec<ToolName>; 3] {
+        let name = |tool: &Arc<ForeignTool>| tool.definition.name.clone();
+        let added = self.tools.iter().filter(|(name, _)| !earlier.tools.contains_key(*name));
+        let removed = earlier.tools.iter().filter(|(name, _)| !self.tools.contains_key(*name));
+        let is_changed = |name: &String, tool: &Arc<ForeignTool>| {
+            earlier.tools.get(name).is_some_and(|known| known.definition != tool.definition)
+        };
+        let changed = self.tools.iter().filter(|(name, tool)| is_changed(name, tool));
+        [
+            added.map(|(_, tool)| name(tool)).collect(),
+            removed.map(|(_, tool)| name(tool)).collect(),
+            changed.map(|(_, tool)| name(tool)).collect(),
+        ]
+    }
+}
+
+/// Returns the workers of each version, sorted by version.
+fn routes(members: &Members) -> BTreeMap<&NamespaceVersion, Route> {
+    let mut routes: BTreeMap<&NamespaceVersion, Route> = BTreeMap::new();
+    for (worker, member) in &members.workers {
+        for version in &member.versions {
+            let new = || Route { tokens: version.tokens(), workers: Vec::new(), has_ledger: true };
+            let route = routes.entry(version).or_insert_with(new);
+            route.workers.push(worker.clone());
+            route.has_ledger &= member.has_ledger;
+        }
+    }
+    routes
+}

@@ -1,0 +1,180 @@
+//! The tasks of a caller: they hear announcements, fetch definitions, and notice lost workers.
+
+use super::caller_state::CallerState;
+use super::catalog::Catalog;
+use super::fleet_event::FleetEvent;
+use super::replies::{Reply, ReplyLine};
+use crate::definitions::{LISTING_LIMIT, Listing};
+use crate::fleet::FleetError;
+use crate::frames::{Announcement, Assembly, Frame, Refusal};
+use crate::locks::lock;
+use crate::subjects::NamespaceVersion;
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+/// The time to wait for the first worker, and for all of them.
+const FIRST: Duration = Duration::from_secs(1);
+/// The silence after which no further worker is expected.
+const QUIET: Duration = Duration::from_millis(100);
+/// The time to fetch the definitions of one version.
+const FETCH: Duration = Duration::from_secs(5);
+/// The number of definitions that are fetched at the same time.
+const FETCHES: usize = 32;
+/// The time between two looks for lost workers.
+const SWEEP: Duration = Duration::from_millis(500);
+/// The time in which changes of several workers become one change of the tools.
+const DEBOUNCE: Duration = Duration::from_millis(20);
+
+/// Discovers the workers that are there, and starts the tasks that follow them.
+pub(super) async fn start(state: &Arc<CallerState>) -> Result<(), FleetError> {
+    let fleet = &state.fleet;
+    let mut live = fleet.client.subscribe(fleet.subject("live")).await.map_err(FleetError::lost)?;
+    let missing = ask_who(state).await?;
+    fetch_all(state, missing).await;
+    rebuild(state);
+    let (hearing, sweeping, rebuilding) = (state.clone(), state.clone(), state.clone());
+    tokio::spawn(state.stop.clone().run_until_cancelled_owned(async move {
+        while let Some(message) = live.next().await {
+            if let Ok(announcement) = serde_json::from_slice(&message.payload) {
+                let missing = hear(&hearing, announcement);
+                if !missing.is_empty() {
+                    let state = hearing.clone();
+                    tokio::spawn(async move { fetch_all(&state, missing).await });
+                }
+            }
+        }
+    }));
+    tokio::spawn(state.stop.clone().run_until_cancelled_owned(sweep(sweeping)));
+    tokio::spawn(state.stop.clone().run_until_cancelled_owned(async move {
+        loop {
+            rebuilding.changed.notified().await;
+            sleep(DEBOUNCE).await;
+            rebuild(&rebuilding);
+        }
+    }));
+    Ok(())
+}
+
+/// Asks all workers to announce themselves. Returns the versions whose definitions are missing.
+async fn ask_who(state: &CallerState) -> Result<Vec<NamespaceVersion>, FleetError> {
+    let fleet = &state.fleet;
+    let mut line = state.replies.open();
+    let asked = fleet.client.publish_with_reply(fleet.subject("who"), line.subject.clone(), "".into()).await;
+    asked.map_err(FleetError::lost)?;
+    let mut missing = Vec::new();
+    let mut wait = FIRST;
+    let started = Instant::now();
+    while started.elapsed() < FIRST {
+        match timeout(wait, line.next()).await {
+            Ok(Reply::Frame(message)) => {
+                if let Ok(announcement) = serde_json::from_slice(&message) {
+                    missing.extend(hear(state, announcement));
+                }
+                wait = QUIET;
+            }
+            Ok(Reply::NoResponders) | Err(_) => break,
+        }
+    }
+    Ok(missing)
+}
+
+/// Takes an announcement into account. Returns the versions whose definitions are missing.
+fn hear(state: &CallerState, announcement: Announcement) -> Vec<NamespaceVersion> {
+    let worker = announcement.worker.clone();
+    let is_leaving = announcement.is_leaving;
+    let (is_known, (is_changed, missing)) = {
+        let mut members = lock(&state.members);
+        (members.workers.contains_key(&*worker), members.hear(announcement))
+    };
+    if is_changed {
+        state.changed.notify_one();
+        match (is_known, is_leaving) {
+            (true, true) => state.emit(FleetEvent::WorkerLeft { worker, lost: false }),
+            (false, false) => state.emit(FleetEvent::WorkerJoined { worker }),
+            _ => {}
+        }
+    }
+    missing
+}
+
+async fn fetch_all(state: &CallerState, missing: Vec<NamespaceVersion>) {
+    let fetches = missing.into_iter().map(|version| async move {
+        let text = timeout(FETCH, fetch(state, &version)).await.ok().flatten();
+        let listing = text.map(|text| Listing::read(&version, &text));
+        lock(&state.members).store(&version, listing);
+        state.changed.notify_one();
+    });
+    stream::iter(fetches).buffer_unordered(FETCHES).collect::<()>().await;
+}
+
+async fn fetch(state: &CallerState, version: &NamespaceVersion) -> Option<Bytes> {
+    let subject = state.fleet.subject(format_args!("tools.{}", version.tokens()));
+    let mut line = state.replies.open();
+    state.fleet.client.publish_with_reply(subject, line.subject.clone(), "".into()).await.ok()?;
+    receive_body(&mut line, LISTING_LIMIT).await.ok()
+}
+
+/// Receives a body in frames.
+///
+/// # Errors
+/// Why there is no body: the refusal of a worker, or `None` if nobody answers, or the body is incomplete or too long.
+pub(super) async fn receive_body(line: &mut ReplyLine, limit: usize) -> Result<Bytes, Option<Refusal>> {
+    let mut assembly = Assembly::default();
+    loop {
+        let Reply::Frame(message) = line.next().await else { return Err(None) };
+        match Frame::read(&message) {
+            Some(Frame::Chunk(number, part)) => assembly.add(number, part, limit).map_err(|_| None)?,
+            Some(Frame::End(chunks, last)) => return assembly.end(chunks, last, limit).map_err(|_| None),
+            Some(Frame::Refused { refusal, .. }) => return Err(Some(refusal)),
+            _ => return Err(None),
+        }
+    }
+}
+
+/// Removes lost workers. While this program cannot hear the workers, none of them counts as lost.
+async fn sweep(state: Arc<CallerState>) {
+    let mut sweeps = interval(SWEEP);
+    sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut earlier = Instant::now();
+    loop {
+        sweeps.tick().await;
+        let was_stopped = earlier.elapsed() > 2 * SWEEP;
+        earlier = Instant::now();
+        let lost = {
+            let mut members = lock(&state.members);
+            if was_stopped || !state.fleet.is_connected() {
+                members.excuse();
+            }
+            members.expire()
+        };
+        for worker in &lost {
+            state.emit(FleetEvent::WorkerLeft { worker: worker.to_string(), lost: true });
+        }
+        if !lost.is_empty() {
+            state.changed.notify_one();
+        }
+    }
+}
+
+/// Makes the catalog of the current workers, and reports the changes.
+fn rebuild(state: &CallerState) {
+    let earlier = state.catalog();
+    let catalog = {
+        let mut members = lock(&state.members);
+        members.forget_unused();
+        Catalog::new(&members, &earlier)
+    };
+    let [added, removed, changed] = catalog.changes_since(&earlier);
+    let issues =
+        (catalog.issues != earlier.issues && !catalog.issues.is_empty()).then(|| catalog.issues.clone());
+    state.publish(catalog);
+    if !(added.is_empty() && removed.is_empty() && changed.is_empty()) {
+        state.emit(FleetEvent::ToolsChanged { added, removed, changed });
+    }
+    if let Some(issues) = issues {
+        state.emit(FleetEvent::Issues(issues));
+    }
+}

@@ -1,0 +1,31 @@
+//! A tool of a fleet.
+
+use super::FleetToolset;
+use super::outgoing_call::OutgoingCall;
+use crate::definitions::ForeignTool;
+use std::sync::Arc;
+use toolkit_core::{Tool, ToolContext, ToolDefinition, ToolFuture};
+
+/// A tool of a fleet with one definition. Its calls only go to workers with exactly this definition for the model.
+#[derive(Clone)]
+pub struct FleetTool {
+    fleet: FleetToolset,
+    pub(super) tool: Arc<ForeignTool>,
+}
+
+impl FleetTool {
+    pub(super) fn new(fleet: FleetToolset, tool: Arc<ForeignTool>) -> Self {
+        Self { fleet, tool }
+    }
+}
+
+impl Tool for FleetTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.tool.definition
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
+        let call = OutgoingCall::new(&self.fleet.state, &self.tool, arguments, context);
+        ToolFuture::running(call.run(), |outcome| outcome)
+    }
+}

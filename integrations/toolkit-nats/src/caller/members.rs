@@ -1,0 +1,103 @@
+//! The workers that a caller knows, and the definitions that they serve.
+
+use crate::definitions::Listing;
+use crate::frames::Announcement;
+use crate::subjects::NamespaceVersion;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The time without an announcement after which a worker counts as lost. Workers announce themselves each second.
+const EXPIRY: Duration = Duration::from_millis(3_500);
+
+pub(super) struct Member {
+    pub(super) versions: Vec<NamespaceVersion>,
+    pub(super) has_ledger: bool,
+    pub(super) is_full: bool,
+    seen: Instant,
+}
+
+/// The workers, and the definitions of each version.
+#[derive(Default)]
+pub(super) struct Members {
+    pub(super) workers: HashMap<Arc<str>, Member>,
+    /// The definitions of each version. `None` while they are fetched.
+    pub(super) listings: HashMap<NamespaceVersion, Option<Arc<Listing>>>,
+}
+
+impl Members {
+    /// Takes an announcement into account. Returns whether the tools may change, and the versions whose definitions must be
+    /// fetched.
+    pub(super) fn hear(&mut self, announcement: Announcement) -> (bool, Vec<NamespaceVersion>) {
+        let Announcement { worker, versions, has_ledger, is_full, is_leaving } = announcement;
+        if is_leaving {
+            return (self.workers.remove(&*worker).is_some(), Vec::new());
+        }
+        let missing: Vec<_> =
+            versions.iter().filter(|version| !self.listings.contains_key(version)).cloned().collect();
+        self.listings.extend(missing.iter().map(|version| (version.clone(), None)));
+        let is_changed = self.workers.get(&*worker).is_none_or(|known| known.versions != versions);
+        let member = Member { versions, has_ledger, is_full, seen: Instant::now() };
+        self.workers.insert(worker.into(), member);
+        (is_changed, missing)
+    }
+
+    /// Stores fetched definitions. After a failure, the next announcement of the version tries again.
+    pub(super) fn store(&mut self, version: &NamespaceVersion, listing: Option<Listing>) {
+        match listing {
+            Some(listing) => drop(self.listings.insert(version.clone(), Some(Arc::new(listing)))),
+            None => drop(self.listings.remove(version)),
+        }
+    }
+
+    /// Removes the workers without a recent announcement, and returns their ids.
+    pub(super) fn expire(&mut self) -> Vec<Arc<str>> {
+        let is_lost = |member: &Member| member.seen.elapsed() > EXPIRY;
+        let lost: Vec<Arc<str>> =
+            self.workers.iter().filter(|(_, member)| is_lost(member)).map(|(id, _)| id.clone()).collect();
+        lost.iter().for_each(|id| drop(self.workers.remove(id)));
+        lost
+    }
+
+    /// Gives all workers time to announce themselves again, because this program could not hear them.
+    pub(super) fn excuse(&mut self) {
+        self.workers.values_mut().for_each(|member| member.seen = Instant::now());
+    }
+
+    /// Forgets definitions that no worker serves.
+    pub(super) fn forget_unused(&mut self) {
+        let used: std::collections::HashSet<&NamespaceVersion> =
+            self.workers.values().flat_map(|member| &member.versions).collect();
+        self.listings.retain(|version, listing| listing.is_none() || used.contains(version));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_come_and_go_and_their_definitions_are_fetched_once() {
+        let version = NamespaceVersion { namespace: None, hash: "1".to_owned() };
+        let announcement = |worker: &str, is_leaving| Announcement {
+            worker: worker.to_owned(),
+            versions: vec![version.clone()],
+            has_ledger: false,
+            is_full: false,
+            is_leaving,
+        };
+        let mut members = Members::default();
+        assert_eq!(members.hear(announcement("a", false)), (true, vec![version.clone()]));
+        assert_eq!(members.hear(announcement("b", false)), (true, vec![]));
+        assert_eq!(members.hear(announcement("a", false)), (false, vec![]));
+        members.store(&version, None);
+        assert_eq!(members.hear(announcement("a", false)).1, std::slice::from_ref(&version));
+        members.store(&version, Some(Listing::default()));
+        assert!(members.hear(announcement("a", true)).0);
+        members.forget_unused();
+        assert_eq!((members.workers.len(), members.listings.len()), (1, 1));
+        members.hear(announcement("b", true));
+        members.forget_unused();
+        assert!(members.listings.is_empty());
+    }
+}

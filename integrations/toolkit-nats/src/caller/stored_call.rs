@@ -1,0 +1,47 @@
+//! What the ledger knows about a call.
+
+use super::caller_state::CallerState;
+use super::discovery::receive_body;
+use super::outgoing_call::RESULT_LIMIT;
+use crate::fleet::FleetError;
+use crate::frames::{CallHead, CallOutcome, Refusal};
+use std::time::Duration;
+use tokio::time::timeout;
+use toolkit_core::{ToolError, ToolOutput};
+
+/// The time to wait for the answer.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// What the ledger knows about a call.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum StoredCall {
+    /// The call has ended with this outcome.
+    Ended(Result<ToolOutput, ToolError>),
+    /// A worker runs the call.
+    Running,
+    /// The worker of the call was lost. The tool may have run, and does not run again under this id.
+    Unknown,
+    /// No worker has claimed the call, or its entry has expired.
+    NotFound,
+}
+
+pub(super) async fn fetch(state: &CallerState, id: &str) -> Result<StoredCall, FleetError> {
+    let token = state.settings.token.as_ref().and_then(|token| token());
+    let head = CallHead { id: id.into(), token: token.map(Into::into), ..CallHead::default() };
+    let message = head.write("", "").map_err(FleetError::lost)?;
+    let subject = state.fleet.subject(format_args!("result.{}", state.settings.name));
+    let mut line = state.replies.open();
+    let sent = state.fleet.client.publish_with_reply(subject, line.subject.clone(), message).await;
+    sent.map_err(FleetError::lost)?;
+    let body = timeout(WAIT, receive_body(&mut line, RESULT_LIMIT)).await;
+    let body = match body.unwrap_or(Err(None)) {
+        Ok(body) => body,
+        Err(Some(Refusal::Running)) => return Ok(StoredCall::Running),
+        Err(Some(Refusal::ClaimLost)) => return Ok(StoredCall::Unknown),
+        Err(Some(Refusal::NoSuchCall)) => return Ok(StoredCall::NotFound),
+        Err(_) => return Err(FleetError::lost("no worker with a ledger answers")),
+    };
+    let outcome = serde_json::from_slice::<CallOutcome>(&body).ok().and_then(CallOutcome::into_result);
+    outcome.map(StoredCall::Ended).ok_or_else(|| FleetError::lost("the answer of a worker is malformed"))
+}

@@ -1,0 +1,235 @@
+//! The connection to a fleet, and what makes it secure.
+
+use crate::subjects::is_token;
+use async_nats::{Client, ConnectOptions, ServerAddr};
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The time between two questions whether the server still answers. A connection that has lost one direction is noticed
+/// after three of them.
+const PING_INTERVAL: Duration = Duration::from_secs(2);
+
+/// A connection to a fleet: the workers and callers with one prefix. Clones share the connection.
+///
+/// ```no_run
+/// use toolkit_nats::Fleet;
+///
+/// # async fn connect() -> Result<(), toolkit_nats::FleetError> {
+/// let local = Fleet::connect("nats://127.0.0.1:4222").await?;
+/// let shop = Fleet::builder("tls://nats.example.com").with_prefix("shop").with_credentials_file("shop.creds");
+/// let shop = shop.connect().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Fleet {
+    pub(crate) client: Client,
+    pub(crate) prefix: std::sync::Arc<str>,
+}
+
+impl Fleet {
+    /// Connects to a server on this machine, with the prefix `fleet` and without credentials. `address` is an address
+    /// such as `nats://127.0.0.1:4222`, or several with commas between them.
+    ///
+    /// # Errors
+    /// See [`FleetBuilder::connect`].
+    pub async fn connect(address: &str) -> Result<Self, FleetError> {
+        Self::builder(address).connect().await
+    }
+
+    /// Begins the settings of a connection.
+    pub fn builder(address: impl Into<String>) -> FleetBuilder {
+        FleetBuilder {
+            address: address.into(),
+            prefix: "fleet".to_owned(),
+            options: ConnectOptions::new(),
+            credentials_file: None,
+            has_credentials: false,
+            requires_tls: false,
+            is_insecure: false,
+        }
+    }
+
+    /// Returns whether the server is connected now. A lost connection is restored without end.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.client.connection_state() == async_nats::connection::State::Connected
+    }
+
+    /// Returns a subject of the fleet.
+    pub(crate) fn subject(&self, rest: impl fmt::Display) -> String {
+        format!("{}.{rest}", self.prefix)
+    }
+
+    /// Returns an id that no other worker or caller has.
+    pub(crate) fn unique_id(&self) -> String {
+        let inbox = self.client.new_inbox();
+        inbox.rsplit('.').next().unwrap_or_default().to_owned()
+    }
+}
+
+/// The settings of a connection.
+#[must_use = "settings do nothing before `connect`"]
+pub struct FleetBuilder {
+    address: String,
+    prefix: String,
+    options: ConnectOptions,
+    credentials_file: Option<PathBuf>,
+    has_credentials: bool,
+    requires_tls: bool,
+    is_insecure: bool,
+}
+
+impl FleetBuilder {
+    fn with(mut self, change: impl FnOnce(ConnectOptions) -> ConnectOptions) -> Self {
+        self.options = change(self.options);
+        self
+    }
+
+    fn with_proof(mut self, change: impl FnOnce(ConnectOptions) -> ConnectOptions) -> Self {
+        self.has_credentials = true;
+        self.with(change)
+    }
+
+    /// Sets the prefix of all subjects: letters, digits, `-` and `_`. Fleets with different prefixes do not see each
+    /// other. The default is `fleet`.
+    pub fn with_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// Sets the name of a user and the password.
+    pub fn with_user_and_password(self, user: impl Into<String>, password: impl Into<String>) -> Self {
+        self.with_proof(|options| options.user_and_password(user.into(), password.into()))
+    }
+
+    /// Sets a token of the server.
+    pub fn with_token(self, token: impl Into<String>) -> Self {
+        self.with_proof(|options| options.token(token.into()))
+    }
+
+    /// Sets the seed of a key pair (nkey).
+    pub fn with_nkey(self, seed: impl Into<String>) -> Self {
+        self.with_proof(|options| options.nkey(seed.into()))
+    }
+
+    /// Sets a file with credentials (`.creds`): a JSON Web Token and a seed.
+    pub fn with_credentials_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.credentials_file = Some(path.into());
+        self.has_credentials = true;
+        self
+    }
+
+    /// Adds a file with certificates of authorities in PEM, in addition to those of the system.
+    pub fn with_root_certificates(self, path: impl Into<PathBuf>) -> Self {
+        self.with(|options| options.add_root_certificates(path.into()))
+    }
+
+    /// Sets the files of a client's certificate and its key, in PEM. They count as credentials.
+    pub fn with_client_certificate(self, certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
+        self.with_proof(|options| options.add_client_certificate(certificate.into(), key.into()))
+    }
+
+    /// Refuses a server without TLS. An address with `tls://` does the same.
+    pub fn require_tls(mut self) -> Self {
+        self.requires_tls = true;
+        self.with(|options| options.require_tls(true))
+    }
+
+    /// Sets the prefix of reply subjects. Give each user an own one, and let only this user subscribe to it: who may
+    /// subscribe to all reply subjects reads all results. The default is `_INBOX`.
+    pub fn with_inbox_prefix(self, prefix: impl Into<String>) -> Self {
+        self.with(|options| options.custom_inbox_prefix(prefix.into()))
+    }
+
+    /// Allows an address outside of this machine without TLS or without credentials.
+    pub fn insecure(mut self) -> Self {
+        self.is_insecure = true;
+        self
+    }
+
+    /// Connects to the server.
+    ///
+    /// # Errors
+    /// [`FleetError::Address`] and [`FleetError::Prefix`] for illegal settings, [`FleetError::Insecure`] for an address
+    /// outside of this machine without TLS and credentials, and [`FleetError::Connection`] if no server answers or the
+    /// server refuses the credentials.
+    pub async fn connect(self) -> Result<Fleet, FleetError> {
+        let Self { address, prefix, mut options, credentials_file, .. } = self;
+        if !is_token(&prefix) {
+            return Err(FleetError::Prefix(prefix));
+        }
+        let mut servers = Vec::new();
+        for server in address.split(',') {
+            let server: ServerAddr = server.trim().parse().map_err(|_| FleetError::Address)?;
+            servers.push(server);
+        }
+        let is_local = servers.iter().all(|server| is_loopback(server.host()));
+        for server in &servers {
+            let has_tls = self.requires_tls || server.tls_required();
+            let has_credentials = self.has_credentials || server.has_user_pass();
+            let is_secure = is_loopback(server.host()) || (has_tls && has_credentials);
+            if !is_secure && !self.is_insecure {
+                return Err(FleetError::Insecure(server.host().to_owned()));
+            }
+        }
+        if let Some(path) = credentials_file {
+            options = options.credentials_file(path).await.map_err(FleetError::lost)?;
+        }
+        if is_local {
+            // A server on this machine may name others in its cluster, to which the rule above would not apply.
+            options = options.ignore_discovered_servers();
+        }
+        let options = options.ping_interval(PING_INTERVAL).max_reconnects(None).name("toolkit");
+        let client =
+            options.connect(servers).await.map_err(|error| FleetError::Connection(error.to_string()))?;
+        Ok(Fleet { client, prefix: prefix.into() })
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Why a program cannot join a fleet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FleetError {
+    /// The address cannot be read. It is not shown, because it may contain a password.
+    Address,
+    /// The prefix, or the name of a caller, has other characters than letters, digits, `-` and `_`.
+    Prefix(String),
+    /// The address is outside of this machine, and the connection has no TLS or no credentials.
+    Insecure(String),
+    /// No server answers, the server refuses, the connection has ended, or the file with credentials cannot be read.
+    Connection(String),
+}
+
+impl FleetError {
+    pub(crate) fn lost(error: impl fmt::Display) -> Self {
+        Self::Connection(error.to_string())
+    }
+}
+
+impl fmt::Display for FleetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address => f.write_str(
+                "the address of the fleet is invalid; write it as `nats://host:4222` or `tls://host`",
+            ),
+            Self::Prefix(text) => {
+                write!(f, "`{text}` cannot be a part of a subject; use letters, digits, `-` and `_`")
+            }
+            Self::Insecure(host) => write!(
+                f,
+                "the server `{host}` is outside of this machine; use TLS and credentials, or allow it with `insecure()`"
+            ),
+            Self::Connection(reason) => write!(f, "the fleet cannot be reached: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for FleetError {}

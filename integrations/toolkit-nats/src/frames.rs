@@ -1,0 +1,321 @@
+//! The messages of a call. A call is a line of JSON and the text of the arguments. Each reply is a frame: one byte for
+//! its kind, and a body.
+
+use crate::subjects::NamespaceVersion;
+use crate::trace::TraceContext;
+use bytes::{BufMut, Bytes, BytesMut};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use toolkit_core::context::ToolActions;
+use toolkit_core::event::ToolEvent;
+use toolkit_core::output::serde::tool_output;
+use toolkit_core::{ToolError, ToolOutput};
+
+/// The part of a message that other things than the body of a chunk may take, in bytes.
+const OVERHEAD: usize = 1_024;
+
+/// What a worker needs to know about a call beside its arguments.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct CallHead<'a> {
+    /// The name of the tool on the worker.
+    #[serde(borrow)]
+    pub(crate) tool: Cow<'a, str>,
+    /// The id of the call, the same for each time that it is sent.
+    #[serde(borrow)]
+    pub(crate) id: Cow<'a, str>,
+    /// The time that remains until the deadline, in milliseconds. No clock is compared with another.
+    pub(crate) left_ms: u64,
+    /// The id of the agent's run, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) run: Option<Cow<'a, str>>,
+    /// A signed token that says who calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) token: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) trace: Option<TraceContext>,
+}
+
+impl<'a> CallHead<'a> {
+    /// Writes the message of a call: a line with the subject for the frames of the call, a line with the head, and the
+    /// arguments.
+    pub(crate) fn write(&self, stream: &str, arguments: &str) -> serde_json::Result<Bytes> {
+        let mut message = Vec::with_capacity(arguments.len() + stream.len() + 160);
+        message.extend_from_slice(stream.as_bytes());
+        message.push(b'\n');
+        serde_json::to_writer(&mut message, self)?;
+        message.push(b'\n');
+        message.extend_from_slice(arguments.as_bytes());
+        Ok(message.into())
+    }
+
+    /// Reads the message of a call after its first line: its head and its arguments.
+    pub(crate) fn read(message: &'a [u8]) -> Option<(Self, &'a str)> {
+        let (head, arguments) = std::str::from_utf8(message).ok()?.split_once('\n')?;
+        Some((serde_json::from_str(head).ok()?, arguments))
+    }
+}
+
+/// Splits the message of a call into its first line, the subject for the frames of the call, and the rest.
+pub(crate) fn split_stream(message: &Bytes) -> Option<(&str, Bytes)> {
+    let end = message.iter().position(|byte| *byte == b'\n')?;
+    Some((std::str::from_utf8(&message[..end]).ok()?, message.slice(end + 1..)))
+}
+
+/// Why a worker does not run a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Refusal {
+    /// The worker runs as many calls as it may.
+    Full,
+    /// The worker ends.
+    Draining,
+    /// The worker was stopped for a while, so the call may be old.
+    Stalled,
+    /// The worker does not serve this version of the namespace, or the message is malformed.
+    NotServed,
+    /// The ledger does not answer.
+    LedgerDown,
+    /// The caller is not who it says.
+    Denied(String),
+    /// The id belongs to another call.
+    IdTaken,
+    /// A worker has claimed the call and was lost. It may have run.
+    ClaimLost,
+    /// A worker runs the call.
+    Running,
+    /// No call has this id.
+    NoSuchCall,
+}
+
+/// The output of a tool in its serialized form.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+struct OutputForm(#[serde(with = "tool_output")] ToolOutput);
+
+/// The end of a call, as it travels and as the ledger stores it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CallOutcome {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output: Option<OutputForm>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<ToolError>,
+    #[serde(default, skip_serializing_if = "ToolActions::is_empty")]
+    pub(crate) actions: ToolActions,
+}
+
+impl CallOutcome {
+    pub(crate) fn new(outcome: Result<ToolOutput, ToolError>, actions: ToolActions) -> Self {
+        match outcome {
+            Ok(output) => Self { output: Some(OutputForm(output)), error: None, actions },
+            Err(error) => Self { output: None, error: Some(error), actions },
+        }
+    }
+
+    /// Returns the output or the error. `None` if the message has neither.
+    pub(crate) fn into_result(self) -> Option<Result<ToolOutput, ToolError>> {
+        match self {
+            Self { error: Some(error), .. } => Some(Err(error)),
+            Self { output: Some(OutputForm(output)), .. } => Some(Ok(output)),
+            _ => None,
+        }
+    }
+}
+
+/// One reply of a worker.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Frame {
+    /// The worker with this id still runs the call.
+    Beat(String),
+    Refused {
+        worker: String,
+        refusal: Refusal,
+    },
+    /// The finished fraction, and a message for users.
+    Progress(f64, String),
+    /// An event of the call in the worker's dispatcher.
+    Event(Box<ToolEvent>),
+    /// A part of a body that is longer than a message may be, with its number.
+    Chunk(u32, Bytes),
+    /// The last part of a body, with the number of chunks before it.
+    End(u32, Bytes),
+}
+
+impl Frame {
+    pub(crate) fn write(&self) -> Bytes {
+        let json = |kind: u8, body: serde_json::Result<Vec<u8>>| {
+            let mut bytes = vec![kind];
+            bytes.extend_from_slice(&body.unwrap_or_default());
+            Bytes::from(bytes)
+        };
+        match self {
+            Self::Beat(worker) => json(b'~', Ok(worker.clone().into_bytes())),
+            Self::Refused { worker, refusal } => json(b'-', serde_json::to_vec(&(worker, refusal))),
+            Self::Progress(fraction, message) => json(b'%', serde_json::to_vec(&(fraction, message))),
+            Self::Event(event) => json(b'!', serde_json::to_vec(event)),
+            Self::Chunk(number, body) => part(b'+', *number, body),
+            Self::End(chunks, body) => part(b'=', *chunks, body),
+        }
+    }
+
+    pub(crate) fn read(message: &Bytes) -> Option<Self> {
+        let body = message.get(1..)?;
+        Some(match message[0] {
+            b'~' => Self::Beat(std::str::from_utf8(body).ok()?.to_owned()),
+            b'-' => {
+                let (worker, refusal) = serde_json::from_slice(body).ok()?;
+                Self::Refused { worker, refusal }
+            }
+            b'%' => {
+                let (fraction, message) = serde_json::from_slice(body).ok()?;
+                Self::Progress(fraction, message)
+            }
+            b'!' => Self::Event(serde_json::from_slice(body).ok()?),
+            kind @ (b'+' | b'=') => {
+                let number = u32::from_be_bytes(body.get(..4)?.try_into().ok()?);
+                let body = message.slice(5..);
+                if kind == b'+' { Self::Chunk(number, body) } else { Self::End(number, body) }
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn part(kind: u8, number: u32, body: &[u8]) -> Bytes {
+    let mut bytes = BytesMut::with_capacity(body.len() + 5);
+    bytes.put_u8(kind);
+    bytes.put_u32(number);
+    bytes.put_slice(body);
+    bytes.freeze()
+}
+
+/// Returns the frames of a body, none of which is longer than a message may be.
+pub(crate) fn frames_of(body: &Bytes, max_payload: usize) -> impl Iterator<Item = Frame> {
+    let length = max_payload.saturating_sub(OVERHEAD).max(OVERHEAD);
+    let chunks = body.len().saturating_sub(1) / length;
+    (0..=chunks).map(move |number| {
+        let start = number * length;
+        let body = body.slice(start..body.len().min(start + length));
+        let count = u32::try_from(number).unwrap_or(u32::MAX);
+        if number == chunks { Frame::End(count, body) } else { Frame::Chunk(count, body) }
+    })
+}
+
+/// The chunks of a body that have arrived.
+#[derive(Debug, Default)]
+pub(crate) struct Assembly {
+    parts: Vec<Bytes>,
+    length: usize,
+}
+
+/// Why a body cannot be put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AssemblyFault {
+    /// A chunk is missing.
+    Gap,
+    /// The body has more bytes than allowed.
+    TooLong,
+}
+
+impl Assembly {
+    /// Adds a chunk.
+    pub(crate) fn add(&mut self, number: u32, part: Bytes, limit: usize) -> Result<(), AssemblyFault> {
+        if usize::try_from(number).ok() != Some(self.parts.len()) {
+            return Err(AssemblyFault::Gap);
+        }
+        self.length += part.len();
+        if self.length > limit {
+            return Err(AssemblyFault::TooLong);
+        }
+        self.parts.push(part);
+        Ok(())
+    }
+
+    /// Adds the last part, and returns the body.
+    pub(crate) fn end(&mut self, chunks: u32, last: Bytes, limit: usize) -> Result<Bytes, AssemblyFault> {
+        if chunks == 0 && self.parts.is_empty() && last.len() <= limit {
+            return Ok(last);
+        }
+        self.add(chunks, last, limit)?;
+        let mut body = BytesMut::with_capacity(self.length);
+        self.parts.drain(..).for_each(|part| body.put_slice(&part));
+        Ok(body.freeze())
+    }
+}
+
+/// What a worker says about itself, each second and on request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Announcement {
+    pub(crate) worker: String,
+    pub(crate) versions: Vec<NamespaceVersion>,
+    /// Whether a call may be sent again, because the worker claims it in a ledger.
+    #[serde(default)]
+    pub(crate) has_ledger: bool,
+    #[serde(default)]
+    pub(crate) is_full: bool,
+    #[serde(default)]
+    pub(crate) is_leaving: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn frames_round_trip() {
+        let refusal = Refusal::Denied("expired".to_owned());
+        for frame in [
+            Frame::Beat("w1".to_owned()),
+            Frame::Refused { worker: "w1".to_owned(), refusal },
+            Frame::Progress(0.5, "half\n".to_owned()),
+            Frame::Chunk(7, Bytes::from_static(b"abc")),
+            Frame::End(0, Bytes::new()),
+        ] {
+            assert_eq!(Frame::read(&frame.write()), Some(frame));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_call_of_any_text_is_read_as_written(tool in ".*", id in ".*", arguments in ".*", left_ms: u64) {
+            let head = CallHead {
+                tool: tool.into(), id: id.into(), left_ms, run: None, token: Some("a\nb".into()), trace: None,
+            };
+            let message = head.write("_INBOX.1", &arguments).unwrap();
+            let (stream, rest) = split_stream(&message).unwrap();
+            prop_assert_eq!(stream, "_INBOX.1");
+            prop_assert_eq!(CallHead::read(&rest), Some((head, arguments.as_str())));
+        }
+
+        #[test]
+        fn a_body_of_any_length_is_put_together(length in 0_usize..20_000, max_payload in 2_000_usize..6_000) {
+            let body: Bytes = (0..length).map(|at| u8::try_from(at % 251).unwrap_or_default()).collect::<Vec<u8>>().into();
+            let mut assembly = Assembly::default();
+            let mut ended = None;
+            for frame in frames_of(&body, max_payload) {
+                prop_assert!(frame.write().len() <= max_payload);
+                match frame {
+                    Frame::Chunk(number, part) => assembly.add(number, part, length).unwrap(),
+                    Frame::End(chunks, last) => ended = Some(assembly.end(chunks, last, length).unwrap()),
+                    _ => prop_assert!(false),
+                }
+            }
+            prop_assert_eq!(ended, Some(body));
+        }
+
+        #[test]
+        fn no_message_panics_a_reader(message in prop::collection::vec(any::<u8>(), 0..60)) {
+            let _ = CallHead::read(&message);
+            let _ = Frame::read(&message.into());
+        }
+    }
+
+    #[test]
+    fn a_missing_chunk_and_a_long_body_are_faults() {
+        let part = Bytes::from_static(b"12345");
+        let mut assembly = Assembly::default();
+        assert_eq!(assembly.add(1, part.clone(), 100), Err(AssemblyFault::Gap));
+        assert_eq!(assembly.add(0, part.clone(), 100), Ok(()));
+        assert_eq!(assembly.end(1, part, 9), Err(AssemblyFault::TooLong));
+    }
+}

@@ -1,0 +1,146 @@
+//! The connection to the database, restored when it is lost.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Mutex;
+use tokio::time::{sleep, timeout};
+use tokio_postgres::error::Severity;
+use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Config, Row, Socket};
+
+/// The pauses before further attempts, after a connection was lost.
+const PAUSES: [Duration; 5] = [
+    Duration::from_millis(20),
+    Duration::from_millis(100),
+    Duration::from_millis(300),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+];
+
+/// The time limit of a statement, also of a server that is stopped.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// A parameter of a statement, with its type.
+pub(super) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
+
+type Connect = Box<
+    dyn Fn() -> Pin<Box<dyn Future<Output = Result<Client, tokio_postgres::Error>> + Send>> + Send + Sync,
+>;
+
+/// A connection whose statements are sent without waiting for each other.
+pub(super) struct LedgerConnection {
+    current: Mutex<Option<Arc<Client>>>,
+    connect: Connect,
+}
+
+impl LedgerConnection {
+    pub(super) fn new<T>(config: Config, tls: T) -> Self
+    where
+        T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
+        T::Stream: Send + 'static,
+        T::TlsConnect: Send,
+        <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
+    {
+        let connect: Connect = Box::new(move || {
+            let config = config.clone();
+            let tls = tls.clone();
+            Box::pin(async move {
+                let (client, connection) = config.connect(tls).await?;
+                // Statements of the connection return its error, too.
+                tokio::spawn(async { drop(connection.await) });
+                Ok(client)
+            })
+        });
+        Self { current: Mutex::new(None), connect }
+    }
+
+    async fn client(&self) -> Result<Arc<Client>, LedgerError> {
+        let mut current = self.current.lock().await;
+        if let Some(client) = current.as_ref().filter(|client| !client.is_closed()) {
+            return Ok(client.clone());
+        }
+        let client = timeout(LIMIT, (self.connect)()).await.map_err(|_| LedgerError::late())??;
+        let client = Arc::new(client);
+        *current = Some(client.clone());
+        Ok(client)
+    }
+
+    /// Executes a statement. It is executed again after a lost connection, so it must be one that may be.
+    pub(super) async fn query(
+        &self,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, LedgerError> {
+        let mut pauses = PAUSES.into_iter();
+        loop {
+            let error = match self.attempt(sql, parameters).await {
+                Ok(rows) => return Ok(rows),
+                Err(error) => error,
+            };
+            let Some(pause) = pauses.next().filter(|_| error.is_lost) else { return Err(error) };
+            sleep(pause).await;
+        }
+    }
+
+    async fn attempt(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, LedgerError> {
+        let client = self.client().await?;
+        match timeout(LIMIT, client.query_typed(sql, parameters)).await {
+            Ok(rows) => Ok(rows?),
+            Err(_) => {
+                // The next attempt takes another connection.
+                *self.current.lock().await = None;
+                Err(LedgerError::late())
+            }
+        }
+    }
+
+    pub(super) async fn execute_all(&self, sql: &str) -> Result<(), LedgerError> {
+        Ok(self.client().await?.batch_execute(sql).await?)
+    }
+}
+
+/// An error of the ledger.
+#[derive(Debug, Clone)]
+pub struct LedgerError {
+    message: String,
+    /// Whether the connection was lost, so another attempt may succeed.
+    is_lost: bool,
+}
+
+impl LedgerError {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), is_lost: false }
+    }
+
+    fn late() -> Self {
+        let message = format!("the ledger has not answered within {} s", LIMIT.as_secs());
+        Self { message, is_lost: true }
+    }
+}
+
+impl From<tokio_postgres::Error> for LedgerError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let is_lost = match error.as_db_error() {
+            Some(error) => matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic)),
+            None => error.is_closed() || error.source().is_some_and(<dyn Error>::is::<io::Error>),
+        };
+        let mut message = format!("the ledger has failed: {error}");
+        if let Some(source) = error.source() {
+            message.push_str(&format!(": {source}"));
+        }
+        Self { message, is_lost }
+    }
+}
+
+impl fmt::Display for LedgerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for LedgerError {}

@@ -1,0 +1,104 @@
+//! The subjects of a fleet. Each begins with the prefix of the fleet.
+//!
+//! | subject | who subscribes |
+//! | --- | --- |
+//! | `P.call.CALLER.NAMESPACE.HASH` | the workers with this version of the namespace, as a queue group |
+//! | `P.to.WORKER.CALLER.NAMESPACE.HASH` | one worker |
+//! | `P.cancel.NAMESPACE.HASH` | the workers with this version |
+//! | `P.tools.NAMESPACE.HASH` | the workers with this version, as a queue group: definitions |
+//! | `P.result.CALLER` | the workers with a ledger, as a queue group: stored results |
+//! | `P.who` | all workers |
+//! | `P.live` | callers: announcements of workers |
+//! | `P.tick.WORKER` | the worker itself |
+
+/// The place of the caller in subjects of a caller without a name.
+pub(crate) const ANONYMOUS: &str = "_";
+
+/// The place of the namespace in subjects of tools without a namespace.
+const NO_NAMESPACE: &str = "=";
+
+/// One version of a namespace: its name, and the hash of its definitions.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub(crate) struct NamespaceVersion {
+    pub(crate) namespace: Option<String>,
+    pub(crate) hash: String,
+}
+
+impl NamespaceVersion {
+    /// Returns the last two tokens of subjects about this version. A dot would begin another token.
+    pub(crate) fn tokens(&self) -> String {
+        let namespace = self.namespace.as_deref().unwrap_or(NO_NAMESPACE);
+        format!("{}.{}", namespace.replace('.', "/"), self.hash)
+    }
+}
+
+/// A message for a worker, by its subject.
+pub(crate) enum Inbound<'a> {
+    /// A call: the name of the caller, and the tokens of the version.
+    Call {
+        caller: &'a str,
+        version: &'a str,
+    },
+    Cancel,
+    Tools {
+        version: &'a str,
+    },
+    #[cfg(feature = "ledger")]
+    StoredResult {
+        caller: &'a str,
+    },
+    Who,
+    /// A request of the service API, such as `PING`.
+    Service {
+        verb: &'a str,
+    },
+}
+
+impl<'a> Inbound<'a> {
+    pub(crate) fn read(prefix: &str, subject: &'a str) -> Option<Self> {
+        if let Some(request) = subject.strip_prefix("$SRV.") {
+            return Some(Self::Service { verb: request.split('.').next().unwrap_or_default() });
+        }
+        let rest = subject.strip_prefix(prefix)?.strip_prefix('.')?;
+        if rest == "who" {
+            return Some(Self::Who);
+        }
+        let (kind, rest) = rest.split_once('.')?;
+        let call = |rest: &'a str| {
+            let (caller, version) = rest.split_once('.')?;
+            Some(Self::Call { caller, version })
+        };
+        match kind {
+            "call" => call(rest),
+            "to" => call(rest.split_once('.')?.1),
+            "cancel" => Some(Self::Cancel),
+            "tools" => Some(Self::Tools { version: rest }),
+            #[cfg(feature = "ledger")]
+            "result" => Some(Self::StoredResult { caller: rest }),
+            _ => None,
+        }
+    }
+}
+
+/// Returns whether the text can be one token of a subject, and a part of the name of a service.
+pub(crate) fn is_token(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_names_its_caller_and_its_version() {
+        let version = NamespaceVersion { namespace: Some("shop.v1".to_owned()), hash: "12ab".to_owned() };
+        assert_eq!(version.tokens(), "shop/v1.12ab");
+        for subject in ["fleet.call.ada.shop/v1.12ab", "fleet.to.w1.ada.shop/v1.12ab"] {
+            let Some(Inbound::Call { caller, version: tokens }) = Inbound::read("fleet", subject) else {
+                panic!("{subject} is a call");
+            };
+            assert_eq!((caller, tokens), ("ada", "shop/v1.12ab"));
+        }
+        assert!(Inbound::read("fleet", "fleets.call.ada.shop.1").is_none());
+    }
+}

@@ -1,0 +1,145 @@
+//! Workers: they serve the tools of a registry to the callers of a fleet.
+
+mod accepted_call;
+mod drain;
+mod identity;
+mod inbox;
+mod offers;
+mod service_api;
+mod serving;
+mod statistics;
+mod worker_state;
+
+pub use drain::RunningWorker;
+pub use identity::{Identity, RemoteCaller};
+pub use statistics::WorkerStatistics;
+
+use crate::fleet::{Fleet, FleetError};
+#[cfg(feature = "ledger")]
+use crate::ledger::CallLedger;
+use identity::Verify;
+use std::sync::Arc;
+use std::time::Duration;
+use toolkit_core::registry::RegistrySource;
+use toolkit_core::{BuildError, Dispatcher};
+
+/// A worker: serves the tools of a dispatcher to the callers of a [`Fleet`].
+///
+/// Workers with the same definitions share the calls. A worker checks arguments, permissions and limits itself, because
+/// each call passes its dispatcher. Tools and middleware find the caller as the extension [`RemoteCaller`].
+///
+/// ```no_run
+/// use toolkit::middleware::{PermissionRule, Permissions};
+/// use toolkit::{Dispatcher, ToolRegistry};
+/// use toolkit_nats::{Fleet, Worker};
+///
+/// # async fn serve(registry: ToolRegistry) -> Result<(), Box<dyn std::error::Error>> {
+/// let fleet = Fleet::connect("nats://127.0.0.1:4222").await?;
+/// let rule = PermissionRule::deny("not from here").for_tool("files-*")?;
+/// let dispatcher = Dispatcher::new(registry)?.with_middleware(Permissions::new().rule(rule));
+/// Worker::from(dispatcher).with_max_calls(64).serve(&fleet).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a worker does nothing before `serve` or `start`"]
+pub struct Worker {
+    pub(super) dispatcher: Dispatcher,
+    pub(super) max_calls: usize,
+    pub(super) drain_time: Duration,
+    pub(super) max_result_bytes: usize,
+    pub(super) verify: Option<Verify>,
+    pub(super) trusts_subjects: bool,
+    #[cfg(feature = "ledger")]
+    pub(super) ledger: Option<CallLedger>,
+}
+
+impl From<Dispatcher> for Worker {
+    fn from(dispatcher: Dispatcher) -> Self {
+        Self {
+            dispatcher,
+            max_calls: 256,
+            drain_time: Duration::from_secs(30),
+            max_result_bytes: 16 * 1_024 * 1_024,
+            verify: None,
+            trusts_subjects: false,
+            #[cfg(feature = "ledger")]
+            ledger: None,
+        }
+    }
+}
+
+impl Worker {
+    /// Creates a worker for the tools of a registry. It follows the changes of a [live](toolkit_core::LiveRegistry) one.
+    /// To serve a part of a registry, pass a [view](toolkit_core::ToolRegistry) of it.
+    ///
+    /// # Errors
+    /// The errors of [`Dispatcher::new`].
+    pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
+        Dispatcher::new(registry).map(Self::from)
+    }
+
+    /// Sets the maximum number of calls at the same time, at least one. Beyond it, a call is refused at once, and the
+    /// caller asks another worker. The default is 256.
+    pub fn with_max_calls(mut self, calls: usize) -> Self {
+        self.max_calls = calls.max(1);
+        self
+    }
+
+    /// Sets the time that running calls have to end when the worker ends. They are cancelled afterwards. The default is
+    /// 30 seconds.
+    pub fn with_drain_time(mut self, time: Duration) -> Self {
+        self.drain_time = time;
+        self
+    }
+
+    /// Sets the maximum size of a result in bytes of JSON. A longer result becomes an error. The default is 16 MiB.
+    pub fn with_max_result_bytes(mut self, bytes: usize) -> Self {
+        self.max_result_bytes = bytes;
+        self
+    }
+
+    /// Sets the function that checks the signed token of each call: it returns who calls, or why the token is refused.
+    /// A call without a token is anonymous. The signature, the audience and the end of the token are the function's to
+    /// check.
+    pub fn with_verifier(
+        mut self,
+        verify: impl Fn(&str) -> Result<Identity, String> + Send + Sync + 'static,
+    ) -> Self {
+        self.verify = Some(Arc::new(verify));
+        self
+    }
+
+    /// Takes the name of the caller in the subject as its identity. Only do this if the permissions of the server allow
+    /// each user no other `PREFIX.call.NAME.>`, `PREFIX.to.*.NAME.>` and `PREFIX.result.NAME`.
+    pub fn trust_subjects(mut self) -> Self {
+        self.trusts_subjects = true;
+        self
+    }
+
+    /// Sets the ledger. The worker claims each call before it runs, so no call runs twice.
+    #[cfg(feature = "ledger")]
+    pub fn with_ledger(mut self, ledger: CallLedger) -> Self {
+        self.ledger = Some(ledger);
+        self
+    }
+
+    /// Starts serving, and returns once the tools can be called. Dropping the returned value stops the worker without
+    /// waiting for its calls.
+    ///
+    /// # Errors
+    /// [`FleetError::Connection`] if the connection has ended.
+    pub async fn start(self, fleet: &Fleet) -> Result<RunningWorker, FleetError> {
+        serving::start(self, fleet.clone()).await
+    }
+
+    /// Serves until the process gets SIGTERM or is interrupted, and [drains](RunningWorker::drain) the calls then.
+    ///
+    /// # Errors
+    /// [`FleetError::Connection`] if the connection has ended.
+    pub async fn serve(self, fleet: &Fleet) -> Result<(), FleetError> {
+        let running = self.start(fleet).await?;
+        drain::terminated().await?;
+        running.drain().await;
+        Ok(())
+    }
+}

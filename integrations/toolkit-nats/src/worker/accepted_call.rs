@@ -1,0 +1,213 @@
+//! One call on a worker, from its message to its end.
+
+#[cfg(feature = "ledger")]
+use super::identity::Identity;
+use super::identity::{RemoteCaller, caller_of};
+use super::offers::Offer;
+use super::worker_state::{RunningCall, WorkerState};
+#[cfg(feature = "ledger")]
+use crate::frames::split_stream;
+use crate::frames::{CallHead, CallOutcome, Frame, Refusal};
+#[cfg(feature = "ledger")]
+use crate::ledger::{CallLedger, Claim, ClaimedCall, POLL};
+use crate::locks::lock;
+use crate::span::MessageSpan;
+use async_nats::Subject;
+use bytes::Bytes;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use toolkit_core::context::ToolActions;
+use toolkit_core::{CancellationToken, Dispatcher, RunContext, ToolCall, ToolError, ToolResult};
+
+/// A call that a worker has accepted. It counts as running until it is dropped.
+pub(super) struct AcceptedCall {
+    state: Arc<WorkerState>,
+    offer: Arc<Offer>,
+    /// The name of the caller in the subject.
+    caller: String,
+    /// The subject of the frames of the call.
+    stream: Subject,
+    reply: Subject,
+    message: Bytes,
+    cancellation: CancellationToken,
+    started: Instant,
+}
+
+impl Drop for AcceptedCall {
+    fn drop(&mut self) {
+        let calls = &self.state.calls;
+        lock(&calls.running).remove(self.stream.as_str());
+        calls.in_flight.fetch_sub(1, Ordering::Relaxed);
+        calls.ended.notify_one();
+    }
+}
+
+impl AcceptedCall {
+    pub(super) fn new(
+        state: Arc<WorkerState>,
+        offer: Arc<Offer>,
+        [caller, stream]: [&str; 2],
+        reply: Subject,
+        message: Bytes,
+    ) -> Self {
+        let cancellation = CancellationToken::new();
+        let started = Instant::now();
+        let running = RunningCall { cancellation: cancellation.clone(), started, has_streamed: false };
+        lock(&state.calls.running).insert(stream.to_owned(), running);
+        state.calls.in_flight.fetch_add(1, Ordering::Relaxed);
+        Self {
+            state,
+            offer,
+            caller: caller.to_owned(),
+            stream: stream.into(),
+            reply,
+            message,
+            cancellation,
+            started,
+        }
+    }
+
+    /// Runs the call, and sends its end.
+    pub(super) async fn run(self) {
+        let state = &self.state;
+        let message = self.message.clone();
+        let Some((head, arguments)) = CallHead::read(&message) else {
+            return state.refuse(self.reply.clone(), Refusal::NotServed).await;
+        };
+        let caller = caller_of(&head, &self.caller, &state.settings);
+        let caller = match caller {
+            Ok(caller) => caller,
+            Err(reason) => return state.refuse(self.reply.clone(), Refusal::Denied(reason)).await,
+        };
+        let parent = caller.trace.as_ref().map(|trace| trace.parent.as_str());
+        let span = MessageSpan::new("process", "consumer", &head.tool, &head.id, parent);
+        match self.outcome(&head, arguments, caller, &span).await {
+            Ok(body) => {
+                let call = lock(&state.calls.running).remove(self.stream.as_str());
+                let has_streamed = call.is_some_and(|call| call.has_streamed);
+                state.send_end(&self.reply, &self.stream, &body, has_streamed).await;
+            }
+            Err(refusal) => state.refuse(self.reply.clone(), refusal).await,
+        }
+    }
+
+    /// Claims the call if there is a ledger, runs it, and stores its outcome.
+    async fn outcome(
+        &self,
+        head: &CallHead<'_>,
+        arguments: &str,
+        caller: RemoteCaller,
+        span: &MessageSpan,
+    ) -> Result<Bytes, Refusal> {
+        #[cfg(feature = "ledger")]
+        let owner = caller.identity.clone();
+        // Boxed, because the future is large, and moved several times.
+        let run = span.clone().around(Box::pin(self.dispatch(head, arguments, caller, span)));
+        #[cfg(feature = "ledger")]
+        if let Some(ledger) = &self.state.settings.ledger {
+            let owner = owner.as_ref().map(Identity::as_str).unwrap_or_default();
+            let call = ClaimedCall::new(owner, head, arguments, &self.state.id, self.stream.as_str());
+            if let Some(stored) = self.claim(ledger, &call, head.left_ms).await? {
+                return Ok(stored);
+            }
+            let body = run.await;
+            // If the ledger stays unreachable, the result is still true, and the caller gets it once.
+            let _ = ledger.finish(&call, &body).await;
+            return Ok(body);
+        }
+        Ok(run.await)
+    }
+
+    /// Claims the call. Returns its outcome if it has run already. While another worker runs it, the caller hears the beats
+    /// of this one.
+    #[cfg(feature = "ledger")]
+    async fn claim(
+        &self,
+        ledger: &CallLedger,
+        call: &ClaimedCall,
+        left_ms: u64,
+    ) -> Result<Option<Bytes>, Refusal> {
+        let give_up = self.started + Duration::from_millis(left_ms);
+        loop {
+            match ledger.claim(call).await {
+                Ok(Claim::Ours) => return Ok(None),
+                Ok(Claim::Done(body)) => return Ok(Some(body.into())),
+                Ok(Claim::OfLostWorker) => return Err(Refusal::ClaimLost),
+                Ok(Claim::OfAnotherCall) => return Err(Refusal::IdTaken),
+                Ok(Claim::Running) if Instant::now() > give_up || self.cancellation.is_cancelled() => {
+                    return Err(Refusal::Running);
+                }
+                Ok(Claim::Running) => tokio::time::sleep(POLL).await,
+                Err(_) => return Err(Refusal::LedgerDown),
+            }
+        }
+    }
+
+    /// Runs the tool, and returns the outcome as it travels.
+    async fn dispatch(
+        &self,
+        head: &CallHead<'_>,
+        arguments: &str,
+        caller: RemoteCaller,
+        span: &MessageSpan,
+    ) -> Bytes {
+        let call = ToolCall::new(&*head.id, head.tool.as_ref(), arguments);
+        let dispatcher = self.dispatcher(Duration::from_millis(head.left_ms), caller);
+        let results = dispatcher.dispatch_with([call], self.cancellation.clone()).await;
+        let cancelled = || ToolResult::new("".into(), "", Err(ToolError::cancelled(&head.tool)));
+        let result = results.into_iter().next().unwrap_or_else(cancelled);
+        let error = result.error().map(ToolError::kind);
+        if let Some(kind) = error {
+            span.fail(kind.as_str());
+        }
+        let duration = self.started.elapsed();
+        lock(&self.state.calls.counts).end(duration, error.is_some());
+        lock(&self.offer.counts).end(duration, error.is_some());
+        let limit = self.state.settings.max_result_bytes;
+        let fault = match serde_json::to_vec(&CallOutcome::new(result.outcome, result.actions)) {
+            Ok(body) if body.len() <= limit => return body.into(),
+            Ok(body) => format!("its result has {} bytes, more than {limit}; ask for less", body.len()),
+            Err(error) => format!("its result cannot be written as JSON: {error}"),
+        };
+        let outcome = CallOutcome::new(Err(ToolError::failed(fault)), ToolActions::default());
+        serde_json::to_vec(&outcome).unwrap_or_default().into()
+    }
+
+    /// Returns the dispatcher of the call: its deadline, its caller, and where its progress goes.
+    fn dispatcher(&self, left: Duration, caller: RemoteCaller) -> Dispatcher {
+        let mut run = RunContext::new().with_invocation_id(self.stream.as_str());
+        if let Some(trace) = caller.trace.as_ref() {
+            run = run.with_extension(trace.clone());
+        }
+        let state = self.state.clone();
+        let subject = self.stream.clone();
+        let run = run.with_extension(caller).on_progress(move |progress| {
+            state.stream(subject.as_str(), &Frame::Progress(progress.fraction, progress.message));
+        });
+        self.offer.dispatcher.clone().with_hard_limit(left).with_run(run)
+    }
+}
+
+/// Answers a question about the stored result of a call.
+#[cfg(feature = "ledger")]
+pub(super) async fn send_stored(state: &WorkerState, caller: &str, reply: Subject, message: &Bytes) {
+    let Some(ledger) = &state.settings.ledger else { return };
+    let message = split_stream(message).map(|(_, message)| message).unwrap_or_default();
+    let Some((head, _)) = CallHead::read(&message) else {
+        return state.refuse(reply, Refusal::NotServed).await;
+    };
+    let caller = match caller_of(&head, caller, &state.settings) {
+        Ok(caller) => caller,
+        Err(reason) => return state.refuse(reply, Refusal::Denied(reason)).await,
+    };
+    let owner = caller.identity.as_ref().map(Identity::as_str).unwrap_or_default();
+    let refusal = match ledger.stored(owner, &head.id).await {
+        Ok(Some(Claim::Done(body))) => return state.send_body(&reply, &body.into()).await,
+        Ok(Some(Claim::Running | Claim::Ours)) => Refusal::Running,
+        Ok(Some(Claim::OfLostWorker | Claim::OfAnotherCall)) => Refusal::ClaimLost,
+        Ok(None) => Refusal::NoSuchCall,
+        Err(_) => Refusal::LedgerDown,
+    };
+    state.refuse(reply, refusal).await;
+}

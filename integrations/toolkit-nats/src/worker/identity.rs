@@ -1,0 +1,89 @@
+//! Who calls a tool.
+
+use super::Worker;
+use crate::frames::CallHead;
+use crate::subjects::ANONYMOUS;
+use crate::trace::TraceContext;
+use std::sync::Arc;
+
+/// A verified caller.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Identity(Arc<str>);
+
+impl Identity {
+    /// Creates the identity of a caller that was verified. `name` is a stable name, such as the subject of a token.
+    #[must_use]
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self(name.into())
+    }
+
+    /// Returns the name of the caller.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The caller of a tool on a worker: an extension of the call's context.
+///
+/// ```
+/// use toolkit::ToolContext;
+/// use toolkit_nats::RemoteCaller;
+///
+/// fn who(context: &ToolContext) -> &str {
+///     let caller = context.extension::<RemoteCaller>();
+///     caller.and_then(|caller| caller.identity.as_ref()).map_or("somebody", |identity| identity.as_str())
+/// }
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RemoteCaller {
+    /// The verified identity. `None` for an anonymous caller.
+    pub identity: Option<Identity>,
+    /// The id of the caller's run, as the caller sent it. Nobody has verified it.
+    pub run: Option<Arc<str>>,
+    /// The trace context of the caller, if there is one.
+    pub trace: Option<TraceContext>,
+}
+
+/// Checks a token.
+pub(super) type Verify = Arc<dyn Fn(&str) -> Result<Identity, String> + Send + Sync>;
+
+/// Returns the verified caller of a call, or why it is refused. A token counts more than a subject.
+pub(super) fn caller_of(
+    head: &CallHead<'_>,
+    subject: &str,
+    settings: &Worker,
+) -> Result<RemoteCaller, String> {
+    let identity = match (&settings.verify, &head.token) {
+        (Some(verify), Some(token)) => Some(verify(token)?),
+        _ if settings.trusts_subjects && subject != ANONYMOUS => Some(Identity::new(subject)),
+        _ => None,
+    };
+    Ok(RemoteCaller { identity, run: head.run.as_deref().map(Into::into), trace: head.trace.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolkit_core::ToolRegistry;
+
+    #[test]
+    fn only_a_verified_caller_has_an_identity() {
+        let verify = |token: &str| match token {
+            "signed" => Ok(Identity::new("ada")),
+            _ => Err("the signature is wrong".to_owned()),
+        };
+        let anonymous = || Worker::new(ToolRegistry::new()).unwrap();
+        let name = |token: Option<&'static str>, worker: Worker| {
+            let head = CallHead { token: token.map(Into::into), ..CallHead::default() };
+            let caller = caller_of(&head, "eve", &worker)?;
+            Ok::<_, String>(caller.identity.map(|identity| identity.as_str().to_owned()))
+        };
+        assert_eq!(name(Some("signed"), anonymous().with_verifier(verify)), Ok(Some("ada".to_owned())));
+        assert!(name(Some("forged"), anonymous().with_verifier(verify).trust_subjects()).is_err());
+        assert_eq!(name(Some("signed"), anonymous()), Ok(None));
+        assert_eq!(name(None, anonymous().with_verifier(verify)), Ok(None));
+        assert_eq!(name(None, anonymous().trust_subjects()), Ok(Some("eve".to_owned())));
+    }
+}

@@ -1,0 +1,35 @@
+//! What a worker offers: the versions of the namespaces of its registry.
+
+use super::statistics::WorkerStatistics;
+use crate::definitions::listings;
+use crate::subjects::NamespaceVersion;
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use toolkit_core::{BuildError, Dispatcher};
+
+/// One version of a namespace that a worker serves. Its dispatcher has the tools of this version, also after the registry
+/// has changed.
+pub(super) struct Offer {
+    pub(super) version: NamespaceVersion,
+    pub(super) listing: Bytes,
+    pub(super) dispatcher: Dispatcher,
+    pub(super) counts: Mutex<WorkerStatistics>,
+}
+
+/// The offers of a worker, by the last two tokens of their subjects.
+pub(super) type Offers = HashMap<String, Arc<Offer>>;
+
+/// Returns the offers of the current registry. Offers of `earlier` that have not changed are kept.
+pub(super) fn current(dispatcher: &Dispatcher, earlier: &Offers) -> Result<Offers, BuildError> {
+    let registry = dispatcher.registry();
+    let fixed = dispatcher.clone().with_registry(registry.clone())?;
+    let offer = |(version, listing): (NamespaceVersion, Bytes)| {
+        let tokens = version.tokens();
+        let offer = earlier.get(&tokens).cloned().unwrap_or_else(|| {
+            Arc::new(Offer { version, listing, dispatcher: fixed.clone(), counts: Mutex::default() })
+        });
+        (tokens, offer)
+    };
+    Ok(listings(&registry).into_iter().map(offer).collect())
+}

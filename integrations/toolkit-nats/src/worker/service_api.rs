@@ -1,0 +1,78 @@
+//! The service API of NATS: tools such as `nats micro` see the health and the statistics of each worker.
+
+use super::offers::{Offer, Offers};
+use super::statistics::WorkerStatistics;
+use super::worker_state::{QUEUE, WorkerState};
+use crate::locks::lock;
+use bytes::Bytes;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::SystemTime;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// The version of the service: the version of this crate.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+fn name(state: &WorkerState) -> String {
+    format!("toolkit-{}", state.fleet.prefix)
+}
+
+/// Returns the subjects of the requests that a worker answers.
+pub(super) fn subjects(state: &WorkerState) -> Vec<String> {
+    let name = name(state);
+    let of_verb = |verb: &str| {
+        [format!("$SRV.{verb}"), format!("$SRV.{verb}.{name}"), format!("$SRV.{verb}.{name}.{}", state.id)]
+    };
+    ["PING", "INFO", "STATS"].into_iter().flat_map(of_verb).collect()
+}
+
+/// Returns the response to a request.
+pub(super) fn answer(state: &WorkerState, offers: &Offers, verb: &str) -> Bytes {
+    let mut response = json!({
+        "type": format!("io.nats.micro.v1.{}_response", verb.to_ascii_lowercase()),
+        "name": name(state),
+        "id": state.id,
+        "version": VERSION,
+        "metadata": {},
+    });
+    let whole = state.calls.statistics();
+    let is_info = verb == "INFO";
+    let endpoint = |(tokens, offer): (&String, &Arc<Offer>)| {
+        let mut endpoint = json!({
+            "name": tokens.replace(['.', '/'], "-"),
+            "subject": state.fleet.subject(format_args!("call.*.{tokens}")),
+            "queue_group": QUEUE,
+        });
+        if is_info {
+            endpoint["metadata"] = json!({});
+        } else {
+            add_counts(&mut endpoint, *lock(&offer.counts));
+            endpoint["data"] = json!({
+                "in_flight": whole.in_flight,
+                "max_calls": state.settings.max_calls,
+                "refused": whole.refused,
+            });
+        }
+        endpoint
+    };
+    if verb != "PING" {
+        response["endpoints"] = offers.iter().map(endpoint).collect();
+    }
+    if is_info {
+        response["description"] = "Tools of a toolkit worker".into();
+    } else {
+        let started = OffsetDateTime::from(SystemTime::now() - state.calls.started.elapsed());
+        response["started"] = started.format(&Rfc3339).unwrap_or_default().into();
+    }
+    response.to_string().into()
+}
+
+fn add_counts(endpoint: &mut Value, counts: WorkerStatistics) {
+    let nanoseconds = u64::try_from(counts.duration.as_nanos()).unwrap_or(u64::MAX);
+    endpoint["num_requests"] = counts.ended.into();
+    endpoint["num_errors"] = counts.failed.into();
+    endpoint["last_error"] = "".into();
+    endpoint["processing_time"] = nanoseconds.into();
+    endpoint["average_processing_time"] = nanoseconds.checked_div(counts.ended).unwrap_or_default().into();
+}

@@ -1,0 +1,191 @@
+//! The state of a worker: its running calls, its health, and what it sends.
+
+use super::Worker;
+use super::offers::Offers;
+use super::statistics::WorkerStatistics;
+use crate::fleet::Fleet;
+use crate::frames::{Announcement, Frame, Refusal, frames_of};
+use crate::locks::lock;
+use async_nats::Subject;
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, mpsc};
+use toolkit_core::event::{ToolEvent, ToolEventKind};
+use toolkit_core::{CancellationToken, Dispatcher};
+
+/// The time between two announcements, and between two beats of a running call.
+pub(super) const BEAT: Duration = Duration::from_secs(1);
+/// The maximum age of a call when it begins. It is shorter than the silence after which a caller gives up.
+const MAX_AGE: Duration = Duration::from_secs(2);
+/// The queue group of the workers.
+pub(super) const QUEUE: &str = "workers";
+
+/// What a running call can be stopped with.
+pub(super) struct RunningCall {
+    pub(super) cancellation: CancellationToken,
+    pub(super) started: Instant,
+    /// Whether frames of the call have taken the way through the outbox, so that its end must, too.
+    pub(super) has_streamed: bool,
+}
+
+/// The state of a worker, shared by its tasks.
+pub(super) struct WorkerState {
+    pub(super) fleet: Fleet,
+    pub(super) id: String,
+    pub(super) settings: Worker,
+    pub(super) calls: Calls,
+    pub(super) outbox: mpsc::Sender<(Subject, Bytes)>,
+}
+
+/// The calls of a worker, and its health.
+pub(super) struct Calls {
+    pub(super) started: Instant,
+    /// The running calls, by the subjects of their frames.
+    pub(super) running: Mutex<HashMap<String, RunningCall>>,
+    pub(super) in_flight: AtomicUsize,
+    pub(super) counts: Mutex<WorkerStatistics>,
+    pub(super) is_draining: AtomicBool,
+    /// Notified at the end of each call.
+    pub(super) ended: Notify,
+    /// The time after the start at which the latest tick was sent that has come back, in milliseconds.
+    pub(super) fresh: AtomicU64,
+}
+
+impl Calls {
+    pub(super) fn new() -> Self {
+        Self {
+            started: Instant::now(),
+            running: Mutex::default(),
+            in_flight: AtomicUsize::new(0),
+            counts: Mutex::default(),
+            is_draining: AtomicBool::new(false),
+            ended: Notify::new(),
+            fresh: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn statistics(&self) -> WorkerStatistics {
+        WorkerStatistics { in_flight: self.in_flight.load(Ordering::Relaxed), ..*lock(&self.counts) }
+    }
+
+    pub(super) fn now(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns whether a message that is received now may be too old to begin: the worker was stopped, or its connection
+    /// hangs. The server keeps the order of messages, so a message is no older than the last tick before it.
+    pub(super) fn is_stalled(&self) -> bool {
+        let age = self.now().saturating_sub(self.fresh.load(Ordering::Relaxed));
+        u128::from(age) > MAX_AGE.as_millis()
+    }
+}
+
+impl WorkerState {
+    pub(super) async fn send(&self, reply: Subject, frame: &Frame) {
+        // An error means that the connection has ended. The caller notices the silence.
+        let _ = self.fleet.client.publish(reply, frame.write()).await;
+    }
+
+    /// Sends a body in frames that the server accepts.
+    pub(super) async fn send_body(&self, reply: &Subject, body: &Bytes) {
+        for frame in frames_of(body, self.fleet.client.max_payload()) {
+            self.send(reply.clone(), &frame).await;
+        }
+    }
+
+    /// Sends the end of a call. It is the answer itself, unless earlier frames or its length make it the last frame of the
+    /// stream. The answer is empty then.
+    pub(super) async fn send_end(&self, reply: &Subject, stream: &Subject, body: &Bytes, has_streamed: bool) {
+        let mut frames = frames_of(body, self.fleet.client.max_payload()).peekable();
+        if !has_streamed && let Some(end @ Frame::End(..)) = frames.peek() {
+            return self.send(reply.clone(), end).await;
+        }
+        for frame in frames {
+            let _ = self.outbox.send((stream.clone(), frame.write())).await;
+        }
+        let _ = self.fleet.client.publish(reply.clone(), Bytes::new()).await;
+    }
+
+    pub(super) async fn refuse(&self, reply: Subject, refusal: Refusal) {
+        lock(&self.calls.counts).refused += u64::from(refusal == Refusal::Full);
+        self.send(reply, &Frame::Refused { worker: self.id.clone(), refusal }).await;
+    }
+
+    /// Sends a frame of a running call without waiting. If the outbox is full, the frame is dropped.
+    pub(super) fn stream(&self, stream: &str, frame: &Frame) {
+        if let Some(call) = lock(&self.calls.running).get_mut(stream) {
+            call.has_streamed = true;
+            let _ = self.outbox.try_send((stream.into(), frame.write()));
+        }
+    }
+
+    pub(super) fn announcement(&self, offers: &Offers) -> Announcement {
+        #[cfg(feature = "ledger")]
+        let has_ledger = self.settings.ledger.is_some();
+        #[cfg(not(feature = "ledger"))]
+        let has_ledger = false;
+        Announcement {
+            worker: self.id.clone(),
+            versions: offers.values().map(|offer| offer.version.clone()).collect(),
+            has_ledger,
+            is_full: self.calls.in_flight.load(Ordering::Relaxed) >= self.settings.max_calls,
+            is_leaving: self.calls.is_draining.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(super) async fn announce(&self, subject: Subject, offers: &Offers) {
+        let body = serde_json::to_vec(&self.announcement(offers)).unwrap_or_default();
+        let _ = self.fleet.client.publish(subject, body.into()).await;
+    }
+
+    /// Tells the callers of all calls that have run for some time that their worker lives.
+    pub(super) async fn beat(&self) {
+        let is_old = |call: &RunningCall| call.started.elapsed() > BEAT / 4;
+        let running: Vec<String> = {
+            let running = lock(&self.calls.running);
+            running.iter().filter(|(_, call)| is_old(call)).map(|(reply, _)| reply.clone()).collect()
+        };
+        for reply in running {
+            self.send(reply.into(), &Frame::Beat(self.id.clone())).await;
+        }
+    }
+
+    /// Cancels the calls that have not ended in time, and sends what waits to be sent.
+    pub(super) async fn stop_calls(&self) {
+        lock(&self.calls.running).values().for_each(|call| call.cancellation.cancel());
+        let ended = async {
+            while self.calls.in_flight.load(Ordering::Relaxed) > 0 {
+                self.calls.ended.notified().await;
+            }
+            while self.outbox.capacity() < self.outbox.max_capacity() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            let _ = self.fleet.client.flush().await;
+        };
+        // A synchronous tool cannot be interrupted.
+        let _ = tokio::time::timeout(BEAT, ended).await;
+    }
+
+    /// Returns the dispatcher of the worker. Its events reach the callers.
+    pub(super) fn dispatcher(self: &Arc<Self>) -> Dispatcher {
+        let state = Arc::downgrade(self);
+        self.settings.dispatcher.clone().with_listener(move |event: &ToolEvent| {
+            // The caller's dispatcher emits the other events, and progress takes a way of its own.
+            let is_news = matches!(
+                event.kind,
+                ToolEventKind::Retried { .. }
+                    | ToolEventKind::ApprovalRequested { .. }
+                    | ToolEventKind::ApprovalDecided { .. }
+            );
+            if !is_news {
+                return;
+            }
+            if let (Some(state), Some(stream)) = (state.upgrade(), &event.call.invocation_id) {
+                state.stream(stream, &Frame::Event(Box::new(event.clone())));
+            }
+        })
+    }
+}

@@ -1,0 +1,169 @@
+//! Workers that come, go and change.
+
+use crate::{add, call, dispatcher, registry, server, until, wait};
+use futures_util::StreamExt as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use toolkit::registry::RegistryChange;
+use toolkit::{ClosureTool, Dispatcher, LiveRegistry, Tool, ToolCall, ToolRegistry};
+use toolkit_nats::{CallFailure, Fleet, FleetEvent, FleetToolset, Worker};
+
+fn versioned(text: &'static str) -> ToolRegistry {
+    registry([ClosureTool::without_arguments("version", text, move || text).unwrap()])
+}
+
+#[tokio::test]
+async fn a_registry_follows_workers_that_come_and_go() {
+    let Some(fleet) = server::fleet().await else { return };
+    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let live = LiveRegistry::new(ToolRegistry::new()).unwrap();
+    let _following = tools.follow(&live).unwrap();
+    let mut events = tools.events();
+    let worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
+    until(|| live.snapshot().contains("add")).await;
+    let results =
+        Dispatcher::new(&live).unwrap().dispatch([ToolCall::new("1", "add", r#"{"a": 1, "b": 2}"#)]).await;
+    assert_eq!(results[0].to_text(), "3");
+    worker.drain().await;
+    until(|| !live.snapshot().contains("add")).await;
+    assert!(matches!(events.next().await, Some(FleetEvent::WorkerJoined { .. })));
+    assert!(matches!(events.next().await, Some(FleetEvent::ToolsChanged { added, .. }) if added.len() == 1));
+    assert!(matches!(events.next().await, Some(FleetEvent::WorkerLeft { lost: false, .. })));
+}
+
+#[tokio::test]
+async fn a_lost_worker_is_noticed() {
+    let Some(fleet) = server::fleet().await else { return };
+    let worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
+    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let mut events = tools.events();
+    let lost = worker.id().to_owned();
+    let shown = dispatcher(&tools);
+    drop(worker);
+    loop {
+        if let Some(FleetEvent::WorkerLeft { worker, lost: true, .. }) = events.next().await {
+            assert_eq!(worker, lost);
+            break;
+        }
+    }
+    until(|| tools.tools().is_empty()).await;
+    let call = ToolCall::new("1", "add", r#"{"a": 1, "b": 2}"#);
+    let error = shown.dispatch([call]).await.remove(0).outcome.unwrap_err();
+    assert_eq!(CallFailure::of(&error), Some(CallFailure::NoWorker));
+}
+
+#[tokio::test]
+async fn calls_go_to_workers_with_the_definition_that_the_model_was_shown() {
+    let Some(fleet) = server::fleet().await else { return };
+    let old = Worker::new(versioned("old")).unwrap().start(&fleet).await.unwrap();
+    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let live = LiveRegistry::new(ToolRegistry::new()).unwrap();
+    let _following = tools.follow(&live).unwrap();
+    let shown = dispatcher(&tools);
+    let (_, mut changes) = live.watch();
+    let _new = Worker::new(versioned("new")).unwrap().start(&fleet).await.unwrap();
+    until(|| tools.workers().len() == 2).await;
+    for _ in 0..20 {
+        assert_eq!(call(&tools, "version", "{}").await.to_text(), "old");
+    }
+    // The last worker with the old definition goes: the model is shown the new one, and calls of the old one fail.
+    old.drain().await;
+    let change = changes.next().await.unwrap().unwrap();
+    assert!(matches!(change.change, RegistryChange::Replaced { .. }));
+    assert_eq!(call(&tools, "version", "{}").await.to_text(), "new");
+    let error = shown.dispatch([ToolCall::new("1", "version", "{}")]).await.remove(0).outcome.unwrap_err();
+    assert_eq!(CallFailure::of(&error), Some(CallFailure::NoWorker));
+}
+
+#[tokio::test]
+async fn the_definitions_of_a_worker_follow_its_live_registry() {
+    let Some(fleet) = server::fleet().await else { return };
+    let live = LiveRegistry::new(registry([add()])).unwrap();
+    let _worker = Worker::new(&live).unwrap().start(&fleet).await.unwrap();
+    let tools = FleetToolset::join(&fleet).await.unwrap();
+    live.change(|registry| registry.register(wait())).unwrap();
+    until(|| tools.tools().len() == 2).await;
+    live.change(|registry| registry.unregister("add").map(drop)).unwrap();
+    until(|| tools.tools().iter().all(|tool| tool.definition().name.as_str() == "wait")).await;
+}
+
+#[tokio::test]
+async fn a_worker_that_ends_lets_its_calls_end() {
+    let Some(fleet) = server::fleet().await else { return };
+    let slow = || async {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        "done"
+    };
+    let slow = || ClosureTool::without_arguments("slow", "", slow).unwrap();
+    let start = || Worker::new(registry([slow()])).unwrap().start(&fleet);
+    let mut worker = start().await.unwrap();
+    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let dispatcher = dispatcher(&tools);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let over = is_over.clone();
+    let calls = tokio::spawn(async move {
+        let mut results = Vec::new();
+        while !over.load(Ordering::Relaxed) {
+            let calls = (0..20).map(|n| ToolCall::new(n.to_string(), "slow", "{}"));
+            results.extend(dispatcher.dispatch(calls).await);
+        }
+        results
+    });
+    for _ in 0..5 {
+        let next = start().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        worker.drain().await;
+        worker = next;
+    }
+    is_over.store(true, Ordering::Relaxed);
+    let results = calls.await.unwrap();
+    assert!(results.len() > 100);
+    let failed: Vec<_> = results.iter().filter_map(|result| result.error()).collect();
+    // A call on its way to a worker whose subscription ends may be lost, and is named unknown.
+    let is_named = |error: &&toolkit::ToolError| CallFailure::of(error) == Some(CallFailure::Unknown);
+    assert!(failed.len() <= 2 && failed.iter().all(is_named), "{failed:?}");
+}
+
+#[tokio::test]
+async fn a_tool_of_the_program_is_not_replaced() {
+    let Some(fleet) = server::fleet().await else { return };
+    let own = ClosureTool::without_arguments("add", "The program's own.", || "own").unwrap();
+    let live = LiveRegistry::new(registry([own])).unwrap();
+    let _worker = Worker::new(registry([add(), wait()])).unwrap().start(&fleet).await.unwrap();
+    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let mut events = tools.events();
+    let _following = tools.follow(&live).unwrap();
+    assert!(matches!(events.next().await, Some(FleetEvent::Refused { tool, .. }) if tool.as_str() == "add"));
+    assert_eq!(live.snapshot().call("add", "{}").await.unwrap().to_text(), "own");
+    assert!(live.snapshot().contains("wait"));
+}
+
+#[tokio::test]
+async fn the_service_api_shows_each_worker_and_its_counts() {
+    let Some(fleet) = server::fleet().await else { return };
+    let address = server::address().unwrap();
+    let worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
+    let tools = FleetToolset::join(&fleet).await.unwrap();
+    assert!(!call(&tools, "add", r#"{"a": 1, "b": 2}"#).await.is_error());
+    let client = async_nats::connect(address).await.unwrap();
+    let mut replies = client.subscribe("answers").await.unwrap();
+    client.publish_with_reply("$SRV.STATS", "answers", "".into()).await.unwrap();
+    let statistics = loop {
+        let reply = replies.next().await.unwrap();
+        let statistics: async_nats::service::Stats = serde_json::from_slice(&reply.payload).unwrap();
+        if statistics.id == worker.id() {
+            break statistics;
+        }
+    };
+    assert_eq!((statistics.endpoints.len(), statistics.endpoints[0].requests), (1, 1));
+    assert_eq!(statistics.endpoints[0].data.as_ref().unwrap()["max_calls"], 256);
+}
+
+#[tokio::test]
+async fn fleets_with_other_prefixes_are_not_seen() {
+    let Some(fleet) = server::fleet().await else { return };
+    let _worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
+    let other = Fleet::builder(server::address().unwrap()).with_prefix("elsewhere").connect().await.unwrap();
+    assert!(FleetToolset::join(&other).await.unwrap().tools().is_empty());
+}

@@ -1,0 +1,63 @@
+//! Who may connect, and who calls.
+
+use crate::{Nothing, call, registry, server};
+use toolkit::{ClosureTool, ToolContext};
+use toolkit_nats::{CallFailure, Fleet, FleetError, FleetToolset, Identity, RemoteCaller, Worker};
+
+fn who() -> ClosureTool {
+    let who = |_: Nothing, context: ToolContext| {
+        let caller = context.extension::<RemoteCaller>().and_then(|caller| caller.identity.clone());
+        caller.map_or_else(|| "anonymous".to_owned(), |identity| identity.as_str().to_owned())
+    };
+    ClosureTool::with_context("who", "", who).unwrap()
+}
+
+#[tokio::test]
+async fn an_address_outside_of_this_machine_needs_tls_and_credentials() {
+    for address in
+        ["nats://192.0.2.1", "tls://192.0.2.1", "nats://127.0.0.1,nats://192.0.2.1", "nats://a:b@192.0.2.1"]
+    {
+        let error = Fleet::connect(address).await.unwrap_err();
+        assert_eq!(error, FleetError::Insecure("192.0.2.1".to_owned()), "{address}");
+    }
+    let error = Fleet::builder("nats://192.0.2.1").with_token("t").connect().await.unwrap_err();
+    assert_eq!(error, FleetError::Insecure("192.0.2.1".to_owned()));
+    assert_eq!(Fleet::connect("nats://[").await.unwrap_err(), FleetError::Address);
+    let prefix = Fleet::builder("nats://127.0.0.1").with_prefix("a.b").connect().await;
+    assert_eq!(prefix.unwrap_err(), FleetError::Prefix("a.b".to_owned()));
+    // With `insecure`, the connection is tried.
+    let refused = Fleet::builder("nats://0.0.0.0:1").insecure().connect().await.unwrap_err();
+    assert!(matches!(refused, FleetError::Connection(_)));
+}
+
+#[tokio::test]
+async fn a_token_is_verified_by_the_worker() {
+    let Some(fleet) = server::fleet().await else { return };
+    let verify = |token: &str| match token.strip_prefix("signed by us: ") {
+        Some(name) => Ok(Identity::new(name)),
+        None => Err("the signature is wrong".to_owned()),
+    };
+    let _worker = Worker::new(registry([who()])).unwrap().with_verifier(verify).start(&fleet).await.unwrap();
+    let join = |token: Option<&'static str>| {
+        FleetToolset::builder(&fleet).with_name("eve").with_token(move || token.map(str::to_owned)).join()
+    };
+    assert_eq!(call(&join(Some("signed by us: ada")).await.unwrap(), "who", "{}").await.to_text(), "ada");
+    assert_eq!(call(&join(None).await.unwrap(), "who", "{}").await.to_text(), "anonymous");
+    let error = call(&join(Some("forged")).await.unwrap(), "who", "{}").await.outcome.unwrap_err();
+    assert_eq!(CallFailure::of(&error), Some(CallFailure::Refused));
+    assert_eq!(error.message(), "Tool `who` was denied: the signature is wrong; use another tool");
+}
+
+#[tokio::test]
+async fn a_name_in_the_subject_counts_only_for_workers_that_trust_it() {
+    for (trusts, expected) in [(false, "anonymous"), (true, "ada")] {
+        let Some(fleet) = server::fleet().await else { return };
+        let mut worker = Worker::new(registry([who()])).unwrap();
+        if trusts {
+            worker = worker.trust_subjects();
+        }
+        let _worker = worker.start(&fleet).await.unwrap();
+        let tools = FleetToolset::builder(&fleet).with_name("ada").join().await.unwrap();
+        assert_eq!(call(&tools, "who", "{}").await.to_text(), expected);
+    }
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Chaos in a fleet of workers and callers on this machine, with real servers: prints a table, and fails if an invariant
+# is broken. 100,000 calls, or some hundred with `--small`. Needs `nats-server` (TOOLKIT_NATS_SERVER or PATH) and
+# PostgreSQL.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+calls=9000
+[ "${1:-}" = --small ] && calls=200
+
+NATS_SERVER=${TOOLKIT_NATS_SERVER:-$(command -v nats-server || true)}
+POSTGRES_BIN=$(dirname "$(command -v initdb || compgen -G "/usr/lib/postgresql/*/bin/initdb" | sort -V | tail -n 1)")
+if [ ! -x "$NATS_SERVER" ] || [ ! -x "$POSTGRES_BIN/initdb" ]; then
+    echo "fleet: nats-server (TOOLKIT_NATS_SERVER) and PostgreSQL are needed"
+    exit 1
+fi
+export NATS_SERVER POSTGRES_BIN
+
+# No deadline depends on the time of day: only the time of the start in the statistics is a time of day.
+if grep -rlE 'SystemTime|OffsetDateTime::now' integrations/toolkit-nats/src | grep -v service_api.rs; then
+    echo "fleet: a clock that jumps could change a deadline"
+    exit 1
+fi
+
+profile=()
+folder=debug
+if [ "$calls" -gt 1000 ]; then profile=(--release) folder=release; fi
+cargo build --quiet -p toolkit-nats --all-features --example chaos "${profile[@]}"
+program=${CARGO_TARGET_DIR:-target}/$folder/examples/chaos
+
+CHAOS_FOLDER=$(mktemp -d)
+export CHAOS_FOLDER
+chmod 755 "$CHAOS_FOLDER"
+trap 'rm -rf "$CHAOS_FOLDER"' EXIT
+
+plain="calm workers callers server stopped full upgrade split"
+ledger="ledger-workers ledger-callers ledger-server ledger-postgres"
+echo "| case | calls | outcomes | runs | run twice | slowest ms | s | invariants |"
+echo "| --- | --- | --- | --- | --- | --- | --- | --- |"
+broken=0
+if [ "$calls" -gt 1000 ]; then
+    for name in $plain $ledger; do "$program" case "$name" "$calls" || broken=1; done
+else
+    running=()
+    for name in $plain $ledger; do
+        "$program" case "$name" "$calls" &
+        running+=($!)
+    done
+    for process in "${running[@]}"; do wait "$process" || broken=1; done
+fi
+# A tool that has its effect twice must be found.
+if "$program" case planted 200 2>/dev/null; then
+    echo "fleet: the planted fault was not found"
+    broken=1
+fi
+exit "$broken"

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Searches with fresh seeds: runs the random tests again and again, until the time is over or one fails.
+#
+# usage: tests/full/search.sh [minutes] [seed]
+#
+# The first seed is random unless it is given, and each round adds one. `PROPTEST_CASES` sets the number of cases of
+# each test. A failure prints its seed; proptest also keeps it in a file `proptest-regressions`, to be committed.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+end=$((SECONDS + ${1:-10} * 60))
+seed=${2:-$RANDOM$RANDOM}
+
+# The modules with random tests, by the name of their file or, for `tests.rs`, of its folder; and the test programs,
+# without those that have a harness of their own.
+modules=$(grep -rl --include='*.rs' 'proptest! {' toolkit-*/src toolkit-*/tests tests/it integrations/*/src integrations/*/tests |
+    sed 's|/tests\.rs$||; s|\.rs$||; s|.*/||' | sort -u)
+programs=$(cargo test --workspace --all-features --no-run 2>&1 | sed -n 's/^ *Executable .*(\(.*\))$/\1/p' |
+    grep -v -E '/(bfcl|conformance|model|tidy|ui)-')
+[ -n "$programs" ] && [ -n "$modules" ] || { echo "no random test was found"; exit 1; }
+filters=()
+for module in $modules; do filters+=("$module::"); done
+
+rounds=0
+while [ "$SECONDS" -lt "$end" ]; do
+    for program in $programs; do
+        left=$((end - SECONDS))
+        [ "$left" -gt 0 ] || break
+        ended=0
+        # This program has no modules.
+        case $program in
+            */properties-*) chosen=() ;;
+            *) chosen=("${filters[@]}") ;;
+        esac
+        output=$(PROPTEST_RNG_SEED=$seed timeout "$left" "$program" -q "${chosen[@]}" 2>&1) || ended=$?
+        # 124: the time is over.
+        if [ "$ended" != 0 ] && [ "$ended" != 124 ]; then
+            printf '%s\n' "$output" | tail -n 60
+            echo "$program failed with PROPTEST_RNG_SEED=$seed"
+            exit 1
+        fi
+    done
+    seed=$((seed + 1)) rounds=$((rounds + 1))
+done
+echo "$rounds rounds without a finding, the last with the seed $((seed - 1))"
