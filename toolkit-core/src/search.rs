@@ -7,6 +7,7 @@ mod catalog;
 mod deferred;
 mod index;
 mod options;
+mod stem;
 mod tools;
 mod words;
 

@@ -2,6 +2,7 @@
 
 use super::index::Index;
 use super::options::SearchOptions;
+use super::words::first_sentence;
 use super::{DISCOVER_TOOLS, SEARCH_TOOLS};
 use crate::error::{ErrorKind, ToolError, nearest, one_of, shorten, shorten_to};
 use crate::name::WireNames;
@@ -113,32 +114,4 @@ fn tokens(text: &str) -> usize {
 fn not_deferred(target: &str) -> ToolError {
     let message = format!("Tool `{}` is not deferred; call it by its name", shorten(target));
     ToolError::new(ErrorKind::InvalidArguments, message)
-}
-
-/// Returns `text` up to the end of the first sentence or the first line.
-fn first_sentence(text: &str) -> &str {
-    let line = text.trim().lines().next().unwrap_or_default();
-    let ends = line.match_indices(['.', '!', '?', '。', '！', '？']).map(|(at, mark)| at + mark.len());
-    // A dot within a word, as in `example.com`, does not end a sentence. A Chinese full stop needs no space
-    // after it.
-    let is_end = |end: &usize| {
-        let (before, after) = line.split_at(*end);
-        !before.ends_with(|c: char| c.is_ascii()) || after.starts_with(char::is_whitespace)
-    };
-    line.get(..ends.into_iter().find(is_end).unwrap_or(line.len())).unwrap_or(line).trim_end()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::first_sentence;
-
-    #[test]
-    fn a_sentence_ends_at_a_mark_before_a_blank() {
-        let check = |text, expected| assert_eq!(first_sentence(text), expected);
-        check("Current weather for a city. Uses an API.", "Current weather for a city.");
-        check("  Reads example.com\nand more", "Reads example.com");
-        check("读取文件。再写。", "读取文件。");
-        check("Why? Because.", "Why?");
-        check("", "");
-    }
 }

@@ -1,7 +1,8 @@
 //! The search index: the words of all tools, and the BM25F ranking of tools for a query.
 
 use super::options::{FIELDS, SearchOptions};
-use super::words::{each_word, word_key};
+use super::stem::is_stop_word;
+use super::words::{each_word, first_sentence, word_key};
 use crate::schema::subschemas;
 use crate::tool::{Tool, ToolDefinition, ToolTag};
 use serde_json::Value;
@@ -9,10 +10,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 const NAME: usize = 0;
+const REST: usize = 5;
 
 /// Term saturation (`k1`) and length normalisation (`b`): the usual values of BM25.
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
+
+/// The exponent of the coverage of a query. A small one: a tool with all words of the query rises above tools that have one
+/// of them often, but a long query with words of another subject still finds a tool that has few of them.
+const COVERAGE: f64 = 0.25;
 
 /// The maximum number of different words of a query that are looked up.
 const MOST_WORDS: usize = 64;
@@ -128,18 +134,10 @@ impl Index {
 
     /// Returns the tools containing words of `query`, with the scores, best first.
     ///
-    /// Only the first 64 words of the query count. A common word is ignored unless the name of a tool contains the word or the query matches no other
-    /// word.
+    /// Only the first 64 words of the query count. Stop words are ignored unless the query has no others. A common word is
+    /// ignored unless the name of a tool contains the word or the query matches no other word.
     fn rank(&self, query: &str, options: &SearchOptions) -> Vec<(f64, &Arc<dyn Tool>)> {
-        let mut wanted = Vec::new();
-        let mut seen = HashSet::new();
-        each_word(query, &mut |word| {
-            if wanted.len() < MOST_WORDS && seen.insert(word_key(word)) {
-                wanted.push(word_key(word));
-            }
-        });
-        let mut query: Vec<Wanted> =
-            wanted.into_iter().map(|word| Wanted { word, ..Wanted::default() }).collect();
+        let mut query = wanted(query);
         let mut hits: Vec<(usize, usize, &Term)> = Vec::new();
         for (at, entry) in self.entries.iter().enumerate() {
             for (position, wanted) in query.iter_mut().enumerate() {
@@ -154,20 +152,23 @@ impl Index {
             |wanted: &Wanted| wanted.tools >= COMMON_FROM && wanted.tools as f64 >= many && !wanted.is_name;
         let has_rare = query.iter().any(|wanted| wanted.tools > 0 && !is_common(wanted));
         for wanted in &mut query {
-            let left_out = has_rare && is_common(wanted);
+            let left_out = wanted.tools == 0 || (has_rare && is_common(wanted));
             wanted.weight = if left_out { 0.0 } else { rarity(wanted.tools as f64, self.count()) };
         }
+        let whole: f64 = query.iter().map(|wanted| wanted.weight).sum();
         let mut ranked = Vec::new();
         for hits in hits.chunk_by(|(a, ..), (b, ..)| a == b) {
             let Some(entry) = hits.first().and_then(|(at, ..)| self.entries.get(*at)) else { continue };
-            let score = |(_, position, term): &(usize, usize, &Term)| {
+            let mut score = 0.0;
+            let mut covered = 0.0;
+            for (_, position, term) in hits {
                 let often = self.frequency(term, &entry.words, options);
                 let weight = query.get(*position).map_or(0.0, |wanted| wanted.weight);
-                weight * often * (SATURATION + 1.0) / (often + SATURATION)
-            };
-            let score: f64 = hits.iter().map(score).sum();
+                score += weight * often * (SATURATION + 1.0) / (often + SATURATION);
+                covered += weight;
+            }
             if score > 0.0 {
-                ranked.push((score, &entry.tool));
+                ranked.push((score * (covered / whole).powf(COVERAGE), &entry.tool));
             }
         }
         // The sort is stable: tools with equal scores stay sorted by name.
@@ -205,6 +206,21 @@ struct Wanted {
     weight: f64,
 }
 
+/// Returns the different words of `query` without stop words, or all words if there are no others.
+fn wanted(query: &str) -> Vec<Wanted> {
+    let mut stop_words = Vec::new();
+    let mut others = Vec::new();
+    let mut seen = HashSet::new();
+    each_word(query, &mut |text| {
+        let words = if is_stop_word(text) { &mut stop_words } else { &mut others };
+        let word = word_key(text);
+        if words.len() < MOST_WORDS && seen.insert(word) {
+            words.push(Wanted { word, ..Wanted::default() });
+        }
+    });
+    if others.is_empty() { stop_words } else { others }
+}
+
 /// Returns the inverse document frequency of a word found in `tools` of `all` tools.
 fn rarity(tools: f64, all: f64) -> f64 {
     (1.0 + (all - tools + 0.5) / (tools + 0.5)).ln()
@@ -221,7 +237,9 @@ impl Words {
         let ToolDefinition { name, description, parameters, metadata, .. } = definition;
         let mut reader = Reader::default();
         reader.read(NAME, name.as_str());
-        reader.read(1, description);
+        let first = first_sentence(description);
+        reader.read(1, first);
+        reader.read(REST, description.trim_start().get(first.len()..).unwrap_or_default());
         metadata.tags.iter().for_each(|tag| reader.read(2, ToolTag::as_str(tag)));
         reader.read_parameters(parameters, DEEPEST);
         reader.read(4, &metadata.search_hint);

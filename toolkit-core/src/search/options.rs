@@ -1,7 +1,12 @@
 //! Ranking weights and limits of a tool search.
 
-/// The number of indexed fields: name, description, tags, parameters and search hint.
-pub(super) const FIELDS: usize = 5;
+/// The number of indexed fields: name, first sentence of the description, tags, parameters, search hint, and the rest of
+/// the description.
+pub(super) const FIELDS: usize = 6;
+
+/// The weight of the rest of a description, as a fraction of the weight of its first sentence. Long descriptions explain
+/// conditions and permissions in words that many tools have.
+const REST_WEIGHT: f64 = 0.4;
 
 settings! {
     /// Ranking weights and limits of a tool search.
@@ -42,11 +47,12 @@ settings! {
 pub struct SearchWeights {
     /// The weight of words in the name; 3 by default.
     pub name: f64,
-    /// The weight of words in the description; 2 by default.
+    /// The weight of words in the first sentence of the description; 2 by default. Words in the rest of the description
+    /// have two fifths of this weight.
     pub description: f64,
     /// The weight of words in the tags; 1.5 by default.
     pub tags: f64,
-    /// The weight of words in the names, descriptions and allowed strings of parameters; 1 by default.
+    /// The weight of words in the names, descriptions and allowed strings of parameters; 0.5 by default.
     pub parameters: f64,
     /// The weight of words in the [search hint](crate::ToolMetadata::search_hint); 2 by default.
     pub search_hint: f64,
@@ -54,12 +60,13 @@ pub struct SearchWeights {
 
 impl Default for SearchWeights {
     fn default() -> Self {
-        Self { name: 3.0, description: 2.0, tags: 1.5, parameters: 1.0, search_hint: 2.0 }
+        Self { name: 3.0, description: 2.0, tags: 1.5, parameters: 0.5, search_hint: 2.0 }
     }
 }
 
 impl SearchWeights {
     pub(super) fn by_field(&self) -> [f64; FIELDS] {
-        [self.name, self.description, self.tags, self.parameters, self.search_hint]
+        let rest = REST_WEIGHT * self.description;
+        [self.name, self.description, self.tags, self.parameters, self.search_hint, rest]
     }
 }

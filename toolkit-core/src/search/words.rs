@@ -1,11 +1,25 @@
-//! Word splitting for tool search.
+//! Splitting of texts into sentences and words for tool search.
 
+use super::stem::stem;
 use crate::name::fnv1a;
 use std::mem;
 
-/// Calls `take` with each word of `text`, in lowercase and in the singular.
+/// Returns `text` up to the end of the first sentence or the first line.
+pub(super) fn first_sentence(text: &str) -> &str {
+    let line = text.trim().lines().next().unwrap_or_default();
+    let ends = line.match_indices(['.', '!', '?', '。', '！', '？']).map(|(at, mark)| at + mark.len());
+    // A dot within a word, as in `example.com`, does not end a sentence. A Chinese full stop needs no space
+    // after it.
+    let is_end = |end: &usize| {
+        let (before, after) = line.split_at(*end);
+        !before.ends_with(|c: char| c.is_ascii()) || after.starts_with(char::is_whitespace)
+    };
+    line.get(..ends.into_iter().find(is_end).unwrap_or(line.len())).unwrap_or(line).trim_end()
+}
+
+/// Calls `take` with each word of `text`, in lowercase.
 ///
-/// Punctuation, spaces and camel case separate words: `readFile`, `read_file` and "read files" all have the
+/// Punctuation, spaces and camel case separate words: `readFile`, `read_file` and "Read file" all have the
 /// words `read` and `file`. Chinese, Japanese and Korean are written without spaces, so every two adjacent
 /// characters count as a word.
 pub(super) fn each_word(text: &str, take: &mut dyn FnMut(&str)) {
@@ -30,9 +44,9 @@ pub(super) fn each_word(text: &str, take: &mut dyn FnMut(&str)) {
     word.end(take);
 }
 
-/// Returns a hash of a word, for comparison.
+/// Returns a hash of the stem of `word`, for comparison.
 pub(super) fn word_key(word: &str) -> u64 {
-    fnv1a(word, 0)
+    fnv1a(stem(word), 0)
 }
 
 /// The word collected so far.
@@ -55,7 +69,6 @@ impl Word {
 
     fn end(&mut self, take: &mut dyn FnMut(&str)) {
         if !self.text.is_empty() {
-            singular(&mut self.text);
             take(&self.text);
             self.text.clear();
         }
@@ -70,22 +83,6 @@ impl Word {
             let pair: String = [Some(c), next].into_iter().flatten().collect();
             take(&pair);
         }
-    }
-}
-
-/// Removes an English plural ending. A word that only looks like a plural loses the ending in the index and
-/// in the query alike, so the search still finds the word.
-fn singular(word: &mut String) {
-    if word.len() <= 3 || !word.is_ascii() {
-        return;
-    }
-    let cut = |ending: &str| word.strip_suffix(ending).filter(|stem| stem.len() >= 2);
-    if let Some(stem) = cut("ies") {
-        *word = format!("{stem}y");
-    } else if cut("es").is_some_and(|stem| stem.ends_with(['s', 'x', 'z', 'h'])) {
-        word.truncate(word.len() - 2);
-    } else if cut("s").is_some_and(|stem| !stem.ends_with(['s', 'u', 'i'])) {
-        word.truncate(word.len() - 1);
     }
 }
 
@@ -125,9 +122,13 @@ mod tests {
     }
 
     #[test]
-    fn plurals_become_singulars() {
-        check("files cities boxes matches classes", &["file", "city", "box", "match", "class"]);
-        check("status analysis gas this ties", &["status", "analysis", "gas", "this", "tie"]);
+    fn a_sentence_ends_at_a_mark_before_a_blank() {
+        let check = |text, expected| assert_eq!(first_sentence(text), expected);
+        check("Current weather for a city. Uses an API.", "Current weather for a city.");
+        check("  Reads example.com\nand more", "Reads example.com");
+        check("读取文件。再写。", "读取文件。");
+        check("Why? Because.", "Why?");
+        check("", "");
     }
 
     #[test]
