@@ -8,6 +8,7 @@
 mod find;
 mod item;
 
+use super::client::CallKind;
 use super::read::{read_call, read_hosted};
 use super::{CUSTOM, FUNCTION, OpenAiResponses};
 use crate::WireError;
@@ -236,13 +237,18 @@ fn close_all(stream: &mut Assembly) {
         match last.json.get("arguments") {
             _ if is_open_text(last) => last.set("status", "completed"),
             Some(object @ Value::Object(_))
-                if last.key.kind == FUNCTION && text(&last.json, "status") != "incomplete" =>
+                if is_function_call(&last.json) && text(&last.json, "status") != "incomplete" =>
             {
                 last.set("arguments", object.to_string());
             }
             _ => {}
         }
     }
+}
+
+/// Returns whether an item is a function call, with or without a type.
+fn is_function_call(item: &Value) -> bool {
+    item.as_object().and_then(CallKind::of_item).is_some_and(|kind| kind.call == FUNCTION)
 }
 
 /// Returns whether an item is a custom tool call without the status `incomplete`.
