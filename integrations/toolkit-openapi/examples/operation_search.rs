@@ -14,7 +14,8 @@ const FOUND: usize = 5;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [document, questions] = arguments.as_slice() else {
-        return Err("name a document and a file of questions".into());
+        println!("usage: operation_search DOCUMENT QUESTIONS");
+        return Ok(());
     };
     let document = fs::read_to_string(document)?;
     let questions: Vec<Value> = serde_json::from_str(&fs::read_to_string(questions)?)?;
