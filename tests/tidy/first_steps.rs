@@ -44,7 +44,7 @@ fn the_readmes_examples_run_with_its_dependencies_alone() {
         let name = chapter.expect("a chapter").file_name().into_string().expect("a name");
         // The chapters on agents, MCP, OpenAPI and many machines need their crates, which run their examples.
         let of_crates =
-            ["README.md", "08-agents.md", "11-mcp.md", "12-openapi.md", "13-many-machines.md", "14-fleet.md"];
+            ["README.md", "agents.md", "mcp.md", "openapi.md", "many-machines.md", "fleet.md"];
         if !of_crates.contains(&&*name) {
             assert!(program.contains(&format!("\"{name}\"")), "`{name}` is not compiled");
         }
@@ -117,12 +117,12 @@ fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
         for file in fs::read_dir(root().join(folder)).expect("a folder") {
             let path = file.expect("a file").path();
             let more: &[&str] = match path.file_name().and_then(|name| name.to_str()) {
-                Some("02-parameters.md") => &OF_CHAPTERS,
-                Some("08-agents.md") => &["toolkit_agent"],
-                Some("11-mcp.md") => &["toolkit_mcp", "toolkit_agent"],
-                Some("12-openapi.md") => &["toolkit_openapi"],
-                Some("14-fleet.md") => &["toolkit_nats"],
-                Some("13-many-machines.md") => &["toolkit_mcp", "toolkit_nats"],
+                Some("parameters.md") => &OF_CHAPTERS,
+                Some("agents.md") => &["toolkit_agent"],
+                Some("mcp.md") => &["toolkit_mcp", "toolkit_agent"],
+                Some("openapi.md") => &["toolkit_openapi"],
+                Some("fleet.md") => &["toolkit_nats"],
+                Some("many-machines.md") => &["toolkit_mcp", "toolkit_nats"],
                 _ => &[],
             };
             check(&path, &fs::read_to_string(&path).expect("a text"), more);

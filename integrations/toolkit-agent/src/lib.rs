@@ -126,5 +126,5 @@ pub struct Readme;
 
 /// The examples of the guide's chapter about agents, run as doc tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/guide/08-agents.md")]
+#[doc = include_str!("../../../docs/guide/agents.md")]
 pub struct Guide;

@@ -50,10 +50,10 @@ pub struct Readme;
 
 /// The examples of the guide's chapter about the Model Context Protocol, run as doc tests.
 #[cfg(all(doctest, feature = "auth", feature = "jwt"))]
-#[doc = include_str!("../../../docs/guide/11-mcp.md")]
+#[doc = include_str!("../../../docs/guide/mcp.md")]
 pub struct Guide;
 
 /// The examples of the guide's chapter about many machines.
 #[cfg(all(doctest, feature = "client-http", feature = "server-http"))]
-#[doc = include_str!("../../../docs/guide/13-many-machines.md")]
+#[doc = include_str!("../../../docs/guide/many-machines.md")]
 pub struct ManyMachines;

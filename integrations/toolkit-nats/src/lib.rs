@@ -76,5 +76,5 @@ pub struct Readme;
 
 /// The examples of the guide's chapter about fleets, run as doc tests.
 #[cfg(all(doctest, feature = "ledger"))]
-#[doc = include_str!("../../../docs/guide/14-fleet.md")]
+#[doc = include_str!("../../../docs/guide/fleet.md")]
 pub struct Guide;

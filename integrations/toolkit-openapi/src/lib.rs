@@ -12,5 +12,5 @@ pub use server::{BoundApi, HttpCaller, OpenApiServer, openapi_document};
 
 /// The examples of the guide's chapter about OpenAPI, run as doc tests.
 #[cfg(all(doctest, feature = "client", feature = "server"))]
-#[doc = include_str!("../../../docs/guide/12-openapi.md")]
+#[doc = include_str!("../../../docs/guide/openapi.md")]
 pub struct Guide;

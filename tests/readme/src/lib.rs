@@ -16,13 +16,13 @@ macro_rules! chapters {
 }
 
 chapters! {
-    FirstTool = "01-first-tool.md",
-    Parameters = "02-parameters.md",
-    Errors = "03-errors.md",
-    StateAndContext = "04-state-and-context.md",
-    Registry = "05-registry.md",
-    Dispatch = "06-dispatch.md",
-    Providers = "07-providers.md",
-    Testing = "09-testing.md",
-    Migrating = "10-migrating.md",
+    FirstTool = "first-tool.md",
+    Parameters = "parameters.md",
+    Errors = "errors.md",
+    StateAndContext = "state.md",
+    Registry = "registry.md",
+    Dispatch = "dispatch.md",
+    Providers = "providers.md",
+    Testing = "testing.md",
+    Migrating = "migrating.md",
 }
