@@ -8,6 +8,7 @@ mod grants;
 mod run;
 mod session;
 mod state;
+mod trace_context;
 
 pub use actions::{SessionDelta, ToolActions};
 pub(crate) use attempts::Attempts;
@@ -20,6 +21,7 @@ pub use session::{Session, SessionMap};
 #[cfg(feature = "cache")]
 pub(crate) use state::SeenState;
 pub use state::{State, StateNeed};
+pub use trace_context::TraceContext;
 
 use crate::call::CallId;
 use crate::error::ToolError;

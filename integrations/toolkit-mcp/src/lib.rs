@@ -35,13 +35,10 @@ mod numbers;
 mod reports;
 #[cfg(feature = "server")]
 pub mod server;
-#[cfg(any(feature = "client", feature = "server"))]
-mod trace;
 
 #[cfg(feature = "server")]
 pub use server::{McpServer, serve_stdio};
-#[cfg(any(feature = "client", feature = "server"))]
-pub use trace::TraceContext;
+pub use toolkit_core::context::TraceContext;
 
 /// The examples of the README, compiled as doc tests.
 #[cfg(all(doctest, feature = "client", feature = "server-http"))]

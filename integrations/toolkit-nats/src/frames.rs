@@ -1,8 +1,8 @@
 //! The messages of a call. A call is a line of JSON and the text of the arguments. Each reply is a frame: one byte for
 //! its kind, and a body.
 
+use crate::TraceContext;
 use crate::subjects::NamespaceVersion;
-use crate::trace::TraceContext;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

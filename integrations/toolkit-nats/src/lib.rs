@@ -41,7 +41,6 @@ mod ledger;
 mod locks;
 mod span;
 mod subjects;
-mod trace;
 mod worker;
 
 pub use caller::{
@@ -51,7 +50,7 @@ pub use caller::{
 pub use fleet::{Fleet, FleetBuilder, FleetError};
 #[cfg(feature = "ledger")]
 pub use ledger::{CallLedger, LedgerError};
-pub use trace::TraceContext;
+pub use toolkit_core::context::TraceContext;
 pub use worker::{Identity, RemoteCaller, RunningWorker, Worker, WorkerStatistics};
 
 /// Implements `Debug` with the name of the type only: the fields hold addresses, credentials and connections.

@@ -1,9 +1,9 @@
 //! Who calls a tool.
 
 use super::Worker;
+use crate::TraceContext;
 use crate::frames::CallHead;
 use crate::subjects::ANONYMOUS;
-use crate::trace::TraceContext;
 use std::sync::Arc;
 
 /// A verified caller.

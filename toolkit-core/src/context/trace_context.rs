@@ -1,15 +1,15 @@
-//! The trace context of a call, carried from machine to machine.
+//! The trace context of a call, carried from process to process.
 
 use serde::{Deserialize, Serialize};
 
 /// The W3C trace context of a call.
 ///
-/// Add this value as an [extension](toolkit_core::RunContext::with_extension) to the run or to the tool context of a
-/// call: it reaches the worker, where tools and middleware find it as an extension, too.
+/// An [extension](crate::RunContext::with_extension) of a run or of a tool context. A client of another process sends
+/// it along with each call, and there tools and middleware find it as an extension, too.
 ///
 /// ```
 /// use toolkit::RunContext;
-/// use toolkit_nats::TraceContext;
+/// use toolkit::context::TraceContext;
 ///
 /// let trace = TraceContext::new("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
 /// let run = RunContext::new().with_extension(trace.with_state("vendor=1"));
@@ -23,19 +23,22 @@ pub struct TraceContext {
     /// The value of `tracestate`, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
+    /// The value of `baggage`, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baggage: Option<String>,
 }
 
 impl TraceContext {
     /// Creates a trace context from the value of `traceparent`.
     #[must_use]
     pub fn new(parent: impl Into<String>) -> Self {
-        Self { parent: parent.into(), state: None }
-    }
-
-    /// Sets the value of `tracestate`.
-    #[must_use]
-    pub fn with_state(mut self, state: impl Into<String>) -> Self {
-        self.state = Some(state.into());
-        self
+        Self { parent: parent.into(), state: None, baggage: None }
     }
 }
+
+setters! { TraceContext {
+    /// Sets the value of `tracestate`.
+    with_state(state: impl Into<String>) = Some(state.into());
+    /// Sets the value of `baggage`.
+    with_baggage(baggage: impl Into<String>) = Some(baggage.into());
+} }
