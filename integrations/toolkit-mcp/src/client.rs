@@ -88,7 +88,7 @@ use crate::macros::debug;
 use call_errors::unreachable;
 use catalog::{Catalog, RemoteTool};
 use remote_call::RemoteCall;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, from_str};
 use server_requests::ServerRequestHandler;
 use session::Session;
 use std::collections::BTreeMap;
@@ -97,7 +97,6 @@ use supervise::{Link, supervise};
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
-use toolkit_core::schema::violations;
 use toolkit_core::{
     CancellationToken, ErrorKind, ToolCall, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolOutput,
     ToolProvider,
@@ -292,6 +291,9 @@ impl ClientState {
     }
 
     /// Returns the tool and the arguments for a call, or an error if the call must not be sent.
+    ///
+    /// The registry has checked the arguments by the schema that it knows. If a tool has changed since the first list, the
+    /// schema of a registry may be an earlier one, and the arguments are read again by the current schema.
     fn prepare(&self, call: &ToolCall) -> Result<Prepared, ToolError> {
         let catalog = self.catalog.borrow().clone();
         let Some(tool) = catalog.tools.get(call.name.as_str()) else {
@@ -306,12 +308,9 @@ impl ClientState {
             let reason = "its definition has changed, and the user has not approved it yet";
             return Err(ToolError::disabled(&call.name, reason));
         }
-        let definition = &tool.definition;
-        let arguments = definition.parse_arguments(call.arguments.as_str())?;
-        let violations = violations(&definition.parameters, &arguments);
-        if !violations.is_empty() {
-            return Err(ToolError::invalid_arguments(violations));
-        }
+        let text = call.arguments.as_str();
+        let checked = from_str(text).ok().filter(|_| !catalog.has_changed);
+        let arguments = checked.map_or_else(|| tool.definition.parse_arguments(text), Ok)?;
         match arguments {
             Value::Object(arguments) => Ok((tool.clone(), arguments)),
             _ => Err(ToolError::invalid_json("expected an object")),

@@ -23,6 +23,8 @@ pub(super) struct Catalog {
     /// The listed tools that wait for approval, by their qualified names.
     pub(super) pending: Tools,
     /// The number of list entries so far.
+    /// Whether a tool has changed or was removed since the first list.
+    pub(super) has_changed: bool,
     listed: usize,
 }
 

@@ -103,8 +103,9 @@ impl ClientState {
         true
     }
 
-    fn replace(&self, earlier: &Catalog, fresh: Catalog) {
+    fn replace(&self, earlier: &Catalog, mut fresh: Catalog) {
         let change = ToolListChange::between(earlier, &fresh);
+        fresh.has_changed = earlier.has_changed || !change.changed.is_empty() || !change.removed.is_empty();
         let issues =
             Some(fresh.issues.clone()).filter(|issues| !issues.is_empty() && *issues != earlier.issues);
         self.catalog.send_replace(Arc::new(fresh));

@@ -6,7 +6,6 @@ use super::remote_resources::McpResource;
 use crate::macros::debug;
 use serde_json::{Value, json};
 use toolkit_core::name::{NameError, Separator};
-use toolkit_core::schema::violations;
 use toolkit_core::tool::ToolSource;
 use toolkit_core::{
     ToolCall, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolMetadata, ToolName, ToolOutput,
@@ -88,10 +87,6 @@ impl McpResourceTools {
     async fn run(&self, call: &ToolCall) -> Result<ToolOutput, ToolError> {
         let definition = if call.name == self.read.name.as_str() { &self.read } else { &self.list };
         let arguments = definition.parse_arguments(call.arguments.as_str())?;
-        let violations = violations(&definition.parameters, &arguments);
-        if !violations.is_empty() {
-            return Err(ToolError::invalid_arguments(violations));
-        }
         let outcome = match arguments.get("uri").and_then(Value::as_str) {
             Some(uri) => self.client.read_resource(uri).await.map(ToolOutput::new),
             None => self.list().await,

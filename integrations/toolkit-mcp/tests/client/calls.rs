@@ -5,7 +5,7 @@ use super::{call, call_in, event, registry, within};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toolkit::{CancellationToken, Dispatcher, ErrorKind, RunContext, ToolCall, ToolProvider};
+use toolkit::{CancellationToken, Dispatcher, ErrorKind, RunContext, ToolCall};
 use toolkit_mcp::TraceContext;
 use toolkit_mcp::client::{
     ElicitationAnswer, ElicitationKind, ElicitationRequest, McpClient, McpClientBuilder, McpEndpoint,
@@ -44,17 +44,16 @@ async fn the_tools_of_a_server_join_a_registry_under_a_namespace() {
 async fn arguments_are_coerced_and_checked_before_the_call() {
     let server = Bare::new();
     let client = builder(&server, McpProtocol::Auto).connect().await.unwrap();
+    let registry = registry(&client);
     let fenced = "```json\n{\"a\": \"2\", \"b\": 3.0}\n```";
-    assert_eq!(call(&client, "add", fenced).await.unwrap().to_text(), "5");
-    let error = call(&client, "add", r#"{"a": "two", "c": 1}"#).await.unwrap_err();
+    assert_eq!(within(registry.call("add", fenced)).await.unwrap().to_text(), "5");
+    let error = registry.call("add", r#"{"a": "two", "c": 1}"#).await.unwrap_err();
     assert_eq!((error.kind(), error.violations().len()), (ErrorKind::InvalidArguments, 3));
-    let error = call(&client, "add", r#"{"a": 2, "b": 18446744073709551617}"#).await.unwrap_err();
+    let error = registry.call("add", r#"{"a": 2, "b": 18446744073709551617}"#).await.unwrap_err();
     let expected = "`b`: expected integer of at most 64 bits, got number 18446744073709551617";
     assert_eq!(error.violations()[0].to_string(), expected);
     assert_eq!(server.metas.lock().unwrap().len(), 1, "the other calls were never sent");
-    let tool = client.tools().into_iter().find(|tool| tool.name.as_str() == "add").unwrap();
-    let checked = registry(&client).validate(tool.name.as_str(), "{}");
-    assert_eq!(checked.unwrap_err().kind(), ErrorKind::InvalidArguments);
+    assert_eq!(registry.validate("add", "{}").unwrap_err().kind(), ErrorKind::InvalidArguments);
 }
 
 #[tokio::test]

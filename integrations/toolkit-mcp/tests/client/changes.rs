@@ -74,6 +74,22 @@ async fn every_change_of_a_tool_is_reported() {
 }
 
 #[tokio::test]
+async fn a_registry_with_an_earlier_schema_gets_the_errors_of_the_current_one() {
+    let server = server(&["sell"]);
+    let client = connect(&server).await;
+    let registry = super::registry(&client);
+    let mut events = client.events();
+    change(&server, |tools| {
+        tools[0]["inputSchema"] = json!({"type": "object", "required": ["note"],
+            "properties": {"note": {"type": "string"}}});
+    })
+    .await;
+    next_change(&mut events).await;
+    let error = within(registry.call("shop-sell", "{}")).await.unwrap_err();
+    assert_eq!((error.kind(), error.violations()[0].path.as_str()), (ErrorKind::InvalidArguments, "note"));
+}
+
+#[tokio::test]
 async fn changes_made_while_a_server_was_away_are_reported() {
     let server = server(&["buy"]);
     let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
