@@ -13,6 +13,7 @@ mod render;
 mod resolve;
 mod source;
 mod switches;
+mod synced_tools;
 mod tool_search;
 mod view;
 
@@ -23,6 +24,7 @@ pub use live::{CheckOutcome, LiveRegistry, RegistryChange, RegistryEvent, Regist
 pub use merge::Collision;
 pub(crate) use resolve::{Rewritten, Target};
 pub use source::RegistrySource;
+pub use synced_tools::SyncedTools;
 pub use view::RegistryView;
 
 use crate::context::State;
