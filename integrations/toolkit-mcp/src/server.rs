@@ -72,6 +72,7 @@ use crate::macros::setters;
 use client_lines::MAX_MESSAGE;
 use client_requests::ClientRequestHandler;
 use rmcp::ServiceExt;
+use rmcp::model::RequestStateCodec;
 use rmcp::service::ServerInitializeError;
 use scopes::is_granted;
 use server_settings::ServerSettings;
@@ -367,7 +368,7 @@ setters! { McpServer.settings:
     /// With protocol version 2026-07-28, a call that asks the user a question ends early. The client then
     /// repeats the call with the answer and a signed state. If several servers answer calls of the same
     /// client, they need the same secret. By default, the secret is random.
-    with_secret(secret: impl AsRef<[u8]>) = hmac_sha256::Hash::hash(secret.as_ref());
+    with_secret(secret: impl AsRef<[u8]>) = RequestStateCodec::new_unchecked(secret.as_ref());
     /// Sets the token that stops the server. Running calls then have two seconds to end.
     with_cancellation(cancellation: CancellationToken) = cancellation;
 }

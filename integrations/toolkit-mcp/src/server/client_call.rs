@@ -153,8 +153,8 @@ async fn dispatch(
     } else {
         None
     };
-    let (result, tool) = match (caller.inputs().take_suspension(), ended) {
-        (Some(suspension), _) => return suspension.into_result(&settings.secret).map(CallEnd::Suspended),
+    let (result, tool) = match (caller.inputs().suspension(&settings.secret), ended) {
+        (Some(question), _) => return question.map(CallEnd::Suspended),
         (None, Some(ended)) => ended,
         (None, None) => running.await,
     };

@@ -5,11 +5,10 @@
 //! signed state of the earlier rounds.
 
 use crate::locks::lock;
-use data_encoding::BASE64URL_NOPAD;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientCapabilities, ElicitRequest, ErrorData, InputRequest, InputRequests, InputRequiredResult,
-    InputResponses, ProtocolVersion, ServerRequest,
+    InputResponses, ProtocolVersion, RequestStateCodec, SealOptions, ServerRequest,
 };
 #[expect(deprecated, reason = "sampling and roots are still part of the protocol")]
 use rmcp::model::{CreateMessageRequest, ListRootsRequest};
@@ -19,7 +18,7 @@ use serde_json::{Value, from_value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tokio::sync::Notify;
 use toolkit_core::ToolError;
 use toolkit_core::schema::{canonical_json, violations};
@@ -72,20 +71,10 @@ struct Questions {
 /// The state of an interrupted call. The server signs the state, and the client keeps it.
 #[derive(Serialize, Deserialize)]
 struct State {
-    /// The digest of the tool name and the arguments.
-    call: String,
-    /// The time of the signature, in seconds since the start of 1970.
-    time: u64,
     /// The answers of the earlier rounds.
     answers: BTreeMap<String, Value>,
     /// The keys of the questions asked in the last round.
     keys: BTreeSet<String>,
-}
-
-/// The questions and the state of a suspended call. The call cannot continue before the client has answered.
-pub(super) struct Suspension {
-    questions: Questions,
-    state: State,
 }
 
 impl Inputs {
@@ -97,7 +86,7 @@ impl Inputs {
     /// # Errors
     /// The state is not from this server, belongs to another call, or is too old.
     pub(super) fn new(
-        secret: &[u8; 32],
+        secret: &RequestStateCodec,
         name: &str,
         arguments: Arc<str>,
         responses: Option<InputResponses>,
@@ -106,12 +95,9 @@ impl Inputs {
         let mut answers = BTreeMap::new();
         let mut keys = BTreeSet::new();
         if let Some(state) = state {
-            let refused = || ErrorData::invalid_params("`requestState` is not valid for this call", None);
-            let state = State::open(secret, &state).ok_or_else(refused)?;
-            let age = now().saturating_sub(state.time);
-            if state.call != digest(name, &arguments) || age > STATE_LIFETIME.as_secs() {
-                return Err(refused());
-            }
+            let refused = |_| ErrorData::invalid_params("`requestState` is not valid for this call", None);
+            let state: State =
+                secret.open_json_with(&state, canonical(name, &arguments).as_bytes()).map_err(refused)?;
             answers = state.answers;
             keys = state.keys;
         }
@@ -131,18 +117,24 @@ impl Inputs {
         self.has_question.notified().await;
     }
 
-    /// Returns the suspension of the call, if there are questions without answers.
-    pub(super) fn take_suspension(&self) -> Option<Suspension> {
-        let questions = std::mem::take(&mut *lock(&self.questions));
-        if questions.requests.is_empty() && questions.missing.is_none() {
+    /// Returns the response that asks the client, if there are questions without answers.
+    pub(super) fn suspension(
+        &self,
+        secret: &RequestStateCodec,
+    ) -> Option<Result<InputRequiredResult, ErrorData>> {
+        let Questions { requests, missing } = std::mem::take(&mut *lock(&self.questions));
+        if let Some(missing) = missing {
+            return Some(Err(ErrorData::missing_required_client_capability(missing)));
+        }
+        if requests.is_empty() {
             return None;
         }
-        let call = digest(&self.name, &self.arguments);
-        let keys = questions.requests.keys().cloned().collect();
-        Some(Suspension {
-            questions,
-            state: State { call, time: now(), answers: self.answers.clone(), keys },
-        })
+        let state = State { answers: self.answers.clone(), keys: requests.keys().cloned().collect() };
+        let call = canonical(&self.name, &self.arguments);
+        let options = SealOptions::new().associated_data(call.as_bytes()).ttl(STATE_LIFETIME);
+        let sealed = secret.seal_json_with(&state, &options);
+        let sealed = sealed.map_err(|error| ErrorData::internal_error(error.to_string(), None));
+        Some(sealed.map(|sealed| InputRequiredResult::new(Some(requests), Some(sealed))))
     }
 
     /// Sends a request to the client and returns the result. If the protocol version has no sessions, the call is
@@ -196,45 +188,11 @@ impl Inputs {
     }
 }
 
-impl Suspension {
-    pub(super) fn into_result(self, secret: &[u8; 32]) -> Result<InputRequiredResult, ErrorData> {
-        if let Some(missing) = self.questions.missing {
-            return Err(ErrorData::missing_required_client_capability(missing));
-        }
-        let state = self.state.seal(secret);
-        Ok(InputRequiredResult::new(Some(self.questions.requests), Some(state)))
-    }
-}
-
-impl State {
-    /// Returns the state as text with a signature.
-    fn seal(&self, secret: &[u8; 32]) -> String {
-        let state = BASE64URL_NOPAD.encode(&serde_json::to_vec(self).unwrap_or_default());
-        let signature = hmac_sha256::HMAC::mac(state.as_bytes(), secret);
-        format!("{state}.{}", BASE64URL_NOPAD.encode(&signature))
-    }
-
-    /// Parses a state from text. Returns `None` if the signature is not genuine.
-    fn open(secret: &[u8; 32], text: &str) -> Option<Self> {
-        let (state, signature) = text.split_once('.')?;
-        let signature: [u8; 32] = BASE64URL_NOPAD.decode(signature.as_bytes()).ok()?.try_into().ok()?;
-        if !hmac_sha256::HMAC::verify(state.as_bytes(), secret, &signature) {
-            return None;
-        }
-        serde_json::from_slice(&BASE64URL_NOPAD.decode(state.as_bytes()).ok()?).ok()
-    }
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs())
-}
-
-/// Returns a digest of the call. The order of members in the arguments does not matter. Numbers are compared
-/// exactly, because a `Value` would round them.
-fn digest(name: &str, arguments: &str) -> String {
-    let canonical = canonical_json(arguments).unwrap_or_else(|_| arguments.to_owned());
-    let hash = hmac_sha256::Hash::hash(format!("{name}\n{canonical}").as_bytes());
-    BASE64URL_NOPAD.encode(&hash)
+/// Returns the text of the call that a state belongs to. The order of members in the arguments does not matter. Numbers are
+/// compared exactly, because a `Value` would round them.
+fn canonical(name: &str, arguments: &str) -> String {
+    let arguments = canonical_json(arguments).unwrap_or_else(|_| arguments.to_owned());
+    format!("{name}\n{arguments}")
 }
 
 /// Returns whether a request belongs to a protocol version without sessions.

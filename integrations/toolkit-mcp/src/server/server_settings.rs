@@ -7,6 +7,7 @@ use super::outputs::OutputStore;
 use super::protected_resource::ProtectedResource;
 use super::resource_updates::ResourceUpdates;
 use crate::macros::debug;
+use rmcp::model::RequestStateCodec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -51,7 +52,7 @@ pub(super) struct ServerSettings {
     pub(super) updates: ResourceUpdates,
     pub(super) call_state: Vec<Arc<CallState>>,
     pub(super) filters: Vec<Arc<Filter>>,
-    pub(super) secret: [u8; 32],
+    pub(super) secret: RequestStateCodec,
     pub(super) cancellation: CancellationToken,
     #[cfg(feature = "server-http")]
     pub(super) http: HttpSettings,
@@ -74,7 +75,7 @@ pub(super) struct HttpSettings {
 
 /// A function that returns the identity behind an HTTP request.
 #[cfg(feature = "server-http")]
-type Identity = dyn Fn(&axum::http::request::Parts) -> Option<String> + Send + Sync;
+type Identity = dyn Fn(&http::request::Parts) -> Option<String> + Send + Sync;
 
 #[cfg(feature = "server-http")]
 impl Default for HttpSettings {
@@ -111,7 +112,7 @@ impl ServerSettings {
             updates: ResourceUpdates(broadcast::Sender::new(MAX_UPDATES)),
             call_state: Vec::new(),
             filters: Vec::new(),
-            secret: hmac_sha256::Hash::hash(random.as_flattened()),
+            secret: RequestStateCodec::new_unchecked(random.as_flattened()),
             cancellation: CancellationToken::new(),
             #[cfg(feature = "server-http")]
             http: HttpSettings::default(),

@@ -2,6 +2,7 @@
 
 use data_encoding::HEXLOWER;
 use fs4::FileExt;
+use ring::digest::{SHA256, digest};
 use std::fs::{self, File};
 use std::future::ready;
 use std::io::{self, ErrorKind, Write};
@@ -104,5 +105,5 @@ fn create(folder: &Path) -> io::Result<()> {
 
 /// Returns the key for the tokens of a client at a server.
 pub(super) fn key(resource: &str, client: &str) -> String {
-    HEXLOWER.encode(&hmac_sha256::Hash::hash(format!("{resource} {client}").as_bytes()))
+    HEXLOWER.encode(digest(&SHA256, format!("{resource} {client}").as_bytes()).as_ref())
 }
