@@ -5,11 +5,8 @@ use reqwest::{Client, Url};
 use std::error::Error;
 use toolkit_http::client::tls_config;
 
-/// The reason why a request failed.
-pub(crate) type HttpError = Box<dyn Error + Send + Sync>;
-
 /// Returns an HTTP client. Without encryption (`http://`), the certificates of the platform are not loaded.
-pub(crate) fn http_client(url: &Url) -> Result<Client, HttpError> {
+pub(crate) fn http_client(url: &Url) -> Result<Client, Box<dyn Error + Send + Sync>> {
     let builder = Client::builder()
         .tls_backend_preconfigured(tls_config(url.scheme() == "http")?)
         .redirect(Policy::none())

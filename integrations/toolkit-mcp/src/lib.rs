@@ -21,7 +21,7 @@ pub mod client;
 pub mod config;
 #[cfg(any(feature = "auth", feature = "jwt"))]
 mod guarded_http;
-#[cfg(any(feature = "client-http", feature = "jwt"))]
+#[cfg(feature = "client-http")]
 mod http_client;
 #[cfg(any(feature = "client", feature = "server"))]
 mod line_transport;

@@ -151,7 +151,7 @@ impl Caller {
     }
 
     #[cfg(feature = "server-http")]
-    fn http(&self) -> Option<&axum::http::request::Parts> {
+    fn http(&self) -> Option<&http::request::Parts> {
         self.0.context.extensions.get()
     }
 

@@ -5,7 +5,7 @@ use super::protected_resource::AccessToken;
 use crate::guarded_http::GuardedHttp;
 use crate::locks::lock;
 use crate::macros::debug;
-use reqwest::{Method, Request, Url};
+use http::Request;
 use serde_json::Value;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -50,7 +50,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 pub struct JwtVerifier(Arc<Issuer>);
 
 struct Issuer {
-    url: Url,
+    http: GuardedHttp,
     /// The exact text of the claim `iss`.
     name: String,
     audience: String,
@@ -74,14 +74,14 @@ impl JwtVerifier {
     /// The issuer is not a URL with `https`, and not on this machine.
     pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> io::Result<Self> {
         let name = issuer.into();
-        let url = Url::parse(&name).ok().filter(|url| GuardedHttp::from_url(url).permits(url));
-        let Some(url) = url else {
+        let http = GuardedHttp::from_url(&name);
+        if !http.permits(&name) {
             let message = format!("the issuer `{name}` is not a URL with `https`");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-        };
+        }
         let audience = audience.into();
         Ok(Self(Arc::new(Issuer {
-            url,
+            http,
             name,
             audience,
             keys: Mutex::default(),
@@ -150,38 +150,31 @@ impl Issuer {
     }
 
     async fn published_keys(&self) -> Result<Vec<JwtKey>, String> {
-        let path = self.url.path().trim_end_matches('/');
-        let mut metadata = Err(String::new());
-        for place in [
-            format!("/.well-known/oauth-authorization-server{path}"),
-            format!("{path}/.well-known/openid-configuration"),
-        ] {
-            metadata = self.get(&place).await;
-            if metadata.is_ok() {
-                break;
-            }
-        }
-        let metadata = metadata?;
+        let base = self.name.trim_end_matches('/');
+        let host = base.find("://").map_or(0, |at| at + 3);
+        let (origin, path) = base.split_at(base[host..].find('/').map_or(base.len(), |at| host + at));
+        let metadata = match self.get(&format!("{origin}/.well-known/oauth-authorization-server{path}")).await
+        {
+            Ok(metadata) => metadata,
+            Err(_) => self.get(&format!("{base}/.well-known/openid-configuration")).await?,
+        };
         if metadata["issuer"] != self.name {
             return Err("its metadata names another issuer".to_owned());
         }
-        let place = metadata["jwks_uri"].as_str().ok_or("its metadata names no keys")?;
-        let keys = self.get(place).await?;
+        let keys = metadata["jwks_uri"].as_str().ok_or("its metadata names no keys")?;
+        let keys = self.get(keys).await?;
         let keys = keys["keys"].as_array().ok_or("it published no list of keys")?;
         Ok(keys.iter().filter_map(JwtKey::parse).collect())
     }
 
     /// Reads a JSON document of the issuer.
-    async fn get(&self, place: &str) -> Result<Value, String> {
-        let url = self.url.join(place).map_err(|error| error.to_string())?;
-        let request = Request::new(Method::GET, url);
-        let response = GuardedHttp::from_url(&self.url).send(request).await;
-        match response.map_err(|error| error.to_string())? {
-            (status, _, body) if status.is_success() => {
-                serde_json::from_slice(&body).map_err(|error| error.to_string())
-            }
-            (status, ..) => Err(format!("it answered with HTTP {status}")),
+    async fn get(&self, url: &str) -> Result<Value, String> {
+        let request = Request::get(url).body(Vec::new()).map_err(|error| error.to_string())?;
+        let response = self.http.send(request).await.map_err(|error| error.to_string())?;
+        if !response.status().is_success() {
+            return Err(format!("it answered with HTTP {}", response.status()));
         }
+        serde_json::from_slice(response.body()).map_err(|error| error.to_string())
     }
 }
 

@@ -201,7 +201,7 @@ async fn a_login_that_fails_says_why_and_shows_no_secret() {
         (json!({"token_endpoint": "http://192.0.2.1/"}), ("a", "b"), "OAuth token exchange failed"),
         (json!({"token_endpoint": "/moved"}), ("a", "b"), "OAuth token exchange failed"),
         (json!({"code_challenge_methods_supported": ["plain"]}), ("a", "b"), "S256"),
-        (json!({"padding": "a".repeat(2 << 20)}), ("a", "b"), "is too large"),
+        (json!({"padding": "a".repeat(2 << 20)}), ("a", "b"), "longer than 1048576 bytes"),
     ];
     for (mut metadata, (name, value), expected) in cases {
         let server = Secured::serve().await;

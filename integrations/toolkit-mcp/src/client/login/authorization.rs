@@ -4,10 +4,10 @@ use super::redirect::RedirectListener;
 use super::{Login, LoginGrant};
 use crate::client::connect_errors::chain;
 use crate::guarded_http::GuardedHttp;
+use http::Request;
+use http::header::CONTENT_TYPE;
 use oauth2::TokenResponse;
-use oauth2::http::Response;
-use reqwest::header::{CONTENT_TYPE, HeaderValue};
-use reqwest::{Method, Request, Url};
+use reqwest::Url;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, ClientCredentialsConfig, CredentialStore, InMemoryCredentialStore,
     OAuthClientConfig, OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest, OAuthTokenResponse,
@@ -103,17 +103,17 @@ impl AuthorizationServer {
         challenge: Option<&str>,
     ) -> Result<Self, String> {
         let resource = Url::parse(resource).map_err(|error| format!("the URL is invalid: {error}"))?;
-        let http = GuardedHttp::from_url(&resource);
-        if !http.permits(&resource) {
+        let http = GuardedHttp::from_url(resource.as_str());
+        if !http.permits(resource.as_str()) {
             return Err("a login needs a URL with `https`".to_owned());
         }
         let manager =
-            AuthorizationManager::new_with_oauth_http_client(resource.clone(), Arc::new(http)).await;
+            AuthorizationManager::new_with_oauth_http_client(resource.clone(), Arc::new(http.clone())).await;
         let mut manager = manager.map_err(failed)?;
         let received = InMemoryCredentialStore::new();
         manager.set_credential_store(received.clone());
         let found = manager.resolve_metadata_from_challenge(challenge).await.map_err(failed)?;
-        if !Url::parse(&found.metadata.authorization_endpoint).is_ok_and(|url| http.permits(&url)) {
+        if !http.permits(&found.metadata.authorization_endpoint) {
             return Err("the address of the authorization server is not safe; use `https`".to_owned());
         }
         let issuer = found.metadata.issuer.clone();
@@ -292,13 +292,13 @@ impl AuthorizationServer {
         if !scope.is_empty() {
             form.query_pairs_mut().append_pair("scope", &scope);
         }
-        let mut request = Request::new(Method::POST, self.token_endpoint.clone());
-        let form_type = HeaderValue::from_static("application/x-www-form-urlencoded");
-        request.headers_mut().insert(CONTENT_TYPE, form_type);
-        *request.body_mut() = form.query().map(|form| form.to_owned().into());
-        let response = self.http.send(request).await;
-        let (status, _, body) = response.map_err(|error| format!("no token: {error}"))?;
-        let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let request = Request::post(self.token_endpoint.as_str())
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(form.query().unwrap_or_default().into())
+            .map_err(|error| error.to_string())?;
+        let response = self.http.send(request).await.map_err(|error| format!("no token: {error}"))?;
+        let status = response.status();
+        let answer: Value = serde_json::from_slice(response.body()).unwrap_or_default();
         if !status.is_success() {
             let reason = ["error", "error_description"].map(|part| answer[part].as_str().unwrap_or_default());
             let reason = clean(&reason.join(" "));
@@ -337,12 +337,6 @@ fn failed(error: AuthError) -> String {
 
 impl OAuthHttpClient for GuardedHttp {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
-        Box::pin(async move {
-            let (status, headers, body) = self.send(Request::try_from(request.request)?).await?;
-            let mut response = Response::new(body);
-            *response.status_mut() = status;
-            *response.headers_mut() = headers;
-            Ok(response)
-        })
+        Box::pin(self.send(request.request))
     }
 }
