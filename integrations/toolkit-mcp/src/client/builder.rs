@@ -82,8 +82,7 @@ impl McpClientBuilder {
     /// [`McpError`] if the namespace is illegal, or if the server does not start, cannot be reached, refuses access or
     /// violates the protocol. The client does not try again.
     pub async fn connect(self) -> Result<McpClient, McpError> {
-        self.check()?;
-        let (endpoint, handler) = self.parts();
+        let (endpoint, handler) = self.parts()?;
         McpClient::connect(endpoint, handler).await
     }
 
@@ -97,18 +96,15 @@ impl McpClientBuilder {
     /// # Panics
     /// Panics outside of a tokio runtime.
     pub fn start(self) -> Result<McpClient, McpError> {
-        self.check()?;
-        let (endpoint, handler) = self.parts();
+        let (endpoint, handler) = self.parts()?;
         Ok(McpClient::start(endpoint, handler))
     }
 
-    fn check(&self) -> Result<(), McpError> {
-        let Some(namespace) = &self.settings.namespace else { return Ok(()) };
-        let name = ToolName::qualified(namespace, "tool", Separator::default());
-        name.map(drop).map_err(|error| McpError::new(McpErrorKind::Config, error.to_string()))
-    }
-
-    fn parts(mut self) -> (McpEndpoint, ServerRequestHandler) {
+    fn parts(mut self) -> Result<(McpEndpoint, ServerRequestHandler), McpError> {
+        if let Some(namespace) = &self.settings.namespace {
+            ToolName::qualified(namespace, "tool", Separator::default())
+                .map_err(|error| McpError::new(McpErrorKind::Config, error.to_string()))?;
+        }
         let timeout = &mut self.settings.connect_timeout;
         *timeout = timeout.saturating_add(self.endpoint.login_time);
         let handler = ServerRequestHandler {
@@ -117,7 +113,7 @@ impl McpClientBuilder {
             tools_changed: Arc::default(),
             questions: Arc::new(Semaphore::new(MOST_QUESTIONS)),
         };
-        (self.endpoint, handler)
+        Ok((self.endpoint, handler))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Failed calls as errors for the model: what happened to the server, and what to do next.
 
 use super::content::short;
+use super::remote_call::RemoteCall;
 use super::wire::INVALID;
 use crate::line_transport::TOO_LARGE;
 use rmcp::model::{ErrorCode, ErrorData};
@@ -9,27 +10,16 @@ use std::time::Duration;
 use toolkit_core::{ErrorKind, ToolError};
 use toolkit_foreign::clean;
 
-/// The errors of one call.
-pub(super) struct CallErrors<'a> {
-    pub(super) server: &'a str,
-    /// The name of the tool, as the program calls it.
-    pub(super) tool: &'a str,
-    /// Whether a call that may have been executed may be repeated.
-    pub(super) is_repeatable: bool,
-    /// The maximum size of a message, in bytes.
-    pub(super) message_bytes: usize,
-}
-
 /// Creates the error for a call that was not sent, because there is no connection.
 pub(super) fn unreachable(server: &str) -> ToolError {
     let advice = "try again later, or continue without its tools";
     ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}")).with_retryable(true)
 }
 
-impl CallErrors<'_> {
+impl RemoteCall<'_> {
     /// Creates an error for the model from the name of the server, the fault `what`, and the advice.
     pub(super) fn error(&self, what: &str, advice: &str) -> ToolError {
-        ToolError::failed(format_args!("MCP server `{}` {what}; {advice}", self.server))
+        ToolError::failed(format_args!("MCP server `{}` {what}; {advice}", self.settings().name))
     }
 
     /// Creates the error for a connection that was lost during the call.
@@ -40,14 +30,14 @@ impl CallErrors<'_> {
     /// Creates the error for a call that may have been executed. If the tool may be called again, the error contains
     /// `advice`.
     pub(super) fn unknown(&self, what: &str, advice: &str) -> ToolError {
-        let is_repeatable = self.is_repeatable;
+        let is_repeatable = self.tool.definition.metadata.is_repeatable();
         let advice =
             if is_repeatable { advice } else { "it may have been executed; check before trying again" };
         self.error(what, advice).with_retryable(is_repeatable)
     }
 
     pub(super) fn broken_off(&self) -> ToolError {
-        let limit = self.message_bytes;
+        let limit = self.settings().limits.message_bytes;
         let what = format!("broke off its answer, which may be more than {limit} bytes");
         self.error(&what, "ask for less, and note that the call may have been executed")
     }
@@ -63,7 +53,7 @@ impl CallErrors<'_> {
             Failure::Expired => self.error("has ended the session", later).with_retryable(true),
             Failure::Status { status: 429, pause, .. } => {
                 let pause = pause.unwrap_or(Duration::from_secs(1));
-                ToolError::rate_limited(self.tool, pause).with_retryable(true)
+                ToolError::rate_limited(self.context.tool_name().as_str(), pause).with_retryable(true)
             }
             // The server has not executed the call, and would refuse it again.
             Failure::Status {
@@ -87,13 +77,14 @@ impl CallErrors<'_> {
     /// Converts a protocol error that the server has returned.
     pub(super) fn of_protocol(&self, data: &ErrorData) -> ToolError {
         let message = short(&clean(&data.message));
-        let tool = self.tool;
+        let tool = self.context.tool_name();
         match data.code {
             TOO_LARGE => self.too_large(),
             INVALID => self.invalid(),
             // According to the protocol, an unknown tool is an invalid parameter, too.
             ErrorCode::INVALID_PARAMS if message.to_lowercase().contains("unknown tool") => {
-                let text = format!("Tool `{tool}` is no longer offered by MCP server `{}`", self.server);
+                let text =
+                    format!("Tool `{tool}` is no longer offered by MCP server `{}`", self.settings().name);
                 ToolError::new(ErrorKind::NotFound, format!("{text}; use another tool"))
             }
             ErrorCode::INVALID_PARAMS => {
@@ -113,7 +104,7 @@ impl CallErrors<'_> {
     }
 
     pub(super) fn too_large(&self) -> ToolError {
-        let limit = self.message_bytes;
+        let limit = self.settings().limits.message_bytes;
         let what = format!("sent a message of more than {limit} bytes, which may be the result of the call");
         self.error(&what, "ask for less, for instance with narrower arguments")
     }

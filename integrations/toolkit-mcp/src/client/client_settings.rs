@@ -21,17 +21,6 @@ pub enum McpProtocol {
     Handshake,
 }
 
-impl McpProtocol {
-    pub(super) fn begins_with_discover(self) -> bool {
-        self != Self::Handshake
-    }
-
-    /// Returns whether an earlier version follows if the server does not support version 2026-07-28.
-    pub(super) fn can_fall_back(self) -> bool {
-        self == Self::Auto
-    }
-}
-
 /// The pauses between attempts to connect.
 ///
 /// Each pause is twice as long as the pause before, up to the maximum. In addition, each pause is randomly

@@ -89,12 +89,12 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
     }
 
     async fn negotiate(&mut self) -> Result<ServerPeerInfo, McpError> {
-        if self.attempt.protocol.begins_with_discover() {
-            self.discover(DISCOVER).await?;
-        } else {
+        if self.attempt.protocol == McpProtocol::Handshake {
             self.initialize(Waiting::Initialize).await?;
+        } else {
+            self.discover(DISCOVER).await?;
         }
-        let mut can_fall_back = self.attempt.protocol.can_fall_back();
+        let mut can_fall_back = self.attempt.protocol == McpProtocol::Auto;
         let silence = sleep(self.attempt.silence);
         tokio::pin!(silence);
         loop {
@@ -227,7 +227,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
     /// Remembers that the server may need `initialize` as the first request, because it ended the connection at
     /// `server/discover`.
     fn remember_end(&self) {
-        if self.waiting != Waiting::Initialize && self.attempt.protocol.can_fall_back() {
+        if self.waiting != Waiting::Initialize && self.attempt.protocol == McpProtocol::Auto {
             self.attempt.is_legacy.store(true, Ordering::Relaxed);
         }
     }

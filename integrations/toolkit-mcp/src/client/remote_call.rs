@@ -1,6 +1,5 @@
 //! One call of a server's tool.
 
-use super::call_errors::CallErrors;
 use super::catalog::RemoteTool;
 use super::client_settings::ClientSettings;
 use super::connect_errors::chain;
@@ -34,8 +33,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// One call of a server's tool.
 pub(super) struct RemoteCall<'a> {
     session: &'a Session,
-    tool: &'a RemoteTool,
-    context: &'a ToolContext,
+    pub(super) tool: &'a RemoteTool,
+    pub(super) context: &'a ToolContext,
     /// Whether the server has ended the session instead of executing the call.
     is_expired: AtomicBool,
 }
@@ -62,10 +61,10 @@ impl<'a> RemoteCall<'a> {
                 ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
                     return Ok(ToolOutput::new(Vec::new()));
                 }
-                _ => return Err(self.errors().invalid()),
+                _ => return Err(self.invalid()),
             }
         }
-        Err(self.errors().error("asked too many questions", "use another tool"))
+        Err(self.error("asked too many questions", "use another tool"))
     }
 
     /// Checks structured content against the output schema of the tool. Content with a number that a JSON value cannot
@@ -92,7 +91,7 @@ impl<'a> RemoteCall<'a> {
         let text = short(&clean(&output.to_text()));
         let advice =
             if text.is_empty() { advice.to_owned() } else { format!("{advice}. It returned: {text}") };
-        Err(self.errors().error(&what, &advice))
+        Err(self.error(&what, &advice))
     }
 
     /// Sends one request and waits for the response. Passes progress reports on while the request runs.
@@ -130,7 +129,7 @@ impl<'a> RemoteCall<'a> {
                     Ok(None) => {}
                     Err(error) => return Err(self.failed(&error)),
                 },
-                () = ended.cancelled() => return Err(self.errors().lost(&self.session.wire.reason())),
+                () = ended.cancelled() => return Err(self.lost(&self.session.wire.reason())),
                 () = &mut deadline => {
                     // While the user is asked, the server waits for the client.
                     if self.session.handler.questions.available_permits() == MOST_QUESTIONS {
@@ -142,7 +141,7 @@ impl<'a> RemoteCall<'a> {
         }
     }
 
-    fn settings(&self) -> &ClientSettings {
+    pub(super) fn settings(&self) -> &ClientSettings {
         &self.session.handler.settings
     }
 
@@ -176,7 +175,7 @@ impl<'a> RemoteCall<'a> {
         let questions = required.input_requests.unwrap_or_default();
         if questions.is_empty() {
             if required.request_state.is_none() {
-                return Err(self.errors().error("asked for input without a question", "use another tool"));
+                return Err(self.error("asked for input without a question", "use another tool"));
             }
             sleep(PAUSE).await;
         }
@@ -190,22 +189,12 @@ impl<'a> RemoteCall<'a> {
                 InputRequest::ListRoots(_) => json!({"roots": []}),
                 _ => {
                     let what = "asked for something that this program does not offer";
-                    return Err(self.errors().error(what, "use another tool"));
+                    return Err(self.error(what, "use another tool"));
                 }
             };
             answers.insert(key, answer);
         }
         Ok(((!answers.is_empty()).then_some(answers), required.request_state))
-    }
-
-    fn errors(&self) -> CallErrors<'_> {
-        let settings = self.settings();
-        CallErrors {
-            server: &settings.name,
-            tool: self.context.tool_name().as_str(),
-            is_repeatable: self.tool.definition.metadata.is_repeatable(),
-            message_bytes: settings.limits.message_bytes,
-        }
     }
 
     /// Converts the failure of an HTTP request without an answer.
@@ -223,13 +212,12 @@ impl<'a> RemoteCall<'a> {
         if is_unreachable {
             super::call_errors::unreachable(&self.settings().name)
         } else {
-            self.errors().lost(details)
+            self.lost(details)
         }
     }
 
     fn failed(&self, error: &ServiceError) -> ToolError {
         let details = short(&chain(error));
-        let errors = self.errors();
         #[cfg(feature = "client-http")]
         if let ServiceError::TransportSend(failed) = error
             && let Some(failure) = super::failure::Failure::of(&*failed.error)
@@ -238,11 +226,11 @@ impl<'a> RemoteCall<'a> {
                 self.session.replace("the server has ended the session");
                 self.is_expired.store(true, Ordering::Relaxed);
             }
-            return errors.of_http(&failure).with_details(details);
+            return self.of_http(&failure).with_details(details);
         }
         let error = match error {
             ServiceError::McpError(data) => {
-                let error = errors.of_protocol(data);
+                let error = self.of_protocol(data);
                 if error.kind() == ErrorKind::NotFound {
                     self.session.handler.tools_changed.notify_one();
                 }
@@ -250,13 +238,13 @@ impl<'a> RemoteCall<'a> {
             }
             ServiceError::Cancelled { .. } => ToolError::cancelled(self.context.tool_name().as_str()),
             ServiceError::TransportClosed if self.session.wire.ended.is_cancelled() => {
-                errors.lost(&self.session.wire.reason())
+                self.lost(&self.session.wire.reason())
             }
             // Over HTTP, this error means that the stream with the answer to this call ended early.
-            ServiceError::TransportClosed => errors.broken_off(),
-            error if error.is_authorization_required() => errors.no_access(),
+            ServiceError::TransportClosed => self.broken_off(),
+            error if error.is_authorization_required() => self.no_access(),
             ServiceError::TransportSend(_) if details.contains("exceeded the maximum size") => {
-                errors.too_large()
+                self.too_large()
             }
             #[cfg(feature = "client-http")]
             ServiceError::TransportSend(failed) if failed.error.is::<super::failure::HttpFault>() => {
@@ -264,9 +252,9 @@ impl<'a> RemoteCall<'a> {
             }
             ServiceError::TransportSend(_) => {
                 self.session.replace(&details);
-                errors.lost(&details)
+                self.lost(&details)
             }
-            _ => errors.invalid(),
+            _ => self.invalid(),
         };
         error.with_details(details)
     }

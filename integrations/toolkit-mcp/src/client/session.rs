@@ -17,7 +17,7 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::future::pending;
 use std::sync::atomic::Ordering;
-use std::sync::{self, Arc};
+use std::sync::{self, Arc, PoisonError};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, Semaphore};
@@ -132,53 +132,40 @@ impl Session {
         Ok(Pending { handle: Some(handle), wire: self.wire.clone() })
     }
 
-    /// Lists all tools of the server.
+    /// Requests all tools, page by page.
     pub(super) async fn list_tools(&self) -> Result<Catalog, McpError> {
-        let limit = self.handler.settings.connect_timeout;
-        let all = limit.saturating_mul(SLOWEST_LIST);
-        tokio::select! {
-            list = timeout(all, self.pages(limit)) => {
-                list.map_err(|_| too_slow("list all of its tools", all))?
-            }
-            () = self.wire.ended.cancelled() => {
-                Err(McpError::new(McpErrorKind::Connection, self.wire.reason()))
-            }
+        let has_tools = self.peer.peer_info().is_none_or(|peer| peer.capabilities.tools.is_some());
+        let catalog = sync::Mutex::new(Catalog::default());
+        *lock(&self.expiry) = None;
+        if has_tools {
+            let limit = self.handler.settings.connect_timeout;
+            self.pages("tools/list", limit, |params| self.add_tools(&catalog, params, limit)).await?;
         }
+        Ok(std::mem::take(&mut *lock(&catalog)))
     }
 
-    /// Lists the tools page by page, each page within the time limit. Each page is checked when the page
-    /// arrives, so that a server cannot fill the memory with large entries.
-    ///
-    /// The list is fresh for the shortest `ttlMs` of its pages. Without a time, or with a time of zero, the client relies on
-    /// announced changes. This client shares its list with no other client, so it respects every `cacheScope`.
-    async fn pages(&self, limit: Duration) -> Result<Catalog, McpError> {
-        let has_tools = self.peer.peer_info().is_none_or(|peer| peer.capabilities.tools.is_some());
-        let mut catalog = Catalog::default();
-        let mut cursor = None;
-        let mut seen = HashSet::new();
-        let mut ttl: Option<Duration> = None;
-        for _ in 0..if has_tools { PAGES } else { 0 } {
-            let params = PaginatedRequestParams::default().with_cursor(cursor.take());
-            let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
-            let page = timeout(limit, self.page(request)).await;
-            let mut page = page.map_err(|_| too_slow("list its tools", limit))??;
-            let Some(Value::Array(entries)) = page.get_mut("tools").map(Value::take) else {
-                let text = "the server's list of tools is not a list";
-                return Err(McpError::new(McpErrorKind::Protocol, text));
-            };
-            let ttl_of_page = page.get("ttlMs").and_then(Value::as_u64).filter(|ttl| *ttl > 0);
-            ttl = ttl.into_iter().chain(ttl_of_page.map(Duration::from_millis)).min();
-            if !catalog.extend(entries, &self.handler.settings) {
-                break;
-            }
-            match page.get("nextCursor").and_then(Value::as_str) {
-                // Stop if the server returns to an earlier page: it has no more tools.
-                Some(next) if seen.insert(next.to_owned()) => cursor = Some(next.to_owned()),
-                _ => break,
-            }
+    /// Adds one page of the tools, and returns the cursor of the next page.
+    async fn add_tools(
+        &self,
+        catalog: &sync::Mutex<Catalog>,
+        params: PaginatedRequestParams,
+        limit: Duration,
+    ) -> Result<Option<String>, McpError> {
+        let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
+        let result = async { self.send(request, PeerRequestOptions::no_options()).await?.response().await };
+        let result = self.answer_within(limit, "tools/list", result).await?;
+        // Each entry is parsed on its own, so that one malformed tool does not hide all others.
+        let mut page = serde_json::to_value(result).unwrap_or_default();
+        let Some(Value::Array(entries)) = page.get_mut("tools").map(Value::take) else {
+            return Err(McpError::new(McpErrorKind::Protocol, "the server's list of tools is not a list"));
+        };
+        if let Some(ttl) = page.get("ttlMs").and_then(Value::as_u64).filter(|ttl| *ttl > 0) {
+            let expiry = Instant::now() + Duration::from_millis(ttl).clamp(FRESH.0, FRESH.1);
+            let mut earliest = lock(&self.expiry);
+            *earliest = Some(earliest.map_or(expiry, |earlier| earlier.min(expiry)));
         }
-        *lock(&self.expiry) = ttl.map(|ttl| Instant::now() + ttl.clamp(FRESH.0, FRESH.1));
-        Ok(catalog)
+        let has_room = lock(catalog).extend(entries, &self.handler.settings);
+        Ok(page.get("nextCursor").and_then(Value::as_str).filter(|_| has_room).map(str::to_owned))
     }
 
     /// Plans the next attempt to read the tool list, because the list could not be read.
@@ -193,14 +180,6 @@ impl Session {
             Some(expiry) => sleep_until(expiry).await,
             None => pending().await,
         }
-    }
-
-    async fn page(&self, request: ClientRequest) -> Result<Value, McpError> {
-        let failed = |error| self.failed("tools/list", &error);
-        let mut pending = self.send(request, PeerRequestOptions::no_options()).await.map_err(failed)?;
-        let result = pending.response().await.map_err(failed)?;
-        // Each entry is parsed on its own, so that one malformed tool does not hide all others.
-        Ok(serde_json::to_value(result).unwrap_or_default())
     }
 
     /// Converts the failure of a request.
@@ -219,13 +198,21 @@ impl Session {
         }
     }
 
-    /// Waits for the answer to a request, within the time limit of a call.
+    /// Waits for the answer to a request, for as long as a call may take.
     pub(super) async fn answer<T>(
         &self,
         method: &str,
         request: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, McpError> {
-        let limit = self.handler.settings.call_timeout;
+        self.answer_within(self.handler.settings.call_timeout, method, request).await
+    }
+
+    async fn answer_within<T>(
+        &self,
+        limit: Duration,
+        method: &str,
+        request: impl Future<Output = Result<T, ServiceError>>,
+    ) -> Result<T, McpError> {
         tokio::select! {
             answer = timeout(limit, request) => {
                 let answer = answer.map_err(|_| too_slow(&format!("answer `{method}`"), limit))?;
@@ -237,8 +224,8 @@ impl Session {
         }
     }
 
-    /// Lists all entries of a list page by page, at most as many as tools. A page function keeps of an entry only what has a
-    /// limit.
+    /// Requests all pages of a list, and returns at most as many entries as the limit of tools. `page` keeps of an entry only
+    /// what has a limit.
     pub(super) async fn list_all<T, F>(
         &self,
         method: &str,
@@ -247,26 +234,45 @@ impl Session {
     where
         F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
     {
-        let limit = self.handler.settings.limits.tools;
-        let all = self.handler.settings.call_timeout.saturating_mul(SLOWEST_LIST);
-        let deadline = Instant::now().checked_add(all);
-        let mut entries = Vec::new();
-        let mut cursor = None;
-        let mut seen = HashSet::new();
-        for _ in 0..PAGES {
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Err(too_slow(&format!("answer `{method}` with all pages"), all));
-            }
-            let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+        let most = self.handler.settings.limits.tools;
+        let entries = sync::Mutex::new(Vec::new());
+        let add = async |params| {
             let (more, next) = self.answer(method, page(self.peer.clone(), Some(params))).await?;
+            let mut entries = lock(&entries);
             entries.extend(more);
-            match next {
-                Some(next) if entries.len() < limit && seen.insert(next.clone()) => cursor = Some(next),
-                _ => break,
+            entries.truncate(most);
+            Ok(next.filter(|_| entries.len() < most))
+        };
+        self.pages(method, self.handler.settings.call_timeout, add).await?;
+        Ok(entries.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Requests pages one after the other, in a limited time. `page` gets one page, for which it has the time `limit`, and
+    /// returns the cursor of the next one.
+    async fn pages<F>(
+        &self,
+        method: &str,
+        limit: Duration,
+        page: impl Fn(PaginatedRequestParams) -> F,
+    ) -> Result<(), McpError>
+    where
+        F: Future<Output = Result<Option<String>, McpError>>,
+    {
+        let all = limit.saturating_mul(SLOWEST_LIST);
+        let reading = async {
+            let mut cursor = None;
+            let mut seen = HashSet::new();
+            for _ in 0..PAGES {
+                match page(PaginatedRequestParams::default().with_cursor(cursor.take())).await? {
+                    // A server that returns to an earlier page has no more entries.
+                    Some(next) if seen.insert(next.clone()) => cursor = Some(next),
+                    _ => break,
+                }
             }
-        }
-        entries.truncate(limit);
-        Ok(entries)
+            Ok(())
+        };
+        let slow = |_| Err(too_slow(&format!("answer `{method}` with all pages"), all));
+        timeout(all, reading).await.unwrap_or_else(slow)
     }
 
     /// Returns whether the version of the protocol begins with a handshake.

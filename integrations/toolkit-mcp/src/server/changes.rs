@@ -46,40 +46,25 @@ impl ServerChanges {
         self.tools.is_some() || self.prompts.is_some() || self.resources.is_some() || self.updates.is_some()
     }
 
-    /// Notifies a client of each change, until a registry is dropped or the connection is lost.
-    pub(super) async fn announce<E, N>(self, notify: impl Fn(Change) -> N)
-    where
-        N: Future<Output = Result<(), E>>,
-    {
-        let lists = |changes: Option<Changes>, change: fn() -> Change| {
-            let notify = &notify;
-            async move {
-                match changes {
-                    Some(changes) => changes.announce(|| notify(change())).await,
-                    None => pending().await,
-                }
-            }
-        };
-        let updates = async {
-            let Some(mut updates) = self.updates else { return pending().await };
-            loop {
-                match updates.recv().await {
-                    Ok(uri) => {
-                        if notify(Change::Updated(uri)).await.is_err() {
-                            return;
-                        }
-                    }
-                    // A slow client misses updates in the middle of a burst.
-                    Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => return,
-                }
-            }
-        };
+    /// Waits for the next change. Returns `None` if a registry was dropped.
+    pub(super) async fn next(&mut self) -> Option<Change> {
         tokio::select! {
-            () = lists(self.tools, || Change::Tools) => {}
-            () = lists(self.prompts, || Change::Prompts) => {}
-            () = lists(self.resources, || Change::Resources) => {}
-            () = updates => {}
+            change = Changes::next(&mut self.tools, Change::Tools) => change,
+            change = Changes::next(&mut self.prompts, Change::Prompts) => change,
+            change = Changes::next(&mut self.resources, Change::Resources) => change,
+            change = updated(&mut self.updates) => change,
+        }
+    }
+}
+
+async fn updated(updates: &mut Option<Receiver<Arc<str>>>) -> Option<Change> {
+    let Some(updates) = updates else { return pending().await };
+    loop {
+        match updates.recv().await {
+            Ok(uri) => return Some(Change::Updated(uri)),
+            // A slow client misses updates in the middle of a burst.
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return None,
         }
     }
 }
@@ -131,26 +116,17 @@ impl Changes {
         Self { events: live.subscribe(), announced: live.version(), live: live.clone() }
     }
 
-    /// Waits for the next change. Changes published together count once. Returns `false` if no change can
-    /// follow.
-    async fn next(&mut self) -> bool {
+    /// Waits for the next change, if there can be one. Changes published together count once.
+    async fn next(changes: &mut Option<Self>, change: Change) -> Option<Change> {
+        let Some(Self { live, events, announced }) = changes else { return pending().await };
         loop {
-            match self.events.next().await {
-                None => return false,
-                Some(Ok(event)) if event.version <= self.announced => {}
-                Some(_) => {
-                    self.announced = self.live.version();
-                    return true;
+            match events.next().await? {
+                Ok(event) if event.version <= *announced => {}
+                _ => {
+                    *announced = live.version();
+                    return Some(change);
                 }
             }
         }
-    }
-
-    /// Notifies a client of each change, until no change can follow or the connection is lost.
-    async fn announce<E, N>(mut self, notify: impl Fn() -> N)
-    where
-        N: Future<Output = Result<(), E>>,
-    {
-        while self.next().await && notify().await.is_ok() {}
     }
 }

@@ -69,16 +69,9 @@ impl ClientRequestHandler {
         };
         self.run.get_or_init(new).clone()
     }
-}
 
-impl ClientRequestHandler {
     fn session(&self) -> CallSession<'_> {
         CallSession { settings: &self.settings, run: self.run(), log_level: *lock(&self.log_level) }
-    }
-
-    fn has_resource(&self, uri: &str) -> bool {
-        let resources = self.settings.resources.as_ref().map(Dispatcher::registry);
-        resources.is_some_and(|resources| resources::find(&resources, uri).is_some())
     }
 }
 
@@ -126,13 +119,15 @@ impl ServerHandler for ClientRequestHandler {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let changes = lock(&self.changes).take();
         let end = CancellationToken::new();
-        if let Some(changes) = changes
+        if let Some(mut changes) = changes
             && self.announcing.set(end.clone().drop_guard()).is_ok()
         {
             let subscribed = self.subscribed.get_or_init(Arc::default).clone();
-            let announcing =
-                async move { changes.announce(|change| notify(&context.peer, &subscribed, change)).await };
-            tokio::spawn(end.run_until_cancelled_owned(announcing));
+            tokio::spawn(end.run_until_cancelled_owned(async move {
+                while let Some(change) = changes.next().await
+                    && notify(&context.peer, &subscribed, change).await.is_ok()
+                {}
+            }));
         }
     }
 
@@ -146,10 +141,15 @@ impl ServerHandler for ClientRequestHandler {
         subscription: SubscriptionContext,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send + '_ {
         Box::pin(async move {
-            let changes = ServerChanges::new(&self.settings);
+            let mut changes = ServerChanges::new(&self.settings);
+            let announcing = async {
+                while let Some(change) = changes.next().await
+                    && notify_subscription(subscription.sink(), change).await.is_ok()
+                {}
+            };
             tokio::select! {
                 () = subscription.cancelled() => {}
-                () = changes.announce(|change| notify_subscription(subscription.sink(), change)) => {}
+                () = announcing => {}
             }
             Ok(())
         })
@@ -301,7 +301,8 @@ impl ServerHandler for ClientRequestHandler {
         request: SubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if !self.has_resource(&request.uri) {
+        let resources = self.settings.resources.as_ref().map(Dispatcher::registry);
+        if resources.is_none_or(|resources| resources::find(&resources, &request.uri).is_none()) {
             return Err(resources::not_found(&request.uri));
         }
         let mut subscribed = lock(self.subscribed.get_or_init(Arc::default));

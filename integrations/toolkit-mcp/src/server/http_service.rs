@@ -4,7 +4,7 @@ use super::client_requests::ClientRequestHandler;
 use super::http_answers::{HttpAnswer, event_stream_of, refusal};
 use super::http_batch::{accepts_batches, answer_batch};
 use super::protected_resource::AccessToken;
-use super::request_body::{RequestBody, missing_scopes};
+use super::request_body::{Received, RequestBody, missing_scopes};
 use super::server_settings::ServerSettings;
 use super::sessions::{Sessions, Visit};
 
@@ -88,19 +88,17 @@ impl HttpService {
             loop {
                 match timeout(SLOW, &mut answer).await {
                     Ok(response) => break response,
-                    Err(_) if state.is_read() => return event_stream_of(answer),
+                    Err(_) if state.received().is_some() => return event_stream_of(answer),
                     Err(_) => {}
                 }
             }
         } else {
             answer.await
         };
-        if let (Some(oauth), Some(scopes)) = (oauth, state.missing_scopes()) {
-            return oauth.insufficient_scope(scopes);
-        }
-        match (state.failure(), batch, state.batch()) {
-            (Some(refusal), ..) => refusal.into_response(),
-            (None, Some(parts), Some(batch)) => {
+        match (state.received(), oauth, batch) {
+            (Some(Received::Unauthorized(scopes)), Some(oauth), _) => oauth.insufficient_scope(scopes),
+            (Some(Received::Failed(refusal)), ..) => refusal.into_response(),
+            (Some(Received::Batch(batch)), _, Some(parts)) => {
                 answer_batch(parts, batch, |parts, body| self.answer(parts, body)).await
             }
             _ => response,

@@ -17,7 +17,7 @@ use toolkit_http::server::Refusal;
 pub(super) struct RequestBody(Arc<OnceLock<Received>>);
 
 /// A body that has been read to its end.
-enum Received {
+pub(super) enum Received {
     /// One message, with the arguments of a call.
     Message(Option<RawArguments>),
     /// Several messages, which the SDK does not read.
@@ -62,37 +62,12 @@ impl RequestBody {
     /// Returns the arguments of the call that came with these extensions.
     pub(super) fn arguments(extensions: &Extensions) -> Option<&RawArguments> {
         let Self(state) = extensions.get::<Parts>()?.extensions.get()?;
-        match state.get()? {
-            Received::Message(arguments) => arguments.as_ref(),
-            _ => None,
-        }
+        if let Received::Message(arguments) = state.get()? { arguments.as_ref() } else { None }
     }
 
-    pub(super) fn is_read(&self) -> bool {
-        self.0.get().is_some()
-    }
-
-    /// Returns the refusal of a body that could not be read.
-    pub(super) fn failure(&self) -> Option<Refusal> {
-        match self.0.get()? {
-            Received::Failed(refusal) => Some(*refusal),
-            _ => None,
-        }
-    }
-
-    /// Returns the scopes that the client lacks.
-    pub(super) fn missing_scopes(&self) -> Option<&str> {
-        match self.0.get()? {
-            Received::Unauthorized(scopes) => Some(scopes),
-            _ => None,
-        }
-    }
-
-    pub(super) fn batch(&self) -> Option<&Bytes> {
-        match self.0.get()? {
-            Received::Batch(bytes) => Some(bytes),
-            _ => None,
-        }
+    /// Returns what was received, or `None` until the body is read.
+    pub(super) fn received(&self) -> Option<&Received> {
+        self.0.get()
     }
 }
 

@@ -99,7 +99,10 @@ async fn a_list_of_slow_pages_ends_within_ten_times_the_limit() {
     let started = Instant::now();
     let error = builder.connect().await.unwrap_err();
     assert_eq!(error.kind(), McpErrorKind::TimedOut);
-    assert_eq!(error.to_string(), "MCP server `slow`: the server did not list all of its tools within 900 s");
+    assert_eq!(
+        error.to_string(),
+        "MCP server `slow`: the server did not answer `tools/list` with all pages within 900 s"
+    );
     assert_eq!(started.elapsed().as_secs(), 900);
 }
 
