@@ -38,21 +38,38 @@ fn the_readmes_examples_run_with_its_dependencies_alone() {
     for line in readme.iter().filter(|line| !line.starts_with("toolkit-ai ")) {
         assert!(manifest.contains(line), "`{line}` is not in the manifest");
     }
-    let chapters = fs::read_dir(root().join("docs/guide")).expect("the guide");
     let program = read("tests/readme/src/lib.rs");
-    for chapter in chapters {
-        let name = chapter.expect("a chapter").file_name().into_string().expect("a name");
+    for path in pages("docs/guide") {
+        let name = path.strip_prefix(root().join("docs/guide")).expect("a chapter").to_string_lossy();
         // The chapters on agents, MCP, OpenAPI and many machines need their crates, which run their examples.
         let of_crates =
             ["README.md", "agents.md", "mcp.md", "openapi.md", "many-machines.md", "fleet.md"];
-        if !of_crates.contains(&&*name) {
+        let has_programs = fs::read_to_string(&path).expect("a text").contains("```rust");
+        if has_programs && !of_crates.contains(&&*name) {
             assert!(program.contains(&format!("\"{name}\"")), "`{name}` is not compiled");
         }
     }
 }
 
 /// Dependencies that a chapter of the guide names itself.
-const OF_CHAPTERS: [&str; 2] = ["chrono", "uuid"];
+const OF_CHAPTERS: [&str; 3] = ["chrono", "toolkit-agent-stores", "uuid"];
+
+/// Returns the pages of a folder and of those within.
+pub(crate) fn pages(folder: &str) -> Vec<PathBuf> {
+    let mut pages = Vec::new();
+    let mut folders = vec![root().join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages
+}
 
 /// Returns the lines of the Rust examples in the documentation of a file.
 fn examples(path: &Path, text: &str) -> Vec<(usize, String)> {
@@ -114,11 +131,10 @@ fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
         }
     }
     for folder in ["docs/guide", "src/docs"] {
-        for file in fs::read_dir(root().join(folder)).expect("a folder") {
-            let path = file.expect("a file").path();
+        for path in pages(folder) {
             let more: &[&str] = match path.file_name().and_then(|name| name.to_str()) {
                 Some("parameters.md") => &OF_CHAPTERS,
-                Some("agents.md") => &["toolkit_agent"],
+                Some("agents.md") => &["toolkit_agent", "toolkit_agent_stores"],
                 Some("mcp.md") => &["toolkit_mcp", "toolkit_agent"],
                 Some("openapi.md") => &["toolkit_openapi"],
                 Some("fleet.md") => &["toolkit_nats"],

@@ -120,6 +120,8 @@ fn sentences_are_short() {
         "",
         "docs",
         "docs/guide",
+        "docs/guide/cookbook",
+        "docs/guide/migrating",
         "docs/decisions",
         "src/docs",
         "benches",

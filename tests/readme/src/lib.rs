@@ -25,4 +25,8 @@ chapters! {
     Providers = "providers.md",
     Testing = "testing.md",
     Migrating = "migrating.md",
+    CookbookTools = "cookbook/tools.md",
+    CookbookCalls = "cookbook/calls.md",
+    CookbookAgents = "cookbook/agents.md",
+    CookbookServers = "cookbook/servers.md",
 }
