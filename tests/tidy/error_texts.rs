@@ -92,7 +92,8 @@ fn quoted(page: &str) -> Vec<String> {
         let cell = column.and_then(|column| cells.get(column)).filter(|_| header.is_none());
         let Some((_, code)) = cell.and_then(|cell| cell.split_once('`')) else { continue };
         // A message with backticks stands in two of them.
-        let code = code.strip_prefix('`').map_or_else(|| code.split('`').next(), |code| code.split("``").next());
+        let code =
+            code.strip_prefix('`').map_or_else(|| code.split('`').next(), |code| code.split("``").next());
         messages.extend(code.map(|code| code.trim().to_owned()));
     }
     messages
@@ -112,8 +113,9 @@ fn variants<'a>(code: &'a str, name: &str) -> Vec<&'a str> {
 fn quoted_messages_exist() {
     let sources = sources();
     let code = sources.iter().filter(|(path, _)| !path.components().any(|part| part.as_os_str() == "tests"));
-    let mut texts: Vec<String> =
-        code.flat_map(|(_, text)| literals(text.split("#[cfg(test)]\nmod ").next().unwrap_or(text))).collect();
+    let mut texts: Vec<String> = code
+        .flat_map(|(_, text)| literals(text.split("#[cfg(test)]\nmod ").next().unwrap_or(text)))
+        .collect();
     // Messages of the compiler.
     for file in fs::read_dir(root().join("tests/ui")).expect("there are ui tests") {
         let path = file.expect("an entry").path();
@@ -152,5 +154,8 @@ fn messages_are_found_by_their_fixed_parts() {
     assert!(!has_message("tool `…` is … of two", "tool `…` was"));
     let page = "| kind | message |\n| --- | --- |\n| `A` | `` tool `…` is `` |\n| `B` | |\n\n| do |\n| `c` |";
     assert_eq!(quoted(page), ["tool `…` is"]);
-    assert_eq!(variants("pub enum E {\n    One(u8),\n    Two {\n        A: u8,\n    },\n}\n", "E"), ["One", "Two"]);
+    assert_eq!(
+        variants("pub enum E {\n    One(u8),\n    Two {\n        A: u8,\n    },\n}\n", "E"),
+        ["One", "Two"]
+    );
 }
