@@ -43,8 +43,7 @@ fn the_readmes_examples_run_with_its_dependencies_alone() {
     for chapter in chapters {
         let name = chapter.expect("a chapter").file_name().into_string().expect("a name");
         // The chapters on agents, MCP, OpenAPI and many machines need their crates, which run their examples.
-        let of_crates =
-            ["README.md", "agents.md", "mcp.md", "openapi.md", "many-machines.md", "fleet.md"];
+        let of_crates = ["README.md", "agents.md", "mcp.md", "openapi.md", "many-machines.md", "fleet.md"];
         if !of_crates.contains(&&*name) {
             assert!(program.contains(&format!("\"{name}\"")), "`{name}` is not compiled");
         }
