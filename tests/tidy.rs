@@ -2,6 +2,8 @@
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
+#[path = "tidy/book.rs"]
+mod book;
 #[path = "tidy/crates.rs"]
 mod crates;
 #[path = "tidy/dependencies.rs"]
