@@ -32,5 +32,4 @@ fi
 pages=$(find docs/guide -name '*.md' ! -name SUMMARY.md | wc -l)
 built=$(find "$copy/book" -name '*.html' ! -name 404.html ! -name print.html ! -name toc.html | wc -l)
 echo "$pages pages, $built built"
-# The introduction is built twice, also as `index.html`.
-[ "$built" -ge "$pages" ]
+[ "$built" = "$pages" ]

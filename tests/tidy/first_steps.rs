@@ -82,7 +82,7 @@ impl Additions {
 /// What a program writes to use a part of the facade, and the features that have this part.
 const PARTS: [(&str, &[&str]); 8] = [
     ("toolkit::agent", &["agent"]),
-    ("toolkit::clients", &["openai"]),
+    ("toolkit::clients", &["clients", "openai"]),
     ("toolkit::mcp", &["mcp", "mcp-http", "mcp-auth"]),
     ("toolkit::openapi", &["openapi"]),
     ("McpUrl", &["mcp-http", "mcp-auth"]),
