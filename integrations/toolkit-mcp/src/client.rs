@@ -85,9 +85,8 @@ pub use toolkit_foreign::{ToolIssue, ToolIssueKind};
 
 use crate::locks::lock;
 use crate::macros::debug;
-use call_errors::unreachable;
 use catalog::{Catalog, RemoteTool};
-use remote_call::RemoteCall;
+use remote_call::{RemoteCall, unreachable};
 use serde_json::{Map, Value, from_str};
 use server_requests::ServerRequestHandler;
 use session::Session;

@@ -10,12 +10,6 @@ use std::time::Duration;
 use toolkit_core::{ErrorKind, ToolError};
 use toolkit_foreign::clean;
 
-/// Creates the error for a call that was not sent, because there is no connection.
-pub(super) fn unreachable(server: &str) -> ToolError {
-    let advice = "try again later, or continue without its tools";
-    ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}")).with_retryable(true)
-}
-
 impl RemoteCall<'_> {
     /// Creates an error for the model from the name of the server, the fault `what`, and the advice.
     pub(super) fn error(&self, what: &str, advice: &str) -> ToolError {

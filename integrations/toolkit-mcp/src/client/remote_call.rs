@@ -30,6 +30,12 @@ const ROUNDS: usize = 16;
 /// The pause before a request that only continues an earlier request.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// Creates the error for a call that was not sent, because there is no connection.
+pub(super) fn unreachable(server: &str) -> ToolError {
+    let advice = "try again later, or continue without its tools";
+    ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}")).with_retryable(true)
+}
+
 /// One call of a server's tool.
 pub(super) struct RemoteCall<'a> {
     session: &'a Session,
@@ -209,11 +215,7 @@ impl<'a> RemoteCall<'a> {
         if is_unreachable || has_session {
             self.session.replace(details);
         }
-        if is_unreachable {
-            super::call_errors::unreachable(&self.settings().name)
-        } else {
-            self.lost(details)
-        }
+        if is_unreachable { unreachable(&self.settings().name) } else { self.lost(details) }
     }
 
     fn failed(&self, error: &ServiceError) -> ToolError {
