@@ -1,0 +1,3 @@
+fn main() -> std::process::ExitCode {
+    harness::run::<peer_floor::Floor>()
+}
