@@ -9,8 +9,9 @@ use super::mcp_error::{McpError, McpErrorKind};
 use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use super::wire::Wire;
 use crate::locks::lock;
+use crate::request_span::{NetworkPath, RequestTarget};
 use rmcp::model::{
-    ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, SubscriptionFilter,
+    ClientRequest, ListToolsRequest, PaginatedRequestParams, RequestId, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, ServiceError, Subscription};
 use serde_json::Value;
@@ -73,6 +74,7 @@ pub(super) struct Session {
     pub(super) opened: Instant,
     /// The time at which the tool list becomes stale, if the server sets such a time.
     expiry: sync::Mutex<Option<Instant>>,
+    pub(super) path: NetworkPath,
 }
 
 impl Session {
@@ -104,6 +106,7 @@ impl Session {
             stale,
             opened: Instant::now(),
             expiry: sync::Mutex::default(),
+            path: endpoint.path.clone(),
         })
     }
 
@@ -196,15 +199,20 @@ impl Session {
     }
 
     async fn page(&self, request: ClientRequest) -> Result<Value, McpError> {
-        let failed = |error| self.failed("tools/list", &error);
-        let mut pending = self.send(request, PeerRequestOptions::no_options()).await.map_err(failed)?;
-        let result = pending.response().await.map_err(failed)?;
+        let span = self.open_span("tools/list", RequestTarget::Unnamed);
+        let page = span.around(async {
+            let mut pending = self.send(request, PeerRequestOptions::no_options()).await?;
+            pending.response().await
+        });
+        let page = page.await.inspect_err(|error| span.set_refusal(error));
+        let page = page.map_err(|error| self.failed("tools/list", &error));
+        span.end_with(&page);
         // Each entry is parsed on its own, so that one malformed tool does not hide all others.
-        Ok(serde_json::to_value(result).unwrap_or_default())
+        Ok(serde_json::to_value(page?).unwrap_or_default())
     }
 
     /// Converts the failure of a request.
-    fn failed(&self, method: &str, error: &ServiceError) -> McpError {
+    pub(super) fn failed(&self, method: &str, error: &ServiceError) -> McpError {
         #[cfg(feature = "client-http")]
         if let ServiceError::TransportSend(failed) = error
             && let Some(super::failure::Failure::Expired) = super::failure::Failure::of(&*failed.error)
@@ -216,24 +224,6 @@ impl Session {
             ServiceError::TransportSend(_) => of_transport(error),
             ServiceError::TransportClosed => McpError::new(McpErrorKind::Connection, self.wire.reason()),
             _ => McpError::new(McpErrorKind::Protocol, chain(error)),
-        }
-    }
-
-    /// Waits for the answer to a request, within the time limit of a call.
-    pub(super) async fn answer<T>(
-        &self,
-        method: &str,
-        request: impl Future<Output = Result<T, ServiceError>>,
-    ) -> Result<T, McpError> {
-        let limit = self.handler.settings.call_timeout;
-        tokio::select! {
-            answer = timeout(limit, request) => {
-                let answer = answer.map_err(|_| too_slow(&format!("answer `{method}`"), limit))?;
-                answer.map_err(|error| self.failed(method, &error))
-            }
-            () = self.wire.ended.cancelled() => {
-                Err(McpError::new(McpErrorKind::Connection, self.wire.reason()))
-            }
         }
     }
 
@@ -258,7 +248,10 @@ impl Session {
                 return Err(too_slow(&format!("answer `{method}` with all pages"), all));
             }
             let params = PaginatedRequestParams::default().with_cursor(cursor.take());
-            let (more, next) = self.answer(method, page(self.peer.clone(), Some(params))).await?;
+            let (more, next) = {
+                let page = page(self.peer.clone(), Some(params));
+                self.answer(method, RequestTarget::Unnamed, page).await?
+            };
             entries.extend(more);
             match next {
                 Some(next) if entries.len() < limit && seen.insert(next.clone()) => cursor = Some(next),
@@ -344,7 +337,7 @@ async fn connect(
     outcome
 }
 
-fn too_slow(what: &str, limit: Duration) -> McpError {
+pub(super) fn too_slow(what: &str, limit: Duration) -> McpError {
     let seconds = limit.as_secs_f64();
     McpError::new(McpErrorKind::TimedOut, format!("the server did not {what} within {seconds} s"))
 }
@@ -356,6 +349,11 @@ pub(super) struct Pending {
 }
 
 impl Pending {
+    /// Returns the id of the request, unless it has ended.
+    pub(super) fn id(&self) -> Option<&RequestId> {
+        self.handle.as_ref().map(|handle| &handle.id)
+    }
+
     /// Waits for the response. This method is cancel safe: dropping the future loses no response.
     pub(super) async fn response(&mut self) -> Result<ServerResult, ServiceError> {
         let Some(handle) = &mut self.handle else { return pending().await };
