@@ -23,6 +23,7 @@ chapters! {
     Registry = "registry.md",
     Dispatch = "dispatch.md",
     Providers = "providers.md",
+    Observability = "observability.md",
     Testing = "testing.md",
     Migrating = "migrating.md",
 }
