@@ -2,9 +2,10 @@
 """Draws `dashboard.svg`: what the chapter about observability shows of spans and metrics.
 
 The numbers are those of a run: 240 conversations of an agent with a scripted model, whose pauses and errors are random,
-and with tools of its own and of an MCP server.
+and with tools of its own and of an MCP server. `--check` writes nothing, and fails if the picture is another one.
 """
 import pathlib
+import sys
 
 WIDTH, HEIGHT = 760, 560
 CALLS = [
@@ -122,4 +123,9 @@ lines = [
     *run(),
     "</svg>",
 ]
-pathlib.Path(__file__).with_suffix(".svg").write_text("\n".join(lines) + "\n")
+picture = pathlib.Path(__file__).with_suffix(".svg")
+drawn = "\n".join(lines) + "\n"
+if "--check" not in sys.argv:
+    picture.write_text(drawn)
+elif picture.read_text() != drawn:
+    sys.exit(f"{picture} is not what this script draws; run it without `--check`")
