@@ -2,7 +2,9 @@
 
 use opentelemetry::KeyValue;
 use opentelemetry::trace::{SpanId, SpanKind, Status, TracerProvider};
-use opentelemetry_sdk::metrics::data::{AggregatedMetrics, Metric, MetricData};
+use opentelemetry_sdk::metrics::data::{
+    AggregatedMetrics, Metric, MetricData, ResourceMetrics, ScopeMetrics,
+};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 use std::collections::BTreeMap;
@@ -38,8 +40,8 @@ pub(crate) fn telemetry(work: impl Future<Output = ()>) -> Telemetry {
     let mut spans = spans.get_finished_spans().unwrap();
     spans.sort_by_key(|span| span.start_time);
     let exported = metrics.get_finished_metrics().unwrap();
-    let exported = exported.iter().flat_map(|resource| resource.scope_metrics());
-    let metrics = exported.flat_map(|scope| scope.metrics()).flat_map(rows).collect();
+    let exported = exported.iter().flat_map(ResourceMetrics::scope_metrics);
+    let metrics = exported.flat_map(ScopeMetrics::metrics).flat_map(rows).collect();
     Telemetry { spans, metrics }
 }
 

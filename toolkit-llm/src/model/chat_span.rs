@@ -11,7 +11,6 @@ mod open_span;
 
 use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
 use crate::stream::StreamEvent;
-#[cfg(feature = "tracing")]
 use futures_core::Stream;
 #[cfg(feature = "tracing")]
 use open_span::OpenSpan;
