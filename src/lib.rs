@@ -57,7 +57,7 @@
 //! | `jsonschema` | `DynamicTool`: tools with a schema known only at run time; patterns with look-around and `\p{…}` |
 //! | `cache` | `middleware::Cache`: answers repeated calls from memory |
 //! | `tower` | module `tower`: dispatchers as services, layers as middleware |
-//! | `tracing` | a `tracing` span per call, with OpenTelemetry's attribute names |
+//! | `tracing` | `tracing` spans and measurements of calls, models, agents and MCP, with OpenTelemetry's names |
 //! | `aws-lc-rs` | cryptography of encrypted connections of clients, as `rustls` and `reqwest` have it; on by default |
 //! | `ring` | cryptography of `ring` in place of it, which compiles faster |
 //! | `bytes` | `Bytes` as parameters and results; with this and the next five, the crate's own feature `serde` must be on, too |

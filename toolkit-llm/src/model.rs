@@ -3,6 +3,7 @@
 pub mod answer;
 mod bill;
 mod boxed;
+mod chat_span;
 mod error;
 mod fallback;
 mod options;
@@ -17,6 +18,8 @@ mod stream;
 #[doc(hidden)]
 pub use bill::{Account, Bill, Billing, Unreported};
 pub use boxed::BoxModel;
+#[doc(hidden)]
+pub use chat_span::{ChatCaller, ChatSpan, record_server};
 pub(crate) use error::has_media;
 pub use error::{ModelError, ModelErrorKind};
 pub use fallback::Fallback;
@@ -54,6 +57,9 @@ pub struct ModelRequest {
     /// Counts the tokens of a request that is dropped. `None` if no agent asks.
     #[doc(hidden)]
     pub account: Option<Account>,
+    /// Whether a layer above the model has opened the `chat` span of the request.
+    #[doc(hidden)]
+    pub is_traced: bool,
 }
 
 impl ModelRequest {
@@ -74,6 +80,7 @@ impl ModelRequest {
             options: Arc::default(),
             running: None,
             account: None,
+            is_traced: false,
         }
     }
 

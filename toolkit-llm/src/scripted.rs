@@ -3,7 +3,7 @@
 use crate::StreamEvent;
 use crate::helpers::lock;
 use crate::model::{
-    ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
+    ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
     OutputLosses,
 };
 use std::collections::VecDeque;
@@ -170,12 +170,14 @@ impl ChatModel for ScriptedModel {
         "scripted"
     }
 
-    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
-        self.next(request)?.collect().await
+    async fn respond(&self, mut request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        let span = ChatSpan::unless_open(self, &mut request, false);
+        span.respond(async { self.next(request)?.collect().await }).await
     }
 
-    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        self.next(request)
+    async fn stream(&self, mut request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let span = ChatSpan::unless_open(self, &mut request, true);
+        span.stream(async { self.next(request) }).await
     }
 
     fn output_losses(&self, _: &OutputFormat) -> OutputLosses {

@@ -206,7 +206,7 @@ impl Agent {
         let members = members.map(|agent| agent.name().to_owned()).collect();
         conversation.enter(self.name(), members).map_err(AgentError::TeamChanged)?;
         let output = span.around(self.0.run(conversation, run)).await;
-        span.end(&output, run.usage());
+        span.end(self.name(), &output, run.usage());
         match &output {
             Ok(output) => conversation.agent_ended(depth, output),
             Err(_) => conversation.agent_failed(depth),

@@ -21,6 +21,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep_until};
 use toolkit_http::client::{SHORTEST_SECRET, deadline, max_idle_connections, secrets, tls_config};
+use toolkit_llm::__private::ChatSpan;
 use toolkit_llm::ApiFormat;
 use toolkit_llm::StreamEvent;
 use toolkit_llm::model::{
@@ -250,7 +251,24 @@ impl ChatModel for GenAiModel {
         &self.name
     }
 
-    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+    async fn respond(&self, mut request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        let span = ChatSpan::unless_open(self, &mut request, false);
+        span.respond(self.send(request)).await
+    }
+
+    async fn stream(&self, mut request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let span = ChatSpan::unless_open(self, &mut request, true);
+        span.stream(self.open_stream(request)).await
+    }
+
+    /// Returns the losses of OpenAI's strict mode, because `genai` closes every object of a schema.
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        output.schema_for(ApiFormat::OpenAiChat).into()
+    }
+}
+
+impl GenAiModel {
+    async fn send(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         let target = self.target().await?;
         let reused = target.reused;
         let answer = self.answer(target, &request).await;
@@ -263,11 +281,11 @@ impl ChatModel for GenAiModel {
         }
     }
 
-    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+    async fn open_stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let client = self.client.as_ref().map_err(Clone::clone)?;
         let kind = self.service(client).await?;
         if !request.tools.is_empty() && !streams_calls(kind.model.adapter_kind) {
-            return self.respond(request).await.map(ModelStream::from);
+            return self.send(request).await.map(ModelStream::from);
         }
         let target = self.target().await?;
         let reused = target.reused;
@@ -279,11 +297,6 @@ impl ChatModel for GenAiModel {
             pieces = self.begin(self.target().await?, &request).await?;
         }
         Ok(ModelStream::new(pieces))
-    }
-
-    /// Returns the losses of OpenAI's strict mode, because `genai` closes every object of a schema.
-    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
-        output.schema_for(ApiFormat::OpenAiChat).into()
     }
 }
 

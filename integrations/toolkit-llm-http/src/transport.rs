@@ -5,9 +5,11 @@ use crate::http::{Expected, Http, ModelBody, Received, redacted};
 use crate::settings::Settings;
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue};
-use http::{Method, Request};
+use http::uri::Scheme;
+use http::{Method, Request, Uri};
 use serde_json::Value;
 use toolkit_http::client::parse_url;
+use toolkit_llm::__private::record_server;
 use toolkit_llm::model::{ModelError, ModelErrorKind};
 use toolkit_llm::transport::{EventStream, Transport, WireModel};
 use toolkit_llm::{ApiFormat, WireError};
@@ -61,13 +63,21 @@ impl HttpTransport {
         };
         let mut request = Request::new(body);
         *request.method_mut() = method;
-        *request.uri_mut() = parse_url(url).map_err(fault::of_http)?;
+        let url = parse_url(url).map_err(fault::of_http)?;
+        trace_server(&url);
+        *request.uri_mut() = url;
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accepted));
         // Without this header, the server may choose any encoding.
         request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         http.send(request, expected).await
     }
+}
+
+/// Adds the address of the server to the span of the request.
+fn trace_server(url: &Uri) {
+    let default_port = if url.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 };
+    record_server(url.host().unwrap_or_default(), url.port_u16().unwrap_or(default_port));
 }
 
 impl Transport for HttpTransport {

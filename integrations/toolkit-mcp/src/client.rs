@@ -51,6 +51,7 @@ mod resource_tools;
 mod server_lines;
 mod server_requests;
 mod session;
+mod session_span;
 mod stderr_tail;
 mod subscription;
 mod supervise;

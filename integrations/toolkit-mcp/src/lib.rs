@@ -12,6 +12,7 @@
 //! | `client` | `client`: connects to servers; `config`: those of configuration files |
 //! | `client-http` | `client::McpUrl`: connects to servers over streamable HTTP |
 //! | `auth` | `client::Login`: logs in to servers over HTTP with OAuth |
+//! | `tracing` | spans of requests and their measurements, with OpenTelemetry's names |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -33,6 +34,8 @@ mod macros;
 mod numbers;
 #[cfg(any(feature = "client", feature = "server"))]
 mod reports;
+#[cfg(any(feature = "client", feature = "server"))]
+mod request_span;
 #[cfg(feature = "server")]
 pub mod server;
 

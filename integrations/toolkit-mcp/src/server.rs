@@ -40,6 +40,7 @@ mod protected_resource;
 mod raw_arguments;
 #[cfg(feature = "server-http")]
 mod request_body;
+mod request_spans;
 mod resource_updates;
 mod resources;
 mod results;

@@ -119,7 +119,8 @@ impl PreparedCall {
     /// Ends the span, and emits the last event.
     #[inline]
     fn finish(&mut self, ended: &Ended, settings: &Settings) {
-        self.span.end(&ended.outcome, settings.bus.includes_contents());
+        let tool = self.work.as_ref().ok().map(|work| work.tool_name.as_str());
+        self.span.end(&ended.outcome, settings.bus.includes_contents(), tool, ended.duration);
         if let Some(guard) = self.guard.take() {
             guard.end(&ended.outcome, ended.duration);
         }

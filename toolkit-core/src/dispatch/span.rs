@@ -1,4 +1,4 @@
-//! The tracing span of a call, with OpenTelemetry's attribute names, and logged warnings. Without the feature
+//! The tracing span of a call and its measurement, with OpenTelemetry's attribute names, and logged warnings. Without the feature
 //! `tracing`, both do nothing.
 
 use crate::call::CallId;
@@ -7,6 +7,7 @@ use crate::output::Outcome;
 use crate::tool::ToolDefinition;
 #[cfg(feature = "tracing")]
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 #[cfg(feature = "tracing")]
 use tracing::{Span, field::Empty, info_span, instrument::Instrument};
 
@@ -45,22 +46,37 @@ impl CallSpan {
         )
     }
 
-    /// Records the outcome. If `contents` is `true`, the output is recorded too.
+    /// Records the outcome, and measures the call. If `contents` is `true`, the output is recorded too. `tool` is the
+    /// name of the tool, if it is known: the names that models invent would be too many.
     #[inline]
-    pub(super) fn end(&self, outcome: &Outcome, contents: bool) {
+    pub(super) fn end(&self, outcome: &Outcome, contents: bool, tool: Option<&str>, duration: Duration) {
         #[cfg(feature = "tracing")]
-        match outcome {
+        let error = match outcome {
             Ok(output) if contents && !self.0.is_disabled() => {
                 self.0.record("gen_ai.tool.call.result", &*output.to_text());
+                None
             }
-            Ok(_) => {}
-            // A pending call has not failed.
-            Err(error) if error.kind() == crate::error::ErrorKind::Pending => {}
-            Err(error) => {
-                self.0.record("error.type", error.kind().as_str());
-                self.0.record("otel.status_code", "ERROR");
-            }
+            Ok(_) => None,
+            // A pending call has neither ended nor failed.
+            Err(error) if error.kind() == crate::error::ErrorKind::Pending => return,
+            Err(error) => Some(error.kind().as_str()),
+        };
+        #[cfg(feature = "tracing")]
+        if let Some(error) = error {
+            self.0.record("error.type", error);
+            self.0.record("otel.status_code", "ERROR");
         }
+        #[cfg(feature = "tracing")]
+        tracing::event!(
+            target: crate::event::METRICS_TARGET,
+            parent: None,
+            tracing::Level::TRACE,
+            "histogram.gen_ai.execute_tool.duration" = duration.as_secs_f64(),
+            "gen_ai.operation.name" = "execute_tool",
+            "gen_ai.tool.name" = tool.unwrap_or("_OTHER"),
+            "gen_ai.tool.type" = "function",
+            "error.type" = error,
+        );
     }
 
     #[inline]

@@ -80,6 +80,25 @@ impl ModelErrorKind {
 }
 
 impl ModelErrorKind {
+    /// Returns the name of the kind, as in spans: `rate_limited` for `RateLimited`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RateLimited => "rate_limited",
+            Self::Unavailable => "unavailable",
+            Self::Connection => "connection",
+            Self::TimedOut => "timed_out",
+            Self::Unauthorized => "unauthorized",
+            Self::InvalidRequest => "invalid_request",
+            Self::ContextTooLong => "context_too_long",
+            Self::Blocked => "blocked",
+            Self::InvalidResponse => "invalid_response",
+            Self::InvalidAnswer => "invalid_answer",
+            Self::Empty => "empty",
+            Self::Other => "other",
+        }
+    }
+
     /// Returns whether failures of this kind are usually temporary.
     pub(super) fn is_temporary(self) -> bool {
         use ModelErrorKind::{Connection, Empty, InvalidResponse, RateLimited, TimedOut, Unavailable};

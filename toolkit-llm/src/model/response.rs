@@ -29,6 +29,9 @@ pub struct ModelResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[doc(hidden)]
     pub paid: Option<Box<Paid>>,
+    /// The id of the response, as the provider returns it. Empty if there is none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub id: String,
     /// The name of the model that answered, as the provider returns it. It may be longer than the name in the
     /// request. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -51,7 +51,7 @@ pub(super) fn model_response(
         finish = FinishReason::Refused;
     }
     let mut native = NativeMessages::new(format.name(), native);
-    native.response_id = state.filter(|_| !id.is_empty()).map(|_| id);
+    native.response_id = state.filter(|_| !id.is_empty()).map(|_| id.clone());
     if let Some(ServerState::Conversation(id)) = state {
         native.conversation = Some(id.clone());
     }
@@ -68,7 +68,7 @@ pub(super) fn model_response(
         native: Some(native).filter(|_| is_sendable),
         ..AssistantMessage::default()
     };
-    ModelResponse { message, finish, usage, hosted, ..ModelResponse::default() }.unless_empty()
+    ModelResponse { message, finish, usage, hosted, id, ..ModelResponse::default() }.unless_empty()
 }
 
 impl ModelResponse {

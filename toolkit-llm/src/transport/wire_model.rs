@@ -9,7 +9,7 @@ use super::server::Server;
 use super::stream::ResponseEvents;
 use crate::ApiFormat;
 use crate::model::{
-    ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
+    ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
     OutputLosses, RequestLoss,
 };
 use serde_json::Value;
@@ -92,7 +92,23 @@ impl<T: Transport> ChatModel for WireModel<T> {
         self.provider.as_deref().unwrap_or_else(own)
     }
 
-    async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
+    async fn respond(&self, mut request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        let span = ChatSpan::unless_open(self, &mut request, false);
+        span.respond(self.send(request)).await
+    }
+
+    async fn stream(&self, mut request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let span = ChatSpan::unless_open(self, &mut request, true);
+        span.stream(self.open_stream(request)).await
+    }
+
+    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
+        output.schema_for(self.format).into()
+    }
+}
+
+impl<T: Transport> WireModel<T> {
+    async fn send(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         let EncodedRequest { body, losses } = self.encode(&request, false);
         let is_background = body.get("background") == Some(&Value::Bool(true));
         request.set_running_in_background(is_background);
@@ -106,18 +122,14 @@ impl<T: Transport> ChatModel for WireModel<T> {
         Ok(response.with_losses(losses.into_iter().map(RequestLoss::from).collect()))
     }
 
-    async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+    async fn open_stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         // A stream would need the open connection that a background response is for to avoid.
         if request.options.background && self.format.request_facts(self.server).keeps_conversations {
-            return self.respond(request).await.map(ModelStream::from);
+            return self.send(request).await.map(ModelStream::from);
         }
         let EncodedRequest { body, losses } = self.encode(&request, true);
         let events = self.transport.stream(body.into()).await?;
         let losses = losses.into_iter().map(RequestLoss::from).collect();
         Ok(ModelStream::new(ResponseEvents::new(self.format, events, losses, &request.options)))
-    }
-
-    fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
-        output.schema_for(self.format).into()
     }
 }

@@ -8,6 +8,7 @@ use super::mcp_error::McpError;
 use super::server_lines::ServerLines;
 use crate::locks::lock;
 use crate::macros::debug;
+use crate::request_span::NetworkPath;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
@@ -38,6 +39,7 @@ pub struct McpEndpoint {
     pub(super) is_legacy: Arc<AtomicBool>,
     /// The time for a login, in addition to the time for connecting.
     pub(super) login_time: Duration,
+    pub(super) path: NetworkPath,
 }
 
 impl McpEndpoint {
@@ -46,7 +48,14 @@ impl McpEndpoint {
         F: Future<Output = Result<Running, McpError>> + Send + 'static,
     {
         let connector = Arc::new(move |attempt| Box::pin(connect(attempt)) as Connecting);
-        Self { connector, label, is_reusable: true, is_legacy: Arc::default(), login_time: Duration::ZERO }
+        Self {
+            connector,
+            label,
+            is_reusable: true,
+            is_legacy: Arc::default(),
+            login_time: Duration::ZERO,
+            path: NetworkPath::default(),
+        }
     }
 
     /// Creates the endpoint of a server behind a pair of byte streams, with one message per line. A lost
@@ -98,10 +107,12 @@ impl McpEndpoint {
 
 impl From<McpCommand> for McpEndpoint {
     fn from(command: McpCommand) -> Self {
-        Self::new(command.label(), move |attempt| {
+        let mut endpoint = Self::new(command.label(), move |attempt| {
             let spawned = ChildTransport::spawn(&command, attempt.limit, &attempt.wire);
             async move { attempt.serve(spawned?).await }
-        })
+        });
+        endpoint.path.transport = Some("pipe");
+        endpoint
     }
 }
 

@@ -9,6 +9,7 @@ use super::mcp_error::{McpError, McpErrorKind};
 use super::token_source::{TokenChallenge, TokenSource};
 use crate::http_client::http_client;
 use crate::macros::debug;
+use crate::request_span::NetworkPath;
 use futures_core::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::ClientJsonRpcMessage;
@@ -87,6 +88,12 @@ impl McpUrl {
         url.as_ref().and_then(reqwest::Url::host_str).unwrap_or("mcp").to_owned()
     }
 
+    fn path(&self) -> NetworkPath {
+        let url = reqwest::Url::parse(&self.url).ok();
+        let server = url.and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
+        NetworkPath { transport: Some("tcp"), server }
+    }
+
     async fn connect(self, mut attempt: Attempt) -> Result<Running, McpError> {
         let invalid = |text: String| McpError::new(McpErrorKind::Config, text);
         let url = reqwest::Url::parse(&self.url)
@@ -132,8 +139,10 @@ impl McpUrl {
 impl From<McpUrl> for McpEndpoint {
     fn from(url: McpUrl) -> Self {
         let login_time = url.login_time;
+        let path = url.path();
         let mut endpoint = Self::new(url.label(), move |attempt| url.clone().connect(attempt));
         endpoint.login_time = login_time;
+        endpoint.path = path;
         endpoint
     }
 }

@@ -10,6 +10,7 @@ use super::wire::ProgressSink;
 use crate::TraceContext;
 use crate::numbers::is_exact;
 use crate::reports::Reports;
+use crate::request_span::{RequestSpan, RequestTarget};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, InputRequest, InputRequiredResult, InputResponses,
     ProgressNotificationParam, RequestMetaObject, ServerResult,
@@ -100,8 +101,24 @@ impl<'a> RemoteCall<'a> {
         Err(self.error(&what, &advice))
     }
 
-    /// Sends one request and waits for the response. Passes progress reports on while the request runs.
+    /// Sends one request and waits for the response.
     async fn once(&self, params: CallToolRequestParams) -> Result<ServerResult, ToolError> {
+        let span = self.session.open_span("tools/call", RequestTarget::Tool(&self.tool.name));
+        let response = span.around(self.exchange(params, &span)).await;
+        span.end(match &response {
+            Ok(ServerResult::CallToolResult(result)) if result.is_error == Some(true) => Some("tool_error"),
+            Ok(_) => None,
+            Err(error) => Some(error.kind().as_str()),
+        });
+        response
+    }
+
+    /// Sends one request and waits for the response. Passes progress reports on while the request runs.
+    async fn exchange(
+        &self,
+        params: CallToolRequestParams,
+        span: &RequestSpan,
+    ) -> Result<ServerResult, ToolError> {
         // Declared before `reports`, and thus dropped after it. Dropping `pending` removes the sink of the reports,
         // which is no longer used then.
         let mut pending: Option<Pending> = None;
@@ -119,7 +136,8 @@ impl<'a> RemoteCall<'a> {
                 match &mut pending {
                     Some(pending) => Ok(Some(pending.response().await?)),
                     None => {
-                        pending = Some(sending.as_mut().await?);
+                        let sent = pending.insert(sending.as_mut().await?);
+                        sent.id().inspect(|id| span.set_id(id));
                         Ok(None)
                     }
                 }
@@ -133,7 +151,10 @@ impl<'a> RemoteCall<'a> {
                 response = response => match response {
                     Ok(Some(response)) => return Ok(response),
                     Ok(None) => {}
-                    Err(error) => return Err(self.failed(&error)),
+                    Err(error) => {
+                        span.set_refusal(&error);
+                        return Err(self.failed(&error));
+                    }
                 },
                 () = ended.cancelled() => return Err(self.lost(&self.session.wire.reason())),
                 () = &mut deadline => {

@@ -4,6 +4,7 @@ use super::McpClient;
 use super::content::content_of;
 use super::mcp_error::McpError;
 use super::remote_resources::question;
+use crate::request_span::RequestTarget;
 use rmcp::RoleClient;
 use rmcp::model::{GetPromptRequestParams, GetPromptResponse, Prompt, Role};
 use rmcp::service::Peer;
@@ -78,7 +79,8 @@ impl McpClient {
         params.arguments = Some(arguments).filter(|arguments| !arguments.is_empty());
         let filled = async {
             let session = self.session()?;
-            match session.answer("prompts/get", session.peer.get_prompt_once(params)).await? {
+            let request = session.peer.get_prompt_once(params);
+            match session.answer("prompts/get", RequestTarget::Prompt(name), request).await? {
                 GetPromptResponse::Complete(result) => Ok(result.messages),
                 _ => Err(question("prompts/get")),
             }

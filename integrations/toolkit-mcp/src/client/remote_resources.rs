@@ -4,6 +4,7 @@ use super::McpClient;
 use super::content::{embedded, resource_text};
 use super::mcp_error::{McpError, McpErrorKind};
 use super::session::Session;
+use crate::request_span::RequestTarget;
 use rmcp::RoleClient;
 use rmcp::model::{ReadResourceRequestParams, ReadResourceResponse, Resource, ResourceTemplate};
 use rmcp::service::Peer;
@@ -73,7 +74,7 @@ impl McpClient {
         let read = async {
             let session = self.session()?;
             let request = session.peer.read_resource_once(ReadResourceRequestParams::new(uri));
-            match session.answer("resources/read", request).await? {
+            match session.answer("resources/read", RequestTarget::Resource(uri), request).await? {
                 ReadResourceResponse::Complete(result) => Ok(result.contents),
                 _ => Err(question("resources/read")),
             }

@@ -9,8 +9,9 @@ use super::mcp_error::{McpError, McpErrorKind};
 use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use super::wire::Wire;
 use crate::locks::lock;
+use crate::request_span::{NetworkPath, RequestTarget};
 use rmcp::model::{
-    ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, SubscriptionFilter,
+    ClientRequest, ListToolsRequest, PaginatedRequestParams, RequestId, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, ServiceError, Subscription};
 use serde_json::Value;
@@ -73,6 +74,7 @@ pub(super) struct Session {
     pub(super) opened: Instant,
     /// The time at which the tool list becomes stale, if the server sets such a time.
     expiry: sync::Mutex<Option<Instant>>,
+    pub(super) path: NetworkPath,
 }
 
 impl Session {
@@ -104,6 +106,7 @@ impl Session {
             stale,
             opened: Instant::now(),
             expiry: sync::Mutex::default(),
+            path: endpoint.path.clone(),
         })
     }
 
@@ -153,7 +156,7 @@ impl Session {
     ) -> Result<Option<String>, McpError> {
         let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
         let result = async { self.send(request, PeerRequestOptions::no_options()).await?.response().await };
-        let result = self.answer_within(limit, "tools/list", result).await?;
+        let result = self.answer_within(limit, "tools/list", RequestTarget::Unnamed, result).await?;
         // Each entry is parsed on its own, so that one malformed tool does not hide all others.
         let mut page = serde_json::to_value(result).unwrap_or_default();
         let Some(Value::Array(entries)) = page.get_mut("tools").map(Value::take) else {
@@ -183,7 +186,7 @@ impl Session {
     }
 
     /// Converts the failure of a request.
-    fn failed(&self, method: &str, error: &ServiceError) -> McpError {
+    pub(super) fn failed(&self, method: &str, error: &ServiceError) -> McpError {
         #[cfg(feature = "client-http")]
         if let ServiceError::TransportSend(failed) = error
             && let Some(super::failure::Failure::Expired) = super::failure::Failure::of(&*failed.error)
@@ -195,32 +198,6 @@ impl Session {
             ServiceError::TransportSend(_) => of_transport(error),
             ServiceError::TransportClosed => McpError::new(McpErrorKind::Connection, self.wire.reason()),
             _ => McpError::new(McpErrorKind::Protocol, chain(error)),
-        }
-    }
-
-    /// Waits for the answer to a request, for as long as a call may take.
-    pub(super) async fn answer<T>(
-        &self,
-        method: &str,
-        request: impl Future<Output = Result<T, ServiceError>>,
-    ) -> Result<T, McpError> {
-        self.answer_within(self.handler.settings.call_timeout, method, request).await
-    }
-
-    async fn answer_within<T>(
-        &self,
-        limit: Duration,
-        method: &str,
-        request: impl Future<Output = Result<T, ServiceError>>,
-    ) -> Result<T, McpError> {
-        tokio::select! {
-            answer = timeout(limit, request) => {
-                let answer = answer.map_err(|_| too_slow(&format!("answer `{method}`"), limit))?;
-                answer.map_err(|error| self.failed(method, &error))
-            }
-            () = self.wire.ended.cancelled() => {
-                Err(McpError::new(McpErrorKind::Connection, self.wire.reason()))
-            }
         }
     }
 
@@ -237,7 +214,8 @@ impl Session {
         let most = self.handler.settings.limits.tools;
         let entries = sync::Mutex::new(Vec::new());
         let add = async |params| {
-            let (more, next) = self.answer(method, page(self.peer.clone(), Some(params))).await?;
+            let page = page(self.peer.clone(), Some(params));
+            let (more, next) = self.answer(method, RequestTarget::Unnamed, page).await?;
             let mut entries = lock(&entries);
             entries.extend(more);
             entries.truncate(most);
@@ -350,7 +328,7 @@ async fn connect(
     outcome
 }
 
-fn too_slow(what: &str, limit: Duration) -> McpError {
+pub(super) fn too_slow(what: &str, limit: Duration) -> McpError {
     let seconds = limit.as_secs_f64();
     McpError::new(McpErrorKind::TimedOut, format!("the server did not {what} within {seconds} s"))
 }
@@ -362,6 +340,11 @@ pub(super) struct Pending {
 }
 
 impl Pending {
+    /// Returns the id of the request, unless it has ended.
+    pub(super) fn id(&self) -> Option<&RequestId> {
+        self.handle.as_ref().map(|handle| &handle.id)
+    }
+
     /// Waits for the response. This method is cancel safe: dropping the future loses no response.
     pub(super) async fn response(&mut self) -> Result<ServerResult, ServiceError> {
         let Some(handle) = &mut self.handle else { return pending().await };

@@ -8,6 +8,7 @@ use super::mcp_error::{McpError, McpErrorKind};
 use super::session::Session;
 use super::supervise::Link;
 use super::{ClientState, McpClient};
+use crate::request_span::RequestTarget;
 use rmcp::model::{SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams};
 use rmcp::service::Subscription;
 use std::sync::{Arc, Weak};
@@ -43,12 +44,9 @@ impl McpClient {
             let mut session = session;
             ended.run_until_cancelled(keep(&client, &mut session, updates, &uri)).await;
             if session.has_handshake() {
-                let _ = session
-                    .answer(
-                        "resources/unsubscribe",
-                        session.peer.unsubscribe(UnsubscribeRequestParams::new(uri)),
-                    )
-                    .await;
+                let request = session.peer.unsubscribe(UnsubscribeRequestParams::new(&*uri));
+                let target = RequestTarget::Resource(&uri);
+                let _ = session.answer("resources/unsubscribe", target, request).await;
             }
         });
         Ok(McpSubscription { _guard: subscribed.drop_guard() })
@@ -60,10 +58,14 @@ impl Session {
     async fn subscribe_to(&self, uri: &str) -> Result<Option<Subscription>, McpError> {
         if self.has_handshake() {
             let request = self.peer.subscribe(SubscribeRequestParams::new(uri));
-            return self.answer("resources/subscribe", request).await.map(|()| None);
+            return self
+                .answer("resources/subscribe", RequestTarget::Resource(uri), request)
+                .await
+                .map(|()| None);
         }
         let filter = SubscriptionFilter::builder().resource_subscription(uri).build();
-        let updates = self.answer("subscriptions/listen", self.peer.listen(filter)).await?;
+        let updates =
+            self.answer("subscriptions/listen", RequestTarget::Unnamed, self.peer.listen(filter)).await?;
         let accepted = &updates.acknowledged().resource_subscriptions;
         if !accepted.iter().flatten().any(|accepted| accepted == uri) {
             let text = format!("the server announces no changes of `{uri}`");

@@ -7,8 +7,9 @@ use super::completion::complete;
 use super::input::is_stateless;
 use super::server_settings::{ServerSettings, live};
 use super::visibility::View;
-use super::{prompts, resources, tool_call};
+use super::{prompts, request_spans, resources, tool_call};
 use crate::locks::lock;
+use crate::request_span::RequestTarget;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 use rmcp::model::SetLevelRequestParams;
 use rmcp::model::{
@@ -192,7 +193,9 @@ impl ServerHandler for ClientRequestHandler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
-        Box::pin(tool_call::run(self.session(), request, context))
+        let span = request_spans::open("tools/call", RequestTarget::Tool(&request.name), &context);
+        let call = tool_call::run(self.session(), request, context);
+        Box::pin(request_spans::answered(span, call, request_spans::is_tool_error))
     }
 
     async fn on_custom_request(
@@ -291,7 +294,12 @@ impl ServerHandler for ClientRequestHandler {
             return Ok(ReadResourceResult::new(vec![contents]).into());
         }
         match &self.settings.resources {
-            Some(resources) => Box::pin(resources::read(self.session(), resources, request, context)).await,
+            Some(resources) => {
+                let target = RequestTarget::Resource(&request.uri);
+                let span = request_spans::open("resources/read", target, &context);
+                let read = resources::read(self.session(), resources, request, context);
+                Box::pin(request_spans::answered(span, read, |_| false)).await
+            }
             None => Err(resources::not_found(&request.uri)),
         }
     }
@@ -342,7 +350,11 @@ impl ServerHandler for ClientRequestHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         match &self.settings.prompts {
-            Some(prompts) => Box::pin(prompts::get(self.session(), prompts, request, context)).await,
+            Some(prompts) => {
+                let span = request_spans::open("prompts/get", RequestTarget::Prompt(&request.name), &context);
+                let prompt = prompts::get(self.session(), prompts, request, context);
+                Box::pin(request_spans::answered(span, prompt, |_| false)).await
+            }
             None => Err(ErrorData::method_not_found::<GetPromptRequestMethod>()),
         }
     }

@@ -5,7 +5,8 @@ use super::{Answer, AnswerMode};
 use crate::message::{AssistantMessage, Message, ToolMessage, UserMessage};
 use crate::model::answer::AnswerReader;
 use crate::model::{
-    Bill, ChatModel, FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse, OutputFormat,
+    Bill, ChatModel, ChatSpan, FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
+    OutputFormat,
 };
 use std::sync::Arc;
 use toolkit_core::{BuildError, ErrorKind, ToolChoice, ToolError, ToolParams, ToolResult};
@@ -23,7 +24,9 @@ pub(crate) async fn ask<T: ToolParams + Send + 'static>(
     let mut failed = Bill::default();
     let mut attempt = 1;
     loop {
-        let response = match model.respond(question.request()).await {
+        let mut request = question.request();
+        let span = ChatSpan::unless_open(model, &mut request, false);
+        let response = match span.respond(model.respond(request)).await {
             Ok(response) => response,
             Err(error)
                 if error.kind == ModelErrorKind::InvalidRequest && question.mode != AnswerMode::Text =>

@@ -8,15 +8,15 @@ use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::llm::agent::LlmAgent;
 use crate::llm::settings::Settings;
-use crate::span::{ModelCall, ModelSpan, TracedContents};
-use futures_core::Stream;
+use crate::span::error_type;
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
 use tokio::task::coop::consume_budget;
 use tokio::time::{sleep, timeout};
 use toolkit_core::ToolResult;
+use toolkit_llm::__private::{ChatCaller, ChatSpan};
 use toolkit_llm::ChatModel as _;
 use toolkit_llm::StreamEvent;
 use toolkit_llm::model::{
@@ -34,6 +34,7 @@ impl LlmAgent {
         let (run, Settings { name, model, retry, .. }) = (calls.scope.run, &self.settings);
         calls.attempt.one_call = request.tool_use.parallel == Some(false);
         request.bill_to(calls.caller);
+        request.is_traced = true;
         let mut reported = Reported::new(calls.caller.clone());
         if request.options.background {
             request.watch();
@@ -153,15 +154,17 @@ impl LlmAgent {
         calls: &mut TurnCalls<'_>,
         reported: &mut Reported,
     ) -> Result<ModelResponse, AgentError> {
-        let (run, Settings { name, model, .. }) = (calls.scope.run, &self.settings);
-        let provider = model.provider();
-        let conversation = calls.conversation.id();
-        let call = ModelCall { agent: name, provider, model: model.name(), conversation };
+        let (run, Settings { name, model, streaming, .. }) = (calls.scope.run, &self.settings);
         calls.attempt.has_begun = false;
         // No span contains what guardrails may still block.
         let is_passed = run.0.shared.traced_messages && calls.pieces.gate.load(Ordering::Relaxed);
-        let contents = TracedContents { request: is_passed, response: is_passed && !calls.pieces.hold_text };
-        let span = ModelSpan::new(&call, request, contents);
+        let caller = ChatCaller {
+            agent: name,
+            conversation: calls.conversation.id(),
+            shows_request: is_passed,
+            shows_response: is_passed && !calls.pieces.hold_text,
+        };
+        let span = ChatSpan::open(model, request, *streaming, caller);
         // Pinned here, because each function that takes a future by value makes the future of the run larger.
         let mut response = pin!(self.receive(request, calls, reported, &span));
         let response = match run.0.budget.limits.model_timeout {
@@ -174,7 +177,12 @@ impl LlmAgent {
             }),
         };
         let response = response.and_then(|response| response);
-        span.end(&response);
+        let arrived = match &response {
+            Ok(response) => Some(response),
+            Err(AgentError::Model(error)) => error.partial.as_deref(),
+            Err(_) => None,
+        };
+        span.end(arrived, response.as_ref().err().map(error_type));
         response
     }
 
@@ -183,7 +191,7 @@ impl LlmAgent {
         request: &ModelRequest,
         calls: &mut TurnCalls<'_>,
         reported: &mut Reported,
-        span: &ModelSpan,
+        span: &ChatSpan,
     ) -> Result<ModelResponse, AgentError> {
         let (run, Settings { model, callbacks, streaming, .. }) = (calls.scope.run, &self.settings);
         if !streaming {
@@ -225,11 +233,11 @@ enum Next {
     Result(ToolResult),
 }
 
-async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>, span: &ModelSpan) -> Next {
+async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>, span: &ChatSpan) -> Next {
     let mut result = pin!(calls.next());
     let mut is_idle = false;
     poll_fn(|cx| {
-        if let Poll::Ready(delta) = span.in_scope(|| Pin::new(&mut *stream).poll_next(cx)) {
+        if let Poll::Ready(delta) = span.poll_next(stream, cx) {
             return Poll::Ready(Next::Delta(delta));
         }
         if !is_idle {

@@ -1,0 +1,208 @@
+//! The span of a request of the protocol, at the client and at the server, and its measurement, with OpenTelemetry's names.
+//! Without the feature `tracing`, all functions here do nothing.
+
+#[cfg(feature = "tracing")]
+use std::sync::OnceLock;
+#[cfg(feature = "tracing")]
+use std::time::Instant;
+#[cfg(feature = "tracing")]
+use toolkit_core::event::METRICS_TARGET;
+#[cfg(feature = "tracing")]
+use tracing::{Instrument as _, Level, Span, event, field::Empty, info_span};
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "only spans contain it"))]
+pub(crate) enum RequestTarget<'a> {
+    /// The request has no name, such as that of a list.
+    #[cfg(feature = "client")]
+    Unnamed,
+    Tool(&'a str),
+    Prompt(&'a str),
+    Resource(&'a str),
+}
+
+/// How the two sides are connected, as far as known.
+#[derive(Debug, Clone, Default)]
+#[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "only spans contain it"))]
+pub(crate) struct NetworkPath {
+    /// `pipe` for a child process, `tcp` for HTTP.
+    pub(crate) transport: Option<&'static str>,
+    /// The host and the port of the server.
+    pub(crate) server: Option<(String, u16)>,
+}
+
+/// The data of the span of a request.
+#[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "only spans contain it"))]
+pub(crate) struct RequestFacts<'a> {
+    pub(crate) is_client: bool,
+    pub(crate) method: &'a str,
+    pub(crate) target: RequestTarget<'a>,
+    pub(crate) protocol: Option<String>,
+    pub(crate) session: Option<&'a str>,
+    pub(crate) path: &'a NetworkPath,
+    /// The `traceparent` of the client, at the server.
+    pub(crate) parent: Option<&'a str>,
+}
+
+/// The span of one request. Dropping it before the end records a cancellation.
+pub(crate) struct RequestSpan(#[cfg(feature = "tracing")] Option<Box<OpenRequest>>);
+
+#[cfg(feature = "tracing")]
+struct OpenRequest {
+    span: Span,
+    is_client: bool,
+    method: String,
+    tool: Option<String>,
+    prompt: Option<String>,
+    protocol: Option<String>,
+    transport: Option<&'static str>,
+    started: Instant,
+    /// The code of the error that the server has answered.
+    code: OnceLock<i32>,
+    has_ended: OnceLock<()>,
+}
+
+#[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
+impl RequestSpan {
+    /// Opens the span of a request. `facts` is called only if there is a subscriber.
+    pub(crate) fn open<'a>(facts: impl FnOnce() -> RequestFacts<'a>) -> Self {
+        Self(
+            #[cfg(feature = "tracing")]
+            tracing::dispatcher::has_been_set().then(|| Box::new(OpenRequest::new(facts()))),
+        )
+    }
+
+    /// Adds the id of the request.
+    pub(crate) fn set_id(&self, id: impl ToString) {
+        #[cfg(feature = "tracing")]
+        if let Some(open) = &self.0 {
+            open.span.record("jsonrpc.request.id", id.to_string());
+        }
+    }
+
+    /// Adds the code of the error that the server answers. The code is then the type of the error.
+    pub(crate) fn set_code(&self, code: i32) {
+        #[cfg(feature = "tracing")]
+        if let Some(open) = &self.0 {
+            open.code.get_or_init(|| code);
+        }
+    }
+
+    /// Runs the future `work`, which waits for the answer, within the span.
+    pub(crate) fn around<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
+        #[cfg(feature = "tracing")]
+        let work = {
+            let span = self.0.as_ref().map(|open| open.span.clone());
+            work.instrument(span.unwrap_or_else(Span::current))
+        };
+        work
+    }
+
+    /// Ends the span, and measures the request.
+    pub(crate) fn end(&self, error: Option<&str>) {
+        #[cfg(feature = "tracing")]
+        if let Some(open) = &self.0 {
+            open.end(error);
+        }
+    }
+}
+
+#[cfg(feature = "tracing")]
+impl OpenRequest {
+    fn new(facts: RequestFacts<'_>) -> Self {
+        let RequestFacts { is_client, method, target, protocol, session, path, parent } = facts;
+        let [tool, prompt, resource] = match target {
+            #[cfg(feature = "client")]
+            RequestTarget::Unnamed => [None; 3],
+            RequestTarget::Tool(name) => [Some(name), None, None],
+            RequestTarget::Prompt(name) => [None, Some(name), None],
+            RequestTarget::Resource(uri) => [None, None, Some(uri)],
+        };
+        // A URI is no part of the name of a span, because there are too many.
+        let name = tool.or(prompt).map_or_else(|| method.to_owned(), |target| format!("{method} {target}"));
+        let kind = if is_client { "client" } else { "server" };
+        let span = info_span!(
+            "mcp_request",
+            "otel.name" = name,
+            "otel.kind" = kind,
+            "otel.status_code" = Empty,
+            "mcp.method.name" = method,
+            "mcp.protocol.version" = protocol,
+            "mcp.resource.uri" = resource,
+            "mcp.session.id" = session,
+            "jsonrpc.request.id" = Empty,
+            "rpc.response.status_code" = Empty,
+            "gen_ai.operation.name" = tool.map(|_| "execute_tool"),
+            "gen_ai.tool.name" = tool,
+            "gen_ai.prompt.name" = prompt,
+            "network.transport" = path.transport,
+            "network.protocol.name" = path.transport.filter(|name| *name == "tcp").map(|_| "http"),
+            "server.address" = path.server.as_ref().map(|(host, _)| host.as_str()),
+            "server.port" = path.server.as_ref().map(|(_, port)| *port),
+            "traceparent" = parent,
+            "error.type" = Empty,
+        );
+        Self {
+            span,
+            is_client,
+            method: method.to_owned(),
+            tool: tool.map(str::to_owned),
+            prompt: prompt.map(str::to_owned),
+            protocol,
+            transport: path.transport,
+            started: Instant::now(),
+            code: OnceLock::new(),
+            has_ended: OnceLock::new(),
+        }
+    }
+
+    /// Only the first end counts.
+    fn end(&self, error: Option<&str>) {
+        if self.has_ended.set(()).is_err() {
+            return;
+        }
+        let code = self.code.get().map(i32::to_string);
+        let error = error.map(|error| code.as_deref().unwrap_or(error));
+        if let Some(code) = &code {
+            self.span.record("rpc.response.status_code", code.as_str());
+        }
+        if let Some(error) = error {
+            self.span.record("error.type", error);
+            self.span.record("otel.status_code", "ERROR");
+        }
+        self.measure(code.as_deref(), error);
+    }
+
+    /// Emits the duration as an event, which belongs to no span. A server that answers an error code may not know the name in
+    /// the request: names that clients invent would be too many.
+    fn measure(&self, code: Option<&str>, error: Option<&str>) {
+        let seconds = self.started.elapsed().as_secs_f64();
+        let is_known = self.is_client || code.is_none();
+        let known = |name: &'_ Option<String>| {
+            name.as_ref().map(|name| if is_known { name.clone() } else { "_OTHER".to_owned() })
+        };
+        event!(
+            target: METRICS_TARGET,
+            parent: None,
+            Level::TRACE,
+            "histogram.mcp.client.operation.duration" = self.is_client.then_some(seconds),
+            "histogram.mcp.server.operation.duration" = (!self.is_client).then_some(seconds),
+            "mcp.method.name" = self.method,
+            "mcp.protocol.version" = self.protocol,
+            "gen_ai.operation.name" = self.tool.as_ref().map(|_| "execute_tool"),
+            "gen_ai.tool.name" = known(&self.tool),
+            "gen_ai.prompt.name" = known(&self.prompt),
+            "network.transport" = self.transport,
+            "rpc.response.status_code" = code,
+            "error.type" = error,
+        );
+    }
+}
+
+#[cfg(feature = "tracing")]
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        self.end(Some("cancelled"));
+    }
+}

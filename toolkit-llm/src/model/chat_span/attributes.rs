@@ -1,0 +1,97 @@
+//! The values of span attributes: messages, tools and finish reasons.
+
+use crate::message::{AssistantMessage, Message};
+use crate::model::{FinishReason, ModelRequest, ModelResponse};
+use serde_json::{Value, json};
+use toolkit_core::{Content, RawArguments, ToolDefinition};
+use tracing::Span;
+
+/// Returns the text, or `None` if it is empty. The span leaves out an attribute that is `None`.
+pub(super) fn present(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// Returns the items as a JSON list, because attributes of `tracing` cannot be lists. Returns `None` if there
+/// are no items.
+pub(super) fn list<T: AsRef<str>>(items: &[T]) -> Option<String> {
+    (!items.is_empty()).then(|| json!(items.iter().map(AsRef::as_ref).collect::<Vec<&str>>()).to_string())
+}
+
+/// Adds the instructions, the messages and the tools of a request to a span.
+pub(super) fn content_of_request(span: &Span, request: &ModelRequest) {
+    if !request.instructions.is_empty() {
+        let instructions = json!([{"type": "text", "content": request.instructions}]);
+        span.record("gen_ai.system_instructions", instructions.to_string());
+    }
+    let messages: Vec<Value> = request.messages.iter().map(message).collect();
+    span.record("gen_ai.input.messages", json!(messages).to_string());
+    if !request.tools.is_empty() {
+        let tools: Vec<Value> = request.tools.iter_definitions().map(definition).collect();
+        span.record("gen_ai.tool.definitions", json!(tools).to_string());
+    }
+}
+
+/// Adds the message of a response to a span.
+pub(super) fn content_of_response(span: &Span, response: &ModelResponse) {
+    let ModelResponse { message, finish, .. } = response;
+    let message = json!([{
+        "role": "assistant", "parts": parts(message), "finish_reason": finish_reason(finish),
+    }]);
+    span.record("gen_ai.output.messages", message.to_string());
+}
+
+fn definition(definition: &ToolDefinition) -> Value {
+    json!({
+        "type": "function",
+        "name": definition.name.as_str(),
+        "description": definition.description,
+        "parameters": definition.parameters,
+    })
+}
+
+/// Returns the finish reason under its name in OpenTelemetry's semantic conventions.
+pub(super) fn finish_reason(finish: &FinishReason) -> &str {
+    match finish {
+        FinishReason::Stop => "stop",
+        FinishReason::ToolCalls => "tool_calls",
+        FinishReason::Length => "length",
+        FinishReason::Refused => "content_filter",
+        FinishReason::Interrupted => "error",
+        FinishReason::Other(reason) => reason,
+    }
+}
+
+fn message(message: &Message) -> Value {
+    match message {
+        Message::User(message) => {
+            json!({"role": "user", "parts": message.content.iter().map(part).collect::<Vec<_>>()})
+        }
+        Message::Assistant(message) => json!({"role": "assistant", "parts": parts(message)}),
+        Message::Tool(message) => {
+            let results = message.results.iter().map(|result| {
+                json!({"type": "tool_call_response", "id": result.call_id, "response": result.to_text()})
+            });
+            json!({"role": "tool", "parts": results.collect::<Vec<_>>()})
+        }
+    }
+}
+
+/// Converts a content of a user message. A placeholder replaces a media item.
+fn part(content: &Content) -> Value {
+    json!({"type": "text", "content": content.to_text()})
+}
+
+/// Converts the reasoning, the text and the calls of a message of the model.
+fn parts(message: &AssistantMessage) -> Vec<Value> {
+    let texts = [("reasoning", &message.reasoning), ("text", &message.text)].into_iter();
+    let texts = texts.filter(|(_, text)| !text.is_empty());
+    let mut parts: Vec<Value> = texts.map(|(kind, text)| json!({"type": kind, "content": text})).collect();
+    parts.extend(message.calls.iter().map(|call| {
+        json!({"type": "tool_call", "id": call.id, "name": call.name, "arguments": arguments(&call.arguments)})
+    }));
+    parts
+}
+
+fn arguments(arguments: &RawArguments) -> Value {
+    serde_json::from_str(arguments.as_str()).unwrap_or_else(|_| arguments.as_str().into())
+}

@@ -1,0 +1,190 @@
+//! A `chat` span that is open, and the measurements at its end.
+
+use super::ChatCaller;
+use super::attributes::{content_of_request, content_of_response, finish_reason, list, present};
+use crate::model::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
+use crate::stream::StreamEvent;
+use futures_core::Stream;
+use std::pin::Pin;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use toolkit_core::event::METRICS_TARGET as METRICS;
+use tracing::field::Empty;
+use tracing::{Level, Span, event, info_span};
+
+/// An open span. Its measurements need the names of the request at the end.
+pub(super) struct OpenSpan {
+    pub(super) span: Span,
+    provider: String,
+    model: String,
+    shows_response: bool,
+    is_streamed: bool,
+    started: Instant,
+    first_piece: OnceLock<Duration>,
+    has_ended: AtomicBool,
+}
+
+impl OpenSpan {
+    pub(super) fn new(
+        model: &impl ChatModel,
+        request: &ModelRequest,
+        is_streamed: bool,
+        caller: ChatCaller<'_>,
+    ) -> Self {
+        let provider = model.provider();
+        let model = model.name();
+        let options = &request.options;
+        let span = info_span!(
+            "chat",
+            "otel.name" = format_args!("chat {model}"),
+            "otel.kind" = "client",
+            "otel.status_code" = Empty,
+            "gen_ai.operation.name" = "chat",
+            "gen_ai.provider.name" = present(provider),
+            "gen_ai.request.model" = model,
+            "gen_ai.agent.name" = present(caller.agent),
+            "gen_ai.conversation.id" = present(caller.conversation),
+            "gen_ai.output.type" = options.output.as_ref().map(|_| "json"),
+            "gen_ai.request.temperature" = options.temperature,
+            "gen_ai.request.top_p" = options.top_p,
+            "gen_ai.request.max_tokens" = options.max_output_tokens,
+            "gen_ai.request.seed" = options.seed,
+            "gen_ai.request.stop_sequences" = list(&options.stop),
+            "gen_ai.request.stream" = is_streamed.then_some(true),
+            "gen_ai.system_instructions" = Empty,
+            "gen_ai.input.messages" = Empty,
+            "gen_ai.tool.definitions" = Empty,
+            "gen_ai.output.messages" = Empty,
+            "gen_ai.response.id" = Empty,
+            "gen_ai.response.model" = Empty,
+            "gen_ai.response.finish_reasons" = Empty,
+            "gen_ai.response.time_to_first_chunk" = Empty,
+            "gen_ai.usage.input_tokens" = Empty,
+            "gen_ai.usage.output_tokens" = Empty,
+            "gen_ai.usage.cache_read.input_tokens" = Empty,
+            "gen_ai.usage.cache_write.input_tokens" = Empty,
+            "gen_ai.usage.reasoning.output_tokens" = Empty,
+            "server.address" = Empty,
+            "server.port" = Empty,
+            "error.type" = Empty,
+        );
+        if caller.shows_request && !span.is_disabled() {
+            content_of_request(&span, request);
+        }
+        Self {
+            span,
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            shows_response: caller.shows_response,
+            is_streamed,
+            started: Instant::now(),
+            first_piece: OnceLock::new(),
+            has_ended: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn poll_next(
+        &self,
+        stream: &mut ModelStream,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<StreamEvent, ModelError>>> {
+        let _entered = self.span.enter();
+        let piece = Pin::new(stream).poll_next(context);
+        if self.is_streamed && matches!(piece, Poll::Ready(Some(Ok(_)))) {
+            self.first_piece.get_or_init(|| self.started.elapsed());
+        }
+        piece
+    }
+
+    /// Records the response and the error, and measures the request. Only the first end counts.
+    pub(super) fn end(&self, response: Option<&ModelResponse>, error: Option<&str>) {
+        if self.has_ended.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let first_piece = self.first_piece.get().map(Duration::as_secs_f64);
+        self.span.record("gen_ai.response.time_to_first_chunk", first_piece);
+        if let Some(response) = response {
+            self.record_response(response);
+        }
+        if let Some(error) = error {
+            self.span.record("error.type", error);
+            self.span.record("otel.status_code", "ERROR");
+        }
+        self.measure(response, error);
+    }
+
+    fn record_response(&self, response: &ModelResponse) {
+        let ModelResponse { finish, usage, model, id, .. } = response;
+        let span = &self.span;
+        span.record("gen_ai.response.id", present(id));
+        span.record("gen_ai.response.model", present(model));
+        span.record("gen_ai.response.finish_reasons", list(&[finish_reason(finish)]));
+        span.record("gen_ai.usage.input_tokens", usage.input_tokens);
+        span.record("gen_ai.usage.output_tokens", usage.output_tokens);
+        let parts = [
+            ("gen_ai.usage.cache_read.input_tokens", usage.cached_input_tokens),
+            ("gen_ai.usage.cache_write.input_tokens", usage.cache_write_tokens),
+            ("gen_ai.usage.reasoning.output_tokens", usage.reasoning_tokens),
+        ];
+        for (name, tokens) in parts.into_iter().filter(|(_, tokens)| *tokens > 0) {
+            span.record(name, tokens);
+        }
+        if self.shows_response && !span.is_disabled() {
+            content_of_response(span, response);
+        }
+    }
+
+    /// Emits the measurements of the request as events, which belong to no span.
+    fn measure(&self, response: Option<&ModelResponse>, error: Option<&str>) {
+        let provider = present(&self.provider);
+        let model = self.model.as_str();
+        let answered_by = response.and_then(|response| present(&response.model));
+        let usage = response.map(|response| response.usage).unwrap_or_default();
+        event!(
+            target: METRICS,
+            parent: None,
+            Level::TRACE,
+            "histogram.gen_ai.client.inference.duration" = self.started.elapsed().as_secs_f64(),
+            "histogram.gen_ai.client.inference.time_to_first_chunk" =
+                self.first_piece.get().map(Duration::as_secs_f64),
+            "histogram.gen_ai.client.inference.operation.input_tokens" =
+                response.map(|_| usage.input_tokens),
+            "histogram.gen_ai.client.inference.operation.output_tokens" =
+                response.map(|_| usage.output_tokens),
+            "gen_ai.operation.name" = "chat",
+            "gen_ai.provider.name" = provider,
+            "gen_ai.request.model" = model,
+            "gen_ai.response.model" = answered_by,
+            "error.type" = error,
+        );
+        // The provider bills failed attempts before this response, too.
+        let mut billed = usage;
+        billed += response.map(|response| response.failed_usage).unwrap_or_default();
+        event!(
+            target: METRICS,
+            parent: None,
+            Level::TRACE,
+            "monotonic_counter.gen_ai.client.inference.usage.input_tokens" = billed.input_tokens,
+            "monotonic_counter.gen_ai.client.inference.usage.output_tokens" = billed.output_tokens,
+            "monotonic_counter.gen_ai.client.inference.usage.cache_read.input_tokens" =
+                billed.cached_input_tokens,
+            "monotonic_counter.gen_ai.client.inference.usage.cache_write.input_tokens" =
+                billed.cache_write_tokens,
+            "monotonic_counter.gen_ai.client.inference.usage.reasoning.output_tokens" =
+                billed.reasoning_tokens,
+            "gen_ai.operation.name" = "chat",
+            "gen_ai.provider.name" = provider,
+            "gen_ai.request.model" = model,
+            "gen_ai.response.model" = answered_by,
+            "gen_ai.token.modality" = "unknown",
+        );
+    }
+}
+
+impl Drop for OpenSpan {
+    fn drop(&mut self) {
+        self.end(None, Some("cancelled"));
+    }
+}
