@@ -119,7 +119,9 @@ impl<'a, 'v> Search<'a, 'v, '_> {
                 "not" => None,
                 "if" | "then" if condition != Some(true) => None,
                 "else" if condition != Some(false) => None,
-                "dependentSchemas" if inside.key.as_deref().and_then(|name| value.get(name)).is_none() => None,
+                "dependentSchemas" if inside.key.as_deref().and_then(|name| value.get(name)).is_none() => {
+                    None
+                }
                 _ if inside.role == Role::InPlace => Some(inside.schema),
                 _ => None,
             });
