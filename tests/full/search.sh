@@ -8,31 +8,38 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-end=$((SECONDS + ${1:-10} * 60))
-seed=${2:-$RANDOM$RANDOM}
+seed=${2:-$((RANDOM * 32768 + RANDOM))}
 
 # The modules with random tests, by the name of their file or, for `tests.rs`, of its folder; and the test programs,
 # without those that have a harness of their own.
 modules=$(grep -rl --include='*.rs' 'proptest! {' toolkit-*/src toolkit-*/tests tests/it integrations/*/src integrations/*/tests |
     sed 's|/tests\.rs$||; s|\.rs$||; s|.*/||' | sort -u)
-programs=$(cargo test --workspace --all-features --no-run 2>&1 | sed -n 's/^ *Executable .*(\(.*\))$/\1/p' |
-    grep -v -E '/(bfcl|conformance|model|tidy|ui)-')
-[ -n "$programs" ] && [ -n "$modules" ] || { echo "no random test was found"; exit 1; }
+# Each line is the folder of a package and one of its programs.
+mapfile -t programs < <(cargo test --workspace --all-features --no-run --message-format json 2>/dev/null | python3 -c '
+import json, os, sys
+for message in map(json.loads, sys.stdin):
+    if message.get("executable") and message["profile"]["test"]:
+        print(os.path.dirname(message["manifest_path"]), message["executable"])' |
+    grep -v -E '/(bfcl|conformance|model|tidy|ui)-[^/]*$')
+[ "${#programs[@]}" -gt 0 ] && [ -n "$modules" ] || { echo "no random test was found"; exit 1; }
 filters=()
 for module in $modules; do filters+=("$module::"); done
 
+end=$((SECONDS + ${1:-10} * 60))
+# The seed chooses where a round begins, so that all programs have their turn in short searches.
 rounds=0
 while [ "$SECONDS" -lt "$end" ]; do
-    for program in $programs; do
+    for number in "${!programs[@]}"; do
         left=$((end - SECONDS))
         [ "$left" -gt 0 ] || break
+        read -r folder program <<<"${programs[$(((seed + number) % ${#programs[@]}))]}"
         ended=0
         # This program has no modules.
         case $program in
             */properties-*) chosen=() ;;
             *) chosen=("${filters[@]}") ;;
         esac
-        output=$(PROPTEST_RNG_SEED=$seed timeout "$left" "$program" -q "${chosen[@]}" 2>&1) || ended=$?
+        output=$(cd "$folder" && PROPTEST_RNG_SEED=$seed timeout "$left" "$program" -q "${chosen[@]}" 2>&1) || ended=$?
         # 124: the time is over.
         if [ "$ended" != 0 ] && [ "$ended" != 124 ]; then
             printf '%s\n' "$output" | tail -n 60
@@ -42,4 +49,4 @@ while [ "$SECONDS" -lt "$end" ]; do
     done
     seed=$((seed + 1)) rounds=$((rounds + 1))
 done
-echo "$rounds rounds without a finding, the last with the seed $((seed - 1))"
+echo "${#programs[@]} programs, $rounds rounds without a finding"

@@ -7,7 +7,7 @@ use crate::fault::nests_deeper;
 use crate::json::{Json, Kind, budget};
 use crate::marks::{Placed, is_range_of_type};
 use crate::nearest::nearest;
-use crate::reference::{SchemaRef, resolve};
+use crate::reference::{SchemaRef, referenced};
 use crate::types::types;
 use crate::violation::{Violation, ViolationKind};
 use crate::words::shorten;
@@ -216,9 +216,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
             return;
         }
         self.open.push((schema, value));
-        if schema.get("$ref").is_some()
-            && let Some(target) = resolve(self.root, schema)
-        {
+        if let Some(target) = referenced(self.root, schema) {
             self.inspect_target(target, value);
         }
         self.inspect_keywords(schema, value);

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-type Check = fn(&str) -> bool;
+pub(crate) type Check = fn(&str) -> bool;
 
 /// The supported formats, each with its name, its check, and an example for the model.
 const FORMATS: &[(&str, Check, &str)] = &[
@@ -22,6 +22,12 @@ const FORMATS: &[(&str, Check, &str)] = &[
 
 fn find(format: &str) -> Option<&'static (&'static str, Check, &'static str)> {
     FORMATS.iter().find(|(name, _, _)| *name == format)
+}
+
+/// Returns all supported formats, each with its name and its check.
+#[cfg(feature = "jsonschema")]
+pub(crate) fn checks() -> impl Iterator<Item = (&'static str, Check)> {
+    FORMATS.iter().map(|(name, check, _)| (*name, *check))
 }
 
 /// Returns whether `text` is valid in the format called `format`. Returns `true` for an unknown format.

@@ -46,6 +46,11 @@ pub(crate) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> 
     root.pointer(reference.strip_prefix('#')?)
 }
 
+/// Returns the schema that the `$ref` of a schema names. It may have a reference of its own, beside other keywords.
+pub(crate) fn referenced<'a>(root: &'a Value, schema: &Value) -> Option<&'a Value> {
+    target(root, schema.get("$ref")?.as_str()?)
+}
+
 /// Follows `$ref` from `schema` until a schema has no `$ref`, and returns the last schema.
 ///
 /// Returns `None` if a reference has no target, or if the chain of references is too long.

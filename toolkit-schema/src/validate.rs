@@ -5,10 +5,15 @@
 
 use crate::check::{Checks, DEEPEST_VALUE, TOO_COMPLEX};
 use crate::fault::{TOO_DEEP, faults, is_too_deep, nests_deeper};
+use crate::format;
 use crate::violation::{Violation, ViolationKind};
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 use std::fmt;
+
+/// Formats that the validator would check and the contract does not.
+const UNCHECKED_FORMATS: [&str; 7] =
+    ["idn-email", "idn-hostname", "iri", "iri-reference", "regex", "relative-json-pointer", "uri-template"];
 
 /// The maximum length, in characters, of a message from the schema compiler.
 const LONGEST: usize = 500;
@@ -59,7 +64,7 @@ impl CompiledSchema {
     /// Checks and compiles a schema.
     ///
     /// The schema is checked against the meta-schema named by `$schema`, by default draft 2020-12. No
-    /// document is ever fetched.
+    /// document is ever fetched. Formats such as `date` and `email` are checked as in the arguments of all tools.
     ///
     /// # Errors
     /// Returns all mistakes in the schema. A schema nested too deep is refused, because the validator could
@@ -68,8 +73,15 @@ impl CompiledSchema {
         if is_too_deep(schema) {
             return Err(vec![SchemaError { path: "#".to_owned(), message: TOO_DEEP.to_owned() }]);
         }
-        jsonschema::options()
-            .offline()
+        // With checks of its own, the validator could choose another branch of a `oneOf` than the contract.
+        let mut options = jsonschema::options().offline().should_validate_formats(true);
+        for (name, check) in format::checks() {
+            options = options.with_format(name, check);
+        }
+        for name in UNCHECKED_FORMATS {
+            options = options.with_format(name, |_: &str| true);
+        }
+        options
             .build(schema)
             .map(|validator| Self { schema: schema.clone(), validator })
             .map_err(|error| schema_errors(schema, &error))

@@ -243,6 +243,7 @@ impl fmt::Display for BuildProblem {
                     places.join(" and ")
                 )
             }
+            Self::IllegalName { error, defined_at: None } => error.fmt(f),
             Self::IllegalName { error, defined_at } => {
                 write!(f, "{error} (defined at {})", At(defined_at))
             }
@@ -312,6 +313,22 @@ impl BuildError {
 impl From<BuildProblem> for BuildError {
     fn from(problem: BuildProblem) -> Self {
         Self { problems: vec![problem] }
+    }
+}
+
+/// So that `?` works on names, too. The place of the name is unknown.
+///
+/// ```
+/// use toolkit::{BuildError, ToolName};
+///
+/// fn names() -> Result<Vec<ToolName>, BuildError> {
+///     Ok(vec![ToolName::new("search")?, ToolName::new("get weather")?])
+/// }
+/// assert!(names().unwrap_err().to_string().contains("get_weather"));
+/// ```
+impl From<NameError> for BuildError {
+    fn from(error: NameError) -> Self {
+        BuildProblem::IllegalName { error, defined_at: None }.into()
     }
 }
 

@@ -73,10 +73,11 @@ fn finish<C: ChatResponse>(payload: &Value) -> FinishReason {
     FinishReason::parse(text(payload, C::FINISH))
 }
 
-/// Reads the message in a response body, or a message alone.
+/// Reads the message in a response body, or a message alone. A body has no role, and a message with a role may have a field
+/// `message` that only the provider knows.
 fn body<C: ChatResponse>(fields: &Fields, is_cut: bool) -> Result<Message<'_>, WireError> {
     let mut names = ["role", "tool_calls"].into_iter().chain(C::TEXTS.map(|(name, _)| name));
-    match fields.get("message") {
+    match fields.get("message").filter(|_| !fields.contains_key("role")) {
         Some(Value::Object(fields)) => message::<C>(fields, "message", is_cut),
         None if names.any(|name| fields.contains_key(name)) => message::<C>(fields, "", false),
         other => {

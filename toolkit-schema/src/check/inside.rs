@@ -5,7 +5,7 @@ use crate::describe::describe_in;
 use crate::json::{Json, Kind, quoted};
 use crate::keyword::{Role, subschemas};
 use crate::properties::{item_schema, member_schemas};
-use crate::reference::resolve;
+use crate::reference::referenced;
 use crate::types::names;
 use crate::violation::ViolationKind;
 use serde_json::Value;
@@ -113,12 +113,15 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let mut at = 0;
         while let Some(schema) = found.get(at).copied() {
             at += 1;
-            let target = schema.get("$ref").and_then(|_| resolve(self.root, schema));
-            let condition = schema.get("if").is_none_or(|condition| self.fits(condition, value));
+            let target = referenced(self.root, schema);
+            let condition = schema.get("if").map(|condition| self.fits(condition, value));
             let inside = subschemas(schema).filter_map(|inside| match inside.keyword {
                 "not" => None,
-                "then" if !condition => None,
-                "if" | "else" if condition == (inside.keyword == "else") => None,
+                "if" | "then" if condition != Some(true) => None,
+                "else" if condition != Some(false) => None,
+                "dependentSchemas" if inside.key.as_deref().and_then(|name| value.get(name)).is_none() => {
+                    None
+                }
                 _ if inside.role == Role::InPlace => Some(inside.schema),
                 _ => None,
             });
@@ -149,8 +152,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         if let Some(rest) = schema.get("unevaluatedItems") {
             let evaluating = self.evaluating(schema, value);
             for (index, item) in items.iter().enumerate() {
-                let is_evaluated = evaluating.iter().any(|schema| item_schema(schema, index).is_some())
-                    || schema.get("contains").is_some_and(|wanted| self.fits(wanted, item));
+                let is_evaluated = evaluating.iter().any(|schema| {
+                    item_schema(schema, index).is_some()
+                        || schema.get("contains").is_some_and(|wanted| self.fits(wanted, item))
+                });
                 if !is_evaluated {
                     self.at_item(index, |this| this.inspect(rest, item));
                 }

@@ -5,7 +5,7 @@ use super::{Checks, Search, no_such_property, property_names, rounded_integers};
 use crate::json::{Json, Kind};
 use crate::normal::{is_listed, is_untagged, publishes};
 use crate::plan::constrains;
-use crate::reference::resolve;
+use crate::reference::{referenced, resolve};
 use crate::violation::{Violation, ViolationKind};
 use serde_json::Value;
 use std::ptr;
@@ -39,9 +39,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
                 continue;
             }
             parts.push(schema);
-            if schema.get("$ref").is_some() {
-                open.extend(resolve(self.root, schema));
-            }
+            open.extend(referenced(self.root, schema));
             open.extend(schema.get("allOf").and_then(Value::as_array).into_iter().flatten());
             for keyword in ["anyOf", "oneOf"] {
                 if let Some(branches) = schema.get(keyword).and_then(Value::as_array) {

@@ -72,6 +72,36 @@ fn recursion_follows_the_value_and_ends_with_it() {
 }
 
 #[test]
+fn members_and_items_are_evaluated_by_the_schemas_that_apply() {
+    let no_property = &["a: there is no such property"][..];
+    let a = json!({"properties": {"a": {}}});
+    for (mut schema, expected) in [
+        (json!({"then": a}), no_property),
+        (json!({"else": a}), no_property),
+        (json!({"if": {"required": ["b"]}, "then": a}), no_property),
+        (json!({"if": {}, "then": a}), &[]),
+        (json!({"if": a}), &[]),
+        (json!({"if": {"required": ["b"]}, "else": a}), &[]),
+        (json!({"dependentSchemas": {"b": a}}), no_property),
+        (json!({"dependentSchemas": {"a": a}}), &[]),
+    ] {
+        schema["unevaluatedProperties"] = false.into();
+        check(&schema, &json!({"a": 1}), expected);
+    }
+    let found_elsewhere = json!({"allOf": [{"contains": {"type": "integer"}}], "unevaluatedItems": false});
+    check(&found_elsewhere, &json!([1]), &[]);
+}
+
+#[test]
+fn keywords_beside_a_reference_count_within_a_chain_of_references() {
+    let schema = json!({
+        "$ref": "#/$defs/Small",
+        "$defs": {"Small": {"$ref": "#/$defs/Number", "maximum": 9}, "Number": {"type": "integer"}},
+    });
+    check(&schema, &json!(10), &[": expected at most 9, got number 10"]);
+}
+
+#[test]
 fn the_number_of_violations_is_bounded() {
     let schema = json!({"type": "array", "items": {"type": "integer"}});
     let value = Value::from(vec!["x"; 1_000]);

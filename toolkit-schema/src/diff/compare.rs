@@ -6,7 +6,7 @@ use super::SchemaChangeKind::{
 };
 use super::{SchemaChange, Side};
 use crate::keyword::{Keyword, each_subschema};
-use crate::reference::{escape, resolve};
+use crate::reference::{LONGEST_CHAIN, escape, target};
 use crate::types::{names, types};
 use crate::words::shorten;
 use serde_json::{Map, Value};
@@ -80,7 +80,7 @@ impl<'a> Comparison<'a> {
     fn schemas(&mut self, old: &'a Value, new: &'a Value) {
         let targets = (resolved(self.old, old), resolved(self.new, new));
         let (Some(old), Some(new)) = targets else {
-            return if old != new {
+            return if old != new || !self.refers_to_same("", old) {
                 self.add(Unknown, "the reference changed");
             };
         };
@@ -166,7 +166,7 @@ impl<'a> Comparison<'a> {
                     self.at(&["items"], |this| this.schemas(was, is));
                 }
                 (was, is) if was != is => self.add(Unknown, change(keyword, was, is)),
-                (Some(same), _) if !self.refers_to_same(same, &mut HashSet::new()) => {
+                (Some(same), _) if !self.refers_to_same(keyword, same) => {
                     self.add(Unknown, format!("what `{keyword}` refers to changed"));
                 }
                 _ => {}
@@ -174,30 +174,41 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Returns whether the references inside of an unchanged value lead to unchanged schemas.
-    fn refers_to_same(&self, value: &'a Value, seen: &mut HashSet<&'a str>) -> bool {
-        match value {
-            Value::Array(items) => items.iter().all(|item| self.refers_to_same(item, seen)),
-            Value::Object(members) => {
-                let reference = members.get("$ref").and_then(Value::as_str);
-                let is_same = reference.is_none_or(|reference| {
-                    let old = resolve(self.old, value);
-                    let new = resolve(self.new, value);
-                    !seen.insert(reference)
-                        || old == new && old.is_none_or(|target| self.refers_to_same(target, seen))
-                });
-                is_same && members.values().all(|member| self.refers_to_same(member, seen))
+    /// Returns whether the references inside of an unchanged keyword lead to unchanged schemas.
+    fn refers_to_same(&self, keyword: &'a str, value: &'a Value) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![(keyword, value)];
+        while let Some((keyword, value)) = open.pop() {
+            match value {
+                Value::String(reference) if keyword == "$ref" && seen.insert(reference) => {
+                    let old = target(self.old, reference);
+                    if old != target(self.new, reference) {
+                        return false;
+                    }
+                    open.extend(old.map(|schema| ("", schema)));
+                }
+                Value::Array(items) => open.extend(items.iter().map(|item| ("", item))),
+                Value::Object(members) => {
+                    open.extend(members.iter().map(|(keyword, member)| (&**keyword, member)));
+                }
+                _ => {}
             }
-            _ => true,
         }
+        true
     }
 }
 
-/// Returns the target of a schema that is nothing but a reference, and any other schema itself.
-fn resolved<'a>(root: &'a Value, schema: &'a Value) -> Option<&'a Value> {
-    let is_reference =
-        schema.as_object().is_some_and(|keywords| keywords.len() == 1 && keywords.contains_key("$ref"));
-    if is_reference { resolve(root, schema) } else { Some(schema) }
+/// Returns the target of a schema that is nothing but a reference, and any other schema itself. A target with a reference
+/// beside other keywords is not left out.
+fn resolved<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a Value> {
+    for _ in 0..LONGEST_CHAIN {
+        let keywords = schema.as_object().filter(|keywords| keywords.len() == 1);
+        match keywords.and_then(|keywords| keywords.get("$ref")).and_then(Value::as_str) {
+            Some(reference) => schema = target(root, reference)?,
+            None => return Some(schema),
+        }
+    }
+    None
 }
 
 /// Returns a JSON difference of a keyword.

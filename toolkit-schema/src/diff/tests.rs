@@ -53,9 +53,28 @@ fn another_type_breaks_both_ways_and_any_other_keyword_may() {
 
 #[test]
 fn changes_behind_references_are_found() {
-    let negated = |kind: &str| json!({"properties": {"a": {"not": {"$ref": "#/$defs/No"}}}, "$defs": {"No": {"type": kind}}});
-    let diff = SchemaDiff::of_arguments(&negated("string"), &negated("number"));
-    assert_eq!(diff.to_string(), "breaking at `#/properties/a`: what `not` refers to changed");
+    for (schema, what) in [
+        (json!({"not": {"$ref": "#/$defs/T"}}), "what `not` refers to changed"),
+        (json!({"if": {}, "then": {"$ref": "#/$defs/T"}}), "what `then` refers to changed"),
+        // A reference beside other keywords, at the start of a chain and in the middle of it.
+        (json!({"$ref": "#/$defs/T", "minimum": 0}), "what `$ref` refers to changed"),
+        (json!({"$ref": "#/$defs/Beside"}), "what `$ref` refers to changed"),
+        (json!({"not": {"$ref": "#/$defs/Beside"}}), "what `not` refers to changed"),
+        (json!({"$ref": "#/$defs/T"}), "the type was string and is number"),
+    ] {
+        let version = |kind: &str| {
+            let beside = json!({"$ref": "#/$defs/T", "maximum": 9});
+            json!({"properties": {"a": schema}, "$defs": {"T": {"type": kind}, "Beside": beside}})
+        };
+        let diff = SchemaDiff::of_arguments(&version("string"), &version("number"));
+        assert_eq!(diff.to_string(), format!("breaking at `#/properties/a`: {what}"), "{schema}");
+    }
+    let version = |most: u8| {
+        let beside = json!({"$ref": "#/$defs/T", "maximum": most});
+        json!({"properties": {"a": {"$ref": "#/$defs/Beside"}}, "$defs": {"T": {}, "Beside": beside}})
+    };
+    let diff = SchemaDiff::of_arguments(&version(9), &version(8));
+    assert_eq!(diff.to_string(), "breaking at `#/properties/a`: `maximum` was 9 and is 8");
 }
 
 #[test]

@@ -190,3 +190,13 @@ fn the_explanation_of_a_schema_that_refers_to_itself_twice_ends() {
     let found = CompiledSchema::new(&schema).unwrap().violations(&value);
     assert_eq!(found[0].message, "the value does not conform to the schema");
 }
+
+#[test]
+fn the_validator_checks_the_formats_of_the_contract_and_no_others() {
+    let valid = |schema: Value, value: &str| CompiledSchema::new(&schema).unwrap().is_valid(&json!(value));
+    let one_of = json!({"oneOf": [{"format": "date"}, {"type": "string"}]});
+    assert!(valid(one_of.clone(), "soon"));
+    assert!(!valid(one_of, "2026-01-31"));
+    assert!(!valid(json!({"format": "email"}), "name"));
+    assert!(valid(json!({"format": "regex"}), "("));
+}

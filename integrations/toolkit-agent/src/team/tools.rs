@@ -166,8 +166,7 @@ impl TransferTool {
             "required": ["agent_name"],
             "additionalProperties": false,
         });
-        let name =
-            ToolName::new(TRANSFER).map_err(|error| BuildProblem::IllegalName { error, defined_at: None })?;
+        let name = ToolName::new(TRANSFER)?;
         // Marked as repeatable, because a repeated transfer after a crash changes nothing.
         let metadata = ToolMetadata::default().with_read_only(true).with_idempotent(true);
         let definition = ToolDefinition::new(name, description, parameters).with_metadata(metadata);

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Compares the public interface of each published crate with its record in `tests/public-api`.
+#
+# usage: tests/full/public-api.sh [--bless | --small] [crate ...]
+#
+# `--bless` writes the records. `--small`: only `toolkit-docstring`, and a planted fault. Needs the nightly toolchain whose
+# rustdoc JSON the crate `public-api` reads; it is compiled in the target directory.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+# The version that reads format 57, which the nightly of May 2026 writes.
+reader_version=0.52.0
+
+if ! cargo +nightly --version >/dev/null 2>&1; then
+    echo "public interface: no nightly toolchain"
+    exit 0
+fi
+if [ "${1:-}" = --small ]; then
+    tests/full/public-api.sh toolkit-docstring
+    planted=$(mktemp -d)
+    trap 'rm -rf "$planted"' EXIT
+    sed '$d' tests/public-api/toolkit-docstring.txt >"$planted/toolkit-docstring.txt"
+    if TOOLKIT_PUBLIC_API=$planted tests/full/public-api.sh toolkit-docstring >/dev/null; then
+        echo "a new public item was not found"
+        exit 1
+    fi
+    exit
+fi
+if [ "${1:-}" = --bless ]; then bless=yes && shift; fi
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")/public-api
+records=${TOOLKIT_PUBLIC_API:-tests/public-api}
+mkdir -p "$target/reader/src" "$records"
+
+cat >"$target/reader/Cargo.toml" <<MANIFEST
+[package]
+name = "reader"
+edition = "2024"
+
+[dependencies]
+public-api = { version = "=$reader_version", default-features = false }
+
+[workspace]
+MANIFEST
+cat >"$target/reader/src/main.rs" <<'READER'
+//! Prints the public items in a file of rustdoc's JSON, without derived and automatic impls.
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let path = std::env::args().nth(1).ok_or("the path of a JSON file is missing")?;
+    let interface = public_api::Builder::from_rustdoc_json(path)
+        .omit_blanket_impls(true)
+        .omit_auto_trait_impls(true)
+        .omit_auto_derived_impls(true)
+        .build()?;
+    interface.items().for_each(|item| println!("{item}"));
+    Ok(())
+}
+READER
+cargo build --quiet --manifest-path "$target/reader/Cargo.toml" --target-dir "$target"
+
+# The name of each published crate, and the name of its library.
+published=$(cargo metadata --no-deps --format-version 1 | python3 -c '
+import json, sys
+for package in json.load(sys.stdin)["packages"]:
+    if package["publish"] is None:
+        kinds = {"lib", "proc-macro"}
+        print(package["name"], next(it["name"] for it in package["targets"] if kinds & set(it["kind"])))')
+
+changed=0
+while read -r crate library; do
+    [ $# = 0 ] || [[ " $* " == *" $crate "* ]] || continue
+    cargo +nightly rustdoc --quiet -p "$crate" --lib --all-features --target-dir "$target" -- \
+        -Z unstable-options --output-format json --cap-lints allow
+    "$target/debug/reader" "$target/doc/$library.json" >"$target/$crate.txt"
+    if [ "${bless:-}" = yes ]; then
+        cp "$target/$crate.txt" "$records/$crate.txt"
+    elif ! diff -u "$records/$crate.txt" "$target/$crate.txt"; then
+        changed=1
+    fi
+    echo "$crate: $(wc -l <"$target/$crate.txt") items"
+done <<<"$published"
+if [ "$changed" = 1 ]; then
+    echo "the public interface changed; if it should, run tests/full/public-api.sh --bless"
+    exit 1
+fi
