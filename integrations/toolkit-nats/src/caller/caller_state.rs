@@ -95,8 +95,14 @@ impl CallerState {
         self.catalogs.send_replace(catalog);
     }
 
-    pub(super) fn new_call_id(&self) -> String {
-        format!("{}-{}", self.id, self.next_call.fetch_add(1, Ordering::Relaxed))
+    /// Returns the number of a new call of this caller.
+    pub(super) fn next_call(&self) -> u64 {
+        self.next_call.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Returns an id for a call without one.
+    pub(super) fn call_id(&self, number: u64) -> String {
+        format!("{}-{number}", self.id)
     }
 
     pub(super) fn emit(&self, event: FleetEvent) {

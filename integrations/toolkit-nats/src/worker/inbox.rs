@@ -1,4 +1,4 @@
-//! The subscriptions of a worker, read as one stream.
+//! The subscriptions of a worker beside the one for calls, read as one stream.
 
 use crate::fleet::{Fleet, FleetError};
 use async_nats::{Message, Subscriber};
@@ -20,7 +20,7 @@ impl Stream for Line {
     }
 }
 
-/// The subscriptions of a worker.
+/// The subscriptions of a worker beside the one for calls.
 #[derive(Default)]
 pub(super) struct Inbox(SelectAll<Line>);
 
@@ -41,17 +41,12 @@ impl Inbox {
         Ok(())
     }
 
-    /// Ends the subscriptions whose subjects match. Messages that are on their way are still received.
-    pub(super) async fn drain(&mut self, matches: impl Fn(&str) -> bool) {
-        for line in self.0.iter_mut().filter(|line| matches(&line.subject)) {
+    /// Ends the subscription with this subject. A request that is on its way may be lost, and is repeated by its caller.
+    pub(super) async fn drain(&mut self, subject: &str) {
+        for line in self.0.iter_mut().filter(|line| line.subject == subject) {
             // An error means that the connection has ended, and so has the subscription.
             let _ = line.subscriber.drain().await;
         }
-    }
-
-    /// Returns whether a subscription with a matching subject is left.
-    pub(super) fn has(&self, matches: impl Fn(&str) -> bool) -> bool {
-        self.0.iter().any(|line| matches(&line.subject))
     }
 
     /// Returns the next message. `None` if there are no subscriptions.

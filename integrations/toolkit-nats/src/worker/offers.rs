@@ -1,6 +1,7 @@
 //! What a worker offers: the versions of the namespaces of its registry.
 
 use super::statistics::WorkerStatistics;
+use super::worker_state::WorkerState;
 use crate::definitions::listings;
 use crate::subjects::NamespaceVersion;
 use bytes::Bytes;
@@ -21,9 +22,14 @@ pub(super) struct Offer {
 pub(super) type Offers = HashMap<String, Arc<Offer>>;
 
 /// Returns the offers of the current registry. Offers of `earlier` that have not changed are kept.
-pub(super) fn current(dispatcher: &Dispatcher, earlier: &Offers) -> Result<Offers, BuildError> {
+pub(super) fn current(state: &Arc<WorkerState>, earlier: &Offers) -> Result<Offers, BuildError> {
+    let dispatcher = &state.settings.dispatcher;
     let registry = dispatcher.registry();
-    let fixed = dispatcher.clone().with_registry(registry.clone())?;
+    let mut fixed = dispatcher.clone().with_registry(registry.clone())?;
+    // Without rules and retries, the only events are those that the caller's dispatcher emits itself.
+    if state.settings.has_rules || registry.iter_definitions().any(|tool| tool.metadata.retries > 0) {
+        fixed = state.with_events(fixed);
+    }
     let offer = |(version, listing): (NamespaceVersion, Bytes)| {
         let tokens = version.tokens();
         let offer = earlier.get(&tokens).cloned().unwrap_or_else(|| {
