@@ -15,8 +15,8 @@ use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt as _, StreamExt as _};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
-use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
+use std::time::{Duration, Instant};
+use tokio::time::{sleep, timeout};
 use toolkit_core::CancellationToken;
 use toolkit_core::registry::RegistrySource;
 
@@ -41,7 +41,14 @@ pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker,
     let calls = calls.map_err(FleetError::lost)?;
     let mut inbox = Inbox::default();
     subscribe_worker(&state, &mut inbox).await?;
-    let mut serving = Serving { state: state.clone(), offers: Offers::new(), calls, inbox, changes };
+    let mut serving = Serving {
+        state: state.clone(),
+        offers: Offers::new(),
+        calls,
+        inbox,
+        changes,
+        beaten: Instant::now(),
+    };
     if !serving.reaches_server().await {
         return Err(FleetError::lost("the server does not answer"));
     }
@@ -75,6 +82,8 @@ struct Serving {
     calls: Subscriber,
     inbox: Inbox,
     changes: BoxStream<'static, ()>,
+    /// The time of the last beat.
+    beaten: Instant,
 }
 
 impl Serving {
@@ -90,14 +99,14 @@ impl Serving {
             self.inbox.drain(&fleet.subject(format!("tools.{tokens}"))).await;
         }
         self.offers = offers;
-        self.state.announce(fleet.subject("live").into(), &self.offers).await;
+        self.announce().await;
         Ok(())
     }
 
     async fn run(mut self, stop: CancellationToken, drained: CancellationToken) {
+        let _ticking =
+            tokio::spawn(drained.clone().run_until_cancelled_owned(send_ticks(self.state.clone())));
         let _drained = drained.drop_guard();
-        let mut beats = every(BEAT);
-        let mut ticking = every(TICK);
         let mut drain = Drain::default();
         while !drain.has_ended(&self.state.calls) {
             tokio::select! {
@@ -108,22 +117,32 @@ impl Serving {
                 Some(message) = self.inbox.next() => self.receive(message).await,
                 () = stop.cancelled(), if !drain.has_begun() => {
                     drain.begin(&self.state);
-                    self.state.announce(self.state.fleet.subject("live").into(), &self.offers).await;
+                    self.announce().await;
                 }
                 Some(()) = self.changes.next() => drop(self.update().await),
-                // While the server is away, nothing is announced: the messages would only wait for it.
-                _ = beats.tick() => if self.state.fleet.is_connected() {
-                    self.state.announce(self.state.fleet.subject("live").into(), &self.offers).await;
-                    self.state.beat().await;
-                },
-                _ = ticking.tick() => if self.state.fleet.is_connected() {
-                    self.state.send_tick().await;
-                },
+                // Without the server, no tick wakes the loop.
+                () = async { sleep(TICK).await }, if drain.has_begun() => {}
             }
         }
         self.state.stop_calls().await;
         // A process that ends before the server has read the last replies may lose them.
         self.reaches_server().await;
+    }
+
+    async fn announce(&mut self) {
+        self.state.announce(self.state.fleet.subject("live").into(), &self.offers).await;
+    }
+
+    /// Takes a tick into account. Each second, the worker announces itself, and its calls show that they run.
+    async fn tick(&mut self, message: &Message) {
+        if let Ok(sent) = <[u8; 8]>::try_from(&*message.payload) {
+            self.state.calls.fresh.store(u64::from_be_bytes(sent), Ordering::Relaxed);
+        }
+        if self.beaten.elapsed() >= BEAT {
+            self.beaten = Instant::now();
+            self.announce().await;
+            self.state.beat().await;
+        }
     }
 
     /// Waits until a tick comes back: the server has seen all that this worker has sent before it.
@@ -165,11 +184,7 @@ impl Serving {
                     call.cancellation.cancel();
                 }
             }
-            (Inbound::Tick, _) => {
-                if let Ok(sent) = <[u8; 8]>::try_from(&*message.payload) {
-                    state.calls.fresh.store(u64::from_be_bytes(sent), Ordering::Relaxed);
-                }
-            }
+            (Inbound::Tick, _) => self.tick(&message).await,
             (Inbound::Call { caller, version }, Some(reply)) => {
                 accept(state, self.offers.get(version), caller, reply, message).await;
             }
@@ -196,10 +211,14 @@ impl Serving {
     }
 }
 
-fn every(time: Duration) -> Interval {
-    let mut interval = interval(time);
-    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    interval
+/// Sends ticks. While the server is away, none is sent: they would only wait for it.
+async fn send_ticks(state: Arc<WorkerState>) {
+    loop {
+        sleep(TICK).await;
+        if state.fleet.is_connected() {
+            state.send_tick().await;
+        }
+    }
 }
 
 /// Starts a call, or refuses it at once.
