@@ -3,7 +3,6 @@
 mod accepted_call;
 mod drain;
 mod identity;
-mod inbox;
 mod offers;
 mod service_api;
 mod serving;

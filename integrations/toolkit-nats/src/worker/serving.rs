@@ -2,7 +2,6 @@
 
 use super::accepted_call::AcceptedCall;
 use super::drain::{Drain, RunningWorker};
-use super::inbox::Inbox;
 use super::offers::{self, Offer, Offers};
 use super::worker_state::{BEAT, Calls, QUEUE, WorkerState};
 use super::{Worker, service_api};
@@ -11,8 +10,9 @@ use crate::frames::Refusal;
 use crate::locks::lock;
 use crate::subjects::Inbound;
 use async_nats::{Message, Subject, Subscriber};
-use futures_util::stream::{self, BoxStream};
+use futures_util::stream::{self, AbortHandle, Abortable, BoxStream, SelectAll};
 use futures_util::{FutureExt as _, StreamExt as _};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -39,16 +39,16 @@ pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker,
     };
     let calls = fleet.client.subscribe(fleet.subject(format!("to.{}.>", state.id))).await;
     let calls = calls.map_err(FleetError::lost)?;
-    let mut inbox = Inbox::default();
-    subscribe_worker(&state, &mut inbox).await?;
     let mut serving = Serving {
         state: state.clone(),
         offers: Offers::new(),
         calls,
-        inbox,
+        inbox: SelectAll::new(),
+        listings: HashMap::new(),
         changes,
         beaten: Instant::now(),
     };
+    serving.subscribe().await?;
     if !serving.reaches_server().await {
         return Err(FleetError::lost("the server does not answer"));
     }
@@ -61,43 +61,65 @@ pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker,
     Ok(RunningWorker { state, stop, drained, task })
 }
 
-async fn subscribe_worker(state: &WorkerState, inbox: &mut Inbox) -> Result<(), FleetError> {
-    let fleet = &state.fleet;
-    inbox.add(fleet, fleet.subject("who"), None).await?;
-    #[cfg(feature = "ledger")]
-    if state.settings.ledger.is_some() {
-        inbox.add(fleet, fleet.subject("result.*"), Some(QUEUE)).await?;
-    }
-    for subject in service_api::subjects(state) {
-        inbox.add(fleet, subject, None).await?;
-    }
-    Ok(())
-}
-
 /// The parts of the loop of a worker.
 struct Serving {
     state: Arc<WorkerState>,
     offers: Offers,
     /// Calls, cancellations and ticks, in the order in which the server has sent them.
     calls: Subscriber,
-    inbox: Inbox,
+    /// All other messages.
+    inbox: SelectAll<Abortable<Subscriber>>,
+    /// The subscriptions to requests for definitions, by the tokens of their versions.
+    listings: HashMap<String, AbortHandle>,
     changes: BoxStream<'static, ()>,
     /// The time of the last beat.
     beaten: Instant,
 }
 
 impl Serving {
+    /// Subscribes to what does not depend on the tools.
+    async fn subscribe(&mut self) -> Result<(), FleetError> {
+        self.listen(self.state.fleet.subject("who"), false).await?;
+        #[cfg(feature = "ledger")]
+        if self.state.settings.ledger.is_some() {
+            self.listen(self.state.fleet.subject("result.*"), true).await?;
+        }
+        for subject in service_api::subjects(&self.state) {
+            self.listen(subject, false).await?;
+        }
+        Ok(())
+    }
+
+    /// Subscribes to a subject. Of a queue group, one worker receives each message.
+    async fn listen(&mut self, subject: String, is_in_group: bool) -> Result<AbortHandle, FleetError> {
+        let client = &self.state.fleet.client;
+        let subscriber = if is_in_group {
+            client.queue_subscribe(subject, QUEUE.to_owned()).await
+        } else {
+            client.subscribe(subject).await
+        };
+        let (subscriber, handle) = stream::abortable(subscriber.map_err(FleetError::lost)?);
+        self.inbox.push(subscriber);
+        Ok(handle)
+    }
+
     /// Offers the current tools: subscribes to new versions, and ends the subscriptions of those that are gone.
     async fn update(&mut self) -> Result<(), FleetError> {
         // A registry with a fault keeps its earlier offers.
         let Ok(offers) = offers::current(&self.state, &self.offers) else { return Ok(()) };
-        let fleet = self.state.fleet.clone();
-        for tokens in offers.keys().filter(|tokens| !self.offers.contains_key(*tokens)) {
-            self.inbox.add(&fleet, fleet.subject(format!("tools.{tokens}")), Some(QUEUE)).await?;
+        for tokens in offers.keys() {
+            if !self.listings.contains_key(tokens) {
+                let handle = self.listen(self.state.fleet.subject(format!("tools.{tokens}")), true).await?;
+                self.listings.insert(tokens.clone(), handle);
+            }
         }
-        for tokens in self.offers.keys().filter(|tokens| !offers.contains_key(*tokens)) {
-            self.inbox.drain(&fleet.subject(format!("tools.{tokens}"))).await;
-        }
+        self.listings.retain(|tokens, handle| {
+            let is_offered = offers.contains_key(tokens);
+            if !is_offered {
+                handle.abort();
+            }
+            is_offered
+        });
         self.offers = offers;
         self.announce().await;
         Ok(())
