@@ -2,10 +2,14 @@
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
+#[path = "tidy/book.rs"]
+mod book;
 #[path = "tidy/crates.rs"]
 mod crates;
 #[path = "tidy/dependencies.rs"]
 mod dependencies;
+#[path = "tidy/error_texts.rs"]
+mod error_texts;
 #[path = "tidy/first_steps.rs"]
 mod first_steps;
 #[path = "tidy/map.rs"]
@@ -313,8 +317,7 @@ fn blocks_of_documents_hide_no_lines() {
     let mut pages: Vec<_> =
         crates.map(|name| root().join("integrations").join(name).join("README.md")).into();
     pages.push(root().join("README.md"));
-    let guide = fs::read_dir(root().join("docs/guide")).expect("there is a guide");
-    pages.extend(guide.map(|entry| entry.expect("the folder can be read").path()));
+    pages.extend(first_steps::pages("docs/guide"));
     for page in pages {
         let text = fs::read_to_string(&page).expect("the page can be read");
         let mut in_rust = false;
