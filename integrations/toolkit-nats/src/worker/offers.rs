@@ -1,7 +1,7 @@
 //! What a worker offers: the versions of the namespaces of its registry.
 
+use super::Worker;
 use super::statistics::WorkerStatistics;
-use super::worker_state::WorkerState;
 use crate::definitions::listings;
 use crate::subjects::NamespaceVersion;
 use bytes::Bytes;
@@ -21,14 +21,18 @@ pub(super) struct Offer {
 /// The offers of a worker, by the last two tokens of their subjects.
 pub(super) type Offers = HashMap<String, Arc<Offer>>;
 
-/// Returns the offers of the current registry. Offers of `earlier` that have not changed are kept.
-pub(super) fn current(state: &Arc<WorkerState>, earlier: &Offers) -> Result<Offers, BuildError> {
-    let dispatcher = &state.settings.dispatcher;
-    let registry = dispatcher.registry();
-    let mut fixed = dispatcher.clone().with_registry(registry.clone())?;
+/// Returns the offers of the current registry. Offers of `earlier` that have not changed are kept. `with_events` sends the
+/// events of a dispatcher to the callers.
+pub(super) fn current(
+    worker: &Worker,
+    earlier: &Offers,
+    with_events: impl FnOnce(Dispatcher) -> Dispatcher,
+) -> Result<Offers, BuildError> {
+    let registry = worker.dispatcher.registry();
+    let mut fixed = worker.dispatcher.clone().with_registry(registry.clone())?;
     // Without rules and retries, the only events are those that the caller's dispatcher emits itself.
-    if state.settings.has_rules || registry.iter_definitions().any(|tool| tool.metadata.retries > 0) {
-        fixed = state.with_events(fixed);
+    if worker.has_rules || registry.iter_definitions().any(|tool| tool.metadata.retries > 0) {
+        fixed = with_events(fixed);
     }
     let offer = |(version, listing): (NamespaceVersion, Bytes)| {
         let tokens = version.tokens();

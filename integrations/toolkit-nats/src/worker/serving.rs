@@ -106,7 +106,9 @@ impl Serving {
     /// Offers the current tools: subscribes to new versions, and ends the subscriptions of those that are gone.
     async fn update(&mut self) -> Result<(), FleetError> {
         // A registry with a fault keeps its earlier offers.
-        let Ok(offers) = offers::current(&self.state, &self.offers) else { return Ok(()) };
+        let with_events = |dispatcher| self.state.with_events(dispatcher);
+        let offers = offers::current(&self.state.settings, &self.offers, with_events);
+        let Ok(offers) = offers else { return Ok(()) };
         for tokens in offers.keys() {
             if !self.listings.contains_key(tokens) {
                 let handle = self.listen(self.state.fleet.subject(format!("tools.{tokens}")), true).await?;
