@@ -8,7 +8,7 @@ use super::members::Members;
 use super::replies::Replies;
 use crate::fleet::{Fleet, FleetError};
 use arc_swap::ArcSwap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Notify, broadcast, watch};
 use toolkit_core::CancellationToken;
@@ -48,7 +48,7 @@ pub(super) struct CallerState {
     pub(super) settings: CallerSettings,
     /// An id that no other caller has, the first part of ids of calls.
     id: String,
-    next_call: AtomicU64,
+    pub(super) next_call: AtomicU64,
     pub(super) replies: Replies,
     /// The current catalog, which each call reads.
     current: ArcSwap<Catalog>,
@@ -93,11 +93,6 @@ impl CallerState {
         let catalog = Arc::new(catalog);
         self.current.store(catalog.clone());
         self.catalogs.send_replace(catalog);
-    }
-
-    /// Returns the number of a new call of this caller.
-    pub(super) fn next_call(&self) -> u64 {
-        self.next_call.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Returns an id for a call without one.

@@ -15,6 +15,7 @@ use async_nats::Subject;
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use toolkit_core::context::{ToolActions, TraceContext};
@@ -73,7 +74,7 @@ impl<'a> OutgoingCall<'a> {
         context: &'a ToolContext,
     ) -> Self {
         let limit = context.time_left().unwrap_or(state.settings.call_timeout);
-        let number = state.next_call();
+        let number = state.next_call.fetch_add(1, Ordering::Relaxed);
         let id = (state.settings.call_ids)(context).unwrap_or_else(|| state.call_id(number));
         Self { state, tool, arguments, context, limit, deadline: Instant::now() + limit, number, id }
     }

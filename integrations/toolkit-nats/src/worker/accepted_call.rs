@@ -91,15 +91,21 @@ impl AcceptedCall {
         if let Some(ledger) = &self.state.settings.ledger {
             let owner = owner.as_ref().map(Identity::as_str).unwrap_or_default();
             let call = ClaimedCall::new(owner, head, arguments, &self.state.id, self.reply.as_str());
-            if let Some(stored) = self.claim(ledger, &call, head.left_ms).await? {
+            if let Some(stored) = self.claim(ledger, &call, self.give_up(head)).await? {
                 return Ok(stored);
             }
             let body = run.await;
-            // If the ledger stays unreachable, the result is still true, and the caller gets it once.
-            let _ = ledger.finish(&call, &body).await;
+            // If the ledger refuses the result, it is still true, and the caller gets it once.
+            let _ = ledger.finish(&call, &body, self.give_up(head)).await;
             return Ok(body);
         }
         Ok(run.await)
+    }
+
+    /// The time at which nobody waits for the call any more.
+    #[cfg(feature = "ledger")]
+    fn give_up(&self, head: &CallHead<'_>) -> Instant {
+        self.started.checked_add(Duration::from_millis(head.left_ms)).unwrap_or(self.started)
     }
 
     /// Claims the call. Returns its outcome if it has run already. While another worker runs it, the caller hears the beats
@@ -109,9 +115,8 @@ impl AcceptedCall {
         &self,
         ledger: &CallLedger,
         call: &ClaimedCall,
-        left_ms: u64,
+        give_up: Instant,
     ) -> Result<Option<Bytes>, Refusal> {
-        let give_up = self.started + Duration::from_millis(left_ms);
         loop {
             match ledger.claim(call).await {
                 Ok(Claim::Ours) => return Ok(None),
