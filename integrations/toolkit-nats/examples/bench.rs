@@ -8,7 +8,8 @@
 mod local_server;
 
 use async_nats::Client;
-use futures_util::StreamExt as _;
+use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
 use local_server::LocalServer;
 use std::env;
 use std::time::{Duration, Instant};
@@ -38,16 +39,23 @@ fn add() -> ClosureTool {
         .unwrap()
 }
 
-/// Calls a second, and the median and the 99th percentile of one call after another.
+/// Calls a second, the time of the processors for each, and the median and the 99th percentile of one call after another.
 #[derive(Clone, Copy)]
 struct Figures {
     rate: f64,
+    cpu: Duration,
     median: Duration,
     p99: Duration,
 }
 
 /// Measures a call: many at the same time, then one after another.
-async fn measure<F: Future<Output = ()> + Send>(call: impl Fn() -> F + Clone + Send + 'static) -> Figures {
+async fn measure<F: Future<Output = ()> + Send>(
+    server: u32,
+    call: impl Fn() -> F + Clone + Send + 'static,
+) -> Figures {
+    let processes = ["self".to_owned(), server.to_string()];
+    let cpu = || processes.iter().map(|process| cpu_time(process)).sum::<Duration>();
+    let cpu_before = cpu();
     let started = Instant::now();
     let loops: Vec<_> = (0..IN_FLIGHT)
         .map(|_| {
@@ -67,6 +75,7 @@ async fn measure<F: Future<Output = ()> + Send>(call: impl Fn() -> F + Clone + S
         calls += ended.await.unwrap();
     }
     let rate = f64::from(calls) / started.elapsed().as_secs_f64();
+    let cpu = (cpu() - cpu_before) / calls;
     let alone = tokio::spawn(async move {
         let mut times = Vec::new();
         let started = Instant::now();
@@ -79,7 +88,7 @@ async fn measure<F: Future<Output = ()> + Send>(call: impl Fn() -> F + Clone + S
         times
     });
     let times = alone.await.unwrap();
-    Figures { rate, median: times[times.len() / 2], p99: times[times.len() * 99 / 100] }
+    Figures { rate, cpu, median: times[times.len() / 2], p99: times[times.len() * 99 / 100] }
 }
 
 /// A responder of the bare engine: it parses the JSON and answers with the sum, as the tool does.
@@ -124,9 +133,10 @@ impl ToolProvider for Bare {
     }
 }
 
-async fn against_the_engine(address: &str) {
-    println!("| workers | what | calls/s | of the engine | median µs | more µs | p99 µs |");
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
+async fn against_the_engine(LocalServer { process, address }: &LocalServer) {
+    println!("| workers | what | calls/s | of the engine | CPU µs | median µs | more µs | p99 µs |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    let server = process.id();
     for count in [1, 4, 16] {
         let mut responders = Vec::new();
         let mut workers: Vec<RunningWorker> = Vec::new();
@@ -153,13 +163,14 @@ async fn against_the_engine(address: &str) {
         let mut best: [Option<Figures>; 3] = [None; 3];
         for _ in 0..3 {
             let round = [
-                measure(engine.clone()).await,
-                measure(dispatched.clone()).await,
-                measure(fleet.clone()).await,
+                measure(server, engine.clone()).await,
+                measure(server, dispatched.clone()).await,
+                measure(server, fleet.clone()).await,
             ];
             for (best, figures) in best.iter_mut().zip(round) {
                 let better = |best: Figures| Figures {
                     rate: best.rate.max(figures.rate),
+                    cpu: best.cpu.min(figures.cpu),
                     median: best.median.min(figures.median),
                     p99: best.p99.min(figures.p99),
                 };
@@ -173,13 +184,16 @@ async fn against_the_engine(address: &str) {
             let us = |time: Duration| time.as_micros();
             let ratio = figures.rate / engine.rate;
             let more = us(figures.median).saturating_sub(us(engine.median));
-            let Figures { rate, median, p99 } = figures;
-            println!("| {count} | {what} | {rate:.0} | {ratio:.2} | {} | {more} | {} |", us(median), us(p99));
+            let Figures { rate, cpu, median, p99 } = figures;
+            let cpu = cpu.as_secs_f64() * 1e6;
+            println!(
+                "| {count} | {what} | {rate:.0} | {ratio:.2} | {cpu:.1} | {} | {more} | {} |",
+                us(median),
+                us(p99)
+            );
         }
         responders.iter().for_each(tokio::task::JoinHandle::abort);
-        for worker in workers {
-            worker.drain().await;
-        }
+        join_all(workers.into_iter().map(RunningWorker::drain)).await;
     }
 }
 
@@ -194,6 +208,14 @@ fn through(
             assert!(!results[0].is_error(), "{:?}", results[0].error());
         })
     }
+}
+
+/// The time of the processors that a process has used. The kernel counts hundredths of a second.
+fn cpu_time(process: &str) -> Duration {
+    let status = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let (_, numbers) = status.rsplit_once(')').unwrap_or_default();
+    let ticks = numbers.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok());
+    Duration::from_millis(10 * ticks.sum::<u64>())
 }
 
 /// The memory of this process in KiB.
@@ -234,9 +256,7 @@ async fn discovery(address: &str) {
     );
     let longest = tools.tools().iter().map(|tool| tool.definition().description.len()).max();
     assert!(longest > Some(10));
-    for worker in workers {
-        worker.drain().await;
-    }
+    join_all(workers.into_iter().map(RunningWorker::drain)).await;
 }
 
 /// A thousand workers with the same tools come and go.
@@ -273,9 +293,8 @@ async fn thousand(address: &str) {
     let mut failed = 0;
     let rest = workers.split_off(500);
     let drains = tokio::spawn(async move {
-        for worker in workers {
-            worker.drain().await;
-        }
+        let mut drains = stream::iter(workers.into_iter().map(RunningWorker::drain)).buffer_unordered(20);
+        while drains.next().await.is_some() {}
     });
     while !drains.is_finished() {
         let batch = (0..IN_FLIGHT).map(|number| ToolCall::new(number.to_string(), "add", ARGUMENTS));
@@ -301,7 +320,7 @@ async fn main() {
         return;
     }
     let Some(server) = LocalServer::start() else { return };
-    against_the_engine(&server.address).await;
+    against_the_engine(&server).await;
     discovery(&server.address).await;
     thousand(&server.address).await;
 }

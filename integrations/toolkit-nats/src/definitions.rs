@@ -177,7 +177,9 @@ fn import(entry: Value, namespace: Option<&str>, notes: &mut Vec<Note>) -> Resul
     let parameters = checked_parameters(travel.parameters, SCHEMA_LIMITS, notes)?;
     let text = description(&travel.description, DESCRIPTION_LIMIT, notes);
     let metadata = travel.settings.into_metadata();
-    let mut definition = ToolDefinition::new(name, text, parameters).with_metadata(metadata);
+    let definition = ToolDefinition::new(name, text, parameters).with_metadata(metadata);
+    // The worker checks the arguments, and refuses those that are wrong.
+    let mut definition = definition.with_own_reading();
     if let Some(output) = travel.output {
         match checked_schema(output, SCHEMA_LIMITS, notes) {
             Ok(schema) => definition = definition.with_output_schema(schema),

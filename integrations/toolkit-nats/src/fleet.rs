@@ -1,7 +1,8 @@
 //! The connection to a fleet, and what makes it secure.
 
 use crate::subjects::is_token;
-use async_nats::{Client, ConnectOptions, ServerAddr};
+use async_nats::rustls::crypto::CryptoProvider;
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, ServerAddr};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -166,6 +167,7 @@ impl FleetBuilder {
             let server: ServerAddr = server.trim().parse().map_err(|_| FleetError::Address)?;
             servers.push(server);
         }
+        let wants_tls = self.requires_tls || servers.iter().any(ServerAddr::tls_required);
         let is_local = servers.iter().all(|server| is_loopback(server.host()));
         for server in &servers {
             let has_tls = self.requires_tls || server.tls_required();
@@ -182,11 +184,29 @@ impl FleetBuilder {
             // A server on this machine may name others in its cluster, to which the rule above would not apply.
             options = options.ignore_discovered_servers();
         }
+        choose_cryptography();
         let options = options.ping_interval(PING_INTERVAL).max_reconnects(None).name("toolkit");
-        let client =
-            options.connect(servers).await.map_err(|error| FleetError::Connection(error.to_string()))?;
-        Ok(Fleet { client, prefix: prefix.into() })
+        match options.connect(servers).await {
+            Ok(client) => Ok(Fleet { client, prefix: prefix.into() }),
+            // A server without TLS answers with text.
+            Err(error) if wants_tls && error.kind() == ConnectErrorKind::Io => {
+                Err(FleetError::lost(format_args!("{error}; check that the server uses TLS")))
+            }
+            Err(error) => Err(FleetError::lost(error)),
+        }
     }
+}
+
+/// Chooses the cryptography of the process, unless the program has. If two are compiled in, `rustls` would panic.
+fn choose_cryptography() {
+    if CryptoProvider::get_default().is_some() {
+        return;
+    }
+    // An error means that another thread has chosen in the meantime.
+    #[cfg(feature = "aws-lc-rs")]
+    let _ = async_nats::rustls::crypto::aws_lc_rs::default_provider().install_default();
+    #[cfg(all(feature = "ring", not(feature = "aws-lc-rs")))]
+    let _ = async_nats::rustls::crypto::ring::default_provider().install_default();
 }
 
 fn is_loopback(host: &str) -> bool {

@@ -36,29 +36,20 @@ pub(crate) struct CallHead<'a> {
 }
 
 impl<'a> CallHead<'a> {
-    /// Writes the message of a call: a line with the subject for the frames of the call, a line with the head, and the
-    /// arguments.
-    pub(crate) fn write(&self, stream: &str, arguments: &str) -> serde_json::Result<Bytes> {
-        let mut message = Vec::with_capacity(arguments.len() + stream.len() + 160);
-        message.extend_from_slice(stream.as_bytes());
-        message.push(b'\n');
+    /// Writes the message of a call: a line with the head, and the arguments.
+    pub(crate) fn write(&self, arguments: &str) -> serde_json::Result<Bytes> {
+        let mut message = Vec::with_capacity(arguments.len() + 160);
         serde_json::to_writer(&mut message, self)?;
         message.push(b'\n');
         message.extend_from_slice(arguments.as_bytes());
         Ok(message.into())
     }
 
-    /// Reads the message of a call after its first line: its head and its arguments.
+    /// Reads the message of a call.
     pub(crate) fn read(message: &'a [u8]) -> Option<(Self, &'a str)> {
         let (head, arguments) = std::str::from_utf8(message).ok()?.split_once('\n')?;
         Some((serde_json::from_str(head).ok()?, arguments))
     }
-}
-
-/// Splits the message of a call into its first line, the subject for the frames of the call, and the rest.
-pub(crate) fn split_stream(message: &Bytes) -> Option<(&str, Bytes)> {
-    let end = message.iter().position(|byte| *byte == b'\n')?;
-    Some((std::str::from_utf8(&message[..end]).ok()?, message.slice(end + 1..)))
 }
 
 /// Why a worker does not run a call.
@@ -124,12 +115,9 @@ impl CallOutcome {
 /// One reply of a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Frame {
-    /// The worker with this id still runs the call.
-    Beat(String),
-    Refused {
-        worker: String,
-        refusal: Refusal,
-    },
+    /// The worker still runs the call.
+    Beat,
+    Refused(Refusal),
     /// The finished fraction, and a message for users.
     Progress(f64, String),
     /// An event of the call in the worker's dispatcher.
@@ -148,8 +136,8 @@ impl Frame {
             Bytes::from(bytes)
         };
         match self {
-            Self::Beat(worker) => json(b'~', Ok(worker.clone().into_bytes())),
-            Self::Refused { worker, refusal } => json(b'-', serde_json::to_vec(&(worker, refusal))),
+            Self::Beat => Bytes::from_static(b"~"),
+            Self::Refused(refusal) => json(b'-', serde_json::to_vec(refusal)),
             Self::Progress(fraction, message) => json(b'%', serde_json::to_vec(&(fraction, message))),
             Self::Event(event) => json(b'!', serde_json::to_vec(event)),
             Self::Chunk(number, body) => part(b'+', *number, body),
@@ -160,11 +148,8 @@ impl Frame {
     pub(crate) fn read(message: &Bytes) -> Option<Self> {
         let body = message.get(1..)?;
         Some(match message[0] {
-            b'~' => Self::Beat(std::str::from_utf8(body).ok()?.to_owned()),
-            b'-' => {
-                let (worker, refusal) = serde_json::from_slice(body).ok()?;
-                Self::Refused { worker, refusal }
-            }
+            b'~' => Self::Beat,
+            b'-' => Self::Refused(serde_json::from_slice(body).ok()?),
             b'%' => {
                 let (fraction, message) = serde_json::from_slice(body).ok()?;
                 Self::Progress(fraction, message)
@@ -265,8 +250,8 @@ mod tests {
     fn frames_round_trip() {
         let refusal = Refusal::Denied("expired".to_owned());
         for frame in [
-            Frame::Beat("w1".to_owned()),
-            Frame::Refused { worker: "w1".to_owned(), refusal },
+            Frame::Beat,
+            Frame::Refused(refusal),
             Frame::Progress(0.5, "half\n".to_owned()),
             Frame::Chunk(7, Bytes::from_static(b"abc")),
             Frame::End(0, Bytes::new()),
@@ -281,10 +266,8 @@ mod tests {
             let head = CallHead {
                 tool: tool.into(), id: id.into(), left_ms, run: None, token: Some("a\nb".into()), trace: None,
             };
-            let message = head.write("_INBOX.1", &arguments).unwrap();
-            let (stream, rest) = split_stream(&message).unwrap();
-            prop_assert_eq!(stream, "_INBOX.1");
-            prop_assert_eq!(CallHead::read(&rest), Some((head, arguments.as_str())));
+            let message = head.write(&arguments).unwrap();
+            prop_assert_eq!(CallHead::read(&message), Some((head, arguments.as_str())));
         }
 
         #[test]

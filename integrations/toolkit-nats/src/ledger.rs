@@ -7,7 +7,7 @@ use hmac_sha256::Hash;
 pub use ledger_connection::LedgerError;
 use ledger_connection::{LedgerConnection, Parameter};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Config, NoTls, Socket};
@@ -199,28 +199,34 @@ impl CallLedger {
     async fn read(&self, caller: &[u8], id: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>, Claim)>, LedgerError> {
         let rows = self.connection.query(READ, &[(&caller, Type::BYTEA), (&id, Type::BYTEA)]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
-        let claim = match (row.try_get::<_, Option<Vec<u8>>>(2)?, row.try_get::<_, bool>(3)?) {
-            (Some(result), _) => Claim::Done(result),
-            (None, is_lost) => {
-                if is_lost {
-                    Claim::OfLostWorker
-                } else {
-                    Claim::Running
-                }
-            }
+        let is_lost: bool = row.try_get(3)?;
+        let claim = match row.try_get(2)? {
+            Some(result) => Claim::Done(result),
+            None if is_lost => Claim::OfLostWorker,
+            None => Claim::Running,
         };
         Ok(Some((row.try_get(0)?, row.try_get(1)?, claim)))
     }
 
-    /// Stores the outcome of a claimed call.
-    pub(crate) async fn finish(&self, call: &ClaimedCall, result: &[u8]) -> Result<(), LedgerError> {
+    /// Stores the outcome of a claimed call. While the database cannot be reached, tries again until `give_up`.
+    pub(crate) async fn finish(
+        &self,
+        call: &ClaimedCall,
+        result: &[u8],
+        give_up: Instant,
+    ) -> Result<(), LedgerError> {
         let parameters: [Parameter<'_>; 4] = [
             (&call.caller, Type::BYTEA),
             (&call.id, Type::BYTEA),
             (&call.claim, Type::BYTEA),
             (&result, Type::BYTEA),
         ];
-        self.connection.query(FINISH, &parameters).await.map(drop)
+        loop {
+            match self.connection.query(FINISH, &parameters).await {
+                Err(error) if error.is_lost && Instant::now() < give_up => tokio::time::sleep(POLL).await,
+                stored => return stored.map(drop),
+            }
+        }
     }
 }
 

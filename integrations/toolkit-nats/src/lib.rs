@@ -28,7 +28,7 @@
 //! | `ledger` | `CallLedger`: calls by id in PostgreSQL, so that no call runs twice |
 //! | `tracing` | spans of calls, with OpenTelemetry's attribute names |
 //! | `aws-lc-rs` | cryptography of encrypted connections, as `rustls` has it; on by default |
-//! | `ring` | cryptography of `ring` in place of it |
+//! | `ring` | cryptography of `ring`; where both are compiled in, `aws-lc-rs` is used |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -2,20 +2,22 @@
 //!
 //! | subject | who subscribes |
 //! | --- | --- |
-//! | `P.call.CALLER.NAMESPACE.HASH` | the workers with this version of the namespace, as a queue group |
-//! | `P.to.WORKER.CALLER.NAMESPACE.HASH` | one worker |
-//! | `P.cancel.NAMESPACE.HASH` | the workers with this version |
+//! | `P.to.WORKER.CALLER.NAMESPACE.HASH` | one worker: calls |
+//! | `P.to.WORKER.CALLER.cancel` | one worker: the reply subjects of calls that are cancelled |
+//! | `P.to.WORKER.tick` | the worker itself |
 //! | `P.tools.NAMESPACE.HASH` | the workers with this version, as a queue group: definitions |
 //! | `P.result.CALLER` | the workers with a ledger, as a queue group: stored results |
 //! | `P.who` | all workers |
 //! | `P.live` | callers: announcements of workers |
-//! | `P.tick.WORKER` | the worker itself |
 
 /// The place of the caller in subjects of a caller without a name.
 pub(crate) const ANONYMOUS: &str = "_";
 
 /// The place of the namespace in subjects of tools without a namespace.
 const NO_NAMESPACE: &str = "=";
+
+/// The place of the version in subjects of cancellations. A version has two tokens.
+const CANCEL: &str = "cancel";
 
 /// One version of a namespace: its name, and the hash of its definitions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -32,6 +34,19 @@ impl NamespaceVersion {
     }
 }
 
+/// The end of the subject of ticks.
+const TICK: &str = "tick";
+
+/// Returns the subject of cancellations, after the prefix of the fleet.
+pub(crate) fn cancellations(worker: &str, caller: &str) -> String {
+    format!("to.{worker}.{caller}.{CANCEL}")
+}
+
+/// Returns the subject of the ticks of a worker, after the prefix of the fleet.
+pub(crate) fn ticks(worker: &str) -> String {
+    format!("to.{worker}.{TICK}")
+}
+
 /// A message for a worker, by its subject.
 pub(crate) enum Inbound<'a> {
     /// A call: the name of the caller, and the tokens of the version.
@@ -40,6 +55,7 @@ pub(crate) enum Inbound<'a> {
         version: &'a str,
     },
     Cancel,
+    Tick,
     Tools {
         version: &'a str,
     },
@@ -64,14 +80,15 @@ impl<'a> Inbound<'a> {
             return Some(Self::Who);
         }
         let (kind, rest) = rest.split_once('.')?;
-        let call = |rest: &'a str| {
-            let (caller, version) = rest.split_once('.')?;
-            Some(Self::Call { caller, version })
-        };
         match kind {
-            "call" => call(rest),
-            "to" => call(rest.split_once('.')?.1),
-            "cancel" => Some(Self::Cancel),
+            "to" => {
+                let (_worker, rest) = rest.split_once('.')?;
+                if rest == TICK {
+                    return Some(Self::Tick);
+                }
+                let (caller, version) = rest.split_once('.')?;
+                Some(if version == CANCEL { Self::Cancel } else { Self::Call { caller, version } })
+            }
             "tools" => Some(Self::Tools { version: rest }),
             #[cfg(feature = "ledger")]
             "result" => Some(Self::StoredResult { caller: rest }),
@@ -93,12 +110,16 @@ mod tests {
     fn a_call_names_its_caller_and_its_version() {
         let version = NamespaceVersion { namespace: Some("shop.v1".to_owned()), hash: "12ab".to_owned() };
         assert_eq!(version.tokens(), "shop/v1.12ab");
-        for subject in ["fleet.call.ada.shop/v1.12ab", "fleet.to.w1.ada.shop/v1.12ab"] {
-            let Some(Inbound::Call { caller, version: tokens }) = Inbound::read("fleet", subject) else {
-                panic!("{subject} is a call");
-            };
-            assert_eq!((caller, tokens), ("ada", "shop/v1.12ab"));
-        }
-        assert!(Inbound::read("fleet", "fleets.call.ada.shop.1").is_none());
+        let Some(Inbound::Call { caller, version: tokens }) =
+            Inbound::read("fleet", "fleet.to.w1.ada.shop/v1.12ab")
+        else {
+            panic!("not a call");
+        };
+        assert_eq!((caller, tokens), ("ada", "shop/v1.12ab"));
+        let cancellation = format!("fleet.{}", cancellations("w1", "ada"));
+        assert!(matches!(Inbound::read("fleet", &cancellation), Some(Inbound::Cancel)));
+        let tick = format!("fleet.{}", ticks("w1"));
+        assert!(matches!(Inbound::read("fleet", &tick), Some(Inbound::Tick)));
+        assert!(Inbound::read("fleet", "fleets.to.w1.ada.shop.1").is_none());
     }
 }

@@ -3,7 +3,6 @@
 mod accepted_call;
 mod drain;
 mod identity;
-mod inbox;
 mod offers;
 mod service_api;
 mod serving;
@@ -44,6 +43,8 @@ use toolkit_core::{BuildError, Dispatcher};
 #[must_use = "a worker does nothing before `serve` or `start`"]
 pub struct Worker {
     pub(super) dispatcher: Dispatcher,
+    /// Whether the dispatcher may have middleware.
+    pub(super) has_rules: bool,
     pub(super) max_calls: usize,
     pub(super) drain_time: Duration,
     pub(super) max_result_bytes: usize,
@@ -57,6 +58,7 @@ impl From<Dispatcher> for Worker {
     fn from(dispatcher: Dispatcher) -> Self {
         Self {
             dispatcher,
+            has_rules: true,
             max_calls: 256,
             drain_time: Duration::from_secs(30),
             max_result_bytes: 16 * 1_024 * 1_024,
@@ -75,7 +77,8 @@ impl Worker {
     /// # Errors
     /// The errors of [`Dispatcher::new`].
     pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
-        Dispatcher::new(registry).map(Self::from)
+        let dispatcher = Dispatcher::new(registry)?;
+        Ok(Self { has_rules: false, ..Self::from(dispatcher) })
     }
 
     /// Sets the maximum number of calls at the same time, at least one. Beyond it, a call is refused at once, and the
@@ -110,7 +113,7 @@ impl Worker {
     }
 
     /// Takes the name of the caller in the subject as its identity. Only do this if the permissions of the server allow
-    /// each user no other `PREFIX.call.NAME.>`, `PREFIX.to.*.NAME.>` and `PREFIX.result.NAME`.
+    /// each user no other `PREFIX.to.*.NAME.>` and `PREFIX.result.NAME`.
     pub fn trust_subjects(mut self) -> Self {
         self.trusts_subjects = true;
         self

@@ -8,8 +8,10 @@ mod ledgers;
 #[path = "../../toolkit-agent-stores/tests/postgres/server.rs"]
 #[allow(dead_code)]
 mod postgres;
+mod secured_servers;
 mod security;
 mod server;
+mod spans;
 
 use std::time::Duration;
 use toolkit::{ClosureTool, Dispatcher, ToolCall, ToolContext, ToolRegistry, ToolResult};

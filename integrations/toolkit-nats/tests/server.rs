@@ -7,6 +7,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, thread};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::mpsc;
 use toolkit_nats::Fleet;
 
 /// The path of the server's program.
@@ -14,7 +17,7 @@ const PROGRAM: &str = "TOOLKIT_NATS_SERVER";
 
 /// Runs the server until the standard input ends: the kernel closes it after every end of the test process.
 const SCRIPT: &str = r#"
-"$1" -a 127.0.0.1 -p "$2" >/dev/null 2>&1 &
+"$@" >/dev/null 2>&1 &
 server=$!
 read -r line
 kill -TERM "$server"
@@ -25,7 +28,7 @@ wait "$server"
 /// outside of CI.
 pub(crate) fn address() -> Option<&'static str> {
     static STARTED: OnceLock<Option<(String, Child)>> = OnceLock::new();
-    let started = STARTED.get_or_init(|| program().map(start));
+    let started = STARTED.get_or_init(|| start(&[]));
     if started.is_none() {
         let missing = format!("no NATS server: install `nats-server`, or set {PROGRAM} to its path");
         assert!(env::var("CI").as_deref() != Ok("true"), "{missing}");
@@ -36,10 +39,51 @@ pub(crate) fn address() -> Option<&'static str> {
 
 /// Connects to the server with a prefix that no other test has.
 pub(crate) async fn fleet() -> Option<Fleet> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
     let address = tokio::task::spawn_blocking(address).await.unwrap()?;
-    let prefix = format!("test{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-    Some(Fleet::builder(address).with_prefix(prefix).connect().await.unwrap())
+    Some(Fleet::builder(address).with_prefix(new_prefix()).connect().await.unwrap())
+}
+
+fn new_prefix() -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    format!("test{}", NUMBER.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Connects to the server twice, with a prefix that no other test has: directly, and over a link on which each byte takes 20
+/// milliseconds.
+pub(crate) async fn near_and_far() -> Option<[Fleet; 2]> {
+    let address = tokio::task::spawn_blocking(address).await.unwrap()?;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = address.trim_start_matches("nats://");
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let server = tokio::net::TcpStream::connect(server).await.unwrap();
+            let (from_client, to_client) = client.into_split();
+            let (from_server, to_server) = server.into_split();
+            tokio::spawn(delay(from_client, to_server));
+            tokio::spawn(delay(from_server, to_client));
+        }
+    });
+    let prefix = new_prefix();
+    let near = Fleet::builder(address).with_prefix(&prefix).connect().await.unwrap();
+    let far = Fleet::builder(format!("nats://127.0.0.1:{port}")).with_prefix(&prefix);
+    Some([near, far.connect().await.unwrap()])
+}
+
+async fn delay(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
+    let (sender, mut delayed) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        let mut bytes = vec![0; 65_536];
+        while let Ok(length @ 1..) = from.read(&mut bytes).await {
+            let _ = sender.send((tokio::time::Instant::now(), bytes[..length].to_vec()));
+        }
+    });
+    while let Some((sent, bytes)) = delayed.recv().await {
+        tokio::time::sleep_until(sent + Duration::from_millis(20)).await;
+        if to.write_all(&bytes).await.is_err() {
+            return;
+        }
+    }
 }
 
 fn program() -> Option<PathBuf> {
@@ -50,17 +94,19 @@ fn program() -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join("nats-server")).find(|program| program.exists())
 }
 
-fn start(program: PathBuf) -> (String, Child) {
+/// Starts a server with more options. It ends with the returned process. `None` if there is no program.
+pub(crate) fn start(options: &[&str]) -> Option<(String, Child)> {
+    let program = program()?;
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port();
     drop(free);
     let mut command = Command::new("sh");
-    command.args(["-c", SCRIPT, "sh"]).arg(program).arg(port.to_string());
-    let child = command.stdin(Stdio::piped()).spawn().unwrap();
+    command.args(["-c", SCRIPT, "sh"]).arg(program).args(["-a", "127.0.0.1", "-p", &port.to_string()]);
+    let child = command.args(options).stdin(Stdio::piped()).spawn().unwrap();
     let started = Instant::now();
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
         assert!(started.elapsed() < Duration::from_secs(30), "the NATS server does not start");
         thread::sleep(Duration::from_millis(20));
     }
-    (format!("nats://127.0.0.1:{port}"), child)
+    Some((format!("nats://127.0.0.1:{port}"), child))
 }

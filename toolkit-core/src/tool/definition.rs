@@ -63,6 +63,15 @@ impl ToolDefinition {
         }
     }
 
+    /// Declares that the tool reads its arguments by the contract itself, so that the dispatcher passes the text of the call:
+    /// for tools whose arguments are read on another machine.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_own_reading(mut self) -> Self {
+        self.reads_arguments = true;
+        self
+    }
+
     /// Creates the definition of a custom tool. The tool receives the model's free text as the argument
     /// `input`.
     #[must_use]

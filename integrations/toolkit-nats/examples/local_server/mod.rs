@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// A server that ends with this value.
 pub(crate) struct LocalServer {
-    process: Child,
+    pub(crate) process: Child,
     pub(crate) address: String,
 }
 

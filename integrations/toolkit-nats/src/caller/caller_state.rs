@@ -8,7 +8,7 @@ use super::members::Members;
 use super::replies::Replies;
 use crate::fleet::{Fleet, FleetError};
 use arc_swap::ArcSwap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Notify, broadcast, watch};
 use toolkit_core::CancellationToken;
@@ -48,7 +48,7 @@ pub(super) struct CallerState {
     pub(super) settings: CallerSettings,
     /// An id that no other caller has, the first part of ids of calls.
     id: String,
-    next_call: AtomicU64,
+    pub(super) next_call: AtomicU64,
     pub(super) replies: Replies,
     /// The current catalog, which each call reads.
     current: ArcSwap<Catalog>,
@@ -95,8 +95,9 @@ impl CallerState {
         self.catalogs.send_replace(catalog);
     }
 
-    pub(super) fn new_call_id(&self) -> String {
-        format!("{}-{}", self.id, self.next_call.fetch_add(1, Ordering::Relaxed))
+    /// Returns an id for a call without one.
+    pub(super) fn call_id(&self, number: u64) -> String {
+        format!("{}-{number}", self.id)
     }
 
     pub(super) fn emit(&self, event: FleetEvent) {

@@ -1,8 +1,9 @@
 //! The tools of a fleet, and which workers serve which definition.
 
-use super::members::Members;
+use super::members::{Members, RemoteWorker};
 use crate::definitions::ForeignTool;
 use crate::subjects::NamespaceVersion;
+use async_nats::Subject;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use toolkit_core::ToolName;
@@ -11,15 +12,15 @@ use toolkit_foreign::{ToolIssue, ToolIssueKind};
 /// The maximum number of tools. The rest is left out.
 const MAX_TOOLS: usize = 20_000;
 
-/// The workers with one version of a namespace.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Route {
-    /// The last two tokens of the subjects.
-    pub(super) tokens: String,
-    pub(super) workers: Vec<Arc<str>>,
-    /// Whether all workers claim calls in a ledger, so that a call may be sent again.
-    pub(super) has_ledger: bool,
+/// A worker with one version of a namespace, and the subject of its calls.
+#[derive(Debug)]
+pub(super) struct Destination {
+    pub(super) worker: Arc<RemoteWorker>,
+    pub(super) subject: Subject,
 }
+
+/// The workers with one version of a namespace.
+type Route = Arc<[Destination]>;
 
 /// What a model was shown of a tool: its name on the worker, and the digest of its definition.
 type Shown = (Arc<str>, Arc<str>);
@@ -30,20 +31,30 @@ pub(super) struct Catalog {
     /// The tools that are published, by name.
     pub(super) tools: BTreeMap<String, Arc<ForeignTool>>,
     /// The workers for each definition, also for those that are no longer published.
-    routes: HashMap<Shown, Vec<Arc<Route>>>,
+    routes: HashMap<Shown, Vec<Route>>,
     pub(super) issues: Vec<ToolIssue>,
 }
 
 impl Catalog {
     /// Makes the catalog of the current workers. Of two definitions with one name, the one that `earlier` publishes is
-    /// kept as long as a worker serves it: the model was shown it.
-    pub(super) fn new(members: &Members, earlier: &Self) -> Self {
+    /// kept as long as a worker serves it: the model was shown it. `subject` returns the subject of calls of a version to a
+    /// worker.
+    pub(super) fn new(
+        members: &Members,
+        earlier: &Self,
+        subject: impl Fn(&RemoteWorker, &str) -> Subject,
+    ) -> Self {
         let mut catalog = Self::default();
         let mut candidates: BTreeMap<&str, Vec<&Arc<ForeignTool>>> = BTreeMap::new();
-        for (version, route) in routes(members) {
+        for (version, workers) in workers_by_version(members) {
             let Some(Some(listing)) = members.listings.get(version) else { continue };
             catalog.issues.extend(listing.issues.iter().cloned());
-            let route = Arc::new(route);
+            let tokens = version.tokens();
+            let destination = |worker: Arc<RemoteWorker>| {
+                let subject = subject(&worker, &tokens);
+                Destination { worker, subject }
+            };
+            let route: Route = workers.into_iter().map(destination).collect();
             for tool in &listing.tools {
                 let shown = (tool.remote_name.clone(), tool.shown.clone());
                 catalog.routes.entry(shown).or_default().push(route.clone());
@@ -68,12 +79,12 @@ impl Catalog {
     }
 
     /// Returns the routes to the workers with exactly this definition.
-    pub(super) fn routes(&self, tool: &ForeignTool) -> &[Arc<Route>] {
+    pub(super) fn routes(&self, tool: &ForeignTool) -> &[Route] {
         self.routes.get(&(tool.remote_name.clone(), tool.shown.clone())).map_or(&[], Vec::as_slice)
     }
 
     fn workers_of(&self, tool: &ForeignTool) -> usize {
-        self.routes(tool).iter().map(|route| route.workers.len()).sum()
+        self.routes(tool).iter().map(|route| route.len()).sum()
     }
 
     /// Returns the names of the tools that are new, gone and changed since `earlier`.
@@ -94,15 +105,12 @@ impl Catalog {
 }
 
 /// Returns the workers of each version, sorted by version.
-fn routes(members: &Members) -> BTreeMap<&NamespaceVersion, Route> {
-    let mut routes: BTreeMap<&NamespaceVersion, Route> = BTreeMap::new();
-    for (worker, member) in &members.workers {
+fn workers_by_version(members: &Members) -> BTreeMap<&NamespaceVersion, Vec<Arc<RemoteWorker>>> {
+    let mut workers: BTreeMap<&NamespaceVersion, Vec<Arc<RemoteWorker>>> = BTreeMap::new();
+    for member in members.workers.values() {
         for version in &member.versions {
-            let new = || Route { tokens: version.tokens(), workers: Vec::new(), has_ledger: true };
-            let route = routes.entry(version).or_insert_with(new);
-            route.workers.push(worker.clone());
-            route.has_ledger &= member.has_ledger;
+            workers.entry(version).or_default().push(member.worker.clone());
         }
     }
-    routes
+    workers
 }

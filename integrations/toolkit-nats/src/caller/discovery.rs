@@ -3,6 +3,7 @@
 use super::caller_state::CallerState;
 use super::catalog::Catalog;
 use super::fleet_event::FleetEvent;
+use super::members::RemoteWorker;
 use super::replies::{Reply, ReplyLine};
 use crate::definitions::{LISTING_LIMIT, Listing};
 use crate::fleet::FleetError;
@@ -128,7 +129,7 @@ pub(super) async fn receive_body(line: &mut ReplyLine, limit: usize) -> Result<B
         match Frame::read(&message) {
             Some(Frame::Chunk(number, part)) => assembly.add(number, part, limit).map_err(|_| None)?,
             Some(Frame::End(chunks, last)) => return assembly.end(chunks, last, limit).map_err(|_| None),
-            Some(Frame::Refused { refusal, .. }) => return Err(Some(refusal)),
+            Some(Frame::Refused(refusal)) => return Err(Some(refusal)),
             _ => return Err(None),
         }
     }
@@ -165,7 +166,11 @@ fn rebuild(state: &CallerState) {
     let catalog = {
         let mut members = lock(&state.members);
         members.forget_unused();
-        Catalog::new(&members, &earlier)
+        let caller = &state.settings.name;
+        let subject = |worker: &RemoteWorker, tokens: &str| {
+            state.fleet.subject(format_args!("to.{}.{caller}.{tokens}", worker.id)).into()
+        };
+        Catalog::new(&members, &earlier, subject)
     };
     let [added, removed, changed] = catalog.changes_since(&earlier);
     let issues =

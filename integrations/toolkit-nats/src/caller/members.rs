@@ -5,6 +5,7 @@ use crate::frames::Announcement;
 use crate::subjects::NamespaceVersion;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The time without an announcement after which a worker counts as lost. Workers announce themselves each second.
@@ -12,9 +13,29 @@ const EXPIRY: Duration = Duration::from_millis(3_500);
 
 pub(super) struct Member {
     pub(super) versions: Vec<NamespaceVersion>,
-    pub(super) has_ledger: bool,
-    pub(super) is_full: bool,
+    pub(super) worker: Arc<RemoteWorker>,
     seen: Instant,
+}
+
+/// A worker as calls see it.
+#[derive(Debug)]
+pub(super) struct RemoteWorker {
+    pub(super) id: Arc<str>,
+    /// Whether the worker claims calls in a ledger, so that a call may be sent again.
+    pub(super) has_ledger: bool,
+    /// Whether the worker has announced that it is full, or has refused or lost a call since its last announcement.
+    is_busy: AtomicBool,
+}
+
+impl RemoteWorker {
+    pub(super) fn is_busy(&self) -> bool {
+        self.is_busy.load(Ordering::Relaxed)
+    }
+
+    /// Sets whether calls go to other workers first, until the next announcement.
+    pub(super) fn set_busy(&self, is_busy: bool) {
+        self.is_busy.store(is_busy, Ordering::Relaxed);
+    }
 }
 
 /// The workers, and the definitions of each version.
@@ -36,9 +57,13 @@ impl Members {
         let missing: Vec<_> =
             versions.iter().filter(|version| !self.listings.contains_key(version)).cloned().collect();
         self.listings.extend(missing.iter().map(|version| (version.clone(), None)));
-        let is_changed = self.workers.get(&*worker).is_none_or(|known| known.versions != versions);
-        let member = Member { versions, has_ledger, is_full, seen: Instant::now() };
-        self.workers.insert(worker.into(), member);
+        let id: Arc<str> = worker.into();
+        let new = || RemoteWorker { id: id.clone(), has_ledger, is_busy: AtomicBool::new(false) };
+        let known = self.workers.get(&id);
+        let is_changed = known.is_none_or(|known| known.versions != versions);
+        let worker = known.map_or_else(|| Arc::new(new()), |known| known.worker.clone());
+        worker.set_busy(is_full);
+        self.workers.insert(id, Member { versions, worker, seen: Instant::now() });
         (is_changed, missing)
     }
 

@@ -2,22 +2,23 @@
 
 use super::call_failure::CallFailure;
 use super::caller_state::CallerState;
-use super::catalog::{Catalog, Route};
+use super::catalog::{Catalog, Destination};
 use super::fleet_event::FleetEvent;
+use super::members::RemoteWorker;
 use super::replies::{Reply, ReplyLine};
-use crate::TraceContext;
 use crate::definitions::ForeignTool;
 use crate::frames::{Assembly, AssemblyFault, CallHead, CallOutcome, Frame, Refusal};
 use crate::locks::lock;
 use crate::span::MessageSpan;
-use async_nats::{Message, Request, RequestError, RequestErrorKind};
+use crate::subjects::cancellations;
+use async_nats::Subject;
 use bytes::Bytes;
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
-use toolkit_core::context::ToolActions;
+use toolkit_core::context::{ToolActions, TraceContext};
 use toolkit_core::{ToolContext, ToolError, ToolOutput};
 use toolkit_foreign::clean;
 
@@ -26,8 +27,8 @@ pub(super) const RESULT_LIMIT: usize = 64 * 1_024 * 1_024;
 /// The silence after which the worker of a call counts as lost. Workers send a sign of life each second, and begin no call
 /// that has waited for two seconds.
 const SILENCE: Duration = Duration::from_secs(3);
-/// The maximum number of workers that are asked one by one after the queue has given the call to a full one.
-const DIRECT: usize = 8;
+/// The number of workers that may refuse a call.
+const REFUSALS: usize = 9;
 /// The maximum number of lost workers of a call that may be repeated.
 const LOSSES: usize = 3;
 
@@ -38,42 +39,31 @@ pub(super) struct OutgoingCall<'a> {
     context: &'a ToolContext,
     limit: Duration,
     deadline: Instant,
+    /// The number of the call. Calls go to the workers in turn.
+    number: u64,
     id: String,
-}
-
-/// Where a call is sent.
-struct Target {
-    subject: String,
-    cancel: String,
-    /// The worker, if the call is sent to a certain one.
-    worker: Option<Arc<str>>,
-    has_ledger: bool,
 }
 
 /// What became of a message.
 enum Attempt {
     Ended(Box<CallOutcome>),
-    /// The tool was not run by this message.
-    NotRun {
-        worker: Option<String>,
-        refusal: Option<Refusal>,
-    },
+    /// The tool was not run by this message. Without a refusal, the worker is gone.
+    NotRun(Option<Refusal>),
     /// The worker was lost, or its result.
-    Lost {
-        worker: Option<String>,
-        reason: &'static str,
-    },
+    Lost(&'static str),
     Failed(CallFailure, String),
 }
 
 /// What a call has learned so far.
 #[derive(Default)]
 struct Tries {
-    queues: HashSet<String>,
-    refused: HashSet<String>,
+    /// The workers that have not run the call.
+    passed: Vec<Arc<RemoteWorker>>,
+    refusals: usize,
     losses: usize,
     lost: Option<&'static str>,
-    was_busy: bool,
+    /// Whether only workers with a ledger may run the call, because another one may have run it.
+    needs_ledger: bool,
 }
 
 impl<'a> OutgoingCall<'a> {
@@ -84,21 +74,27 @@ impl<'a> OutgoingCall<'a> {
         context: &'a ToolContext,
     ) -> Self {
         let limit = context.time_left().unwrap_or(state.settings.call_timeout);
-        let id = (state.settings.call_ids)(context).unwrap_or_else(|| state.new_call_id());
-        Self { state, tool, arguments, context, limit, deadline: Instant::now() + limit, id }
+        let number = state.next_call.fetch_add(1, Ordering::Relaxed);
+        let id = (state.settings.call_ids)(context).unwrap_or_else(|| state.call_id(number));
+        Self { state, tool, arguments, context, limit, deadline: Instant::now() + limit, number, id }
     }
 
     /// Runs the call until a worker has ended it, or until its failure has a name.
     pub(super) async fn run(self) -> Result<ToolOutput, ToolError> {
         lock(&self.state.counts).calls += 1;
-        let span = MessageSpan::new("send", "client", &self.tool.remote_name, &self.id, None);
+        let parent = self.context.extension::<TraceContext>().map(|trace| trace.parent.as_str());
+        let span = MessageSpan::new("send", "client", &self.tool.remote_name, &self.id, parent);
         // Boxed, because the future is large, and moved several times.
         let outcome = span.clone().around(Box::pin(self.ask_workers())).await;
         match outcome {
             Ok(outcome) => {
                 self.act(&outcome.actions);
                 let lost = || self.failed(CallFailure::Unknown, "its result cannot be read");
-                outcome.into_result().unwrap_or_else(|| Err(lost()))
+                let result = outcome.into_result().unwrap_or_else(|| Err(lost()));
+                if let Err(error) = &result {
+                    span.fail(error.kind().as_str());
+                }
+                result
             }
             Err((failure, reason)) => {
                 span.fail(&format!("{failure:?}"));
@@ -109,77 +105,57 @@ impl<'a> OutgoingCall<'a> {
     }
 
     async fn ask_workers(&self) -> Result<Box<CallOutcome>, (CallFailure, String)> {
+        let is_repeatable = self.tool.definition.metadata.is_repeatable();
         let mut tries = Tries::default();
         loop {
             let catalog = self.state.catalog();
-            let Some(target) = self.next_target(&catalog, &mut tries) else {
+            let Some(Destination { worker, subject }) = self.next_worker(&catalog, &tries) else {
                 return Err(tries.out_of_workers());
             };
-            let may_repeat = target.has_ledger || self.tool.definition.metadata.is_repeatable();
-            match self.attempt(&target).await {
+            match self.attempt(worker, subject).await {
                 Attempt::Ended(outcome) => return Ok(outcome),
                 Attempt::Failed(failure, reason) => return Err(tries.lost_or(failure, reason)),
-                Attempt::NotRun { worker, refusal } => {
-                    tries.was_busy |= refusal.is_some();
-                    tries.refused.extend(worker);
+                Attempt::NotRun(refusal) => {
+                    tries.refusals +=
+                        usize::from(refusal.is_some_and(|refusal| refusal != Refusal::NotServed));
+                    tries.passed.push(worker.clone());
                 }
-                Attempt::Lost { worker, reason } => {
+                Attempt::Lost(reason) => {
                     tries.lost = Some(reason);
                     tries.losses += 1;
-                    if !may_repeat || tries.losses == LOSSES {
+                    if !(is_repeatable || worker.has_ledger) || tries.losses == LOSSES {
                         return Err((CallFailure::Unknown, reason.to_owned()));
                     }
-                    tries.refused.extend(worker);
-                    // The queue may give the call to another worker.
-                    tries.queues.clear();
+                    tries.needs_ledger = !is_repeatable;
                 }
             }
+            worker.set_busy(true);
             lock(&self.state.counts).repetitions += 1;
         }
     }
 
-    /// Returns the next subject: first the queue of each version with this definition, then single workers.
-    fn next_target(&self, catalog: &Catalog, tries: &mut Tries) -> Option<Target> {
+    /// Returns the worker whose turn it is, of those with this definition: one that is not busy, if possible.
+    fn next_worker<'c>(&self, catalog: &'c Catalog, tries: &Tries) -> Option<&'c Destination> {
         let routes = catalog.routes(self.tool);
-        let caller = &self.state.settings.name;
-        let target = |route: &Route, worker: Option<Arc<str>>| {
-            let tokens = &route.tokens;
-            let subject = match &worker {
-                None => self.state.fleet.subject(format_args!("call.{caller}.{tokens}")),
-                Some(worker) => self.state.fleet.subject(format_args!("to.{worker}.{caller}.{tokens}")),
-            };
-            let cancel = self.state.fleet.subject(format_args!("cancel.{tokens}"));
-            Target { subject, cancel, worker, has_ledger: route.has_ledger }
-        };
-        let is_open = |route: &&Arc<Route>| !tries.queues.contains(&route.tokens);
-        // A version with more workers gets more calls.
-        let share =
-            |route: &&Arc<Route>| self.spread(&route.tokens).saturating_mul(route.workers.len() as u64);
-        if let Some(route) = routes.iter().filter(is_open).max_by_key(share) {
-            tries.queues.insert(route.tokens.clone());
-            return Some(target(route, None));
-        }
-        // If nobody subscribes to the queues, the workers of the catalog are gone.
-        if tries.refused.len() > DIRECT || !tries.was_busy {
+        let count: usize = routes.iter().map(|route| route.len()).sum();
+        if tries.refusals == REFUSALS {
             return None;
         }
-        let members = lock(&self.state.members);
-        let is_free = |worker: &Arc<str>| members.workers.get(worker).is_some_and(|member| !member.is_full);
-        let workers = routes.iter().flat_map(|route| route.workers.iter().map(move |worker| (route, worker)));
-        let open = workers.filter(|(_, worker)| !tries.refused.contains(&***worker));
-        let (route, worker) = open.max_by_key(|(_, worker)| (is_free(worker), self.spread(worker)))?;
-        tries.refused.insert(worker.to_string());
-        Some(target(route, Some(worker.clone())))
-    }
-
-    /// Returns a number for a version or a worker that differs from call to call, so that calls spread over them.
-    fn spread(&self, place: &str) -> u64 {
-        let bytes = self.id.bytes().chain(place.bytes());
-        bytes.fold(0, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 32
+        let turn = usize::try_from(self.number.checked_rem(count as u64)?).ok()?;
+        let workers = || routes.iter().flat_map(|route| route.iter());
+        let mut busy = None;
+        for destination in workers().skip(turn).chain(workers().take(turn)) {
+            match &destination.worker {
+                worker if !tries.allow(worker) => {}
+                worker if worker.is_busy() => drop(busy.get_or_insert(destination)),
+                _ => return Some(destination),
+            }
+        }
+        busy
     }
 
     /// Sends the call once, and waits for its end.
-    async fn attempt(&self, target: &Target) -> Attempt {
+    async fn attempt(&self, worker: &RemoteWorker, subject: &Subject) -> Attempt {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Attempt::Failed(CallFailure::Deadline, CallFailure::late(self.limit));
@@ -188,22 +164,24 @@ impl<'a> OutgoingCall<'a> {
         if !fleet.is_connected() {
             return Attempt::Failed(CallFailure::Disconnected, String::new());
         }
-        let mut line = self.state.replies.open();
-        let message = match self.message(left, &line.subject) {
+        let message = match self.message(left) {
             Ok(message) => message,
             Err(reason) => return Attempt::Failed(CallFailure::TooLarge, reason),
         };
-        let request = Request::new().payload(message).timeout(None);
-        let answer = fleet.client.send_request(target.subject.clone(), request);
-        let mut guard =
-            CancelGuard { state: self.state, target, stream: line.subject.clone(), is_armed: true };
-        let attempt = self.receive(answer, &mut line, target).await;
+        let mut line = self.state.replies.open();
+        let reply = line.subject.clone();
+        let mut guard = CancelGuard { state: self.state, worker, reply: &reply, is_armed: true };
+        let sent = fleet.client.publish_with_reply(subject.clone(), reply.clone(), message).await;
+        let attempt = match sent {
+            Ok(()) => self.receive(&mut line).await,
+            Err(_) => Attempt::Failed(CallFailure::Disconnected, String::new()),
+        };
         // A worker that is lost or late may still run the call.
-        guard.is_armed = matches!(attempt, Attempt::Lost { .. } | Attempt::Failed(CallFailure::Deadline, _));
+        guard.is_armed = matches!(attempt, Attempt::Lost(_) | Attempt::Failed(CallFailure::Deadline, _));
         attempt
     }
 
-    fn message(&self, left: Duration, stream: &str) -> Result<Bytes, String> {
+    fn message(&self, left: Duration) -> Result<Bytes, String> {
         let head = CallHead {
             tool: Cow::Borrowed(&self.tool.remote_name),
             id: Cow::Borrowed(&self.id),
@@ -212,7 +190,7 @@ impl<'a> OutgoingCall<'a> {
             token: self.state.settings.token.as_ref().and_then(|token| token()).map(Cow::Owned),
             trace: self.context.extension::<TraceContext>().cloned(),
         };
-        let message = head.write(stream, self.arguments).map_err(|error| error.to_string())?;
+        let message = head.write(self.arguments).map_err(|error| error.to_string())?;
         let limit = self.state.fleet.client.max_payload();
         if message.len() > limit {
             return Err(format!("its message has {} bytes, more than {limit}", message.len()));
@@ -221,55 +199,29 @@ impl<'a> OutgoingCall<'a> {
     }
 
     /// Reads the replies until the call ends, its deadline passes, or its worker is silent for too long.
-    ///
-    /// A call that ends at once has one answer. The frames of others arrive on their line.
-    async fn receive(
-        &self,
-        answer: impl Future<Output = Result<Message, RequestError>>,
-        line: &mut ReplyLine,
-        target: &Target,
-    ) -> Attempt {
-        tokio::pin!(answer);
-        let mut is_answered = false;
+    async fn receive(&self, line: &mut ReplyLine) -> Attempt {
         let mut assembly = Assembly::default();
-        let mut worker = target.worker.as_ref().map(ToString::to_string);
         let timer = sleep_until(self.deadline.min(Instant::now() + SILENCE));
         tokio::pin!(timer);
         loop {
-            let message = tokio::select! {
+            let reply = tokio::select! {
                 biased;
-                reply = line.next() => match reply {
-                    Reply::Frame(message) => message,
-                    Reply::NoResponders => continue,
-                },
-                answer = &mut answer, if !is_answered => match answer {
-                    Ok(message) => {
-                        is_answered = true;
-                        message.payload
-                    }
-                    Err(error) if error.kind() == RequestErrorKind::NoResponders => {
-                        return Attempt::NotRun { worker, refusal: None };
-                    }
-                    Err(_) => return Attempt::Failed(CallFailure::Disconnected, String::new()),
-                },
+                reply = line.next() => reply,
                 () = &mut timer => {
                     if Instant::now() >= self.deadline {
                         return Attempt::Failed(CallFailure::Deadline, CallFailure::late(self.limit));
                     }
-                    return Attempt::Lost { worker, reason: "its worker was lost" };
+                    return Attempt::Lost("its worker was lost");
                 }
             };
-            // The end of a call with frames is on its line.
-            if message.is_empty() {
-                continue;
-            }
+            let Reply::Frame(message) = reply else { return Attempt::NotRun(None) };
             match Frame::read(&message) {
-                Some(Frame::Beat(from)) => worker = Some(from),
+                Some(Frame::Beat) => {}
                 Some(Frame::Progress(fraction, message)) => {
                     self.context.progress(fraction, clean(&message));
                 }
                 Some(Frame::Event(event)) => self.state.emit(FleetEvent::Call(event)),
-                Some(Frame::Refused { worker, refusal }) => return self.refused(worker, refusal),
+                Some(Frame::Refused(refusal)) => return self.refused(refusal),
                 Some(Frame::Chunk(number, part)) => {
                     if let Err(fault) = assembly.add(number, part, RESULT_LIMIT) {
                         return unreadable(fault);
@@ -281,13 +233,13 @@ impl<'a> OutgoingCall<'a> {
                         Err(fault) => unreadable(fault),
                     };
                 }
-                None => return Attempt::Lost { worker, reason: "its result cannot be read" },
+                None => return Attempt::Lost("its result cannot be read"),
             }
             timer.as_mut().reset(self.deadline.min(Instant::now() + SILENCE));
         }
     }
 
-    fn refused(&self, worker: String, refusal: Refusal) -> Attempt {
+    fn refused(&self, refusal: Refusal) -> Attempt {
         match refusal {
             Refusal::Denied(reason) => Attempt::Failed(CallFailure::Refused, clean(&reason)),
             Refusal::IdTaken => {
@@ -295,7 +247,7 @@ impl<'a> OutgoingCall<'a> {
             }
             Refusal::ClaimLost => Attempt::Failed(CallFailure::Unknown, "its worker was lost".to_owned()),
             Refusal::Running => Attempt::Failed(CallFailure::Deadline, CallFailure::late(self.limit)),
-            refusal => Attempt::NotRun { worker: Some(worker), refusal: Some(refusal) },
+            refusal => Attempt::NotRun(Some(refusal)),
         }
     }
 
@@ -327,9 +279,14 @@ impl<'a> OutgoingCall<'a> {
 }
 
 impl Tries {
+    fn allow(&self, worker: &Arc<RemoteWorker>) -> bool {
+        let has_passed = self.passed.iter().any(|passed| Arc::ptr_eq(passed, worker));
+        !has_passed && (worker.has_ledger || !self.needs_ledger)
+    }
+
     /// Returns the failure of a call for which no worker is left.
     fn out_of_workers(&self) -> (CallFailure, String) {
-        let failure = if self.was_busy { CallFailure::Busy } else { CallFailure::NoWorker };
+        let failure = if self.refusals > 0 { CallFailure::Busy } else { CallFailure::NoWorker };
         self.lost_or(failure, String::new())
     }
 
@@ -345,14 +302,14 @@ impl Tries {
 fn ended(body: &[u8]) -> Attempt {
     match serde_json::from_slice(body) {
         Ok(outcome) => Attempt::Ended(Box::new(outcome)),
-        Err(_) => Attempt::Lost { worker: None, reason: "its result cannot be read" },
+        Err(_) => Attempt::Lost("its result cannot be read"),
     }
 }
 
 /// The call has ended, but its result has not arrived.
 fn unreadable(fault: AssemblyFault) -> Attempt {
     match fault {
-        AssemblyFault::Gap => Attempt::Lost { worker: None, reason: "a part of its result was lost" },
+        AssemblyFault::Gap => Attempt::Lost("a part of its result was lost"),
         AssemblyFault::TooLong => {
             let error = ToolError::failed(format_args!(
                 "its result has more than {RESULT_LIMIT} bytes; ask for less"
@@ -366,8 +323,8 @@ fn unreadable(fault: AssemblyFault) -> Attempt {
 /// out.
 struct CancelGuard<'a> {
     state: &'a Arc<CallerState>,
-    target: &'a Target,
-    stream: String,
+    worker: &'a RemoteWorker,
+    reply: &'a Subject,
     is_armed: bool,
 }
 
@@ -377,11 +334,12 @@ impl Drop for CancelGuard<'_> {
             return;
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let client = self.state.fleet.client.clone();
-        let subject = self.target.cancel.clone();
-        let stream = std::mem::take(&mut self.stream);
+        let CallerState { fleet, settings, .. } = &**self.state;
+        let client = fleet.client.clone();
+        let subject = fleet.subject(cancellations(&self.worker.id, &settings.name));
+        let reply = self.reply.to_string();
         runtime.spawn(async move {
-            let _ = client.publish(subject, stream.into()).await;
+            let _ = client.publish(subject, reply.into()).await;
         });
     }
 }

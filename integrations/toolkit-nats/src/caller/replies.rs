@@ -2,13 +2,14 @@
 
 use crate::fleet::{Fleet, FleetError};
 use crate::locks::lock;
-use async_nats::StatusCode;
+use async_nats::{StatusCode, Subject};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use std::collections::{HashMap, VecDeque};
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use tokio::sync::Notify;
+use std::task::{Context, Poll, Waker};
 use toolkit_core::CancellationToken;
 
 /// The number of replies to one call that wait to be read. Beyond it, replies are dropped: a call whose result lacks a
@@ -24,19 +25,38 @@ pub(super) enum Reply {
 }
 
 /// The replies to one call that were not read yet. A channel would allocate space for many of them, and most calls have
-/// none.
+/// one.
 #[derive(Default)]
-struct Slot {
-    waiting: Mutex<VecDeque<Reply>>,
-    arrived: Notify,
+struct Slot(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    replies: VecDeque<Reply>,
+    reader: Option<Waker>,
 }
 
 impl Slot {
     fn add(&self, reply: Reply) {
-        let mut waiting = lock(&self.waiting);
-        if waiting.len() < WAITING {
-            waiting.push_back(reply);
-            self.arrived.notify_one();
+        let mut waiting = lock(&self.0);
+        if waiting.replies.len() == WAITING {
+            return;
+        }
+        waiting.replies.push_back(reply);
+        let reader = waiting.reader.take();
+        drop(waiting);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+
+    fn poll_next(&self, cx: &Context<'_>) -> Poll<Reply> {
+        let mut waiting = lock(&self.0);
+        match waiting.replies.pop_front() {
+            Some(reply) => Poll::Ready(reply),
+            None => {
+                waiting.reader = Some(cx.waker().clone());
+                Poll::Pending
+            }
         }
     }
 }
@@ -75,13 +95,14 @@ impl Replies {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let slot = Arc::new(Slot::default());
         lock(&self.lines).insert(number, slot.clone());
-        ReplyLine { subject: format!("{}.{number}", self.inbox), number, slot, lines: self.lines.clone() }
+        let subject = format!("{}.{number}", self.inbox).into();
+        ReplyLine { subject, number, slot, lines: self.lines.clone() }
     }
 }
 
 /// The replies to one call. Later ones are dropped with this value.
 pub(super) struct ReplyLine {
-    pub(super) subject: String,
+    pub(super) subject: Subject,
     number: u64,
     slot: Arc<Slot>,
     lines: Lines,
@@ -90,13 +111,7 @@ pub(super) struct ReplyLine {
 impl ReplyLine {
     /// Waits for the next reply.
     pub(super) async fn next(&mut self) -> Reply {
-        loop {
-            let reply = lock(&self.slot.waiting).pop_front();
-            match reply {
-                Some(reply) => return reply,
-                None => self.slot.arrived.notified().await,
-            }
-        }
+        poll_fn(|cx| self.slot.poll_next(cx)).await
     }
 }
 

@@ -29,7 +29,7 @@ pub enum StoredCall {
 pub(super) async fn fetch(state: &CallerState, id: &str) -> Result<StoredCall, FleetError> {
     let token = state.settings.token.as_ref().and_then(|token| token());
     let head = CallHead { id: id.into(), token: token.map(Into::into), ..CallHead::default() };
-    let message = head.write("", "").map_err(FleetError::lost)?;
+    let message = head.write("").map_err(FleetError::lost)?;
     let subject = state.fleet.subject(format_args!("result.{}", state.settings.name));
     let mut line = state.replies.open();
     let sent = state.fleet.client.publish_with_reply(subject, line.subject.clone(), message).await;

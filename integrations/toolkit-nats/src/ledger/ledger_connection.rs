@@ -109,7 +109,7 @@ impl LedgerConnection {
 pub struct LedgerError {
     message: String,
     /// Whether the connection was lost, so another attempt may succeed.
-    is_lost: bool,
+    pub(super) is_lost: bool,
 }
 
 impl LedgerError {

@@ -5,8 +5,6 @@ use super::identity::Identity;
 use super::identity::{RemoteCaller, caller_of};
 use super::offers::Offer;
 use super::worker_state::{RunningCall, WorkerState};
-#[cfg(feature = "ledger")]
-use crate::frames::split_stream;
 use crate::frames::{CallHead, CallOutcome, Frame, Refusal};
 #[cfg(feature = "ledger")]
 use crate::ledger::{CallLedger, Claim, ClaimedCall, POLL};
@@ -26,8 +24,6 @@ pub(super) struct AcceptedCall {
     offer: Arc<Offer>,
     /// The name of the caller in the subject.
     caller: String,
-    /// The subject of the frames of the call.
-    stream: Subject,
     reply: Subject,
     message: Bytes,
     cancellation: CancellationToken,
@@ -37,7 +33,7 @@ pub(super) struct AcceptedCall {
 impl Drop for AcceptedCall {
     fn drop(&mut self) {
         let calls = &self.state.calls;
-        lock(&calls.running).remove(self.stream.as_str());
+        lock(&calls.running).remove(self.reply.as_str());
         calls.in_flight.fetch_sub(1, Ordering::Relaxed);
         calls.ended.notify_one();
     }
@@ -47,25 +43,16 @@ impl AcceptedCall {
     pub(super) fn new(
         state: Arc<WorkerState>,
         offer: Arc<Offer>,
-        [caller, stream]: [&str; 2],
+        caller: &str,
         reply: Subject,
         message: Bytes,
     ) -> Self {
         let cancellation = CancellationToken::new();
         let started = Instant::now();
-        let running = RunningCall { cancellation: cancellation.clone(), started, has_streamed: false };
-        lock(&state.calls.running).insert(stream.to_owned(), running);
+        let running = RunningCall { cancellation: cancellation.clone(), started };
+        lock(&state.calls.running).insert(reply.to_string(), running);
         state.calls.in_flight.fetch_add(1, Ordering::Relaxed);
-        Self {
-            state,
-            offer,
-            caller: caller.to_owned(),
-            stream: stream.into(),
-            reply,
-            message,
-            cancellation,
-            started,
-        }
+        Self { state, offer, caller: caller.to_owned(), reply, message, cancellation, started }
     }
 
     /// Runs the call, and sends its end.
@@ -73,22 +60,18 @@ impl AcceptedCall {
         let state = &self.state;
         let message = self.message.clone();
         let Some((head, arguments)) = CallHead::read(&message) else {
-            return state.refuse(self.reply.clone(), Refusal::NotServed).await;
+            return state.refuse(self.reply.clone(), &Refusal::NotServed).await;
         };
         let caller = caller_of(&head, &self.caller, &state.settings);
         let caller = match caller {
             Ok(caller) => caller,
-            Err(reason) => return state.refuse(self.reply.clone(), Refusal::Denied(reason)).await,
+            Err(reason) => return state.refuse(self.reply.clone(), &Refusal::Denied(reason)).await,
         };
         let parent = caller.trace.as_ref().map(|trace| trace.parent.as_str());
         let span = MessageSpan::new("process", "consumer", &head.tool, &head.id, parent);
         match self.outcome(&head, arguments, caller, &span).await {
-            Ok(body) => {
-                let call = lock(&state.calls.running).remove(self.stream.as_str());
-                let has_streamed = call.is_some_and(|call| call.has_streamed);
-                state.send_end(&self.reply, &self.stream, &body, has_streamed).await;
-            }
-            Err(refusal) => state.refuse(self.reply.clone(), refusal).await,
+            Ok(body) => state.send_body(&self.reply, &body).await,
+            Err(refusal) => state.refuse(self.reply.clone(), &refusal).await,
         }
     }
 
@@ -107,16 +90,22 @@ impl AcceptedCall {
         #[cfg(feature = "ledger")]
         if let Some(ledger) = &self.state.settings.ledger {
             let owner = owner.as_ref().map(Identity::as_str).unwrap_or_default();
-            let call = ClaimedCall::new(owner, head, arguments, &self.state.id, self.stream.as_str());
-            if let Some(stored) = self.claim(ledger, &call, head.left_ms).await? {
+            let call = ClaimedCall::new(owner, head, arguments, &self.state.id, self.reply.as_str());
+            if let Some(stored) = self.claim(ledger, &call, self.give_up(head)).await? {
                 return Ok(stored);
             }
             let body = run.await;
-            // If the ledger stays unreachable, the result is still true, and the caller gets it once.
-            let _ = ledger.finish(&call, &body).await;
+            // If the ledger refuses the result, it is still true, and the caller gets it once.
+            let _ = ledger.finish(&call, &body, self.give_up(head)).await;
             return Ok(body);
         }
         Ok(run.await)
+    }
+
+    /// The time at which nobody waits for the call any more.
+    #[cfg(feature = "ledger")]
+    fn give_up(&self, head: &CallHead<'_>) -> Instant {
+        self.started.checked_add(Duration::from_millis(head.left_ms)).unwrap_or(self.started)
     }
 
     /// Claims the call. Returns its outcome if it has run already. While another worker runs it, the caller hears the beats
@@ -126,9 +115,8 @@ impl AcceptedCall {
         &self,
         ledger: &CallLedger,
         call: &ClaimedCall,
-        left_ms: u64,
+        give_up: Instant,
     ) -> Result<Option<Bytes>, Refusal> {
-        let give_up = self.started + Duration::from_millis(left_ms);
         loop {
             match ledger.claim(call).await {
                 Ok(Claim::Ours) => return Ok(None),
@@ -176,14 +164,14 @@ impl AcceptedCall {
 
     /// Returns the dispatcher of the call: its deadline, its caller, and where its progress goes.
     fn dispatcher(&self, left: Duration, caller: RemoteCaller) -> Dispatcher {
-        let mut run = RunContext::new().with_invocation_id(self.stream.as_str());
+        let mut run = RunContext::new().with_invocation_id(self.reply.as_str());
         if let Some(trace) = caller.trace.as_ref() {
             run = run.with_extension(trace.clone());
         }
         let state = self.state.clone();
-        let subject = self.stream.clone();
+        let reply = self.reply.clone();
         let run = run.with_extension(caller).on_progress(move |progress| {
-            state.stream(subject.as_str(), &Frame::Progress(progress.fraction, progress.message));
+            state.send_now(reply.clone(), &Frame::Progress(progress.fraction, progress.message));
         });
         self.offer.dispatcher.clone().with_hard_limit(left).with_run(run)
     }
@@ -193,13 +181,12 @@ impl AcceptedCall {
 #[cfg(feature = "ledger")]
 pub(super) async fn send_stored(state: &WorkerState, caller: &str, reply: Subject, message: &Bytes) {
     let Some(ledger) = &state.settings.ledger else { return };
-    let message = split_stream(message).map(|(_, message)| message).unwrap_or_default();
-    let Some((head, _)) = CallHead::read(&message) else {
-        return state.refuse(reply, Refusal::NotServed).await;
+    let Some((head, _)) = CallHead::read(message) else {
+        return state.refuse(reply, &Refusal::NotServed).await;
     };
     let caller = match caller_of(&head, caller, &state.settings) {
         Ok(caller) => caller,
-        Err(reason) => return state.refuse(reply, Refusal::Denied(reason)).await,
+        Err(reason) => return state.refuse(reply, &Refusal::Denied(reason)).await,
     };
     let owner = caller.identity.as_ref().map(Identity::as_str).unwrap_or_default();
     let refusal = match ledger.stored(owner, &head.id).await {
@@ -209,5 +196,5 @@ pub(super) async fn send_stored(state: &WorkerState, caller: &str, reply: Subjec
         Ok(None) => Refusal::NoSuchCall,
         Err(_) => Refusal::LedgerDown,
     };
-    state.refuse(reply, refusal).await;
+    state.refuse(reply, &refusal).await;
 }

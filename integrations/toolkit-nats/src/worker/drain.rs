@@ -1,11 +1,55 @@
 //! A running worker, and how it ends without losing a call.
 
 use super::statistics::WorkerStatistics;
-use super::worker_state::WorkerState;
+use super::worker_state::{Calls, WorkerState};
 use crate::fleet::FleetError;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 use toolkit_core::CancellationToken;
+
+/// The time without a call after which a worker that ends stops listening. Callers that have heard its announcement send it
+/// none. A call that is on its way when the subscription ends would be lost, because the client forgets a subscription
+/// before the server does.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// The end of a worker: it refuses calls until no caller sends any, and lets the running ones end.
+#[derive(Default)]
+pub(super) struct Drain(Option<Draining>);
+
+struct Draining {
+    latest_call: Instant,
+    /// `None` if it is beyond the range of the clock.
+    deadline: Option<Instant>,
+}
+
+impl Drain {
+    pub(super) fn has_begun(&self) -> bool {
+        self.0.is_some()
+    }
+
+    pub(super) fn begin(&mut self, state: &WorkerState) {
+        let now = Instant::now();
+        state.calls.is_draining.store(true, Ordering::Relaxed);
+        self.0 = Some(Draining { latest_call: now, deadline: now.checked_add(state.settings.drain_time) });
+    }
+
+    /// Notes that a caller still sends calls.
+    pub(super) fn note_call(&mut self) {
+        if let Some(draining) = &mut self.0 {
+            draining.latest_call = Instant::now();
+        }
+    }
+
+    pub(super) fn has_ended(&self, calls: &Calls) -> bool {
+        self.0.as_ref().is_some_and(|draining| {
+            let is_idle = calls.in_flight.load(Ordering::Relaxed) == 0;
+            let is_late = draining.deadline.is_some_and(|deadline| Instant::now() > deadline);
+            (is_idle && draining.latest_call.elapsed() > QUIET) || is_late
+        })
+    }
+}
 
 /// A worker that serves. Dropping it stops the worker without waiting for its calls.
 pub struct RunningWorker {
@@ -34,8 +78,9 @@ impl RunningWorker {
         self.state.calls.statistics()
     }
 
-    /// Ends the worker: it takes no further call, lets the running calls end within the
-    /// [drain time](super::Worker::with_drain_time), and cancels the others.
+    /// Ends the worker: it refuses further calls, lets the running calls end within the
+    /// [drain time](super::Worker::with_drain_time), and cancels the others. It stops listening when no call has come for
+    /// half a second.
     pub async fn drain(self) {
         self.stop.cancel();
         self.drained.cancelled().await;

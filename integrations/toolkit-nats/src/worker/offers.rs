@@ -1,5 +1,6 @@
 //! What a worker offers: the versions of the namespaces of its registry.
 
+use super::Worker;
 use super::statistics::WorkerStatistics;
 use crate::definitions::listings;
 use crate::subjects::NamespaceVersion;
@@ -20,10 +21,19 @@ pub(super) struct Offer {
 /// The offers of a worker, by the last two tokens of their subjects.
 pub(super) type Offers = HashMap<String, Arc<Offer>>;
 
-/// Returns the offers of the current registry. Offers of `earlier` that have not changed are kept.
-pub(super) fn current(dispatcher: &Dispatcher, earlier: &Offers) -> Result<Offers, BuildError> {
-    let registry = dispatcher.registry();
-    let fixed = dispatcher.clone().with_registry(registry.clone())?;
+/// Returns the offers of the current registry. Offers of `earlier` that have not changed are kept. `with_events` sends the
+/// events of a dispatcher to the callers.
+pub(super) fn current(
+    worker: &Worker,
+    earlier: &Offers,
+    with_events: impl FnOnce(Dispatcher) -> Dispatcher,
+) -> Result<Offers, BuildError> {
+    let registry = worker.dispatcher.registry();
+    let mut fixed = worker.dispatcher.clone().with_registry(registry.clone())?;
+    // Without rules and retries, the only events are those that the caller's dispatcher emits itself.
+    if worker.has_rules || registry.iter_definitions().any(|tool| tool.metadata.retries > 0) {
+        fixed = with_events(fixed);
+    }
     let offer = |(version, listing): (NamespaceVersion, Bytes)| {
         let tokens = version.tokens();
         let offer = earlier.get(&tokens).cloned().unwrap_or_else(|| {

@@ -2,7 +2,7 @@
 
 use super::offers::{Offer, Offers};
 use super::statistics::WorkerStatistics;
-use super::worker_state::{QUEUE, WorkerState};
+use super::worker_state::WorkerState;
 use crate::locks::lock;
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -41,8 +41,8 @@ pub(super) fn answer(state: &WorkerState, offers: &Offers, verb: &str) -> Bytes 
     let endpoint = |(tokens, offer): (&String, &Arc<Offer>)| {
         let mut endpoint = json!({
             "name": tokens.replace(['.', '/'], "-"),
-            "subject": state.fleet.subject(format_args!("call.*.{tokens}")),
-            "queue_group": QUEUE,
+            "subject": state.fleet.subject(format_args!("to.{}.*.{tokens}", state.id)),
+            "queue_group": "",
         });
         if is_info {
             endpoint["metadata"] = json!({});

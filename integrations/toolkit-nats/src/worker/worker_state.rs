@@ -6,13 +6,16 @@ use super::statistics::WorkerStatistics;
 use crate::fleet::Fleet;
 use crate::frames::{Announcement, Frame, Refusal, frames_of};
 use crate::locks::lock;
+use crate::subjects::ticks;
 use async_nats::Subject;
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
+use tokio::task::unconstrained;
 use toolkit_core::event::{ToolEvent, ToolEventKind};
 use toolkit_core::{CancellationToken, Dispatcher};
 
@@ -27,8 +30,6 @@ pub(super) const QUEUE: &str = "workers";
 pub(super) struct RunningCall {
     pub(super) cancellation: CancellationToken,
     pub(super) started: Instant,
-    /// Whether frames of the call have taken the way through the outbox, so that its end must, too.
-    pub(super) has_streamed: bool,
 }
 
 /// The state of a worker, shared by its tasks.
@@ -37,13 +38,12 @@ pub(super) struct WorkerState {
     pub(super) id: String,
     pub(super) settings: Worker,
     pub(super) calls: Calls,
-    pub(super) outbox: mpsc::Sender<(Subject, Bytes)>,
 }
 
 /// The calls of a worker, and its health.
 pub(super) struct Calls {
     pub(super) started: Instant,
-    /// The running calls, by the subjects of their frames.
+    /// The running calls, by their reply subjects.
     pub(super) running: Mutex<HashMap<String, RunningCall>>,
     pub(super) in_flight: AtomicUsize,
     pub(super) counts: Mutex<WorkerStatistics>,
@@ -71,8 +71,9 @@ impl Calls {
         WorkerStatistics { in_flight: self.in_flight.load(Ordering::Relaxed), ..*lock(&self.counts) }
     }
 
+    /// The time since the start in milliseconds, at least one.
     pub(super) fn now(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
     }
 
     /// Returns whether a message that is received now may be too old to begin: the worker was stopped, or its connection
@@ -96,30 +97,14 @@ impl WorkerState {
         }
     }
 
-    /// Sends the end of a call. It is the answer itself, unless earlier frames or its length make it the last frame of the
-    /// stream. The answer is empty then.
-    pub(super) async fn send_end(&self, reply: &Subject, stream: &Subject, body: &Bytes, has_streamed: bool) {
-        let mut frames = frames_of(body, self.fleet.client.max_payload()).peekable();
-        if !has_streamed && let Some(end @ Frame::End(..)) = frames.peek() {
-            return self.send(reply.clone(), end).await;
-        }
-        for frame in frames {
-            let _ = self.outbox.send((stream.clone(), frame.write())).await;
-        }
-        let _ = self.fleet.client.publish(reply.clone(), Bytes::new()).await;
+    pub(super) async fn refuse(&self, reply: Subject, refusal: &Refusal) {
+        lock(&self.calls.counts).refused += u64::from(*refusal == Refusal::Full);
+        self.send(reply, &Frame::Refused(refusal.clone())).await;
     }
 
-    pub(super) async fn refuse(&self, reply: Subject, refusal: Refusal) {
-        lock(&self.calls.counts).refused += u64::from(refusal == Refusal::Full);
-        self.send(reply, &Frame::Refused { worker: self.id.clone(), refusal }).await;
-    }
-
-    /// Sends a frame of a running call without waiting. If the outbox is full, the frame is dropped.
-    pub(super) fn stream(&self, stream: &str, frame: &Frame) {
-        if let Some(call) = lock(&self.calls.running).get_mut(stream) {
-            call.has_streamed = true;
-            let _ = self.outbox.try_send((stream.into(), frame.write()));
-        }
+    /// Sends a frame of a call without waiting. If too many messages wait to be sent, the frame is dropped.
+    pub(super) fn send_now(&self, reply: Subject, frame: &Frame) {
+        let _ = unconstrained(self.send(reply, frame)).now_or_never();
     }
 
     pub(super) fn announcement(&self, offers: &Offers) -> Announcement {
@@ -141,6 +126,17 @@ impl WorkerState {
         let _ = self.fleet.client.publish(subject, body.into()).await;
     }
 
+    /// Sends a tick: the time since the start of the worker, which is returned, too.
+    pub(super) async fn send_tick(&self) -> u64 {
+        let now = self.calls.now();
+        let _ = self
+            .fleet
+            .client
+            .publish(self.fleet.subject(ticks(&self.id)), now.to_be_bytes().to_vec().into())
+            .await;
+        now
+    }
+
     /// Tells the callers of all calls that have run for some time that their worker lives.
     pub(super) async fn beat(&self) {
         let is_old = |call: &RunningCall| call.started.elapsed() > BEAT / 4;
@@ -149,7 +145,7 @@ impl WorkerState {
             running.iter().filter(|(_, call)| is_old(call)).map(|(reply, _)| reply.clone()).collect()
         };
         for reply in running {
-            self.send(reply.into(), &Frame::Beat(self.id.clone())).await;
+            self.send(reply.into(), &Frame::Beat).await;
         }
     }
 
@@ -160,19 +156,15 @@ impl WorkerState {
             while self.calls.in_flight.load(Ordering::Relaxed) > 0 {
                 self.calls.ended.notified().await;
             }
-            while self.outbox.capacity() < self.outbox.max_capacity() {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            let _ = self.fleet.client.flush().await;
         };
         // A synchronous tool cannot be interrupted.
         let _ = tokio::time::timeout(BEAT, ended).await;
     }
 
-    /// Returns the dispatcher of the worker. Its events reach the callers.
-    pub(super) fn dispatcher(self: &Arc<Self>) -> Dispatcher {
+    /// Sends the events of a dispatcher to the callers.
+    pub(super) fn with_events(self: &Arc<Self>, dispatcher: Dispatcher) -> Dispatcher {
         let state = Arc::downgrade(self);
-        self.settings.dispatcher.clone().with_listener(move |event: &ToolEvent| {
+        dispatcher.with_listener(move |event: &ToolEvent| {
             // The caller's dispatcher emits the other events, and progress takes a way of its own.
             let is_news = matches!(
                 event.kind,
@@ -183,8 +175,8 @@ impl WorkerState {
             if !is_news {
                 return;
             }
-            if let (Some(state), Some(stream)) = (state.upgrade(), &event.call.invocation_id) {
-                state.stream(stream, &Frame::Event(Box::new(event.clone())));
+            if let (Some(state), Some(reply)) = (state.upgrade(), &event.call.invocation_id) {
+                state.send_now(reply.as_str().into(), &Frame::Event(Box::new(event.clone())));
             }
         })
     }

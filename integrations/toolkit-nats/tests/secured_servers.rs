@@ -1,0 +1,161 @@
+//! Servers that want TLS or credentials: each kind connects and carries calls, and without it the server refuses.
+
+use crate::{add, call, registry, server};
+use data_encoding::BASE64URL_NOPAD;
+use nkeys::KeyPair;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use toolkit_nats::{Fleet, FleetBuilder, FleetError, FleetToolset, Worker};
+
+/// Starts a server with this configuration. `None` if there is no server outside of CI.
+async fn start(folder: &Path, configuration: &str) -> Option<(String, Child)> {
+    tokio::task::spawn_blocking(server::address).await.unwrap()?;
+    let file = folder.join("server.conf");
+    fs::write(&file, configuration).unwrap();
+    server::start(&["-c", file.to_str().unwrap()])
+}
+
+/// Calls a tool of a worker over the connection.
+async fn add_over(builder: FleetBuilder) {
+    let fleet = builder.connect().await.unwrap();
+    let _worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
+    let tools = FleetToolset::join(&fleet).await.unwrap();
+    assert_eq!(call(&tools, "add", r#"{"a": 1, "b": 2}"#).await.to_text(), "3");
+}
+
+/// Returns why the server is not joined.
+async fn refusal(builder: FleetBuilder) -> String {
+    let Err(FleetError::Connection(reason)) = builder.connect().await else { panic!("not refused") };
+    reason
+}
+
+type Prove = Box<dyn Fn(FleetBuilder) -> FleetBuilder>;
+
+#[tokio::test]
+async fn each_kind_of_credentials_is_accepted_and_a_connection_without_them_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let user = KeyPair::new_user();
+    let seed = user.seed().unwrap();
+    let nkey = format!("authorization {{ users: [{{ nkey: {} }}] }}", user.public_key());
+    let (operator, credentials) = credentials(folder.path());
+    let kinds: [(&str, String, Prove); 4] = [
+        (
+            "password",
+            "authorization { user: ada, password: secret }".to_owned(),
+            Box::new(|fleet| fleet.with_user_and_password("ada", "secret")),
+        ),
+        ("token", "authorization { token: secret }".to_owned(), Box::new(|fleet| fleet.with_token("secret"))),
+        ("nkey", nkey, Box::new(move |fleet| fleet.with_nkey(&seed))),
+        ("file", operator, Box::new(move |fleet| fleet.with_credentials_file(&credentials))),
+    ];
+    for (kind, configuration, prove) in kinds {
+        let Some((address, _server)) = start(folder.path(), &configuration).await else { return };
+        add_over(prove(Fleet::builder(&address))).await;
+        let reason = refusal(Fleet::builder(&address)).await;
+        assert!(reason.contains("authorization violation"), "{kind}: {reason}");
+        let wrong = Fleet::builder(&address).with_user_and_password("ada", "guessed");
+        assert!(refusal(wrong).await.contains("authorization violation"), "{kind}");
+    }
+    let missing = Fleet::builder("nats://127.0.0.1:1").with_credentials_file(folder.path().join("none"));
+    assert!(refusal(missing).await.contains("No such file"));
+}
+
+/// Returns the configuration of a server with an operator, and the path of a user's file with credentials.
+fn credentials(folder: &Path) -> (String, String) {
+    let operator = KeyPair::new_operator();
+    let account = KeyPair::new_account();
+    let user = KeyPair::new_user();
+    let operator_token = token(&operator, &operator, "operator", json!({}));
+    let limits = json!({"subs": -1, "conn": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1,
+        "wildcards": true, "leaf": -1});
+    let account_token = token(&account, &operator, "account", json!({"limits": limits}));
+    let user_token =
+        token(&user, &account, "user", json!({"subs": -1, "data": -1, "payload": -1, "pub": {}, "sub": {}}));
+    let file = folder.join("user.creds");
+    let seed = user.seed().unwrap();
+    let text = format!(
+        "-----BEGIN NATS USER JWT-----\n{user_token}\n------END NATS USER JWT------\n\n\
+         -----BEGIN USER NKEY SEED-----\n{seed}\n------END USER NKEY SEED------\n"
+    );
+    fs::write(&file, text).unwrap();
+    let id = account.public_key();
+    let configuration = format!(
+        "operator: {operator_token}\nresolver: MEMORY\nresolver_preload: {{ {id}: {account_token} }}\n"
+    );
+    (configuration, file.display().to_string())
+}
+
+/// Returns a token about `subject`, signed by `issuer`.
+fn token(subject: &KeyPair, issuer: &KeyPair, kind: &str, mut nats: Value) -> String {
+    nats["type"] = kind.into();
+    nats["version"] = 2.into();
+    let claims = json!({
+        "jti": kind, "iat": 1_700_000_000, "iss": issuer.public_key(), "sub": subject.public_key(),
+        "name": kind, "nats": nats,
+    });
+    let encode = |value: Value| BASE64URL_NOPAD.encode(value.to_string().as_bytes());
+    let text = format!("{}.{}", encode(json!({"typ": "JWT", "alg": "ed25519-nkey"})), encode(claims));
+    let signature = issuer.sign(text.as_bytes()).unwrap();
+    format!("{text}.{}", BASE64URL_NOPAD.encode(&signature))
+}
+
+const EXTENSIONS: &str = "
+[req]
+distinguished_name = name
+[name]
+[authority]
+basicConstraints = critical, CA:TRUE
+[end]
+basicConstraints = CA:FALSE
+subjectAltName = DNS:localhost, IP:127.0.0.1
+";
+
+/// Makes an authority, a certificate of the server and one of a client, with `openssl`.
+fn certificates(folder: &Path) {
+    fs::write(folder.join("extensions"), EXTENSIONS).unwrap();
+    let make = |name: &str, more: &[&str]| {
+        let mut command = Command::new("openssl");
+        command.args(["req", "-x509", "-config", "extensions", "-days", "2", "-nodes"]);
+        command.args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-subj"]);
+        command.arg(format!("/CN={name}")).args([
+            "-keyout",
+            &format!("{name}.key"),
+            "-out",
+            &format!("{name}.pem"),
+        ]);
+        let made = command.args(more).current_dir(folder).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    };
+    make("authority", &["-extensions", "authority"]);
+    for name in ["server", "client"] {
+        make(name, &["-extensions", "end", "-CA", "authority.pem", "-CAkey", "authority.key"]);
+    }
+}
+
+#[tokio::test]
+async fn a_server_with_tls_is_known_by_its_authority_and_knows_clients_by_their_certificates() {
+    let folder = tempfile::tempdir().unwrap();
+    certificates(folder.path());
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let tls = format!("tls {{ cert_file: {:?}, key_file: {:?}", file("server.pem"), file("server.key"));
+    let known = |address: &str| Fleet::builder(address).with_root_certificates(file("authority.pem"));
+
+    let Some((address, _server)) = start(folder.path(), &format!("{tls} }}")).await else { return };
+    let port = address.rsplit(':').next().unwrap();
+    let address = format!("tls://localhost:{port}");
+    add_over(known(&address)).await;
+    let stranger = refusal(Fleet::builder(&address)).await;
+    assert!(stranger.contains("invalid peer certificate: UnknownIssuer"), "{stranger}");
+
+    let configuration = format!("{tls}, ca_file: {:?}, verify: true }}", file("authority.pem"));
+    let Some((address, _server)) = start(folder.path(), &configuration).await else { return };
+    add_over(known(&address).with_client_certificate(file("client.pem"), file("client.key"))).await;
+    refusal(known(&address)).await;
+
+    // A server without TLS is refused by a program that requires it.
+    let Some(plain) = server::address() else { return };
+    let reason = refusal(Fleet::builder(plain).require_tls()).await;
+    assert!(reason.ends_with("check that the server uses TLS"), "{reason}");
+}
