@@ -10,6 +10,8 @@ mod dependencies;
 mod first_steps;
 #[path = "tidy/map.rs"]
 mod map;
+#[path = "tidy/pictures.rs"]
+mod pictures;
 #[path = "tidy/prose.rs"]
 mod prose;
 #[path = "tidy/root.rs"]
@@ -96,6 +98,16 @@ fn rust_files(folder: impl AsRef<Path>) -> Vec<(PathBuf, String)> {
     collect(&root().join(folder), &mut files);
     files.sort();
     files
+}
+
+/// Returns the pages of a folder, in the order of their names.
+fn pages(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(folder)).expect(folder);
+    let mut pages: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("the folder can be read").path()).collect();
+    pages.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    pages.sort();
+    pages
 }
 
 const SOURCES: &[&str] = &[
@@ -310,12 +322,8 @@ fn blocks_of_documents_hide_no_lines() {
         "toolkit-openapi",
         "toolkit-nats",
     ];
-    let mut pages: Vec<_> =
-        crates.map(|name| root().join("integrations").join(name).join("README.md")).into();
-    pages.push(root().join("README.md"));
-    let guide = fs::read_dir(root().join("docs/guide")).expect("there is a guide");
-    pages.extend(guide.map(|entry| entry.expect("the folder can be read").path()));
-    for page in pages {
+    let readmes = crates.map(|name| root().join("integrations").join(name).join("README.md"));
+    for page in readmes.into_iter().chain([root().join("README.md")]).chain(pages("docs/guide")) {
         let text = fs::read_to_string(&page).expect("the page can be read");
         let mut in_rust = false;
         for line in text.lines().map(str::trim) {
