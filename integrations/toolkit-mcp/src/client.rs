@@ -111,6 +111,21 @@ use toolkit_core::{
 /// Calls respect the time limits and the cancellation of the program, send its trace context to the server,
 /// and pass on the progress reports of the server. While the connection is lost, calls fail at once with an
 /// error that the model understands.
+///
+/// ```no_run
+/// use toolkit::ToolRegistry;
+/// use toolkit_mcp::client::{McpClient, McpCommand};
+///
+/// # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
+/// let command = McpCommand::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
+/// let client = McpClient::builder(command).with_namespace("everything").connect().await?;
+/// let mut registry = ToolRegistry::new();
+/// registry.register_provider(client.clone())?;
+/// println!("{}", registry.call("everything-echo", r#"{"message": "hi"}"#).await?.to_text());
+/// client.close().await;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct McpClient(Arc<ClientState>);
 

@@ -288,6 +288,16 @@ impl fmt::Display for At<'_> {
 }
 
 /// Error with all problems of the registered tools, found before any call is served.
+///
+/// ```
+/// use toolkit::{ClosureTool, ToolRegistry};
+///
+/// let ping = ClosureTool::without_arguments("ping", "Answers.", || "pong")?;
+/// let error = ToolRegistry::from_tools([ping.clone(), ping]).unwrap_err();
+/// assert_eq!(error.problems().len(), 1);
+/// assert!(error.to_string().starts_with("tool `ping` is defined twice"));
+/// # Ok::<(), toolkit::BuildError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct BuildError {
     problems: Vec<BuildProblem>,
