@@ -77,6 +77,7 @@
 //! | `mcp` | module `mcp`: the Model Context Protocol, both ways, over standard input and output |
 //! | `mcp-http` | `mcp` over HTTP |
 //! | `mcp-auth` | logins to MCP servers with OAuth |
+//! | `mcp-jwt` | MCP servers over HTTP that check JSON Web Tokens |
 //! | `openapi` | module `openapi`: the operations of a service are tools, a registry is a service |
 //! | `translate` | module `wire::translate`: reads requests of providers, and converts the tools of other systems |
 

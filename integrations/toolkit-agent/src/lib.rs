@@ -123,8 +123,3 @@ pub use toolkit_llm_http as clients;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;
-
-/// The examples of the guide's chapter about agents, run as doc tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/guide/agents.md")]
-pub struct Guide;

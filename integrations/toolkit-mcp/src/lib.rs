@@ -74,13 +74,3 @@ pub use trace::TraceContext;
 #[cfg(all(doctest, feature = "client", feature = "server-http"))]
 #[doc = include_str!("../README.md")]
 pub struct Readme;
-
-/// The examples of the guide's chapter about the Model Context Protocol, run as doc tests.
-#[cfg(all(doctest, feature = "auth", feature = "jwt"))]
-#[doc = include_str!("../../../docs/guide/mcp.md")]
-pub struct Guide;
-
-/// The examples of the guide's chapter about many machines.
-#[cfg(all(doctest, feature = "client-http", feature = "server-http"))]
-#[doc = include_str!("../../../docs/guide/many-machines.md")]
-pub struct ManyMachines;

@@ -73,8 +73,3 @@ opaque_debug! { CallLedger }
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;
-
-/// The examples of the guide's chapter about fleets, run as doc tests.
-#[cfg(all(doctest, feature = "ledger"))]
-#[doc = include_str!("../../../docs/guide/fleet.md")]
-pub struct Guide;

@@ -9,8 +9,3 @@ mod server;
 
 #[cfg(feature = "server")]
 pub use server::{BoundApi, HttpCaller, OpenApiServer, openapi_document};
-
-/// The examples of the guide's chapter about OpenAPI, run as doc tests.
-#[cfg(all(doctest, feature = "client", feature = "server"))]
-#[doc = include_str!("../../../docs/guide/openapi.md")]
-pub struct Guide;

@@ -1,28 +1,13 @@
-//! The examples of the README and of the guide, as a new program with the README's dependencies sees them.
+//! The programs of the README and of the guide, as a new program sees them.
+#![cfg_attr(doctest, allow(missing_docs))]
 
 /// The README.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
-macro_rules! chapters {
-    ($($name:ident = $path:literal),* $(,)?) => {
-        $(
-            #[doc = include_str!(concat!("../../../docs/guide/", $path))]
-            #[cfg(doctest)]
-            pub struct $name;
-        )*
-    };
-}
-
-chapters! {
-    FirstTool = "first-tool.md",
-    Parameters = "parameters.md",
-    Errors = "errors.md",
-    StateAndContext = "state.md",
-    Registry = "registry.md",
-    Dispatch = "dispatch.md",
-    Providers = "providers.md",
-    Testing = "testing.md",
-    Migrating = "migrating.md",
+/// The pages of the guide; `build.rs` makes an item of each.
+#[cfg(doctest)]
+pub mod guide {
+    include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 }

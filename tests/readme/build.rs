@@ -1,0 +1,80 @@
+//! Collects the programs of the guide: all pages as documentation with doctests, and the programs whose output a page shows.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let guide = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("../../docs/guide");
+    println!("cargo::rerun-if-changed={}", guide.display());
+    let mut pages = Vec::new();
+    collect(&guide, &mut pages)?;
+    pages.sort();
+
+    let mut doctests = String::new();
+    let mut modules = String::new();
+    let mut shown = String::new();
+    for page in pages {
+        let name = page.strip_prefix(&guide)?.to_string_lossy().replace('\\', "/");
+        let text = fs::read_to_string(&page)?;
+        if text.contains("```rust") {
+            let item = camel_case(&name);
+            writeln!(doctests, "#[doc = include_str!({page:?})]\npub struct {item};")?;
+        }
+        for (line, program, output) in shown_outputs(&text) {
+            let module = format!("{}_{line}", camel_case(&name).to_lowercase());
+            let run = "pub fn run() { std::process::Termination::report(main()); }";
+            writeln!(modules, "mod {module} {{\n{program}\n{run}\n}}")?;
+            writeln!(shown, "(\"{name}:{line}\", {module}::run as fn(), {output:?}),")?;
+        }
+    }
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    fs::write(out.join("pages.rs"), doctests)?;
+    let table = format!("{modules}\nconst SHOWN: &[(&str, fn(), &str)] = &[\n{shown}];\n");
+    fs::write(out.join("shown_outputs.rs"), table)?;
+    Ok(())
+}
+
+fn collect(folder: &Path, pages: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, pages)?;
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            pages.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the name of an item for a page: `AgentsFirstAgent` for `agents/first-agent.md`.
+fn camel_case(page: &str) -> String {
+    let words = page.trim_end_matches(".md").split(|c: char| !c.is_alphanumeric());
+    words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
+}
+
+/// Returns each program that is followed by "It prints", or a sentence like it, and its output, with the line of the program.
+fn shown_outputs(page: &str) -> Vec<(usize, String, String)> {
+    let mut found = Vec::new();
+    let mut program = None;
+    let mut announced = false;
+    let mut lines = page.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
+        let Some(language) = line.strip_prefix("```") else {
+            // A blank line changes nothing.
+            announced =
+                if line.is_empty() { announced } else { line.ends_with(':') && line.contains("prints") };
+            continue;
+        };
+        let block = lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```");
+        let block: String = block.flat_map(|line| [line, "\n"]).collect();
+        match (language, announced, &program) {
+            ("rust", ..) => program = Some((number + 1, block)),
+            ("text", true, Some((line, program))) => found.push((*line, program.clone(), block)),
+            _ => {}
+        }
+        announced = false;
+    }
+    found
+}
