@@ -2,12 +2,16 @@
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
+#[path = "tidy/agents.rs"]
+mod agents;
 #[path = "tidy/crates.rs"]
 mod crates;
 #[path = "tidy/dependencies.rs"]
 mod dependencies;
 #[path = "tidy/first_steps.rs"]
 mod first_steps;
+#[path = "tidy/gallery.rs"]
+mod gallery;
 #[path = "tidy/map.rs"]
 mod map;
 #[path = "tidy/pictures.rs"]
@@ -100,12 +104,17 @@ fn rust_files(folder: impl AsRef<Path>) -> Vec<(PathBuf, String)> {
     files
 }
 
-/// Returns the pages of a folder, in the order of their names.
-fn pages(folder: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(root().join(folder)).expect(folder);
-    let mut pages: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("the folder can be read").path()).collect();
-    pages.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+/// Returns the pages in a folder and the folders in it, in the order of their paths.
+fn pages(folder: impl AsRef<Path>) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(folder)).expect("there is a folder with pages");
+    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    let mut pages: Vec<PathBuf> = paths
+        .flat_map(|path| match path.extension() {
+            _ if path.is_dir() => pages(path),
+            Some(extension) if extension == "md" => vec![path],
+            _ => Vec::new(),
+        })
+        .collect();
     pages.sort();
     pages
 }

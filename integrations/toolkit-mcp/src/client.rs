@@ -113,16 +113,11 @@ use toolkit_core::{
 /// error that the model understands.
 ///
 /// ```no_run
-/// use toolkit::ToolRegistry;
+/// # async fn connect(registry: &mut toolkit::ToolRegistry) -> Result<(), Box<dyn std::error::Error>> {
 /// use toolkit_mcp::client::{McpClient, McpCommand};
 ///
-/// # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
-/// let command = McpCommand::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
-/// let client = McpClient::builder(command).with_namespace("everything").connect().await?;
-/// let mut registry = ToolRegistry::new();
-/// registry.register_provider(client.clone())?;
-/// println!("{}", registry.call("everything-echo", r#"{"message": "hi"}"#).await?.to_text());
-/// client.close().await;
+/// let client = McpClient::builder(McpCommand::new("notes-server")).with_namespace("notes").connect().await?;
+/// registry.register_provider(client)?;
 /// # Ok(())
 /// # }
 /// ```

@@ -295,7 +295,7 @@ impl fmt::Display for At<'_> {
 /// let ping = ClosureTool::without_arguments("ping", "Answers.", || "pong")?;
 /// let error = ToolRegistry::from_tools([ping.clone(), ping]).unwrap_err();
 /// assert_eq!(error.problems().len(), 1);
-/// assert!(error.to_string().starts_with("tool `ping` is defined twice"));
+/// assert!(error.to_string().contains("tool `ping`"));
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
