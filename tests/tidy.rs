@@ -4,6 +4,8 @@
 
 #[path = "tidy/agents.rs"]
 mod agents;
+#[path = "tidy/book.rs"]
+mod book;
 #[path = "tidy/crates.rs"]
 mod crates;
 #[path = "tidy/dependencies.rs"]
@@ -102,21 +104,6 @@ fn rust_files(folder: impl AsRef<Path>) -> Vec<(PathBuf, String)> {
     collect(&root().join(folder), &mut files);
     files.sort();
     files
-}
-
-/// Returns the pages in a folder and the folders in it, in the order of their paths.
-fn pages(folder: impl AsRef<Path>) -> Vec<PathBuf> {
-    let entries = fs::read_dir(root().join(folder)).expect("there is a folder with pages");
-    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
-    let mut pages: Vec<PathBuf> = paths
-        .flat_map(|path| match path.extension() {
-            _ if path.is_dir() => pages(path),
-            Some(extension) if extension == "md" => vec![path],
-            _ => Vec::new(),
-        })
-        .collect();
-    pages.sort();
-    pages
 }
 
 const SOURCES: &[&str] = &[
@@ -331,8 +318,11 @@ fn blocks_of_documents_hide_no_lines() {
         "toolkit-openapi",
         "toolkit-nats",
     ];
-    let readmes = crates.map(|name| root().join("integrations").join(name).join("README.md"));
-    for page in readmes.into_iter().chain([root().join("README.md")]).chain(pages("docs/guide")) {
+    let mut pages: Vec<_> =
+        crates.map(|name| root().join("integrations").join(name).join("README.md")).into();
+    pages.push(root().join("README.md"));
+    pages.extend(first_steps::pages("docs/guide"));
+    for page in pages {
         let text = fs::read_to_string(&page).expect("the page can be read");
         let mut in_rust = false;
         for line in text.lines().map(str::trim) {

@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use super::first_steps::pages;
 use super::prose::{paragraphs, sentences};
-use super::{pages, root, sources};
+use super::{root, sources};
 
 /// The skill has no more lines: an agent reads it whole.
 const LINES: usize = 400;

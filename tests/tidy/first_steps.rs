@@ -27,31 +27,103 @@ fn readme_dependencies() -> String {
     block.split_once("```").expect("the block ends").0.to_owned()
 }
 
+/// Returns the Markdown files of a folder and of the folders within, sorted.
+pub(crate) fn pages(folder: &str) -> Vec<PathBuf> {
+    let mut pages = Vec::new();
+    let mut folders = vec![root().join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages.sort();
+    pages
+}
+
+/// What a page tells its reader to add: packages, and features of `toolkit-ai`.
+#[derive(Default)]
+struct Additions {
+    packages: BTreeSet<String>,
+    features: BTreeSet<String>,
+}
+
+impl Additions {
+    /// Reads the lines `cargo add …`, and those of a manifest.
+    fn of(page: &str) -> Self {
+        let mut additions = Self::default();
+        for line in page.lines() {
+            let line = line.split('#').next().unwrap_or_default();
+            let (package, features) = match (line.strip_prefix("cargo add "), line.split_once(" = {")) {
+                (Some(rest), _) => match rest.split_once("--features ") {
+                    Some((package, features)) => (package, features),
+                    None => (rest, ""),
+                },
+                (None, Some((package, rest))) if rest.contains("version = ") => {
+                    (package, rest.split_once("features = [").map_or("", |(_, features)| features))
+                }
+                _ => continue,
+            };
+            let package = package.split(' ').next().unwrap_or_default();
+            additions.packages.insert(package.to_owned());
+            if package == "toolkit-ai" {
+                let features = features.split(|c: char| !c.is_alphanumeric() && c != '-');
+                additions.features.extend(features.filter(|name| !name.is_empty()).map(str::to_owned));
+            }
+        }
+        additions
+    }
+}
+
+/// What a program writes to use a part of the facade, and the features that have this part.
+const PARTS: [(&str, &[&str]); 8] = [
+    ("toolkit::agent", &["agent"]),
+    ("toolkit::clients", &["clients", "openai"]),
+    ("toolkit::mcp", &["mcp", "mcp-http", "mcp-auth"]),
+    ("toolkit::openapi", &["openapi"]),
+    ("McpUrl", &["mcp-http", "mcp-auth"]),
+    ("JwtVerifier", &["mcp-jwt"]),
+    ("DynamicTool::", &["jsonschema"]),
+    (" Cache::new", &["cache"]),
+];
+
+/// The package that compiles the programs of the README and the guide has what they tell their reader to add, and nothing else.
 #[test]
-fn the_readmes_examples_run_with_its_dependencies_alone() {
+fn programs_of_documents_run_with_what_their_page_adds() {
     let readme = readme_dependencies();
     let manifest = read("tests/readme/Cargo.toml");
     let readme = table(&readme, "dependencies");
     let manifest = table(&manifest, "dependencies");
-    let of_chapters = OF_CHAPTERS.map(str::to_owned);
-    assert_eq!(names(&manifest), names(&readme).into_iter().chain(of_chapters).collect());
     for line in readme.iter().filter(|line| !line.starts_with("toolkit-ai ")) {
         assert!(manifest.contains(line), "`{line}` is not in the manifest");
     }
-    let chapters = fs::read_dir(root().join("docs/guide")).expect("the guide");
-    let program = read("tests/readme/src/lib.rs");
-    for chapter in chapters {
-        let name = chapter.expect("a chapter").file_name().into_string().expect("a name");
-        // The chapters on agents, MCP, OpenAPI and many machines need their crates, which run their examples.
-        let of_crates = ["README.md", "agents.md", "mcp.md", "openapi.md", "many-machines.md", "fleet.md"];
-        if !of_crates.contains(&&*name) {
-            assert!(program.contains(&format!("\"{name}\"")), "`{name}` is not compiled");
-        }
-    }
-}
 
-/// Dependencies that a chapter of the guide names itself.
-const OF_CHAPTERS: [&str; 2] = ["chrono", "uuid"];
+    let of_readme = names(&readme);
+    let mut added = of_readme.clone();
+    let facade = names(&table(&read("Cargo.toml"), "features"));
+    let mut wrong = Vec::new();
+    for path in pages("docs/guide") {
+        let text = fs::read_to_string(&path).expect("a text");
+        let page = path.display();
+        let additions = Additions::of(&text);
+        let unknown = additions.features.iter().filter(|feature| !facade.contains(*feature));
+        wrong.extend(unknown.map(|feature| format!("{page}: there is no feature `{feature}`")));
+        for (number, line) in examples(&path, &text) {
+            for (part, features) in PARTS.iter().filter(|(part, _)| line.contains(part)) {
+                if !features.iter().any(|feature| additions.features.contains(*feature)) {
+                    wrong.push(format!("{page}:{number}: `{part}` needs one of the features {features:?}"));
+                }
+            }
+        }
+        added.extend(additions.packages);
+    }
+    assert_eq!(wrong, [""; 0]);
+    assert_eq!(names(&manifest).difference(&added).collect::<Vec<_>>(), [""; 0]);
+}
 
 /// Returns the lines of the Rust examples in the documentation of a file.
 fn examples(path: &Path, text: &str) -> Vec<(usize, String)> {
@@ -66,6 +138,8 @@ fn examples(path: &Path, text: &str) -> Vec<(usize, String)> {
             continue;
         };
         match (line.trim_start().strip_prefix("```"), &language) {
+            // A program of another crate is not compiled.
+            (Some(opened), None) if opened.ends_with(",ignore") => language = Some("ignore".to_owned()),
             (Some(opened), None) => language = Some(opened.split(',').next().unwrap_or_default().to_owned()),
             (Some(_), Some(_)) => language = None,
             (None, Some(language)) if ["", "rust", "no_run"].contains(&language.as_str()) => {
@@ -84,7 +158,7 @@ fn crate_imported<'a>(code: &'a str, candidates: &BTreeSet<String>) -> Option<&'
 }
 
 #[test]
-fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
+fn doc_examples_import_what_the_readme_or_their_page_adds() {
     let readme = readme_dependencies();
     let mut allowed = names(&table(&readme, "dependencies"));
     // The name of the library.
@@ -112,20 +186,11 @@ fn doc_examples_run_in_a_new_program_with_the_readmes_dependencies() {
             check(&path, &text, &[alone]);
         }
     }
-    for folder in ["docs/guide", "src/docs"] {
-        for file in fs::read_dir(root().join(folder)).expect("a folder") {
-            let path = file.expect("a file").path();
-            let more: &[&str] = match path.file_name().and_then(|name| name.to_str()) {
-                Some("parameters.md") => &OF_CHAPTERS,
-                Some("agents.md") => &["toolkit_agent"],
-                Some("mcp.md") => &["toolkit_mcp", "toolkit_agent"],
-                Some("openapi.md") => &["toolkit_openapi"],
-                Some("fleet.md") => &["toolkit_nats"],
-                Some("many-machines.md") => &["toolkit_mcp", "toolkit_nats"],
-                _ => &[],
-            };
-            check(&path, &fs::read_to_string(&path).expect("a text"), more);
-        }
+    for path in [pages("docs/guide"), pages("src/docs")].concat() {
+        let text = fs::read_to_string(&path).expect("a text");
+        let added: Vec<String> =
+            Additions::of(&text).packages.iter().map(|package| package.replace('-', "_")).collect();
+        check(&path, &text, &added.iter().map(String::as_str).collect::<Vec<_>>());
     }
     assert_eq!(wrong, [""; 0]);
 }

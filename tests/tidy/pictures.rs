@@ -1,6 +1,7 @@
 //! Pictures of the guide: made from their present sources, described for screen readers, and used.
 
-use super::{pages, root};
+use super::first_steps::pages;
+use super::root;
 use std::fs;
 use std::path::Path;
 

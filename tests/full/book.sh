@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Builds the guide as a book, without a warning. mdBook is installed outside of the repository. With `--small`, no book is built.
+# In both cases, a planted link that leads nowhere must be found.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+
+cp -r docs/guide "$copy/guide"
+printf '\n[nowhere](nowhere.md)\n' >>"$copy/guide/testing.md"
+if TOOLKIT_GUIDE="$copy/guide" cargo test --quiet -p toolkit-tests --all-features --test tidy \
+    links_of_documents >"$copy/out" 2>&1 || ! grep -q 'testing.md:[0-9]*: `nowhere.md`: there is no such file' "$copy/out"; then
+    cat "$copy/out"
+    echo "the planted link is not found"
+    exit 1
+fi
+echo "the planted link is found"
+if [ "${1:-}" = --small ]; then exit 0; fi
+
+version=0.5.4
+tools=${TMPDIR:-/tmp}/toolkit-mdbook-$version
+if [ ! -x "$tools/bin/mdbook" ]; then
+    CARGO_TARGET_DIR="$copy/target" cargo install --quiet --locked --no-default-features --features search \
+        --root "$tools" "mdbook@$version"
+fi
+"$tools/bin/mdbook" build docs --dest-dir "$copy/book" 2>&1 | tee "$copy/log"
+if grep -qE 'WARN|ERROR' "$copy/log"; then
+    echo "mdBook warns"
+    exit 1
+fi
+pages=$(find docs/guide -name '*.md' ! -name SUMMARY.md | wc -l)
+built=$(find "$copy/book" -name '*.html' ! -name 404.html ! -name print.html ! -name toc.html | wc -l)
+echo "$pages pages, $built built"
+[ "$built" = "$pages" ]
