@@ -19,6 +19,7 @@
 //! # Ok::<(), toolkit::BuildError>(())
 //! # }).unwrap();
 //! ```
+//!
 //! The everyday types are at the crate root. All other types are in modules, listed here in reading order:
 //!
 //! | module | contents |

@@ -13,6 +13,7 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
 //! An API key comes from an environment variable or from `with_key`. Access tokens that expire come from a
 //! function of the program, set by `with_token_source`. Keys and tokens are not in the output of `Debug`. They
 //! are not in the error of a refused request either, even if the server repeats them.

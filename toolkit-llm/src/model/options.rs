@@ -205,10 +205,11 @@ setters! { ModelOptions:
 /// A format for the final answer: JSON that matches a schema.
 ///
 /// ```
+/// use toolkit::ToolParams;
 /// use toolkit_llm::ModelOptions;
 /// use toolkit_llm::model::OutputFormat;
 ///
-/// #[derive(schemars::JsonSchema)]
+/// #[derive(ToolParams)]
 /// struct City { name: String, population: u32 }
 ///
 /// let format = OutputFormat::of::<City>();
