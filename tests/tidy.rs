@@ -10,6 +10,8 @@ mod book;
 mod crates;
 #[path = "tidy/dependencies.rs"]
 mod dependencies;
+#[path = "tidy/error_texts.rs"]
+mod error_texts;
 #[path = "tidy/first_steps.rs"]
 mod first_steps;
 #[path = "tidy/gallery.rs"]

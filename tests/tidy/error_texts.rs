@@ -1,0 +1,161 @@
+//! The page about error texts: what it quotes exists in the sources, and every kind of error has a row.
+
+use super::{root, sources};
+use std::fs;
+
+const PAGE: &str = "docs/guide/troubleshooting.md";
+
+/// The section of the page, and the enum whose variants have rows there, with its file.
+const KINDS: &[(&str, &str, &str)] = &[
+    ("Building", "BuildProblem", "toolkit-core/src/error/build_error.rs"),
+    ("Building", "ToolFault", "toolkit-core/src/error/build_error.rs"),
+    ("What the model reads", "ErrorKind", "toolkit-core/src/error/kind.rs"),
+    ("Models", "ModelErrorKind", "toolkit-llm/src/model/error.rs"),
+    ("Runs of agents", "AgentError", "integrations/toolkit-agent/src/error.rs"),
+    ("MCP servers", "McpErrorKind", "integrations/toolkit-mcp/src/client/mcp_error.rs"),
+    ("OpenAPI", "OpenApiError", "integrations/toolkit-openapi/src/client/error.rs"),
+    ("Fleets", "FleetError", "integrations/toolkit-nats/src/fleet.rs"),
+    ("Fleets", "CallFailure", "integrations/toolkit-nats/src/caller/call_failure.rs"),
+];
+
+/// Stands for the variable part of a message.
+const GAP: char = '…';
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).expect(path)
+}
+
+/// Returns the string literals of code as the program has them, on one line. The arguments of a format string are gaps.
+fn literals(code: &str) -> Vec<String> {
+    let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let code = code.join("\n").replace("'\"'", "");
+    let mut literals = Vec::new();
+    let mut characters = code.chars().peekable();
+    while characters.by_ref().any(|c| c == '"') {
+        let mut literal = String::new();
+        while let Some(c) = characters.next().filter(|c| *c != '"') {
+            match c {
+                '\\' if characters.next_if_eq(&'\n').is_some() => {
+                    while characters.next_if(|c| c.is_whitespace()).is_some() {}
+                }
+                '\\' => literal.extend(characters.next()),
+                c => literal.push(c),
+            }
+        }
+        if !literal.contains('\n') {
+            literals.push(with_gaps(&literal));
+        }
+    }
+    literals
+}
+
+/// Replaces the arguments of a format string by gaps.
+fn with_gaps(literal: &str) -> String {
+    let literal = literal.replace("{{", "\0").replace("}}", "\u{1}");
+    let mut text = String::new();
+    let mut rest = literal.as_str();
+    while let Some((before, (_, after))) =
+        rest.split_once('{').and_then(|(before, after)| Some((before, after.split_once('}')?)))
+    {
+        text.push_str(before);
+        text.push(GAP);
+        rest = after;
+    }
+    text.push_str(rest);
+    text.replace('\0', "{").replace('\u{1}', "}")
+}
+
+/// Returns whether a text has the fixed parts of a message, in their order.
+fn has_message(text: &str, message: &str) -> bool {
+    let mut rest = text;
+    message.split(GAP).all(|part| match rest.split_once(part) {
+        Some((_, after)) => {
+            rest = after;
+            true
+        }
+        None => false,
+    })
+}
+
+/// Returns the messages that a page quotes: the code in the columns `message` and `what the model reads` of its tables.
+fn quoted(page: &str) -> Vec<String> {
+    let mut messages = Vec::new();
+    let mut column = None;
+    for line in page.lines() {
+        let Some(row) = line.strip_prefix("| ") else {
+            column = None;
+            continue;
+        };
+        let cells: Vec<&str> = row.split(" |").map(str::trim).collect();
+        let header = cells.iter().position(|cell| ["message", "what the model reads"].contains(cell));
+        column = header.or(column);
+        let cell = column.and_then(|column| cells.get(column)).filter(|_| header.is_none());
+        let Some((_, code)) = cell.and_then(|cell| cell.split_once('`')) else { continue };
+        // A message with backticks stands in two of them.
+        let code =
+            code.strip_prefix('`').map_or_else(|| code.split('`').next(), |code| code.split("``").next());
+        messages.extend(code.map(|code| code.trim().to_owned()));
+    }
+    messages
+}
+
+/// Returns the names of the variants of an enum.
+fn variants<'a>(code: &'a str, name: &str) -> Vec<&'a str> {
+    let mut lines = code.lines().skip_while(|line| !line.contains(&format!("pub enum {name} {{")));
+    let indent = lines.next().map_or(0, |line| line.len() - line.trim_start().len());
+    let body = lines.take_while(|line| line.trim() != "}" || line.len() > indent + 1);
+    let outermost = body.filter(|line| line.len() - line.trim_start().len() == indent + 4);
+    let names = outermost.filter_map(|line| line.trim().split(|c: char| !c.is_alphanumeric()).next());
+    names.filter(|name| name.starts_with(char::is_uppercase)).collect()
+}
+
+#[test]
+fn quoted_messages_exist() {
+    let sources = sources();
+    let code = sources.iter().filter(|(path, _)| !path.components().any(|part| part.as_os_str() == "tests"));
+    let mut texts: Vec<String> = code
+        .flat_map(|(_, text)| literals(text.split("#[cfg(test)]\nmod ").next().unwrap_or(text)))
+        .collect();
+    // Messages of the compiler.
+    for file in fs::read_dir(root().join("tests/ui")).expect("there are ui tests") {
+        let path = file.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "stderr") {
+            texts.extend(fs::read_to_string(path).expect("a text").lines().map(str::to_owned));
+        }
+    }
+    let messages = quoted(&read(PAGE));
+    assert!(messages.len() > 100, "{}", messages.len());
+    let exists = |message: &&String| texts.iter().any(|text| has_message(text, message));
+    let unknown: Vec<&String> = messages.iter().filter(|message| !exists(message)).collect();
+    assert!(unknown.is_empty(), "no source has {unknown:#?}");
+    assert!(!exists(&&"no tool has … this text".to_owned()));
+}
+
+#[test]
+fn every_kind_of_error_has_a_row() {
+    let page = read(PAGE);
+    let mut missing = Vec::new();
+    for (heading, name, file) in KINDS {
+        let section = page.split("\n## ").find(|section| section.starts_with(heading)).unwrap_or_default();
+        let code = read(file);
+        let variants = variants(&code, name);
+        assert!(variants.len() > 2, "{name}: {variants:?}");
+        let is_missing = |variant: &&str| !section.contains(&format!("| `{variant}` |"));
+        missing.extend(variants.into_iter().filter(is_missing).map(|variant| format!("{name}::{variant}")));
+    }
+    assert_eq!(missing, [""; 0]);
+}
+
+#[test]
+fn messages_are_found_by_their_fixed_parts() {
+    let code = "// \"no\"\nwrite!(f, \"tool `{name}` is \\\n    {} of {{two}}\")";
+    assert_eq!(literals(code), ["tool `…` is … of {two}"]);
+    assert!(has_message("tool `…` is … of two", "tool `…` is … of"));
+    assert!(!has_message("tool `…` is … of two", "tool `…` was"));
+    let page = "| kind | message |\n| --- | --- |\n| `A` | `` tool `…` is `` |\n| `B` | |\n\n| do |\n| `c` |";
+    assert_eq!(quoted(page), ["tool `…` is"]);
+    assert_eq!(
+        variants("pub enum E {\n    One(u8),\n    Two {\n        A: u8,\n    },\n}\n", "E"),
+        ["One", "Two"]
+    );
+}
