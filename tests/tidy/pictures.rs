@@ -64,5 +64,5 @@ fn a_stale_picture_would_be_found() {
 }
 
 fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    fs::read_to_string(path).expect("a picture has a source and is rendered")
 }
