@@ -2,6 +2,8 @@
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
+#[path = "tidy/agents.rs"]
+mod agents;
 #[path = "tidy/book.rs"]
 mod book;
 #[path = "tidy/crates.rs"]
@@ -12,8 +14,12 @@ mod dependencies;
 mod error_texts;
 #[path = "tidy/first_steps.rs"]
 mod first_steps;
+#[path = "tidy/gallery.rs"]
+mod gallery;
 #[path = "tidy/map.rs"]
 mod map;
+#[path = "tidy/pictures.rs"]
+mod pictures;
 #[path = "tidy/prose.rs"]
 mod prose;
 #[path = "tidy/root.rs"]

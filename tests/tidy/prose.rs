@@ -27,7 +27,7 @@ fn doc_blocks(source: &str) -> Vec<(usize, String)> {
 }
 
 /// The paragraphs of Markdown without code, tables and headings; items of lists stand alone.
-fn paragraphs(text: &str) -> Vec<String> {
+pub(crate) fn paragraphs(text: &str) -> Vec<String> {
     let mut paragraphs = vec![String::new()];
     let mut is_code = false;
     for line in text.lines() {
@@ -57,7 +57,7 @@ fn paragraphs(text: &str) -> Vec<String> {
 }
 
 /// The sentences of a paragraph. Text in back-ticks does not end one.
-fn sentences(paragraph: &str) -> Vec<&str> {
+pub(crate) fn sentences(paragraph: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
     let mut is_code = false;

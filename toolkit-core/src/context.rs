@@ -36,6 +36,23 @@ use tokio_util::sync::CancellationToken;
 /// The context of one call: state, session, progress, cancellation, deadline.
 ///
 /// A tool receives it through a `&ToolContext` parameter, which is not part of the schema.
+///
+/// ```
+/// use toolkit::prelude::*;
+///
+/// /// Count the files.
+/// #[tool]
+/// fn count(context: &ToolContext) -> String {
+///     context.progress(0.5, "half of the files"); // an event for listeners
+///     format!("counted by {}", context.tool_name())
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let registry = ToolRegistry::from_tools(tools![count])?;
+/// assert_eq!(registry.call("count", "{}").await?.to_text(), "counted by count");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[doc(alias("RequestContext", "ToolRuntime"))]
 #[derive(Debug, Clone)]
 #[must_use]

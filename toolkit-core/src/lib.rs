@@ -5,6 +5,21 @@
 //! provider formats. Integration crates depend on `toolkit-core` directly, and also on `toolkit-llm` if they
 //! talk to a provider.
 //!
+//! ```
+//! use toolkit::{ClosureTool, Dispatcher, ToolCall, ToolRegistry};
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Add { a: i64, b: i64 }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let add = ClosureTool::new("add", "Adds two numbers.", |args: Add| args.a + args.b)?;
+//! let dispatcher = Dispatcher::new(ToolRegistry::from_tools([add])?)?;
+//! let results = dispatcher.dispatch([ToolCall::new("call_1", "add", r#"{"a": 17, "b": "25"}"#)]).await;
+//! assert_eq!(results[0].to_text(), "42");
+//! # Ok::<(), toolkit::BuildError>(())
+//! # }).unwrap();
+//! ```
+//!
 //! The everyday types are at the crate root. All other types are in modules, listed here in reading order:
 //!
 //! | module | contents |

@@ -21,6 +21,14 @@ pub const MAX_NAME_LENGTH: usize = 128;
 pub(crate) const CALL_DEFERRED: &str = "call_deferred";
 
 /// The separator between the namespace and the method name in a qualified tool name.
+///
+/// ```
+/// use toolkit::ToolName;
+/// use toolkit::name::Separator;
+///
+/// assert_eq!(ToolName::qualified("math", "add", Separator::Dot)?.as_str(), "math.add");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Separator {
     /// A dash, as in `math-add`: the default, because every provider accepts it.

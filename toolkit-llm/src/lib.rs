@@ -5,6 +5,18 @@
 //!
 //! With the feature `model`, a `ChatModel` answers a `ModelRequest`, and `transport` makes one from your own connection.
 //! The clients of the crate `toolkit-llm-http` are such models.
+//!
+//! ```
+//! use serde_json::json;
+//! use toolkit_llm::ApiFormat;
+//!
+//! let response = json!({"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": [
+//!     {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": "{\"city\": \"Oslo\"}"}},
+//! ]}}]});
+//! let calls = ApiFormat::OpenAiChat.parse_calls(&response)?;
+//! assert_eq!((calls[0].name.as_str(), calls[0].arguments.as_str()), ("weather", r#"{"city": "Oslo"}"#));
+//! # Ok::<(), toolkit_llm::WireError>(())
+//! ```
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // With some features off, parts of the shared code are unused.

@@ -12,6 +12,14 @@ use toolkit_core::{Content, ToolCall, ToolResult};
 /// One message of a conversation, independent of any provider.
 ///
 /// In JSON, the field `role` is `user`, `assistant` or `tool`.
+///
+/// ```
+/// use toolkit_llm::{Message, ModelRequest};
+///
+/// let history = [Message::user("I am Ada."), Message::assistant("Hello, Ada."), Message::user("Who am I?")];
+/// let request = ModelRequest::new(history);
+/// assert_eq!(request.messages.len(), 3);
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 // Every second message is an assistant message, so a box would save little.
@@ -124,6 +132,20 @@ impl<T: Into<String>> From<T> for UserMessage {
 }
 
 /// A message of the model: its text, its reasoning and its tool calls.
+///
+/// ```
+/// use toolkit::{ToolCall, ToolResult};
+/// use toolkit_llm::{AssistantMessage, Message, ToolMessage};
+///
+/// let call = ToolCall::new("call_1", "add", r#"{"a": 1, "b": 2}"#);
+/// let result = ToolResult::of(&call, Ok("3".into()));
+/// let messages = [
+///     Message::user("What is 1 + 2?"),
+///     Message::Assistant(AssistantMessage::text("I add.").with_calls([call])),
+///     Message::Tool(ToolMessage::new(vec![result])),
+/// ];
+/// assert_eq!(messages[2].to_text(), "3");
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]

@@ -37,6 +37,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use toolkit_core::{ToolConfig, ToolParams, ToolRegistry};
 
 /// A request to a model: instructions, messages, tools and options.
+///
+/// ```
+/// use toolkit_llm::{Message, ModelOptions, ModelRequest};
+///
+/// let request = ModelRequest::new([Message::user("Why is the sky blue?")])
+///     .with_instructions("Answer in one sentence.")
+///     .with_options(ModelOptions::new().with_max_output_tokens(200));
+/// assert_eq!(request.messages.len(), 1);
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ModelRequest {

@@ -8,6 +8,13 @@ use std::fmt;
 const LONGEST: usize = 1_000;
 
 /// A mistake in a value, found by checking the value against a schema. The message is written for the model.
+///
+/// ```
+/// use toolkit_schema::{Violation, ViolationKind};
+///
+/// let violation = Violation::new("from", ViolationKind::Constraint, "must be before `to`");
+/// assert_eq!(violation.to_string(), "`from`: must be before `to`");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Violation {

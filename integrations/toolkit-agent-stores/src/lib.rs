@@ -4,6 +4,23 @@
 //! [`Sessions`](toolkit_agent::Sessions). Conversations in memory need no store of this crate: see
 //! [`MemoryStore`](toolkit_agent::session::MemoryStore).
 //!
+//! ```
+//! use toolkit_agent::{Agent, ScriptedModel, Sessions};
+//! use toolkit_agent_stores::FileStore;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let folder = tempfile::tempdir()?;
+//! let agent = Agent::builder(ScriptedModel::new().text("Hello, Ada.").text("You are Ada.")).build()?;
+//! let sessions = Sessions::new(FileStore::new(folder.path()));
+//! sessions.run(&agent, "ada", "session 1", "I am Ada.").await?;
+//!
+//! // Another program.
+//! let sessions = Sessions::new(FileStore::new(folder.path()));
+//! assert_eq!(sessions.run(&agent, "ada", "session 1", "Who am I?").await?.text, "You are Ada.");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
 //! # Features
 //!
 //! No feature is enabled by default.

@@ -6,6 +6,20 @@ use crate::session::Sessions;
 use toolkit_core::{CancellationToken, RunContext};
 
 /// The options of a run, such as its limits, its cancellation and its autosave.
+///
+/// ```
+/// use toolkit_agent::{Agent, Conversation, Limits, RunOptions, ScriptedModel};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let agent = Agent::builder(ScriptedModel::new().text("Hello.")).build()?;
+/// let mut conversation = Conversation::new("1");
+/// let options = RunOptions::new()
+///     .with_limits(Limits::default().with_max_model_calls(3))
+///     .with_invocation_id("request 17");
+/// assert_eq!(agent.run_with(&mut conversation, "Hi.", options).await?.text, "Hello.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RunOptions {

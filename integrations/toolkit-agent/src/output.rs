@@ -5,6 +5,14 @@ use toolkit_llm::Messages;
 use toolkit_llm::model::{FinishReason, Usage};
 
 /// The output of one agent in a run.
+///
+/// ```
+/// use toolkit_agent::AgentOutput;
+///
+/// // What an agent of your own returns.
+/// let output = AgentOutput::new("clock", "It is noon.");
+/// assert_eq!((output.agent.as_str(), output.escalate), ("clock", false));
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]

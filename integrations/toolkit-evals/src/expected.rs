@@ -5,6 +5,16 @@ use serde_json::Value;
 use toolkit_llm::answer;
 
 /// A tool call that a task expects from the agent.
+///
+/// ```
+/// use serde_json::json;
+/// use toolkit_evals::{ExpectedCall, Task};
+///
+/// let task = Task::new("trip", "Is it clear in Oslo, and when does a train go there?").with_calls([
+///     ExpectedCall::new("weather", json!({"city": "Oslo"})),
+///     ExpectedCall::with_any_arguments("trains"),
+/// ]);
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ExpectedCall {

@@ -94,6 +94,23 @@ struct Candidate {
 ///
 /// By default, each task is asked once per model, and one trial runs at a time. See the
 /// [module documentation](self) for an example.
+///
+/// ```
+/// use toolkit_agent::{Agent, AgentError, ScriptedModel};
+/// use toolkit_evals::{Eval, Task, Trial};
+///
+/// fn agent(trial: Trial) -> Result<Agent, AgentError> {
+///     Ok(Agent::builder(trial.model).build()?)
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let task = Task::new("capital", "What is the capital of Norway?").with_answer_containing(["Oslo"]);
+/// let model = ScriptedModel::new().text("Oslo.").text("Bergen.");
+/// let report = Eval::new([task]).model("mine", model).repetitions(2).run(agent).await;
+/// assert!(!report.all_solved());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 pub struct Eval {
     tasks: Vec<Arc<Task>>,
     candidates: Vec<Candidate>,

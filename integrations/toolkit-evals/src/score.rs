@@ -4,6 +4,15 @@ use serde::Serialize;
 use toolkit_agent::Usage;
 
 /// The score of one trial by one scorer.
+///
+/// ```
+/// use toolkit_evals::{Score, Task};
+///
+/// let task = Task::new("brief", "What is the capital of Norway?").with_check(|transcript| {
+///     let words = transcript.answer.split_whitespace().count();
+///     Score::new(words <= 3, format!("{words} words"))
+/// });
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Score {

@@ -7,6 +7,13 @@ use std::fmt;
 const LONGEST: usize = 512;
 
 /// A report about one changed or rejected tool of a tool list.
+///
+/// ```
+/// use toolkit_foreign::{ToolIssue, ToolIssueKind};
+///
+/// let issue = ToolIssue::new("search", ToolIssueKind::Schema, "was left out: its schema is too large");
+/// assert_eq!(issue.tool, "search");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolIssue {

@@ -2,6 +2,18 @@
 //!
 //! Texts lose hidden characters, schemas are checked for size, depth, faults and references to other documents, and names
 //! become legal. Whatever is changed or left out is a [`ToolIssue`].
+//!
+//! ```
+//! use toolkit_foreign::{description, legal_name};
+//!
+//! let mut notes = Vec::new();
+//! let name = legal_name("read file", Some("disk"), &mut notes).map_err(|(_, fault)| fault)?;
+//! assert!(name.as_str().starts_with("disk-read_file_")); // with a digest of the foreign name
+//! let text = description("Reads a file.\u{200b}\u{e0041}", 1_000, &mut notes);
+//! assert_eq!(text, "Reads a file.");
+//! assert_eq!(notes.len(), 2); // the name was changed, and the text has hidden characters
+//! # Ok::<(), String>(())
+//! ```
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -28,3 +40,8 @@ pub struct SchemaLimits {
     /// The maximum nesting in levels of JSON.
     pub depth: usize,
 }
+
+/// The example of the README, run as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

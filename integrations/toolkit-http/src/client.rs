@@ -46,6 +46,19 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// A client for any number of servers. Clones share its connections.
+///
+/// ```no_run
+/// use http::Request;
+/// use toolkit_http::client::{HttpClient, HttpError, HttpLimits, parse_url};
+///
+/// async fn get(url: &str) -> Result<Vec<u8>, HttpError> {
+///     let client = HttpClient::new(HttpLimits::default().with_max_bytes(1 << 20));
+///     let mut request = Request::default();
+///     *request.uri_mut() = parse_url(url)?;
+///     let mut response = client.send(request, client.limits().total).await?;
+///     response.body.all().await
+/// }
+/// ```
 #[derive(Clone)]
 pub struct HttpClient {
     connector: Connector,

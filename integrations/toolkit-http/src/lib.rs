@@ -2,6 +2,21 @@
 //!
 //! With the feature `client`, the module `client` has the connections of clients. With the feature `server`, the module
 //! `server` has the guards of servers.
+//!
+//! ```
+//! use toolkit_http::client::{HttpClient, HttpLimits, parse_url};
+//! use toolkit_http::server::HttpGuards;
+//!
+//! # fn main() -> Result<(), toolkit_http::client::HttpError> {
+//! let client = HttpClient::new(HttpLimits::default()).with_public_addresses_only();
+//! assert_eq!(parse_url("https://example.com/items")?.path(), "/items");
+//! assert_eq!(client.limits().max_bytes, 64 << 20); // in bytes
+//!
+//! let mut guards = HttpGuards::new("GET, POST", "");
+//! guards.set_token("secret"); // every request needs it
+//! # Ok(())
+//! # }
+//! ```
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

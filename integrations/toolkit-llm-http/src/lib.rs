@@ -2,6 +2,18 @@
 //!
 //! A client makes models: types that implement [`ChatModel`](toolkit_llm::ChatModel).
 //!
+//! ```no_run
+//! use toolkit_llm::ChatModel;
+//! use toolkit_llm_http::OpenAi;
+//!
+//! # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+//! let model = OpenAi::from_env().responses("gpt-5"); // the key is in `OPENAI_API_KEY`
+//! let answer = model.respond("Why is the sky blue?".into()).await?;
+//! println!("{}", answer.message.text);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! An API key comes from an environment variable or from `with_key`. Access tokens that expire come from a
 //! function of the program, set by `with_token_source`. Keys and tokens are not in the output of `Debug`. They
 //! are not in the error of a refused request either, even if the server repeats them.

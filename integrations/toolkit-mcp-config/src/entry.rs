@@ -8,6 +8,15 @@ use std::fmt;
 use std::time::Duration;
 
 /// The entry of one server.
+///
+/// ```
+/// use toolkit_mcp_config::{Dialect, ServerEntry, Transport, write_entry};
+///
+/// let entry = ServerEntry::new("docs", Transport::url("https://example.com/mcp"));
+/// let text = write_entry("", Dialect::McpServers, &entry)?;
+/// assert!(text.contains("https://example.com/mcp"));
+/// # Ok::<(), toolkit_mcp_config::ConfigFault>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerEntry {
@@ -29,6 +38,14 @@ pub struct ServerEntry {
 }
 
 /// How to reach a server.
+///
+/// ```
+/// use toolkit_mcp_config::Transport;
+///
+/// let command = Transport::command("npx", ["-y", "weather-server"]);
+/// assert!(matches!(&command, Transport::Command { program, .. } if program == "npx"));
+/// assert!(!format!("{command:?}").contains("weather-server")); // arguments may be secrets
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Transport {

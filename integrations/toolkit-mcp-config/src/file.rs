@@ -12,6 +12,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The MCP servers of a configuration file.
+///
+/// ```
+/// use toolkit_mcp_config::ConfigFile;
+///
+/// let file = ConfigFile::read(r#"{"mcpServers": {"files": {"command": "files-server", "colour": "red"}}}"#)?;
+/// assert_eq!(file.servers()[0].name, "files");
+/// assert_eq!(file.issues().len(), 1); // the unknown key `colour`
+/// # Ok::<(), toolkit_mcp_config::ConfigFault>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFile {
     dialect: Dialect,

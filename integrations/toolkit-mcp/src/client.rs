@@ -110,6 +110,16 @@ use toolkit_core::{
 /// Calls respect the time limits and the cancellation of the program, send its trace context to the server,
 /// and pass on the progress reports of the server. While the connection is lost, calls fail at once with an
 /// error that the model understands.
+///
+/// ```no_run
+/// # async fn connect(registry: &mut toolkit::ToolRegistry) -> Result<(), Box<dyn std::error::Error>> {
+/// use toolkit_mcp::client::{McpClient, McpCommand};
+///
+/// let client = McpClient::builder(McpCommand::new("notes-server")).with_namespace("notes").connect().await?;
+/// registry.register_provider(client)?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct McpClient(Arc<ClientState>);
 

@@ -1,5 +1,33 @@
 //! The Model Context Protocol: registries as MCP servers, and the tools of MCP servers in registries.
 //!
+//! ```
+//! use toolkit::prelude::*;
+//! use toolkit_mcp::McpServer;
+//! use toolkit_mcp::client::{McpClient, McpEndpoint};
+//!
+//! /// Add two numbers.
+//! #[tool]
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! // A server in this process. `toolkit_mcp::serve_stdio` and `McpServer::serve_http` serve other programs.
+//! let server = McpServer::new(ToolRegistry::from_tools(tools![add])?)?;
+//! let (near, far) = tokio::io::duplex(65_536);
+//! tokio::spawn(server.serve(far));
+//!
+//! // Its client. `McpCommand` and `McpUrl` reach servers of others.
+//! let (reader, writer) = tokio::io::split(near);
+//! let client = McpClient::builder(McpEndpoint::streams(reader, writer)).with_namespace("math").connect().await?;
+//! let mut registry = ToolRegistry::new();
+//! registry.register_provider(client.clone())?;
+//! assert_eq!(registry.call("math-add", r#"{"a": 2, "b": 40}"#).await?.to_text(), "42");
+//! client.close().await;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
 //! # Features
 //!
 //! No feature is enabled by default.

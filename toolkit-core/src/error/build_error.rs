@@ -289,6 +289,16 @@ impl fmt::Display for At<'_> {
 }
 
 /// Error with all problems of the registered tools, found before any call is served.
+///
+/// ```
+/// use toolkit::{ClosureTool, ToolRegistry};
+///
+/// let ping = ClosureTool::without_arguments("ping", "Answers.", || "pong")?;
+/// let error = ToolRegistry::from_tools([ping.clone(), ping]).unwrap_err();
+/// assert_eq!(error.problems().len(), 1);
+/// assert!(error.to_string().contains("tool `ping`"));
+/// # Ok::<(), toolkit::BuildError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct BuildError {
     problems: Vec<BuildProblem>,

@@ -129,6 +129,20 @@ impl_debug!(ExecutionLog, |this| len: this.len(), capacity: this.0.capacity, rec
 type Condition = dyn Fn(&LogEntry) -> bool + Send + Sync;
 
 /// A filter to select calls from a log. Without conditions, the filter matches all calls.
+///
+/// ```
+/// use toolkit::events::{CallStatus, ExecutionLog, LogFilter};
+/// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let log = ExecutionLog::new(1_000);
+/// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_log(&log);
+/// dispatcher.dispatch([ToolCall::new("call_1", "weather", "{}")]).await;
+/// let failed = LogFilter::new().with_status(CallStatus::Error).with_limit(10);
+/// assert_eq!(log.entries(&failed).len(), 1); // there is no tool `weather`
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[derive(Clone, Default)]
 #[must_use]
 pub struct LogFilter {

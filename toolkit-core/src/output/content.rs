@@ -5,6 +5,24 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// One piece of content in the output of a tool.
+///
+/// ```
+/// use toolkit::prelude::*;
+/// use toolkit::{Content, Media};
+///
+/// /// Draw the sales of a month.
+/// #[tool]
+/// fn chart(month: String) -> Vec<Content> {
+///     vec![Content::text(format!("The sales of {month}.")), Media::new("image/png", b"\x89PNG").into()]
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let registry = ToolRegistry::from_tools(tools![chart])?;
+/// let output = registry.call("chart", r#"{"month": "May"}"#).await?;
+/// assert!(matches!(&output.content()[1], Content::Image(image) if image.media_type == "image/png"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Content {

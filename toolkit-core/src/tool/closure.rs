@@ -117,6 +117,21 @@ impl ClosureTool {
 }
 
 /// A closure as a tool, created by [`ClosureTool::new`]. Clones are cheap.
+///
+/// ```
+/// use toolkit::{ClosureTool, ToolRegistry};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Add { a: i64, b: i64 }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let offset = 100;
+/// let add = ClosureTool::new("add", "Adds two numbers.", move |args: Add| args.a + args.b + offset)?;
+/// let registry = ToolRegistry::from_tools([add])?;
+/// assert_eq!(registry.call("add", r#"{"a": 1, "b": 2}"#).await?.to_text(), "103");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[doc(alias("StructuredTool", "from_fn"))]
 #[derive(Clone)]
 pub struct ClosureTool {

@@ -16,6 +16,16 @@ use std::collections::BTreeMap;
 ///
 /// The model reads the name, the description and the parameters. The registry and the dispatcher use all
 /// other fields.
+///
+/// ```
+/// use serde_json::json;
+/// use toolkit::{ToolDefinition, ToolName};
+///
+/// let parameters = json!({"type": "object", "properties": {"limit": {"type": "integer"}}});
+/// let definition = ToolDefinition::new(ToolName::new("list_files")?, "Lists the files.", parameters);
+/// assert_eq!(definition.parse_arguments(r#"{"limit": "5"}"#)?, json!({"limit": 5}));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolDefinition {

@@ -31,6 +31,24 @@ impl<F: Future, C: Fn(F::Output) -> Outcome> Future for Converted<F, C> {
 }
 
 /// The future of a started call. A synchronous tool returns a ready future, without an allocation.
+///
+/// ```
+/// use toolkit::{ToolFuture, ToolOutput};
+///
+/// /// What a synchronous tool returns.
+/// fn at_once<'a>() -> ToolFuture<'a> {
+///     ToolFuture::ready(Ok(ToolOutput::text("done")))
+/// }
+///
+/// /// What an asynchronous tool returns: the second closure converts the value of the first future.
+/// fn later<'a>() -> ToolFuture<'a> {
+///     ToolFuture::running(async { 6 * 7 }, |answer| Ok(ToolOutput::text(answer.to_string())))
+/// }
+///
+/// assert_eq!(at_once().try_ready().unwrap()?.to_text(), "done");
+/// assert!(later().try_ready().is_err());
+/// # Ok::<(), toolkit::ToolError>(())
+/// ```
 pub struct ToolFuture<'a>(Call<'a>);
 
 enum Call<'a> {

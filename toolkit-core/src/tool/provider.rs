@@ -94,6 +94,17 @@ impl<T: ToolProvider + ?Sized> ToolProvider for Arc<T> {
 }
 
 /// A tool of a [`ToolProvider`].
+///
+/// ```
+/// use toolkit::definition::ProvidedTool;
+/// use toolkit::{ClosureTool, Dispatcher, Tool, ToolRegistry};
+///
+/// // A dispatcher is a provider: calls of its tools pass its middleware.
+/// let ping = ClosureTool::without_arguments("ping", "Answers.", || "pong")?;
+/// let tools = ProvidedTool::all(Dispatcher::new(ToolRegistry::from_tools([ping])?)?);
+/// assert_eq!(tools[0].definition().name.as_str(), "ping");
+/// # Ok::<(), toolkit::BuildError>(())
+/// ```
 #[derive(Clone)]
 pub struct ProvidedTool {
     definition: ToolDefinition,

@@ -9,6 +9,15 @@ use std::fmt;
 use std::time::Duration;
 
 /// An error that ended a model call without an answer.
+///
+/// ```
+/// use toolkit_llm::{ModelError, ModelErrorKind};
+///
+/// let error = ModelError::from_status(429, "slow down");
+/// assert_eq!(error.kind, ModelErrorKind::RateLimited);
+/// let own = ModelError::new(ModelErrorKind::Connection, "the model server is not running");
+/// assert!(own.to_string().contains("not running"));
+/// ```
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelError {

@@ -203,6 +203,20 @@ setters! { ModelOptions:
 }
 
 /// A format for the final answer: JSON that matches a schema.
+///
+/// ```
+/// use toolkit::ToolParams;
+/// use toolkit_llm::ModelOptions;
+/// use toolkit_llm::model::OutputFormat;
+///
+/// #[derive(ToolParams)]
+/// struct City { name: String, population: u32 }
+///
+/// let format = OutputFormat::of::<City>();
+/// assert_eq!(format.name, "City");
+/// let options = ModelOptions::new().with_output(format);
+/// assert!(options.output.is_some());
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OutputFormat {

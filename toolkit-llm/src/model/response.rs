@@ -11,6 +11,17 @@ use toolkit_core::schema::SchemaLoss;
 pub use crate::response::{FinishReason, Usage};
 
 /// The response of a model.
+///
+/// ```
+/// use toolkit::ToolCall;
+/// use toolkit_llm::{FinishReason, ModelResponse};
+///
+/// // What a model of your own returns.
+/// let answer = ModelResponse::text("It is 42.");
+/// assert_eq!(answer.message.text, "It is 42.");
+/// let calls = ModelResponse::calls([ToolCall::new("call_1", "add", r#"{"a": 17, "b": 25}"#)]);
+/// assert_eq!(calls.finish, FinishReason::ToolCalls);
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]

@@ -128,6 +128,18 @@ fn chance() -> f64 {
 ///
 /// A streamed request is retried only if it fails before the first piece of the stream. A later error is an item of
 /// the stream. The tokens of failed attempts are [counted](ModelResponse::failed_usage).
+///
+/// ```
+/// use toolkit_llm::model::{ModelRetry, Retrying};
+/// use toolkit_llm::{ChatModel, ModelError, ScriptedModel};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let busy = ModelError::from_status(503, "overloaded").with_retry_after(std::time::Duration::ZERO);
+/// let model = Retrying::new(ScriptedModel::new().error(busy).text("Yes."), ModelRetry::new(3));
+/// assert_eq!(model.respond("Is it clear in Oslo?".into()).await?.message.text, "Yes.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[derive(Debug, Clone)]
 pub struct Retrying<M> {
     model: M,

@@ -33,6 +33,14 @@ impl From<Effort> for Thinking {
 }
 
 /// A level of thinking effort, from the fastest answer to the most thorough one.
+///
+/// ```
+/// use toolkit_llm::ModelOptions;
+/// use toolkit_llm::model::Effort;
+///
+/// let options = ModelOptions::new().with_thinking(Effort::Low);
+/// assert!(options.thinking.is_some());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -13,6 +13,27 @@ use std::task::{Context, Poll, ready};
 type Pieces = dyn Stream<Item = Result<StreamEvent, ModelError>> + Send;
 
 /// A streamed response of a model. Dropping the stream cancels the request.
+///
+/// ```
+/// use toolkit_llm::{ModelResponse, ModelStream, StreamEvent};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let pieces = [
+///     Ok(StreamEvent::Text("It is ".to_owned())),
+///     Ok(StreamEvent::Text("42.".to_owned())),
+///     Ok(StreamEvent::Done(Box::new(ModelResponse::text("It is 42.")))),
+/// ];
+/// let mut stream = ModelStream::from_pieces(pieces);
+/// let mut text = String::new();
+/// while let Some(event) = stream.next().await {
+///     if let StreamEvent::Text(piece) = event? {
+///         text += &piece;
+///     }
+/// }
+/// assert_eq!(text, "It is 42.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 pub struct ModelStream {
     /// The pieces that already exist or were already received.
     ready: VecDeque<Result<StreamEvent, ModelError>>,

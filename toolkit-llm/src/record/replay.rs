@@ -23,6 +23,17 @@ use toolkit_core::schema::SchemaLoss;
 ///
 /// Any other request fails. The error compares its instructions, messages, tools and options with the first
 /// recorded request that is not used yet.
+///
+/// ```no_run
+/// use toolkit_llm::ChatModel;
+/// use toolkit_llm::record::Replay;
+///
+/// # async fn test() -> Result<(), Box<dyn std::error::Error>> {
+/// let model = Replay::open("tests/weather.jsonl")?; // written by a `Recorder`
+/// let answer = model.respond("Is it clear in Oslo?".into()).await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Replay {
     path: Arc<Path>,

@@ -43,6 +43,33 @@ pub trait Transport: Send + Sync + 'static {
 }
 
 /// A model reached through a [`Transport`], using one API format.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use toolkit::ApiFormat;
+/// use toolkit_llm::transport::{EventStream, Transport, WireModel};
+/// use toolkit_llm::{ChatModel, ModelError};
+///
+/// /// A server in this program. Here stands the call of an HTTP library.
+/// struct Echo;
+///
+/// impl Transport for Echo {
+///     async fn send(&self, body: Value) -> Result<Value, ModelError> {
+///         let message = json!({"role": "assistant", "content": body["messages"][0]["content"]});
+///         Ok(json!({"choices": [{"message": message, "finish_reason": "stop"}]}))
+///     }
+///
+///     async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
+///         Ok(EventStream::response(self.send(body).await?))
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let model = WireModel::new(ApiFormat::OpenAiChat, "echo", Echo);
+/// assert_eq!(model.respond("Hello.".into()).await?.message.text, "Hello.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[derive(Debug, Clone)]
 pub struct WireModel<T> {
     format: ApiFormat,

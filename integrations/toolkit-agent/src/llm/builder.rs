@@ -33,6 +33,29 @@ impl Agent {
 ///
 /// Callbacks run in the order of registration. If a `before` callback returns a response or a result, the
 /// model or the tool is not called. Later `before` callbacks are skipped.
+///
+/// ```
+/// use toolkit::prelude::*;
+/// use toolkit_agent::{Agent, Limits, ScriptedModel};
+///
+/// /// Add two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let model = ScriptedModel::new().call("add", r#"{"a": 2, "b": 40}"#).text("It is 42.");
+/// let agent = Agent::builder(model)
+///     .name("calculator")
+///     .instructions("Use the tools for each calculation.")
+///     .tools(tools![add])
+///     .limits(Limits::default().with_max_model_calls(5))
+///     .build()?;
+/// assert_eq!(agent.run("What is 2 + 40?").await?.text, "It is 42.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 pub struct AgentBuilder {
     settings: Settings,
     dispatcher: Result<Dispatcher, BuildError>,

@@ -10,6 +10,19 @@ use toolkit_core::context::SessionDelta;
 
 /// A store that keeps conversations in memory, for tests and for conversations that are not needed after the
 /// program ends. Clones share the conversations.
+///
+/// ```
+/// use toolkit_agent::session::MemoryStore;
+/// use toolkit_agent::{Agent, ScriptedModel, Sessions};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let sessions = Sessions::new(MemoryStore::new());
+/// let agent = Agent::builder(ScriptedModel::new().text("Hello, Ada.")).build()?;
+/// sessions.run(&agent, "ada", "session 1", "I am Ada.").await?;
+/// assert_eq!(sessions.open("ada", "session 1").await?.messages().len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[derive(Clone, Default)]
 pub struct MemoryStore(Arc<Mutex<Stored>>);
 

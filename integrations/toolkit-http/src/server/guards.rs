@@ -21,6 +21,16 @@ use tokio::time::timeout;
 ///
 /// By default, they accept requests to names of this machine and from pages of this machine, and require no token.
 /// `Debug` does not show the token.
+///
+/// ```
+/// use toolkit_http::server::HttpGuards;
+///
+/// let mut guards = HttpGuards::new("GET, POST", "");
+/// guards.set_hosts(["tools.example.com"]);
+/// guards.set_token("secret");
+/// assert!(guards.has_token());
+/// assert!(!format!("{guards:?}").contains("secret"));
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpGuards {

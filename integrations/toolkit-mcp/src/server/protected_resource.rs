@@ -16,6 +16,14 @@ use toolkit_http::server::bearer;
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
 /// What a checked access token proves. Tools read it with [`Caller::extension`](super::Caller::extension).
+///
+/// ```
+/// use serde_json::json;
+/// use toolkit_mcp::server::AccessToken;
+///
+/// let token = AccessToken::from_claims(json!({"sub": "ada", "scope": "notes:read", "tenant": "acme"}));
+/// assert_eq!((token.subject.as_str(), token.scope.as_str()), ("ada", "notes:read"));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct AccessToken {
@@ -47,6 +55,21 @@ type Check = Pin<Box<dyn Future<Output = Option<AccessToken>> + Send>>;
 
 /// The description of a server as a protected resource, for
 /// [`McpServer::with_oauth`](crate::McpServer::with_oauth).
+///
+/// ```
+/// use serde_json::json;
+/// use toolkit::ToolRegistry;
+/// use toolkit_mcp::McpServer;
+/// use toolkit_mcp::server::{AccessToken, ProtectedResource};
+///
+/// let resource = ProtectedResource::new("https://tools.example.com/mcp", ["https://login.example.com"])
+///     .with_scopes(["notes:read"]);
+/// // A check of your own. `JwtVerifier` checks JSON Web Tokens.
+/// let _server = McpServer::new(ToolRegistry::new())?.with_oauth(resource, |token| async move {
+///     (token == "valid").then(|| AccessToken::from_claims(json!({"sub": "ada", "scope": "notes:read"})))
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 #[must_use]
 pub struct ProtectedResource {

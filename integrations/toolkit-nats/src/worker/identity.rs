@@ -7,6 +7,17 @@ use crate::subjects::ANONYMOUS;
 use std::sync::Arc;
 
 /// A verified caller.
+///
+/// ```
+/// use toolkit::ToolRegistry;
+/// use toolkit_nats::{Identity, Worker};
+///
+/// let worker = Worker::new(ToolRegistry::new())?.with_verifier(|token| match token {
+///     "valid" => Ok(Identity::new("ada")),
+///     _ => Err("the token is not valid".to_owned()),
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Identity(Arc<str>);
 

@@ -37,6 +37,13 @@ pub trait TokenStore: Send + Sync + 'static {
 /// A store with one file for each login, in a folder. Several processes may share the folder.
 ///
 /// On Unix, only the user can read the folder and the files. Other systems protect them like their parent folder.
+///
+/// ```
+/// use toolkit_mcp::client::{FileTokenStore, Login, McpUrl};
+///
+/// let login = Login::new("My Program").with_token_store(FileTokenStore::new("/home/ada/.config/my-program/logins"));
+/// let _url = McpUrl::new("https://example.com/mcp").with_login(login);
+/// ```
 #[derive(Debug, Clone)]
 pub struct FileTokenStore {
     folder: PathBuf,
