@@ -50,7 +50,7 @@ pub(super) fn is_tool_error(response: &CallToolResponse) -> bool {
 
 #[cfg(feature = "server-http")]
 fn is_http(context: &RequestContext<RoleServer>) -> bool {
-    context.extensions.get::<axum::http::request::Parts>().is_some()
+    context.extensions.get::<http::request::Parts>().is_some()
 }
 
 #[cfg(not(feature = "server-http"))]
@@ -60,7 +60,7 @@ fn is_http(_: &RequestContext<RoleServer>) -> bool {
 
 #[cfg(feature = "server-http")]
 fn session(context: &RequestContext<RoleServer>) -> Option<&str> {
-    let parts = context.extensions.get::<axum::http::request::Parts>()?;
+    let parts = context.extensions.get::<http::request::Parts>()?;
     parts.headers.get("mcp-session-id")?.to_str().ok()
 }
 
