@@ -6,12 +6,14 @@ BEGIN {
     type_count = split("i64 u32 f64 bool String Option<u32> Option<String> Vec<String>", types, " ")
     split("query limit offset city tags note depth verbose user region amount label since path mode page", names, " ")
     print ""
-    always_async = kind == "tools-rs"
+    always_async = kind ~ /^(tools-rs|swiftide|adk-rust)$/
     if (kind == "rmcp") print "#[rmcp::tool_router]\nimpl Server {"
     for (i = 0; i < count; i++) {
         describe(i)
         if (kind == "floor") floor()
         else if (kind == "rmcp") rmcp()
+        else if (kind == "swiftide") swiftide()
+        else if (kind == "adk-rust") adk()
         else function_with_parameters()
     }
     if (kind == "rmcp") {
@@ -59,7 +61,7 @@ function params_struct(derives,   j) {
     print "}\n"
 }
 
-# plain, toolkit, llm-tool, tools-rs: the parameters are those of the function.
+# plain, toolkit, llm-tool, tools-rs, rig: the parameters are those of the function.
 function function_with_parameters(   j) {
     print "/// " about
     if (kind == "toolkit") {
@@ -68,14 +70,20 @@ function function_with_parameters(   j) {
     }
     if (kind == "toolkit" || kind == "tools-rs") print "#[tool]"
     if (kind == "llm-tool") print "#[llm_tool]"
+    if (kind == "rig") print "#[rig_tool]"
     if (kind != "plain") print "#[allow(clippy::too_many_arguments)]"
     print keyword " " name "("
     for (j = 1; j <= params; j++) {
-        if (kind == "llm-tool") print "    /// " about_param(j)
+        if (kind == "llm-tool" || kind == "rig") print "    /// " about_param(j)
         print "    " param[j] ": " type[j] ","
     }
-    print ") -> String {"
-    body("", "", "")
+    if (kind == "rig") {
+        print ") -> Result<String, ToolExecutionError> {"
+        body("", "Ok(", ")")
+    } else {
+        print ") -> String {"
+        body("", "", "")
+    }
 }
 
 function floor() {
@@ -90,6 +98,26 @@ function rmcp() {
     print "    #[rmcp::tool]"
     print "    " keyword " " name "(&self, Parameters(params): Parameters<Params" i ">) -> String {"
     body("params.", "", "")
+}
+
+function swiftide(   j) {
+    print "#[swiftide::tool(\n    description = \"" about "\","
+    for (j = 1; j <= params; j++)
+        printf "    param(name = \"%s\", description = \"%s\"%s),\n", param[j], about_param(j), \
+            (type[j] ~ /^Option/ ? ", required = false" : "")
+    print ")]\n#[allow(clippy::too_many_arguments)]\nasync fn " name "("
+    print "    _context: &dyn AgentContext,"
+    for (j = 1; j <= params; j++) print "    " param[j] ": " type[j] ","
+    print ") -> Result<ToolOutput, ToolError> {"
+    body("", "Ok(ToolOutput::text(", "))")
+}
+
+function adk() {
+    params_struct("Deserialize, JsonSchema")
+    print "/// " about
+    print "#[tool]"
+    print "async fn " name "(params: Params" i ") -> Result<Value, AdkError> {"
+    body("params.", "Ok(Value::String(", "))")
 }
 
 # What is not collected by the framework itself.
@@ -108,6 +136,21 @@ function register() {
         print "fn registry() -> ToolRegistry {\n    ToolRegistry::new()"
         each("        .with_tool(", ")")
         print "}"
+    }
+    if (kind == "rig") {
+        print "fn tools() -> ToolSet {\n    let mut tools = ToolSet::default();"
+        each("    tools.add_tool(", ");")
+        print "    tools\n}"
+    }
+    if (kind == "adk-rust") {
+        print "fn tools() -> Vec<Arc<dyn Tool>> {\n    vec!["
+        each("        Arc::new(", "),")
+        print "    ]\n}"
+    }
+    if (kind == "swiftide") {
+        print "fn tools() -> Vec<Box<dyn Tool>> {\n    vec!["
+        for (i = 0; i < count; i++) { describe(i); print "        " name "()," }
+        print "    ]\n}"
     }
 }
 

@@ -18,6 +18,9 @@ NAMES = {
     "llm-tool": ("llm-tool", "llm-tool"),
     "tools-rs": ("tools-rs", "tools-rs"),
     "rmcp": ("rmcp", "rmcp"),
+    "rig": ("rig", "rig-core"),
+    "adk-rust": ("adk-rust", "adk-core"),
+    "swiftide": ("swiftide", "swiftide"),
 }
 THEMES = {
     "light": {"text": "#1f2328", "faint": "#59636e", "line": "#d1d9e0", "ours": "#0969da", "floor": "#8c959f", "peer": "#c8cfd6", "back": "#ffffff"},

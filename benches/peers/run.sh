@@ -18,7 +18,7 @@ repo=$(cd ../.. && pwd)
 mkdir -p "${CARGO_TARGET_DIR:-$repo/target}/peers"
 target=$(cd "${CARGO_TARGET_DIR:-$repo/target}/peers" && pwd)
 results=$target/results
-contestants=${CONTESTANTS:-plain floor toolkit llm-tool tools-rs rmcp}
+contestants=${CONTESTANTS:-plain floor toolkit llm-tool tools-rs rmcp rig adk-rust swiftide}
 rounds=${ROUNDS:-3}
 tools="add search_web create_order"
 tokenizer=gpt-tokenizer@4.0.0
