@@ -1,6 +1,6 @@
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::handler::server::wrapper::Parameters;
-use rmcp::model::{CallToolRequestParams, NumberOrString};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, NumberOrString};
 use rmcp::service::{RequestContext, serve_directly};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +16,8 @@ async fn call(name: &str, text: &str) -> String {
     let params = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
     let request = RequestContext::new(NumberOrString::Number(1), server.peer().clone());
     match Server::tool_router().call(ToolCallContext::new(&Server, params, request)).await {
-        Ok(response) => serde_json::to_string(&response).expect("JSON"),
+        Ok(CallToolResponse::Complete(result)) => serde_json::to_string(&result).expect("JSON"),
+        Ok(_) => "input is required".to_owned(),
         Err(error) => error.to_string(),
     }
 }
