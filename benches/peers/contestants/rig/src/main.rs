@@ -1,5 +1,7 @@
 //! The tools with rig: its macro, and the tool set of its agents.
 
+#![allow(clippy::too_many_arguments)]
+
 use harness::{Address, Contestant, Item, Priority, Summary, chat_definitions, lines, search, summary};
 use rig_agent::tool::ToolSet;
 use rig_core::rig_tool;

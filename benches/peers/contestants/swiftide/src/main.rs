@@ -1,5 +1,7 @@
 //! The tools with swiftide, found and called as its agents do it. Its tools return text.
 
+#![allow(clippy::too_many_arguments)]
+
 use harness::{Address, Contestant, Item, Priority, chat_definitions, lines, search, summary};
 use serde::Serialize;
 use std::time::Duration;
