@@ -117,6 +117,8 @@ pub mod wire {
 /// Clients of models over HTTP. All of [`toolkit_llm_http`].
 #[cfg(feature = "clients")]
 pub mod clients {
+    // Without an API there is no client.
+    #[allow(unused_imports, unreachable_pub)]
     #[doc(inline)]
     pub use toolkit_llm_http::*;
 }
