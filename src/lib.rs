@@ -66,7 +66,7 @@
 //! | `rust_decimal` | `Decimal` |
 //! | `url` | `Url` |
 //! | `uuid` | `Uuid` |
-//! | `llm` | `wire::ChatModel` and what belongs to it: models, their requests and answers |
+//! | `model` | `wire::ChatModel` and what belongs to it: models, their requests and answers |
 //! | `agent` | module `agent`: the loop between a model and its tools |
 //! | `clients` | module `clients`: clients over HTTP of the APIs whose features are on |
 //! | `openai` | `clients::OpenAi`: OpenAI and compatible servers |
@@ -97,22 +97,48 @@ pub use toolkit_core::{
 };
 pub use toolkit_llm::{ApiFormat, DefinitionOptions, WireError};
 
+/// Agents: the loop between a model and its tools. All of [`toolkit_agent`].
 #[cfg(feature = "agent")]
-pub use toolkit_agent as agent;
+pub mod agent {
+    #[doc(inline)]
+    pub use toolkit_agent::*;
+}
 #[cfg(feature = "tower")]
 pub use toolkit_core::tower;
 pub use toolkit_core::{
     call, constraints, context, dispatch, error, format, middleware, name, registry, search,
 };
 pub use toolkit_core::{event as events, tool as definition};
-pub use toolkit_llm as wire;
+/// Messages and APIs of language models. All of [`toolkit_llm`].
+pub mod wire {
+    #[doc(inline)]
+    pub use toolkit_llm::*;
+}
+/// Clients of models over HTTP. All of [`toolkit_llm_http`].
 #[cfg(feature = "clients")]
-pub use toolkit_llm_http as clients;
+pub mod clients {
+    // Without an API there is no client.
+    #[allow(unused_imports, unreachable_pub)]
+    #[doc(inline)]
+    pub use toolkit_llm_http::*;
+}
+/// The Model Context Protocol, both ways. All of [`toolkit_mcp`].
 #[cfg(feature = "mcp")]
-pub use toolkit_mcp as mcp;
+pub mod mcp {
+    #[doc(inline)]
+    pub use toolkit_mcp::*;
+}
+/// OpenAPI, both ways. All of [`toolkit_openapi`].
 #[cfg(feature = "openapi")]
-pub use toolkit_openapi as openapi;
-pub use toolkit_schema as schema;
+pub mod openapi {
+    #[doc(inline)]
+    pub use toolkit_openapi::*;
+}
+/// JSON Schema for tools. All of [`toolkit_schema`].
+pub mod schema {
+    #[doc(inline)]
+    pub use toolkit_schema::*;
+}
 pub use {toolkit_core::schemars, toolkit_core::serde, toolkit_core::serde_json};
 
 /// Tool output: content, truncation, and sinks for full results.
@@ -139,4 +165,6 @@ pub mod prelude {
         ApiFormat, BuildError, Dispatcher, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolParams,
         ToolRegistry, ToolResult, Toolset, tool, tools, toolset,
     };
+    #[cfg(feature = "model")]
+    pub use toolkit_llm::ChatModel;
 }

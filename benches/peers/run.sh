@@ -220,7 +220,7 @@ tokens() {
     done
 }
 
-report() { python3 report.py "$results" "$here"; }
+report() { python3 "$repo/benches/peers/report.py" "$results" "$here"; }
 
 small() {
     local built name
@@ -246,7 +246,7 @@ small() {
             measured "$name/instructions/add" one_of 10 instructions "$built/peer-$name" call add
         fi
     done
-    python3 report.py "$results" "$target/report"
+    python3 "$repo/benches/peers/report.py" "$results" "$target/report"
     echo "the floor and toolkit return the same results, and a wrong one is found"
 }
 

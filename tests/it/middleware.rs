@@ -509,7 +509,7 @@ async fn the_first_applicable_rule_decides() {
 async fn without_a_handler_approvals_are_refused() {
     let (_, dispatcher) = setup();
     let asks = Permissions::new().otherwise(Permission::Ask("always".to_owned()));
-    let unanswered = "Tool `mw-double` was denied: the request for approval was not answered";
+    let unanswered = "Tool `mw-double` was denied: approvals have no handler in this program";
     assert_eq!(only(&dispatcher.with_middleware(asks), call("1", "double", r#"{"n": 1}"#)).await, unanswered);
     let value: Value = json!(null);
     let rule = PermissionRule::allow().for_tool("mw-double").unwrap().for_tag("network");

@@ -24,6 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         for (line, program, output) in shown_outputs(&text) {
             let module = format!("{}_{line}", camel_case(&name).to_lowercase());
+            // On one thread, concurrent calls print in the same order in each run.
+            let program = program.replace("#[tokio::main]", "#[tokio::main(flavor = \"current_thread\")]");
             let run = "pub fn run() { std::process::Termination::report(main()); }";
             writeln!(modules, "mod {module} {{\n{program}\n{run}\n}}")?;
             writeln!(shown, "(\"{name}:{line}\", {module}::run as fn(), {output:?}),")?;

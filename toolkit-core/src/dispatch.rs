@@ -29,7 +29,7 @@ use crate::middleware::{Approval, Middleware};
 use crate::name::ToolName;
 use crate::output::ToolOutput;
 use crate::pattern::NamePattern;
-use crate::registry::{IntoArguments, RegistrySource, ToolRegistry};
+use crate::registry::{IntoArguments, IntoRegistrySource, RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
 use crate::tool::Tool;
 use batch::Cancellation;
@@ -104,8 +104,8 @@ impl Dispatcher {
     /// # Errors
     /// [`BuildError`] with every [collision](ToolRegistry::check) and every [state](ToolRegistry::with_state)
     /// that a tool requires and the registry lacks.
-    pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
-        Self { registry: ToolRegistry::new().into(), settings: Arc::default(), run: None }
+    pub fn new(registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
+        Self { registry: ToolRegistry::new().into_registry_source(), settings: Arc::default(), run: None }
             .with_registry(registry)
     }
 
@@ -113,8 +113,8 @@ impl Dispatcher {
     ///
     /// # Errors
     /// The same errors as [`new`](Self::new).
-    pub fn with_registry(self, registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
-        let registry = registry.into();
+    pub fn with_registry(self, registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
+        let registry = registry.into_registry_source();
         registry.snapshot().check_complete()?;
         Ok(Self { registry, ..self })
     }

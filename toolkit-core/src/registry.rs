@@ -23,7 +23,7 @@ pub use into_arguments::IntoArguments;
 pub use live::{CheckOutcome, LiveRegistry, RegistryChange, RegistryEvent, RegistryEvents};
 pub use merge::Collision;
 pub(crate) use resolve::{Rewritten, Target};
-pub use source::RegistrySource;
+pub use source::{IntoRegistrySource, RegistrySource};
 pub use synced_tools::SyncedTools;
 pub use view::RegistryView;
 

@@ -46,6 +46,12 @@ impl Message {
         Self::Assistant(AssistantMessage::text(text))
     }
 
+    /// Creates the message with the results of all calls of the preceding assistant message.
+    #[must_use]
+    pub fn tool(results: Vec<ToolResult>) -> Self {
+        Self::Tool(ToolMessage::new(results))
+    }
+
     /// Returns the text of the message. The results of a tool message are separated by line breaks.
     #[must_use]
     pub fn to_text(&self) -> String {
@@ -75,6 +81,12 @@ impl Message {
             Self::Tool(message) => &message.agent,
         };
         !author.is_empty() && author != agent
+    }
+}
+
+impl From<ToolMessage> for Message {
+    fn from(message: ToolMessage) -> Self {
+        Self::Tool(message)
     }
 }
 

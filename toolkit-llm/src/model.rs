@@ -163,6 +163,10 @@ setters! { ModelRequest:
 /// # Ok::<(), ModelError>(())
 /// # }).unwrap();
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no model",
+    note = "a client makes models, as in `OpenAi::from_env().chat(\"…\")` or `Anthropic::from_env().model(\"…\")`"
+)]
 pub trait ChatModel: Send + Sync + 'static {
     /// Returns the name of the model at the provider.
     fn name(&self) -> &str;

@@ -85,7 +85,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use toolkit_core::name::NameRule;
 use toolkit_core::output::Truncation;
-use toolkit_core::registry::RegistrySource;
+use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 use toolkit_core::{BuildError, Dispatcher, ToolDefinition, ToolError};
 
 /// Serves a registry over standard input and output, until the client closes standard input.
@@ -94,7 +94,7 @@ use toolkit_core::{BuildError, Dispatcher, ToolDefinition, ToolError};
 ///
 /// # Errors
 /// The registry is not complete, for instance because a tool lacks its state, or the transport fails.
-pub async fn serve_stdio(registry: impl Into<RegistrySource>) -> io::Result<()> {
+pub async fn serve_stdio(registry: impl IntoRegistrySource) -> io::Result<()> {
     McpServer::new(registry).map_err(io::Error::other)?.serve_stdio().await
 }
 
@@ -138,7 +138,7 @@ impl McpServer {
     ///
     /// # Errors
     /// The registry is not complete. See [`Dispatcher::new`].
-    pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
+    pub fn new(registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
         dispatcher(registry).map(Self::from)
     }
 
@@ -283,7 +283,7 @@ impl McpServer {
     ///
     /// # Errors
     /// The registry is not complete. See [`Dispatcher::new`].
-    pub fn with_prompts(mut self, prompts: impl Into<RegistrySource>) -> Result<Self, BuildError> {
+    pub fn with_prompts(mut self, prompts: impl IntoRegistrySource) -> Result<Self, BuildError> {
         self.settings.prompts = Some(dispatcher(prompts)?);
         Ok(self)
     }
@@ -293,7 +293,7 @@ impl McpServer {
     ///
     /// # Errors
     /// The registry is not complete. See [`Dispatcher::new`].
-    pub fn with_resources(mut self, resources: impl Into<RegistrySource>) -> Result<Self, BuildError> {
+    pub fn with_resources(mut self, resources: impl IntoRegistrySource) -> Result<Self, BuildError> {
         self.settings.resources = Some(dispatcher(resources)?);
         Ok(self)
     }
@@ -375,9 +375,11 @@ setters! { McpServer.settings:
 }
 
 /// Returns a dispatcher for the tools of a registry. The tools of a fixed registry may take a [`Caller`].
-fn dispatcher(registry: impl Into<RegistrySource>) -> Result<Dispatcher, BuildError> {
-    Dispatcher::new(match registry.into() {
-        RegistrySource::Fixed(registry) => Arc::unwrap_or_clone(registry).with_run_state::<Caller>().into(),
+fn dispatcher(registry: impl IntoRegistrySource) -> Result<Dispatcher, BuildError> {
+    Dispatcher::new(match registry.into_registry_source() {
+        RegistrySource::Fixed(registry) => {
+            Arc::unwrap_or_clone(registry).with_run_state::<Caller>().into_registry_source()
+        }
         live => live,
     })
 }

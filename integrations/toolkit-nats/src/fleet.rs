@@ -1,7 +1,6 @@
 //! The connection to a fleet, and what makes it secure.
 
 use crate::subjects::is_token;
-use async_nats::rustls::crypto::CryptoProvider;
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, ServerAddr};
 use std::fmt;
 use std::net::IpAddr;
@@ -199,10 +198,7 @@ impl FleetBuilder {
 
 /// Chooses the cryptography of the process, unless the program has. If two are compiled in, `rustls` would panic.
 fn choose_cryptography() {
-    if CryptoProvider::get_default().is_some() {
-        return;
-    }
-    // An error means that another thread has chosen in the meantime.
+    // An error means that the program has chosen.
     #[cfg(feature = "aws-lc-rs")]
     let _ = async_nats::rustls::crypto::aws_lc_rs::default_provider().install_default();
     #[cfg(all(feature = "ring", not(feature = "aws-lc-rs")))]

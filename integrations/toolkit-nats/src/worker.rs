@@ -19,7 +19,7 @@ use crate::ledger::CallLedger;
 use identity::Verify;
 use std::sync::Arc;
 use std::time::Duration;
-use toolkit_core::registry::RegistrySource;
+use toolkit_core::registry::IntoRegistrySource;
 use toolkit_core::{BuildError, Dispatcher};
 
 /// A worker: serves the tools of a dispatcher to the callers of a [`Fleet`].
@@ -76,7 +76,7 @@ impl Worker {
     ///
     /// # Errors
     /// The errors of [`Dispatcher::new`].
-    pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
+    pub fn new(registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
         let dispatcher = Dispatcher::new(registry)?;
         Ok(Self { has_rules: false, ..Self::from(dispatcher) })
     }

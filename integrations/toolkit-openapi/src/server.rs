@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::ToSocketAddrs;
 use tokio::sync::Semaphore;
-use toolkit_core::registry::RegistrySource;
+use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 use toolkit_core::{BuildError, Dispatcher, ToolError};
 
 /// A server that publishes the tools of a registry as operations of an HTTP API.
@@ -76,10 +76,10 @@ impl OpenApiServer {
     ///
     /// # Errors
     /// The registry is not complete. See [`Dispatcher::new`].
-    pub fn new(registry: impl Into<RegistrySource>) -> Result<Self, BuildError> {
-        let registry = match registry.into() {
+    pub fn new(registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
+        let registry = match registry.into_registry_source() {
             RegistrySource::Fixed(registry) => {
-                Arc::unwrap_or_clone(registry).with_run_state::<HttpCaller>().into()
+                Arc::unwrap_or_clone(registry).with_run_state::<HttpCaller>().into_registry_source()
             }
             live => live,
         };

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "a model cannot send this type",
-    note = "if the model sends the value, add `#[derive(ToolParams)]` to the type, or to the type inside of it",
+    note = "if the model sends the value, add `#[derive(ToolParams)]` to the type, or to the type inside of it, in place of `Deserialize` and `JsonSchema`",
     note = "if the type is of `chrono`, `jiff`, `uuid`, `url`, `rust_decimal` or `bytes`, enable this feature of `toolkit-ai`",
     note = "if the program provides the value, write `#[state]` before the parameter and take `&T` or `Arc<T>`",
     note = "if the type has this derive and `#[serde(default)]`, its type arguments need `Default`"
@@ -24,7 +24,7 @@ impl<T: DeserializeOwned + JsonSchema> ToolParams for T {}
     message = "`{Self}` cannot be a parameter of a tool",
     label = "a model cannot send this type",
     note = "if the program provides the value, write `#[state]` before the parameter",
-    note = "if the model sends the value, add `#[derive(ToolParams)]` to the type, or to the type inside of it",
+    note = "if the model sends the value, add `#[derive(ToolParams)]` to the type, or to the type inside of it, in place of `Deserialize` and `JsonSchema`",
     note = "an `Arc` that the model sends needs serde's feature `rc`"
 )]
 pub trait SharedParams: ToolParams {}

@@ -203,7 +203,11 @@ impl ToolFault {
                 })
             }
             Self::MissingState { type_name, .. } => {
-                write!(f, "{tool} needs state of type `{type_name}`; add it with `registry.with_state(…)`")
+                write!(
+                    f,
+                    "{tool} needs state of type `{type_name}`; add it with `registry.with_state(…)`, or declare it with \
+                     `registry.with_run_state::<…>()` if it differs between calls"
+                )
             }
             Self::ReservedParameter { parameter } => write!(
                 f,
@@ -225,7 +229,12 @@ impl fmt::Display for BuildProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::DuplicateName { name, first, second } if first.is_some() && first == second => {
-                write!(f, "tool `{name}`, defined at {}, is registered twice", At(first))
+                write!(
+                    f,
+                    "tool `{name}`, defined at {}, is registered twice; register a second value of its type with \
+                     `register_all_in`",
+                    At(first)
+                )
             }
             Self::DuplicateName { name, first, second } => write!(
                 f,

@@ -288,7 +288,10 @@ impl Permissions {
 
     async fn ask(&self, question: ApprovalRequest) -> Approval {
         let Some(handler) = &self.handler else {
-            return self.unanswered.clone();
+            return match self.patience {
+                Some(_) => self.unanswered.clone(),
+                None => Approval::Refused("approvals have no handler in this program".to_owned()),
+            };
         };
         let answer = handler(question);
         match self.patience {

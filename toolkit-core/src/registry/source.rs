@@ -28,38 +28,49 @@ impl RegistrySource {
     }
 }
 
-impl From<ToolRegistry> for RegistrySource {
-    fn from(registry: ToolRegistry) -> Self {
-        Self::Fixed(registry.into())
-    }
+/// A source of tools: a registry by value or in an `Arc`, a [`LiveRegistry`], or a list of tools, such as the array
+/// built by [`tools!`](crate::tools).
+///
+/// ```
+/// use toolkit::prelude::*;
+///
+/// /// Add two integers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let of_list = Dispatcher::new(tools![add])?;
+/// let of_registry = Dispatcher::new(ToolRegistry::from_tools(tools![add])?)?;
+/// # Ok::<(), BuildError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no source of tools",
+    note = "give a list, as in `tools![add]`, a `ToolRegistry` by value or in an `Arc`, or a `LiveRegistry`",
+    note = "the methods of a `#[toolset]` are registered with `registry.register_all(Arc::new(value))`"
+)]
+pub trait IntoRegistrySource {
+    /// Converts the value to a source.
+    fn into_registry_source(self) -> RegistrySource;
 }
 
-impl<T: Tool + 'static, const N: usize> From<[T; N]> for RegistrySource {
-    fn from(tools: [T; N]) -> Self {
-        ToolRegistry::recording(tools).into()
-    }
+macro_rules! sources {
+    ($([$($generics:tt)*] $ty:ty: $value:ident => $source:expr;)*) => {
+        $(impl<$($generics)*> IntoRegistrySource for $ty {
+            fn into_registry_source(self) -> RegistrySource {
+                let $value = self;
+                $source
+            }
+        })*
+    };
 }
 
-impl<T: Tool + 'static> From<Vec<T>> for RegistrySource {
-    fn from(tools: Vec<T>) -> Self {
-        ToolRegistry::recording(tools).into()
-    }
-}
-
-impl From<Arc<ToolRegistry>> for RegistrySource {
-    fn from(registry: Arc<ToolRegistry>) -> Self {
-        Self::Fixed(registry)
-    }
-}
-
-impl From<LiveRegistry> for RegistrySource {
-    fn from(live: LiveRegistry) -> Self {
-        Self::Live(live)
-    }
-}
-
-impl From<&LiveRegistry> for RegistrySource {
-    fn from(live: &LiveRegistry) -> Self {
-        Self::Live(live.clone())
-    }
+sources! {
+    [] RegistrySource: source => source;
+    [] ToolRegistry: registry => RegistrySource::Fixed(registry.into());
+    [] Arc<ToolRegistry>: registry => RegistrySource::Fixed(registry);
+    [] LiveRegistry: live => RegistrySource::Live(live);
+    [] &LiveRegistry: live => RegistrySource::Live(live.clone());
+    [T: Tool + 'static, const N: usize] [T; N]: tools => ToolRegistry::recording(tools).into_registry_source();
+    [T: Tool + 'static] Vec<T>: tools => ToolRegistry::recording(tools).into_registry_source();
 }

@@ -16,7 +16,7 @@ use std::future::ready;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use toolkit_core::middleware::{Callbacks, Middleware, ToolRequest};
-use toolkit_core::registry::RegistrySource;
+use toolkit_core::registry::IntoRegistrySource;
 use toolkit_core::{BuildError, Dispatcher, ToolConfig, ToolError, ToolOutput, ToolRegistry};
 use toolkit_llm::UserMessage;
 use toolkit_llm::model::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
@@ -126,7 +126,7 @@ impl AgentBuilder {
 
     /// Sets the tools: a list such as `tools![add]`, a [`ToolRegistry`], an `Arc<ToolRegistry>`, or a live registry.
     #[must_use]
-    pub fn tools(mut self, tools: impl Into<RegistrySource>) -> Self {
+    pub fn tools(mut self, tools: impl IntoRegistrySource) -> Self {
         self.dispatcher = self.dispatcher.and_then(|dispatcher| dispatcher.with_registry(tools));
         self
     }

@@ -3,7 +3,7 @@
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 use toolkit_core::output::{JsonText, MediaData, Resource};
-use toolkit_core::{Content, Media, ToolError, ToolOutput};
+use toolkit_core::{Content, ErrorKind, Media, ToolError, ToolOutput};
 use toolkit_foreign::shorten;
 use toolkit_foreign::without_hidden_text;
 
@@ -26,8 +26,11 @@ pub(super) fn outcome(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let output = ToolOutput::new(content);
     if is_error == Some(true) {
         let text = output.to_text();
-        let text = if text.trim().is_empty() { "the server gives no reason" } else { text.as_ref() };
-        return Err(ToolError::failed(short(text)));
+        if text.trim().is_empty() {
+            return Err(ToolError::failed("the server gives no reason"));
+        }
+        // The server has written the message for the model.
+        return Err(ToolError::new(ErrorKind::Failed, short(&text)).with_brief("Tool runtime error"));
     }
     Ok(match structured {
         Some(structured) => output.with_structured(structured),
@@ -112,7 +115,6 @@ fn is_base64(data: &str) -> bool {
 mod tests {
     use super::*;
     use serde_json::json;
-    use toolkit_core::ErrorKind;
 
     fn outcome_of(result: Value) -> Result<ToolOutput, ToolError> {
         outcome(serde_json::from_value(result).expect("a result"))
@@ -167,7 +169,7 @@ mod tests {
             outcome_of(json!({"content": [{"type": "text", "text": "no such city"}], "isError": true}));
         let error = error.expect_err("an error");
         assert_eq!(error.kind(), ErrorKind::Failed);
-        assert_eq!(error.message(), "Error running tool: no such city");
+        assert_eq!(error.message(), "no such city");
         let silent = outcome_of(json!({"content": [], "isError": true})).expect_err("an error");
         assert_eq!(silent.message(), "Error running tool: the server gives no reason");
     }

@@ -99,7 +99,10 @@ impl McpUrl {
         let url = reqwest::Url::parse(&self.url)
             .map_err(|error| invalid(format!("the URL is invalid: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(invalid(format!("the URL has the scheme `{}`; use `https`", url.scheme())));
+            return Err(invalid(format!(
+                "the URL begins with `{}:`; it needs `https://`, or `http://`",
+                url.scheme()
+            )));
         }
         let mut headers = HashMap::new();
         for (name, value) in &self.headers {

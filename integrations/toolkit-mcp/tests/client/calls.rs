@@ -61,7 +61,7 @@ async fn failures_tell_the_model_what_to_do() {
     for protocol in PROTOCOLS {
         let client = builder(&Bare::new(), protocol).with_name("shop").connect().await.unwrap();
         let failed = call(&client, "fail", "{}").await.unwrap_err();
-        assert_eq!(failed.message(), "Error running tool: the shop is closed");
+        assert_eq!(failed.message(), "the shop is closed");
         let refused = call(&client, "repeat", "{}").await.unwrap_err();
         let expected = "Error running tool: MCP server `shop` failed: the disk is full; \
                         try again later, or use another tool";

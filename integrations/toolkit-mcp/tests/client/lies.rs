@@ -82,7 +82,7 @@ async fn a_result_that_breaks_the_output_schema_is_an_error_with_its_text() {
     assert_eq!((output.to_text().as_ref(), output.structured()), ("{\"rows\": 18446744073709551617}", None));
     // An error has no structured content.
     let failed = call(&client, "count", &result(json!({"isError": true}))).await.unwrap_err();
-    assert_eq!(failed.message(), "Error running tool: 5 rows");
+    assert_eq!(failed.message(), "5 rows");
     let lenient = within(counter().with_result_check(false).connect()).await.unwrap();
     let output = call(&lenient, "count", &result(json!({"structuredContent": {}}))).await.unwrap();
     assert_eq!((output.to_text().as_ref(), output.structured()), ("5 rows", Some(&json!({}))));
