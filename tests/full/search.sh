@@ -25,6 +25,10 @@ for message in map(json.loads, sys.stdin):
 filters=()
 for module in $modules; do filters+=("$module::"); done
 
+# The test program of a macro crate links the compiler's own library.
+LD_LIBRARY_PATH=$(rustc --print sysroot)/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+
 end=$((SECONDS + ${1:-10} * 60))
 # The seed chooses where a round begins, so that all programs have their turn in short searches.
 rounds=0
