@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Searches with fresh seeds: runs the random tests again and again, until the time is over or one fails.
 #
-# usage: tests/full/search.sh [minutes] [seed]
+# usage: tests/full/search.sh [minutes] [seed] [folder ...]
 #
+# With folders, such as `toolkit-core`, only the test programs of these packages run.
 # The first seed is random unless it is given, and each round adds one. `PROPTEST_CASES` sets the number of cases of
 # each test. A failure prints its seed; proptest also keeps it in a file `proptest-regressions`, to be committed.
 set -euo pipefail
@@ -21,6 +22,10 @@ for message in map(json.loads, sys.stdin):
     if message.get("executable") and message["profile"]["test"]:
         print(os.path.dirname(message["manifest_path"]), message["executable"])' |
     grep -v -E '/(bfcl|conformance|model|tidy|ui)-[^/]*$')
+if [ "$#" -gt 2 ]; then
+    folders=$(printf '/%s \n' "${@:3}")
+    mapfile -t programs < <(printf '%s\n' "${programs[@]}" | grep -F "$folders")
+fi
 [ "${#programs[@]}" -gt 0 ] && [ -n "$modules" ] || { echo "no random test was found"; exit 1; }
 filters=()
 for module in $modules; do filters+=("$module::"); done
