@@ -30,8 +30,8 @@ fi
 filters=()
 for module in $modules; do filters+=("$module::"); done
 
-# The test program of a macro crate links the compiler's own library.
-LD_LIBRARY_PATH=$(rustc --print sysroot)/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+# The test program of a macro crate links the compiler's own libraries.
+LD_LIBRARY_PATH=$(rustc --print target-libdir):$(rustc --print sysroot)/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 
 end=$((SECONDS + ${1:-10} * 60))

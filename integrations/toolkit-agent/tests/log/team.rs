@@ -344,6 +344,11 @@ impl Model {
     }
 }
 
+/// Sets limits for loops of loops, which make many calls.
+pub(super) fn limited(options: RunOptions) -> RunOptions {
+    options.with_limits(Limits::default().with_max_model_calls(10_000).with_max_tool_calls(10_000))
+}
+
 impl Case {
     /// Runs the team, or resumes its run.
     pub(super) async fn drive(
@@ -353,9 +358,7 @@ impl Case {
         options: RunOptions,
     ) -> Result<RunOutput, AgentError> {
         let form = StructuredOptions::new();
-        // Loops of loops make many calls.
-        let limits = Limits::default().with_max_model_calls(10_000).with_max_tool_calls(10_000);
-        let options = options.with_limits(limits);
+        let options = limited(options);
         let ended = match (self.is_typed, conversation.messages().is_empty()) {
             (false, true) => agent.run_with(conversation, "Go.", options).await,
             (false, false) => agent.resume(conversation, options).await,

@@ -139,10 +139,11 @@ proptest! {
                 prop_assert_eq!(&converted.schema["type"], &json!("object"));
             }
             // Merging may prove a definition not recursive. A second conversion then follows the references
-            // to it, too.
+            // to it, too, and it merges what stands in the place of a reference without a target.
             let is_plain =
                 matches!(dialect, SchemaDialect::Inlined | SchemaDialect::OpenAi | SchemaDialect::Anthropic);
-            if is_plain && converted.schema.get("$defs").is_none() {
+            let is_followed = converted.losses.iter().all(|loss| loss.keyword != "$ref");
+            if is_plain && is_followed && converted.schema.get("$defs").is_none() {
                 prop_assert_eq!(dialect.convert(&converted.schema).schema, converted.schema);
             }
         }
