@@ -4,15 +4,15 @@
 
 #![allow(clippy::print_stdout)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use toolkit::prelude::*;
 
 /// Only read, so it needs no lock.
 struct Prices(BTreeMap<&'static str, u32>);
 
-/// Changed by calls, so it has a lock.
-type Basket = Mutex<Vec<String>>;
+/// Changed by calls that run at the same time, so it has a lock, and no order of its own.
+type Basket = Mutex<BTreeSet<String>>;
 
 /// Put something into the basket.
 ///
@@ -29,7 +29,7 @@ fn put(
         return Err(format!("there is no {article}; there is {}", known.join(", ")));
     };
     let mut basket = basket.lock().map_err(|_| "the basket is broken")?;
-    basket.push(article);
+    basket.insert(article);
     Ok(format!("`{}` took it for {price} cents", context.tool_name()))
 }
 
