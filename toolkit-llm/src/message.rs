@@ -14,7 +14,7 @@ use toolkit_core::{Content, ToolCall, ToolResult};
 /// In JSON, the field `role` is `user`, `assistant` or `tool`.
 ///
 /// ```
-/// use toolkit_llm::{Message, ModelRequest};
+/// use toolkit::wire::{Message, ModelRequest};
 ///
 /// let history = [Message::user("I am Ada."), Message::assistant("Hello, Ada."), Message::user("Who am I?")];
 /// let request = ModelRequest::new(history);
@@ -110,7 +110,7 @@ impl UserMessage {
     /// Creates a message from contents, such as text and images.
     ///
     /// ```
-    /// use toolkit_llm::UserMessage;
+    /// use toolkit::wire::UserMessage;
     /// use toolkit::{Content, Media};
     ///
     /// let photo = Media::new("image/png", b"\x89PNG");
@@ -147,7 +147,7 @@ impl<T: Into<String>> From<T> for UserMessage {
 ///
 /// ```
 /// use toolkit::{ToolCall, ToolResult};
-/// use toolkit_llm::{AssistantMessage, Message, ToolMessage};
+/// use toolkit::wire::{AssistantMessage, Message, ToolMessage};
 ///
 /// let call = ToolCall::new("call_1", "add", r#"{"a": 1, "b": 2}"#);
 /// let result = ToolResult::of(&call, Ok("3".into()));

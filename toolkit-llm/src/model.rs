@@ -39,7 +39,7 @@ use toolkit_core::{ToolConfig, ToolParams, ToolRegistry};
 /// A request to a model: instructions, messages, tools and options.
 ///
 /// ```
-/// use toolkit_llm::{Message, ModelOptions, ModelRequest};
+/// use toolkit::wire::{Message, ModelOptions, ModelRequest};
 ///
 /// let request = ModelRequest::new([Message::user("Why is the sky blue?")])
 ///     .with_instructions("Answer in one sentence.")
@@ -142,7 +142,7 @@ setters! { ModelRequest:
 /// implements [`stream`](Self::stream), so that tool calls start while the model is still writing.
 ///
 /// ```
-/// use toolkit_llm::{ChatModel, Message, ModelError, ModelRequest, ModelResponse};
+/// use toolkit::wire::{ChatModel, Message, ModelError, ModelRequest, ModelResponse};
 ///
 /// struct Parrot;
 ///
@@ -208,7 +208,7 @@ pub trait ChatModel: Send + Sync + 'static {
     /// request are not run; an agent does that.
     ///
     /// ```
-    /// use toolkit_llm::{ChatModel, ScriptedModel};
+    /// use toolkit::wire::{ChatModel, ScriptedModel};
     ///
     /// #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
     /// struct City {
@@ -226,7 +226,7 @@ pub trait ChatModel: Send + Sync + 'static {
     ///
     /// let feedback = model.requests()[1].messages.last().unwrap().to_text();
     /// assert!(feedback.contains("`population`: required, but missing"), "{feedback}");
-    /// # Ok::<(), toolkit_llm::ModelError>(())
+    /// # Ok::<(), toolkit::wire::ModelError>(())
     /// # }).unwrap();
     /// ```
     ///

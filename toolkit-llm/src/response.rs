@@ -180,7 +180,7 @@ impl FinishReason {
 /// The token counts of a response. A count is 0 if the provider does not report it.
 ///
 /// ```
-/// use toolkit_llm::Usage;
+/// use toolkit::wire::Usage;
 ///
 /// let usage = Usage::new(1_200, 80).with_cached_input(1_000);
 /// assert_eq!(usage.total(), 1_280);

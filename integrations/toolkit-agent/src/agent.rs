@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// convert the implementing value with `Agent::from`.
 ///
 /// ```
-/// use toolkit_agent::{Agent, AgentError, AgentOutput, Conversation, Message, Run, RunAgent};
+/// use toolkit::agent::{Agent, AgentError, AgentOutput, Conversation, Message, Run, RunAgent};
 ///
 /// struct Clock;
 ///
@@ -119,7 +119,7 @@ object_safe! {
 /// many conversations at the same time.
 ///
 /// ```
-/// use toolkit_agent::{Agent, ScriptedModel};
+/// use toolkit::agent::{Agent, ScriptedModel};
 /// use toolkit::{ClosureTool, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]

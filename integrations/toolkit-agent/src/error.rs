@@ -16,7 +16,7 @@ use toolkit_core::BuildError;
 /// one.
 ///
 /// ```
-/// use toolkit_agent::{Agent, AgentError, ModelError, ModelResponse, Price, ScriptedModel, Usage};
+/// use toolkit::agent::{Agent, AgentError, ModelError, ModelResponse, Price, ScriptedModel, Usage};
 /// use toolkit::ToolCall;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {

@@ -23,7 +23,7 @@ use toolkit_llm::HostedCall;
 /// is called twice at the same time, this field distinguishes the events of the two calls.
 ///
 /// ```
-/// use toolkit_agent::{Agent, RunEvent, RunScope, ScriptedModel};
+/// use toolkit::agent::{Agent, RunEvent, RunScope, ScriptedModel};
 /// use toolkit::ToolRegistry;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {

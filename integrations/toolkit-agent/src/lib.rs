@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use toolkit::prelude::*;
-//! use toolkit_agent::{Agent, ScriptedModel};
+//! use toolkit::agent::{Agent, ScriptedModel};
 //!
 //! /// Get the weather for a city.
 //! #[tool]

@@ -7,7 +7,7 @@
 //! ```
 //! use toolkit::prelude::*;
 //! use toolkit_evals::{Eval, Task, Trial};
-//! use toolkit_agent::{Agent, AgentError, ScriptedModel};
+//! use toolkit::agent::{Agent, AgentError, ScriptedModel};
 //!
 //! /// Get the weather for a city.
 //! #[tool]
@@ -96,7 +96,7 @@ struct Candidate {
 /// [module documentation](self) for an example.
 ///
 /// ```
-/// use toolkit_agent::{Agent, AgentError, ScriptedModel};
+/// use toolkit::agent::{Agent, AgentError, ScriptedModel};
 /// use toolkit_evals::{Eval, Task, Trial};
 ///
 /// fn agent(trial: Trial) -> Result<Agent, AgentError> {

@@ -58,7 +58,7 @@ impl Transcript {
     /// ```
     /// use serde_json::json;
     /// use toolkit::ToolRegistry;
-    /// use toolkit_agent::Message;
+    /// use toolkit::agent::Message;
     /// use toolkit_evals::{Task, Transcript};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

@@ -22,10 +22,10 @@ client! {
     /// A client for Anthropic's Messages API and compatible servers.
     ///
     /// ```no_run
-    /// use toolkit_llm::ChatModel;
-    /// use toolkit_llm_http::Anthropic;
+    /// use toolkit::wire::ChatModel;
+    /// use toolkit::clients::Anthropic;
     ///
-    /// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
     /// let model = Anthropic::from_env().model("claude-sonnet-4-5");
     /// let answer = model.respond("What is the capital of France?".into()).await?;
     /// # Ok(())

@@ -17,10 +17,10 @@ client! {
     /// A client for Cohere's Chat API, version 2.
     ///
     /// ```no_run
-    /// use toolkit_llm::ChatModel;
-    /// use toolkit_llm_http::Cohere;
+    /// use toolkit::wire::ChatModel;
+    /// use toolkit::clients::Cohere;
     ///
-    /// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
     /// let answer = Cohere::from_env().model("command-a-03-2025").respond("Hello!".into()).await?;
     /// # Ok(())
     /// # }

@@ -17,10 +17,10 @@ client! {
     /// A client for Google's Gemini API and compatible servers.
     ///
     /// ```no_run
-    /// use toolkit_llm::ChatModel;
-    /// use toolkit_llm_http::Gemini;
+    /// use toolkit::wire::ChatModel;
+    /// use toolkit::clients::Gemini;
     ///
-    /// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
     /// let model = Gemini::from_env().model("gemini-3-flash");
     /// let answer = model.respond("What is the capital of France?".into()).await?;
     /// # Ok(())

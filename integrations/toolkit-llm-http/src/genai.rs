@@ -67,10 +67,10 @@ client! {
     /// - The size of an answer is not limited: [`HttpLimits::max_bytes`](crate::HttpLimits) has no effect.
     ///
     /// ```no_run
-    /// use toolkit_llm::ChatModel;
-    /// use toolkit_llm_http::GenAi;
+    /// use toolkit::wire::ChatModel;
+    /// use toolkit::clients::GenAi;
     ///
-    /// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
     /// let model = GenAi::new().model("groq::llama-3.3-70b-versatile");
     /// let answer = model.respond("What is the capital of France?".into()).await?;
     /// # Ok(())

@@ -21,10 +21,10 @@ client! {
     /// at Mistral.
     ///
     /// ```no_run
-    /// use toolkit_llm::ChatModel;
-    /// use toolkit_llm_http::Mistral;
+    /// use toolkit::wire::ChatModel;
+    /// use toolkit::clients::Mistral;
     ///
-    /// # async fn ask() -> Result<(), toolkit_llm::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
     /// let answer = Mistral::from_env().model("mistral-large-latest").respond("Hello!".into()).await?;
     /// # Ok(())
     /// # }

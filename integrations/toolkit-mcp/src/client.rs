@@ -6,7 +6,7 @@
 //!
 //! ```no_run
 //! use toolkit_core::ToolRegistry;
-//! use toolkit_mcp::client::{McpClient, McpCommand};
+//! use toolkit::mcp::client::{McpClient, McpCommand};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let files = McpCommand::new("npx").args(["-y", "@modelcontextprotocol/server-filesystem", "/srv"]);
@@ -113,7 +113,7 @@ use toolkit_core::{
 ///
 /// ```no_run
 /// # async fn connect(registry: &mut toolkit::ToolRegistry) -> Result<(), Box<dyn std::error::Error>> {
-/// use toolkit_mcp::client::{McpClient, McpCommand};
+/// use toolkit::mcp::client::{McpClient, McpCommand};
 ///
 /// let client = McpClient::builder(McpCommand::new("notes-server")).with_namespace("notes").connect().await?;
 /// registry.register_provider(client)?;

@@ -2,8 +2,8 @@
 //!
 //! ```
 //! use toolkit::prelude::*;
-//! use toolkit_mcp::McpServer;
-//! use toolkit_mcp::client::{McpClient, McpEndpoint};
+//! use toolkit::mcp::McpServer;
+//! use toolkit::mcp::client::{McpClient, McpEndpoint};
 //!
 //! /// Add two numbers.
 //! #[tool]
@@ -12,7 +12,7 @@
 //! }
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-//! // A server in this process. `toolkit_mcp::serve_stdio` and `McpServer::serve_http` serve other programs.
+//! // A server in this process. `toolkit::mcp::serve_stdio` and `McpServer::serve_http` serve other programs.
 //! let server = McpServer::new(ToolRegistry::from_tools(tools![add])?)?;
 //! let (near, far) = tokio::io::duplex(65_536);
 //! tokio::spawn(server.serve(far));

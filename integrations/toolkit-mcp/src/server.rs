@@ -5,7 +5,7 @@
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! let registry = ToolRegistry::new();
-//! toolkit_mcp::serve_stdio(registry).await?;
+//! toolkit::mcp::serve_stdio(registry).await?;
 //! # Ok(())
 //! # }
 //! ```
@@ -107,8 +107,8 @@ pub async fn serve_stdio(registry: impl IntoRegistrySource) -> io::Result<()> {
 /// use std::time::Duration;
 /// use toolkit::middleware::{PermissionRule, Permissions};
 /// use toolkit::{Dispatcher, ToolRegistry, ToolTag};
-/// use toolkit_mcp::McpServer;
-/// use toolkit_mcp::server::ask_client;
+/// use toolkit::mcp::McpServer;
+/// use toolkit::mcp::server::ask_client;
 ///
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// let permissions = Permissions::new()
@@ -175,7 +175,7 @@ impl McpServer {
     /// ```
     /// use toolkit::ToolRegistry;
     /// use toolkit::output::Truncation;
-    /// use toolkit_mcp::McpServer;
+    /// use toolkit::mcp::McpServer;
     ///
     /// let server = McpServer::new(ToolRegistry::new())?.with_truncation(Truncation::new(20_000));
     /// # Ok::<(), toolkit::BuildError>(())
@@ -195,7 +195,7 @@ impl McpServer {
     ///
     /// ```
     /// use toolkit::{ToolError, ToolRegistry};
-    /// use toolkit_mcp::McpServer;
+    /// use toolkit::mcp::McpServer;
     ///
     /// /// Tools take a parameter `#[state] language: &Language`.
     /// struct Language(String);
@@ -221,7 +221,7 @@ impl McpServer {
     ///
     /// ```
     /// use toolkit::ToolRegistry;
-    /// use toolkit_mcp::McpServer;
+    /// use toolkit::mcp::McpServer;
     ///
     /// let server = McpServer::new(ToolRegistry::new())?
     ///     .with_filter(|caller, tool| tool.metadata.read_only == Some(true) || caller.client_name().is_some());
@@ -242,7 +242,7 @@ impl McpServer {
     ///
     /// ```
     /// use toolkit::{ToolRegistry, tool, tools};
-    /// use toolkit_mcp::McpServer;
+    /// use toolkit::mcp::McpServer;
     ///
     /// /// Added by a layer that checks tokens.
     /// #[derive(Clone)]
@@ -268,7 +268,7 @@ impl McpServer {
     ///
     /// ```
     /// use toolkit::{ToolRegistry, tool, tools};
-    /// use toolkit_mcp::McpServer;
+    /// use toolkit::mcp::McpServer;
     ///
     /// /// Explains a word.
     /// #[tool(register = false)]

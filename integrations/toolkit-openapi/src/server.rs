@@ -43,7 +43,7 @@ use toolkit_core::{BuildError, Dispatcher, ToolError};
 /// ```no_run
 /// use std::time::Duration;
 /// use toolkit::prelude::*;
-/// use toolkit_openapi::OpenApiServer;
+/// use toolkit::openapi::OpenApiServer;
 ///
 /// /// Add two numbers.
 /// #[tool]
@@ -120,7 +120,7 @@ impl OpenApiServer {
     ///
     /// ```
     /// use toolkit::{ToolError, ToolRegistry};
-    /// use toolkit_openapi::OpenApiServer;
+    /// use toolkit::openapi::OpenApiServer;
     ///
     /// /// Tools take a parameter `#[state] language: &Language`.
     /// struct Language(String);

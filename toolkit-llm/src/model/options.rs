@@ -15,7 +15,7 @@ const LONGEST_NAME: usize = 64;
 /// Options for a model's answer. If an option is `None`, the provider's default applies.
 ///
 /// ```
-/// use toolkit_llm::ModelOptions;
+/// use toolkit::wire::ModelOptions;
 ///
 /// let options = ModelOptions::new().with_temperature(0.2).with_max_output_tokens(2_000);
 /// assert_eq!(options.max_output_tokens, Some(2_000));
@@ -91,7 +91,7 @@ pub struct ModelOptions {
     /// further fields that the server understands, use [`with_extra`](Self::with_extra).
     ///
     /// ```
-    /// use toolkit_llm::{Message, ModelOptions, ModelRequest, transport};
+    /// use toolkit::wire::{Message, ModelOptions, ModelRequest, transport};
     /// use toolkit::ApiFormat;
     ///
     /// let options = ModelOptions::new().with_max_output_tokens(500).with_user_id("u1").with_standard_fields(true);
@@ -129,7 +129,7 @@ impl ModelOptions {
     ///
     /// ```
     /// use toolkit::wire::hosted::anthropic;
-    /// use toolkit_llm::ModelOptions;
+    /// use toolkit::wire::ModelOptions;
     ///
     /// let options = ModelOptions::new().with_hosted(anthropic::web_search());
     /// assert_eq!(options.hosted[0].name(), "web_search");
@@ -151,7 +151,7 @@ impl ModelOptions {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit_llm::{Message, ModelOptions, ModelRequest, transport};
+    /// use toolkit::wire::{Message, ModelOptions, ModelRequest, transport};
     /// use toolkit::ApiFormat;
     ///
     /// let options = ModelOptions::new()
@@ -206,8 +206,8 @@ setters! { ModelOptions:
 ///
 /// ```
 /// use toolkit::ToolParams;
-/// use toolkit_llm::ModelOptions;
-/// use toolkit_llm::model::OutputFormat;
+/// use toolkit::wire::ModelOptions;
+/// use toolkit::wire::model::OutputFormat;
 ///
 /// #[derive(ToolParams)]
 /// struct City { name: String, population: u32 }

@@ -14,7 +14,7 @@ pub use crate::response::{FinishReason, Usage};
 ///
 /// ```
 /// use toolkit::ToolCall;
-/// use toolkit_llm::{FinishReason, ModelResponse};
+/// use toolkit::wire::{FinishReason, ModelResponse};
 ///
 /// // What a model of your own returns.
 /// let answer = ModelResponse::text("It is 42.");
@@ -124,7 +124,7 @@ impl fmt::Display for RequestLoss {
 /// The price of one million tokens, in any currency.
 ///
 /// ```
-/// use toolkit_llm::{Price, Usage};
+/// use toolkit::wire::{Price, Usage};
 ///
 /// let price = Price::per_million(3.0, 15.0);
 /// assert_eq!(price.of(Usage::new(1_000_000, 200_000)), 6.0);

@@ -34,7 +34,7 @@ pub struct EncodedRequest {
 /// For Gemini, the body contains neither `model` nor `stream`: both belong in the URL of the request.
 ///
 /// ```
-/// use toolkit_llm::{Message, ModelRequest, transport};
+/// use toolkit::wire::{Message, ModelRequest, transport};
 /// use toolkit::ApiFormat;
 ///
 /// let request = ModelRequest::new([Message::user("hi")]).with_instructions("Be brief.");
@@ -55,8 +55,8 @@ pub fn request_body(
 /// Returns the JSON body of a request to a model, like [`request_body`], and reports the losses.
 ///
 /// ```
-/// use toolkit_llm::{Message, ModelOptions, ModelRequest, transport};
-/// use toolkit_llm::model::Thinking;
+/// use toolkit::wire::{Message, ModelOptions, ModelRequest, transport};
+/// use toolkit::wire::model::Thinking;
 /// use toolkit::ApiFormat;
 ///
 /// let options = ModelOptions::new().with_thinking(Thinking::Budget(4_000)).with_seed(7);

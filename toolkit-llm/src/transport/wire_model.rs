@@ -47,8 +47,8 @@ pub trait Transport: Send + Sync + 'static {
 /// ```
 /// use serde_json::{Value, json};
 /// use toolkit::ApiFormat;
-/// use toolkit_llm::transport::{EventStream, Transport, WireModel};
-/// use toolkit_llm::{ChatModel, ModelError};
+/// use toolkit::wire::transport::{EventStream, Transport, WireModel};
+/// use toolkit::wire::{ChatModel, ModelError};
 ///
 /// /// A server in this program. Here stands the call of an HTTP library.
 /// struct Echo;

@@ -36,7 +36,7 @@ impl Agent {
 ///
 /// ```
 /// use toolkit::prelude::*;
-/// use toolkit_agent::{Agent, Limits, ScriptedModel};
+/// use toolkit::agent::{Agent, Limits, ScriptedModel};
 ///
 /// /// Add two numbers.
 /// #[tool]
@@ -108,7 +108,7 @@ impl AgentBuilder {
     /// Sets a function that creates the instructions. The agent calls the function before each model call.
     ///
     /// ```
-    /// use toolkit_agent::{Agent, ScriptedModel};
+    /// use toolkit::agent::{Agent, ScriptedModel};
     ///
     /// let agent = Agent::builder(ScriptedModel::new()).instructions_with(|context| {
     ///     let language = context.session.get("user:language").unwrap_or("English".into());

@@ -43,7 +43,7 @@ impl Sessions {
     /// conversation in which the tool is called determines the user.
     ///
     /// ```
-    /// use toolkit_agent::{Agent, ScriptedModel, Sessions};
+    /// use toolkit::agent::{Agent, ScriptedModel, Sessions};
     /// use toolkit::ToolRegistry;
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {

@@ -22,7 +22,7 @@ use toolkit_core::context::{SessionDelta, SessionMap};
 /// ends with an [error](StoreError::is_conflict).
 ///
 /// ```
-/// use toolkit_agent::{Agent, ScriptedModel, Sessions};
+/// use toolkit::agent::{Agent, ScriptedModel, Sessions};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let agent = Agent::builder(ScriptedModel::new().text("Hello, Ada.").text("You are Ada.")).build()?;
@@ -123,7 +123,7 @@ impl Sessions {
     /// is.
     ///
     /// ```
-    /// use toolkit_agent::{Message, Sessions};
+    /// use toolkit::agent::{Message, Sessions};
     ///
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
     /// let sessions = Sessions::default();

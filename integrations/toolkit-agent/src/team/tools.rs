@@ -39,7 +39,7 @@ impl Agent {
     /// call.
     ///
     /// ```
-    /// use toolkit_agent::{Agent, ScriptedModel};
+    /// use toolkit::agent::{Agent, ScriptedModel};
     /// use toolkit::ToolRegistry;
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {

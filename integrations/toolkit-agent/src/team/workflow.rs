@@ -119,7 +119,7 @@ pub(super) use workflow_agent;
 /// order, and ends with [`AgentError::TeamChanged`] otherwise.
 ///
 /// ```
-/// use toolkit_agent::{Agent, ScriptedModel, team::SequentialAgent};
+/// use toolkit::agent::{Agent, ScriptedModel, team::SequentialAgent};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let writer = Agent::builder(ScriptedModel::new().text("Roses are red.")).name("writer").build()?;
@@ -151,7 +151,7 @@ impl SequentialAgent {
 /// The last answer is the answer of the loop. An escalation ends only the innermost loop.
 ///
 /// ```
-/// use toolkit_agent::{Agent, ScriptedModel, team::LoopAgent};
+/// use toolkit::agent::{Agent, ScriptedModel, team::LoopAgent};
 /// use toolkit::{ClosureTool, ToolContext, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]

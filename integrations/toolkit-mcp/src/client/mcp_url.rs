@@ -33,7 +33,7 @@ use toolkit_core::CancellationToken;
 /// certificates.
 ///
 /// ```
-/// use toolkit_mcp::client::McpUrl;
+/// use toolkit::mcp::client::McpUrl;
 ///
 /// let url = McpUrl::new("https://example.com/mcp").with_bearer_token("secret");
 /// let url = url.with_header("x-tenant", "a");

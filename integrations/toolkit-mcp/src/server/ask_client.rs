@@ -14,7 +14,7 @@ use toolkit_foreign::show_invisible;
 ///
 /// ```
 /// use toolkit::middleware::{PermissionRule, Permissions};
-/// use toolkit_mcp::server::ask_client;
+/// use toolkit::mcp::server::ask_client;
 ///
 /// let permissions = Permissions::new()
 ///     .rule(PermissionRule::ask("it sends a message").for_tool("send_*")?)

@@ -18,7 +18,7 @@ use toolkit_core::{ToolContext, ToolError};
 ///
 /// ```
 /// use toolkit::{ToolError, ToolRegistry, tool, tools};
-/// use toolkit_mcp::server::{Caller, LogLevel};
+/// use toolkit::mcp::server::{Caller, LogLevel};
 ///
 /// /// Greets the program of the user.
 /// #[tool]
@@ -28,7 +28,7 @@ use toolkit_core::{ToolContext, ToolError};
 /// }
 ///
 /// let registry = ToolRegistry::from_tools(tools![greet])?;
-/// let server = toolkit_mcp::McpServer::new(registry)?;
+/// let server = toolkit::mcp::McpServer::new(registry)?;
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
 #[derive(Clone)]
@@ -188,7 +188,7 @@ impl Caller {
     /// ```
     /// use serde_json::json;
     /// use toolkit::{ToolError, tool};
-    /// use toolkit_mcp::server::{Caller, Elicited};
+    /// use toolkit::mcp::server::{Caller, Elicited};
     ///
     /// /// Books a table.
     /// #[tool]

@@ -52,8 +52,8 @@ impl McpServer {
     /// ```
     /// use toolkit::ToolRegistry;
     /// use toolkit::serde_json::Value;
-    /// use toolkit_mcp::McpServer;
-    /// use toolkit_mcp::server::{AccessToken, ProtectedResource};
+    /// use toolkit::mcp::McpServer;
+    /// use toolkit::mcp::server::{AccessToken, ProtectedResource};
     ///
     /// /// Returns the claims of a valid token. Here stands the question to the authorization server.
     /// async fn claims(token: String) -> Option<Value> {
@@ -103,7 +103,7 @@ impl McpServer {
     ///
     /// ```
     /// use toolkit::ToolRegistry;
-    /// use toolkit_mcp::McpServer;
+    /// use toolkit::mcp::McpServer;
     ///
     /// /// Added by a layer that checks tokens.
     /// #[derive(Clone)]
@@ -129,7 +129,7 @@ impl McpServer {
     /// use axum::Router;
     /// use axum::routing::get;
     /// use toolkit::ToolRegistry;
-    /// use toolkit_mcp::McpServer;
+    /// use toolkit::mcp::McpServer;
     ///
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
     /// let tools = McpServer::new(ToolRegistry::new())?.into_router();

@@ -35,8 +35,8 @@ const PAUSE: Duration = Duration::from_secs(10);
 ///
 /// ```
 /// use toolkit::ToolRegistry;
-/// use toolkit_mcp::McpServer;
-/// use toolkit_mcp::server::{JwtVerifier, ProtectedResource};
+/// use toolkit::mcp::McpServer;
+/// use toolkit::mcp::server::{JwtVerifier, ProtectedResource};
 ///
 /// let url = "https://tools.example.com/mcp";
 /// let issuer = "https://login.example.com";

@@ -21,7 +21,7 @@ const ASSISTANT: &str = "assistant";
 ///
 /// ```
 /// use toolkit::tool;
-/// use toolkit_mcp::server::PromptMessages;
+/// use toolkit::mcp::server::PromptMessages;
 ///
 /// /// Reviews a file.
 /// #[tool(register = false)]

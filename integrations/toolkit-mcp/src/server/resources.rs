@@ -28,8 +28,8 @@ const MEDIA_TYPE: &str = "mediaType";
 ///
 /// ```
 /// use toolkit::{ToolRegistry, tool};
-/// use toolkit_mcp::McpServer;
-/// use toolkit_mcp::server::Resource;
+/// use toolkit::mcp::McpServer;
+/// use toolkit::mcp::server::Resource;
 ///
 /// /// The profile of a user.
 /// #[tool(register = false)]

@@ -12,7 +12,7 @@ use std::fmt;
 ///
 /// ```
 /// use toolkit::RunContext;
-/// use toolkit_openapi::client::Attachments;
+/// use toolkit::openapi::client::Attachments;
 ///
 /// let attachments = Attachments::new().with("report.pdf", "application/pdf", b"%PDF-1.7".as_slice());
 /// let run = RunContext::new().with_state(attachments);

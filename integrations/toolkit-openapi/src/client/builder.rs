@@ -27,7 +27,7 @@ type Adaptation = Box<dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + S
 ///
 /// ```
 /// use toolkit::{ArgumentTransform, ToolName, ToolProvider};
-/// use toolkit_openapi::client::{Namespaces, OpenApiToolset};
+/// use toolkit::openapi::client::{Namespaces, OpenApiToolset};
 ///
 /// # let document = r#"{"openapi": "3.1.0", "paths": {"/search": {"get": {"operationId": "search", "parameters": [
 /// #     {"name": "q", "in": "query"}, {"name": "tenant", "in": "query"}]}, "delete": {"operationId": "clear"}}}}"#;

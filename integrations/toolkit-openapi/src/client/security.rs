@@ -36,7 +36,7 @@ enum Credential {
 /// an error or an event shows them.
 ///
 /// ```
-/// use toolkit_openapi::client::{ClientCredentials, Credentials};
+/// use toolkit::openapi::client::{ClientCredentials, Credentials};
 ///
 /// let credentials = Credentials::new()
 ///     .with_secret("apiKey", "key-123456")
@@ -128,7 +128,7 @@ impl fmt::Debug for Credentials {
 ///
 /// ```
 /// use toolkit::RunContext;
-/// use toolkit_openapi::client::{CallerCredentials, Credentials};
+/// use toolkit::openapi::client::{CallerCredentials, Credentials};
 ///
 /// let ada = Credentials::new().with_secret("token", "token-of-ada");
 /// let run = RunContext::new().with_state(CallerCredentials::new().with("api.example.com", ada));

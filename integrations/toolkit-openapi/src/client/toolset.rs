@@ -17,7 +17,7 @@ use toolkit_core::{
 ///
 /// ```
 /// use toolkit::ApiFormat;
-/// use toolkit_openapi::client::OpenApiToolset;
+/// use toolkit::openapi::client::OpenApiToolset;
 ///
 /// let toolset = OpenApiToolset::from_document(r#"{
 ///     "openapi": "3.1.0",

@@ -27,7 +27,7 @@ pub(super) struct ToolOperation {
 ///
 /// ```
 /// use toolkit::prelude::*;
-/// use toolkit_openapi::openapi_document;
+/// use toolkit::openapi::openapi_document;
 ///
 /// /// Add two numbers.
 /// #[tool]

@@ -11,7 +11,7 @@ use toolkit_core::ToolContext;
 ///
 /// ```
 /// use toolkit::{ToolRegistry, tool, tools};
-/// use toolkit_openapi::{HttpCaller, OpenApiServer};
+/// use toolkit::openapi::{HttpCaller, OpenApiServer};
 ///
 /// /// Greets in the language of the user.
 /// #[tool]
