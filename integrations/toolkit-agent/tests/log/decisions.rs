@@ -1,6 +1,6 @@
 //! Interrupted runs of random teams, and runs whose store fails.
 
-use super::cuts::{is_shown, takes_new_input};
+use super::cuts::{is_shown, takes_new_input, with_payments};
 use super::team::{Case, Program, case, limited};
 use crate::support::{Access, Watched, assert_sendable, reloaded, transcript};
 use proptest::prelude::*;
@@ -144,8 +144,9 @@ async fn unsaved(case: &Case, failure: u32, is_reloaded: bool) -> Result<(), Tes
             conversation = sessions.open("ada", "1").await.unwrap();
         }
     };
-    if !asked_after_show(&conversation) {
-        prop_assert_eq!(text, output.text);
+    // Where a called agent could not be saved, its caller has this error as its result.
+    if !asked_after_show(&conversation) && !text.contains(FAILURES[0]) {
+        prop_assert_eq!(with_payments(&text), output.text);
     }
     let paid = program.seen.paid.lock().unwrap().clone();
     prop_assert_eq!(paid.iter().collect::<BTreeSet<_>>().len(), paid.len(), "{:?}", paid);
@@ -200,7 +201,7 @@ async fn stopped(case: &Case, stop: Stop, is_reloaded: bool) -> Result<(), TestC
     };
     // A group goes on without an agent whose model fails.
     if fails_at.is_none() && !asked_after_show(&conversation) {
-        prop_assert_eq!(text, output.text);
+        prop_assert_eq!(with_payments(&text), output.text);
     }
     let paid = program.seen.paid.lock().unwrap().clone();
     prop_assert_eq!(paid.iter().collect::<BTreeSet<_>>().len(), paid.len(), "{:?}", paid);
