@@ -167,6 +167,7 @@ setters! { ModelRequest:
     message = "`{Self}` is no model",
     note = "a client makes models, as in `OpenAi::from_env().chat(\"…\")` or `Anthropic::from_env().model(\"…\")`"
 )]
+#[doc(alias("CompletionModel", "LanguageModel", "LLM"))]
 pub trait ChatModel: Send + Sync + 'static {
     /// Returns the name of the model at the provider.
     fn name(&self) -> &str;

@@ -29,6 +29,7 @@ type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send
 /// # Ok::<(), toolkit::wire::ModelError>(())
 /// # }).unwrap();
 /// ```
+#[doc(alias("mock", "fake", "TestModel", "FunctionModel"))]
 #[derive(Clone, Default)]
 pub struct ScriptedModel(Arc<Script>);
 

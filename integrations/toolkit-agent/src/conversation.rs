@@ -60,6 +60,7 @@ use toolkit_llm::{Message, Messages};
 /// assert_eq!(restored.messages(), conversation.messages());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[doc(alias("Thread", "chat_history", "message_history"))]
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct Conversation {

@@ -71,6 +71,7 @@ use toolkit_llm::{Messages, UserMessage};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
+#[doc(alias("output_validator", "moderation"))]
 #[derive(Clone)]
 pub struct Guardrail {
     pub(crate) name: String,

@@ -26,6 +26,7 @@ use toolkit_llm::__private::Bill;
 /// let limits = Limits::default().with_max_model_calls(10).with_max_duration(Duration::from_secs(60));
 /// assert_eq!(limits.max_model_calls, 10);
 /// ```
+#[doc(alias("max_turns", "max_iterations", "UsageLimits", "recursion_limit"))]
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Limits {

@@ -24,6 +24,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`RunError`] if the agent has no answer.
+    #[doc(alias("prompt", "invoke"))]
     pub async fn run(&self, input: impl Into<UserMessage>) -> Result<RunOutput, RunError> {
         self.run_in(&mut Conversation::default(), input).await
     }
@@ -77,6 +78,7 @@ impl Agent {
     }
 
     /// Answers `input` in a new conversation, and returns the events of the run as a stream.
+    #[doc(alias("stream_prompt", "astream"))]
     #[must_use]
     pub fn run_stream(&self, input: impl Into<UserMessage>) -> RunStream<'static> {
         let input = Some(input.into());

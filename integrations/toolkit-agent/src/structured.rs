@@ -126,6 +126,7 @@ impl Agent {
     /// # Errors
     /// [`RunError`] with [`AgentError::InvalidOutput`] if no answer was valid or the model refused, or with any
     /// other [`AgentError`] if the run failed.
+    #[doc(alias("extract", "output_type", "structured_output"))]
     pub async fn run_as<T: ToolParams + Send + 'static>(
         &self,
         input: impl Into<UserMessage>,

@@ -120,6 +120,7 @@ use toolkit_core::{
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias("ClientSession", "MCPToolset"))]
 #[derive(Clone)]
 pub struct McpClient(Arc<ClientState>);
 

@@ -123,6 +123,7 @@ pub async fn serve_stdio(registry: impl IntoRegistrySource) -> io::Result<()> {
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias("ServerHandler", "FastMCP"))]
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct McpServer {

@@ -152,6 +152,7 @@ type ApprovalHandler =
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(permissions);
 /// # Ok::<(), toolkit::BuildError>(())
 /// ```
+#[doc(alias("approval", "HumanInTheLoop", "can_use_tool"))]
 #[must_use]
 pub struct Permissions {
     rules: Vec<PermissionRule>,

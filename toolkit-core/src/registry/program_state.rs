@@ -13,6 +13,7 @@ impl ToolRegistry {
     /// If the program already has the value in an `Arc`, use [`with_shared_state`](Self::with_shared_state). Tools
     /// [merged](Self::merge_with) from a registry with its own state do not find the value, unless they require state
     /// of this type.
+    #[doc(alias("inject", "Extension", "depends"))]
     #[must_use]
     pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared_state(Arc::new(value))

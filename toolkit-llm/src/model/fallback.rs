@@ -32,6 +32,7 @@ use super::{
 ///
 /// Agents repeat a request to the whole list after the pause of their [`ModelRetry`](super::ModelRetry). To
 /// repeat requests to a single model of the list, wrap that model in [`Retrying`](super::Retrying).
+#[doc(alias("with_fallbacks"))]
 #[derive(Debug, Clone)]
 pub struct Fallback {
     models: Vec<BoxModel>,

@@ -60,6 +60,7 @@ type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, Str
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
+#[doc(alias("summarization", "trim_messages"))]
 #[derive(Clone)]
 pub struct Compaction {
     window: u64,

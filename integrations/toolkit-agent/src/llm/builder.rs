@@ -140,6 +140,7 @@ impl AgentBuilder {
 
     /// Adds a sub-agent. The model can transfer the conversation to the sub-agent with the tool
     /// `transfer_to_agent`.
+    #[doc(alias("handoff", "handoffs", "transfer"))]
     #[must_use]
     pub fn sub_agent(mut self, agent: impl Into<Agent>) -> Self {
         self.settings.sub_agents.push(agent.into());

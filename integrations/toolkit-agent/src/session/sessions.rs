@@ -33,6 +33,7 @@ use toolkit_core::context::{SessionDelta, SessionMap};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
+#[doc(alias("memory", "SessionService"))]
 #[derive(Clone)]
 pub struct Sessions {
     pub(super) inner: Arc<SessionsInner>,

@@ -22,6 +22,7 @@ use toolkit_core::context::SessionDelta;
 ///   version is a conflict.
 ///
 /// The package `toolkit-agent-stores` has a test of the contract that may be copied.
+#[doc(alias("checkpointer", "persistence"))]
 pub trait ConversationStore: Send + Sync + 'static {
     /// Loads the log of the conversation `id` of a user. Returns `None` if the conversation does not exist.
     ///

@@ -44,6 +44,7 @@ use std::sync::Mutex;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
+#[doc(alias("fan_out"))]
 #[derive(Debug, Clone)]
 pub struct ParallelAgent {
     workflow: Workflow,

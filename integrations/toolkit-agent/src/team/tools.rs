@@ -54,6 +54,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`BuildError`] if the agent's name contains no character legal in tool names.
+    #[doc(alias("as_tool", "AgentTool"))]
     pub fn to_tool(&self) -> Result<AdaptedTool, BuildError> {
         let description = match self.description() {
             "" => format!("Delegate to the {} agent.", self.name()),

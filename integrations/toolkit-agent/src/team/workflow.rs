@@ -130,6 +130,7 @@ pub(super) use workflow_agent;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
+#[doc(alias("chain", "pipeline"))]
 #[derive(Debug, Clone)]
 pub struct SequentialAgent {
     workflow: Workflow,

@@ -38,6 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias("MultiServerMCPClient", "mcpServers"))]
 pub struct McpServers {
     registry: LiveRegistry,
     clients: BTreeMap<String, McpClient>,

@@ -34,6 +34,7 @@ use toolkit_core::{
 /// assert_eq!(published[0]["input_schema"]["required"][0], "id");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(alias("swagger", "from_openapi"))]
 pub struct OpenApiToolset {
     pub(super) tools: Vec<Arc<dyn Tool>>,
     /// The indices of the tools, by their names.
