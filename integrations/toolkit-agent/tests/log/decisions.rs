@@ -104,14 +104,16 @@ async fn interrupted(case: &Case, way: Way, repeats_ids: bool) -> Result<(), Tes
     Ok(())
 }
 
-/// Returns whether a model was asked again after a call whose output is the answer, because the run had stopped there.
-fn asked_after_show(conversation: &Conversation) -> bool {
-    conversation.messages().windows(2).any(|pair| match pair {
-        [Message::Tool(it), Message::Assistant(next)] => {
-            it.results.iter().any(|result| result.name == "show") && it.agent == next.agent
-        }
-        _ => false,
-    })
+/// Returns whether a run that has stopped may end otherwise: a streamed message goes on without the calls that had not
+/// arrived, and a model is asked again after a call whose output is the answer.
+fn may_end_otherwise(case: &Case, conversation: &Conversation) -> bool {
+    case.streaming
+        || conversation.messages().windows(2).any(|pair| match pair {
+            [Message::Tool(it), Message::Assistant(next)] => {
+                it.results.iter().any(|result| result.name == "show") && it.agent == next.agent
+            }
+            _ => false,
+        })
 }
 
 /// The errors of the failed save and of those that depend on it.
@@ -145,7 +147,7 @@ async fn unsaved(case: &Case, failure: u32, is_reloaded: bool) -> Result<(), Tes
         }
     };
     // Where a called agent could not be saved, its caller has this error as its result.
-    if !asked_after_show(&conversation) && !text.contains(FAILURES[0]) {
+    if !may_end_otherwise(case, &conversation) && !text.contains(FAILURES[0]) {
         prop_assert_eq!(with_payments(&text), output.text);
     }
     let paid = program.seen.paid.lock().unwrap().clone();
@@ -200,7 +202,7 @@ async fn stopped(case: &Case, stop: Stop, is_reloaded: bool) -> Result<(), TestC
         ended = Some(case.drive(&agent, &mut conversation, options).await);
     };
     // A group goes on without an agent whose model fails.
-    if fails_at.is_none() && !asked_after_show(&conversation) {
+    if fails_at.is_none() && !may_end_otherwise(case, &conversation) {
         prop_assert_eq!(with_payments(&text), output.text);
     }
     let paid = program.seen.paid.lock().unwrap().clone();
