@@ -138,7 +138,7 @@ object_safe! {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
-#[doc(alias("Runner", "AgentExecutor", "ReActAgent"))]
+#[doc(alias("Runner", "AgentExecutor", "ReActAgent", "prompt", "invoke"))]
 #[derive(Clone)]
 pub struct Agent(Arc<dyn DynAgent>);
 

@@ -24,7 +24,6 @@ impl Agent {
     ///
     /// # Errors
     /// [`RunError`] if the agent has no answer.
-    #[doc(alias("prompt", "invoke"))]
     pub async fn run(&self, input: impl Into<UserMessage>) -> Result<RunOutput, RunError> {
         self.run_in(&mut Conversation::default(), input).await
     }
@@ -59,9 +58,9 @@ impl Agent {
     /// Continues a conversation that has no answer yet, for example after a crash, an error, a cancelled run
     /// or an [interruption](AgentError::Interrupted).
     ///
-    /// After a crash, a call without a saved result runs again only if its tool is marked as idempotent, or
-    /// as read-only and not as non-idempotent. An agent called as a tool continues from its saved
-    /// conversation. For any other call, the model reads that the call may have run.
+    /// After a crash, a call without a saved result runs again only if its tool is marked as idempotent, or as read-only
+    /// and not as non-idempotent. An agent called as a tool continues from its saved conversation. For any other call, the
+    /// model reads that it may have run. After a cancelled run or a failed save, it reads which calls were stopped.
     ///
     /// If the conversation already has an answer, returns this answer again and changes nothing.
     ///
@@ -78,7 +77,6 @@ impl Agent {
     }
 
     /// Answers `input` in a new conversation, and returns the events of the run as a stream.
-    #[doc(alias("stream_prompt", "astream"))]
     #[must_use]
     pub fn run_stream(&self, input: impl Into<UserMessage>) -> RunStream<'static> {
         let input = Some(input.into());
