@@ -1,94 +1,104 @@
 #!/bin/sh
-# Instructions and allocations of one call, counted by valgrind: the same on every run, on a noisy machine too.
+# Instructions and allocations of one call, counted by valgrind: nearly the same on every run, on a noisy machine too.
 #
-# Each case of `instructions.rs` runs 1000 and 500 times; a 500th of the difference is one call. Cases that take long
-# run less often. A call is polled once, without a runtime, by hand and by us alike; runs of agents have a runtime. Allocations are blocks as `dhat` counts them: one that grows
-# counts once.
+# A case of `instructions.rs` does its work once, and then as often as its count says inside of `counted_calls`, where
+# instructions are counted; a call is the share of one. Allocations are blocks as `dhat` counts them, in the difference of a
+# whole count and half of it: a block that grows counts once. A call is polled once, without a runtime, by hand and by us
+# alike; runs of agents have a runtime. `targets.txt` says what a case may cost.
 #
 #     benches/callgrind.sh            every case
 #     benches/callgrind.sh add list   the cases whose name starts with one of these
-#     benches/callgrind.sh --small    do the cases run? Needs no valgrind
+#     benches/callgrind.sh --check    those that CI counts, and a case with a twentieth more, which must be found
 set -eu
 cd "$(dirname "$0")/.."
 
-# Compiles the benchmark with the given command of cargo, and prints the path of the program.
-compiled() {
-    if ! said=$("$@" --bench instructions --no-run 2>&1); then
-        echo "$said" >&2
-        return 1
-    fi
-    path=$(echo "$said" | sed -n 's/.*Executable.*(\(.*\))$/\1/p')
-    [ -x "$path" ] && echo "$path"
-}
-
-if [ "${1:-}" = --small ]; then
-    # Unoptimised, and each case once: with the dependencies that the tests of the workspace are built with.
-    runner=$(compiled cargo test --workspace --all-features)
-    cases=$("$runner" list | cut -d ' ' -f 1)
-    for name in $cases; do "$runner" "$name" 1 >/dev/null; done
-    echo "$(echo "$cases" | wc -w) cases run"
-    exit 0
-fi
-
 if ! command -v valgrind >/dev/null; then
-    echo "skipped: valgrind is not installed"
-    exit 0
+    echo "callgrind: valgrind is not installed"
+    exit 1
 fi
-
-runner=$(compiled cargo bench -p toolkit-benches)
+said=$(cargo bench -p toolkit-benches --bench instructions --no-run 2>&1) || { echo "$said" >&2; exit 1; }
+runner=$(echo "$said" | sed -n 's/.*Executable.*(\(.*\))$/\1/p')
+"$runner"
 
 instructions() {
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$runner" "$1" "$2" 2>&1 |
-        sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+    counted=$(valgrind --tool=callgrind --toggle-collect='*counted_calls*' --callgrind-out-file=/dev/null \
+        "$runner" "$1" "$2" 2>&1 | sed -n 's/.*Collected : \([0-9]*\).*/\1/p')
+    echo $((counted / $2))
 }
 
-allocations() {
+blocks() {
     valgrind --tool=dhat --dhat-out-file=/dev/null "$runner" "$1" "$2" 2>&1 |
         sed -n 's/.*Total: .* in \([0-9,]*\) blocks.*/\1/p' | tr -d ,
 }
 
-per_call() {
-    half=$(($3 / 2))
-    echo $((($("$1" "$2" "$3") - $("$1" "$2" "$half")) / half))
+allocations() {
+    half=$(($2 / 2))
+    echo $((($(blocks "$1" "$2") - $(blocks "$1" "$half")) / half))
 }
 
-wanted() {
-    name=$1
-    shift
-    [ $# -eq 0 ] && return 0
-    for prefix; do
-        case $name in "$prefix"*) return 0 ;; esac
+# The rows of `targets.txt`: those that CI counts, or all.
+targets() {
+    awk -v all="$1" '!/^#/ && NF && (all == "all" || $6 == "ci")' benches/targets.txt
+}
+
+# Prints a line `case instructions allocations` for each case on standard input.
+counts() {
+    "$runner" list >"$folder/list"
+    while read -r name; do
+        count=$(awk -v name="$name" '$1 == name { print $2 }' "$folder/list")
+        [ -n "$count" ] || { echo "no case \`$name\`" >&2; return 1; }
+        echo "$name $(instructions "$name" "$count") $(allocations "$name" "$count")"
     done
-    return 1
 }
 
-"$runner" list | while read -r name count target; do
-    if wanted "$name" "$@"; then
-        echo "$name $target $(per_call instructions "$name" "$count") $(per_call allocations "$name" "$count")"
+# Prints the table of the counts in the file $2 beside the targets in the file $1. Fails if a case costs more than it may.
+table() {
+    awk '
+        BEGIN {
+            row = "%-26s %12s %11s %16s %6s  %s\n"
+            printf row, "case", "instructions", "allocations", "floor", "ratio", "target"
+        }
+        FNR == NR { floor[$1] = $2; most[$1] = $3; blocks[$1] = $4; goal[$1] = $5; next }
+        { counted[$1] = $2; allocated[$1] = $3; order[++cases] = $1 }
+        END {
+            for (i = 1; i <= cases; i++) {
+                name = order[i]; beside = ratio = "-"; verdict = ""
+                if (name in floor && floor[name] in counted) {
+                    beside = counted[floor[name]] " / " allocated[floor[name]]
+                    ratio = sprintf("%.3f", counted[name] / counted[floor[name]])
+                    more = allocated[name] - allocated[floor[name]]
+                    if (most[name] != "-" && ratio + 0 > most[name]) { verdict = "MORE THAN " most[name]; missed++ }
+                    if (blocks[name] != "-" && more > blocks[name]) { verdict = verdict " BLOCKS " blocks[name]; missed++ }
+                    if (verdict == "" && most[name] != "-") verdict = "<= " most[name]
+                    if (goal[name] != "-" && ratio + 0 > goal[name]) verdict = verdict ", wanted " goal[name]
+                }
+                printf row, name, counted[name], allocated[name], beside, ratio, verdict
+            }
+            exit missed > 0
+        }' "$1" "$2"
+}
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+if [ "${1:-}" = --check ]; then
+    targets ci >"$folder/targets"
+    awk '{ print $1; print $2 }' "$folder/targets" | awk '!seen[$0]++' | counts >"$folder/counts"
+    table "$folder/targets" "$folder/counts"
+    # The planted case, with the target of the case that it slows down.
+    sed -n 's|^add/registry |add/planted |p' "$folder/targets" >"$folder/planted"
+    { grep '^add/map_boxed ' "$folder/counts"; echo add/planted | counts; } >"$folder/planted-counts"
+    if table "$folder/planted" "$folder/planted-counts"; then
+        echo "callgrind: a case with a twentieth more instructions was not found"
+        exit 1
     fi
-done | awk '
-    BEGIN {
-        row = "%-26s %12s %11s %13s %6s  %s\n"
-        printf row, "case", "instructions", "allocations", "floor", "ratio", "target"
-    }
-    {
-        name = $1; floor = $2; instructions = $8; allocations = $9
-        counted[name] = instructions; allocated[name] = allocations
-        beside = ratio = "-"; target = ""
-        if (floor in counted) {
-            beside = counted[floor] " / " allocated[floor]
-            ratio = sprintf("%.2f", instructions / counted[floor])
-            most = $3 != "-" ? $3 * counted[floor] : $4 != "-" ? $4 + counted[floor] : $5
-            blocks = $6 == "-" ? $7 : $6 + allocated[floor]
-        } else {
-            most = $5; blocks = $7
-        }
-        if (most != "-" && most != "") {
-            met = instructions <= most && allocations <= blocks
-            bound = blocks < 1e8 ? sprintf("%.0f / %d", most, blocks) : sprintf("%.0f", most)
-            target = bound (met ? " met" : " MISSED")
-            missed += !met
-        }
-        printf row, name, instructions, allocations, beside, ratio, target
-    }
-    END { exit missed > 0 }'
+    exit 0
+fi
+targets all >"$folder/targets"
+"$runner" list | cut -d ' ' -f 1 | while read -r name; do
+    [ $# -gt 0 ] || echo "$name"
+    for prefix; do
+        case $name in "$prefix"*) echo "$name" && break ;; esac
+    done
+done | counts >"$folder/counts"
+table "$folder/targets" "$folder/counts"

@@ -1,4 +1,6 @@
 //! Repeats one named case, for `callgrind.sh` to count its cost. Without arguments, checks the results.
+//!
+//! `targets.txt` names the floor of each case, and how much it may cost.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,333 +13,244 @@ mod support;
 
 use std::hint::black_box;
 use std::time::Duration;
-use support::{A, B, C, Call, agents, by_hand, registry_of};
+use support::{A, B, C, Call, D, agents, by_hand, mcp, registry_of, repeat, streams};
 use toolkit::{prelude::*, serde_json};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
-        [list] if list == "list" => CASES.iter().for_each(|case| println!("{}", case.row())),
+        [list] if list == "list" => CASES.iter().for_each(|case| println!("{} {}", case.name, case.count)),
         [name, count] => {
             let case = CASES.iter().find(|case| case.name == name);
-            case.unwrap_or_else(|| panic!("no case `{name}`")).run(count.parse().unwrap());
+            let case = case.unwrap_or_else(|| panic!("no case `{name}`"));
+            (case.run)(count.parse().unwrap());
         }
-        _ => [A, B, C].into_iter().for_each(support::check),
+        _ => [A, B, C, D].into_iter().for_each(support::check),
     }
 }
 
 struct Case {
     name: &'static str,
-    /// The case that it is compared with.
-    floor: Option<&'static str>,
-    target: Target,
-    work: Work,
-    /// The number of repetitions.
+    /// Repeats the case this many times.
+    run: fn(usize),
+    /// The usual number of repetitions.
     count: usize,
 }
 
-/// The highest cost of a case.
-enum Target {
-    None,
-    /// A multiple of the floor's instructions, and allocations more than the floor has.
-    OfFloor(f64, i64),
-    /// Instructions and allocations more than the floor has.
-    AboveFloor(u64, i64),
-    /// Instructions and allocations.
-    Fixed(u64, i64),
-}
-
-enum Work {
-    Match(Call),
-    MapBoxed(Call),
-    Registry(Call),
-    RegistryAsync(Call),
-    /// From a [`ToolCall`], as a dispatcher gets it; making the call is counted in both.
-    RegistryOfCall(Call),
-    Dispatcher(Call),
-    /// With a listener that does nothing.
-    DispatcherHeard(Call),
-    /// A tool among this many.
-    LookUp(usize),
-    /// The definitions of this many tools as text.
-    List(usize),
-    /// The same, as part of a request that `serde_json` writes.
-    ListInRequest(usize),
-    /// Making this many calls of [`Work::Batch`], without running them.
-    MakeCalls(u32),
-    /// This many tasks that wait for ten milliseconds, spawned and joined by hand, with this timeout. The calls of
-    /// [`Work::Batch`] are made too.
-    SpawnAndJoin(u32, Option<Duration>),
-    /// A batch of this many calls of a tool that waits for ten milliseconds, with this timeout.
-    Batch(u32, Option<Duration>),
-    /// Runs of an agent, or their floor.
-    Agent(AgentWork),
-}
-
-#[derive(Clone, Copy)]
-enum AgentWork {
-    /// The loop of an agent by hand: two turns, and this many calls in the first.
-    LoopByHand(usize),
-    /// A run of an agent: two turns, and this many calls in the first.
-    Run(usize),
-    /// The same, streamed, with a listener for the events.
-    RunHeard(usize),
-    /// A run of two turns and one call in a conversation with this many messages.
-    History(usize),
+const fn case(name: &'static str, run: fn(usize)) -> Case {
+    Case { name, run, count: 200 }
 }
 
 impl Case {
-    const fn new(name: &'static str, work: Work, floor: Option<&'static str>, target: Target) -> Self {
-        Self { name, floor, target, work, count: 1_000 }
-    }
-
     /// Sets the number of repetitions, for a case that takes long.
-    const fn count(mut self, count: usize) -> Self {
+    const fn times(mut self, count: usize) -> Self {
         self.count = count;
         self
-    }
-
-    /// Name, number of repetitions, floor, instructions as a multiple of the floor's, above the floor's, and in all,
-    /// allocations above the floor's and in all; `-` where there is none.
-    fn row(&self) -> String {
-        let floor = self.floor.unwrap_or("-");
-        let target = match self.target {
-            Target::None => "- - - - -".to_owned(),
-            Target::OfFloor(ratio, more) => format!("{ratio} - - {more} -"),
-            Target::AboveFloor(above, more) => format!("- {above} - {more} -"),
-            Target::Fixed(instructions, allocations) => format!("- - {instructions} - {allocations}"),
-        };
-        format!("{} {} {floor} {target}", self.name, self.count)
-    }
-
-    fn run(&self, count: usize) {
-        match self.work {
-            Work::Match(Call { tool, arguments, .. }) => {
-                repeat(count, || by_hand::by_match(black_box(tool), black_box(arguments)));
-            }
-            Work::MapBoxed(Call { tool, arguments, .. }) => {
-                let map = by_hand::map();
-                repeat(count, || {
-                    support::finish(by_hand::by_map(&map, black_box(tool), black_box(arguments)))
-                });
-            }
-            Work::Registry(call) => call_registry(count, call.tool, call.arguments),
-            Work::RegistryAsync(call) => call_registry(count, call.async_tool, call.arguments),
-            Work::RegistryOfCall(call) => {
-                let registry = support::registry();
-                repeat(count, || {
-                    let call = call.to_call(call.tool);
-                    support::call(&registry, &call.name, call.arguments.as_str());
-                });
-            }
-            Work::Dispatcher(call) => {
-                let dispatcher = Dispatcher::new(support::registry()).unwrap();
-                repeat(count, || support::dispatch(&dispatcher, call.to_call(call.tool)));
-            }
-            Work::DispatcherHeard(call) => {
-                let dispatcher = Dispatcher::new(support::registry()).unwrap().with_listener(|_| ());
-                repeat(count, || support::dispatch(&dispatcher, call.to_call(call.tool)));
-            }
-            Work::LookUp(tools) => {
-                let registry = registry_of(tools);
-                let name = format!("add_{}", tools / 2);
-                repeat(count, || registry.get(black_box(&name)).is_some());
-            }
-            Work::List(tools) => {
-                let registry = registry_of(tools);
-                repeat(count, || registry.definitions(ApiFormat::OpenAiChat).as_json().to_owned());
-            }
-            Work::ListInRequest(tools) => {
-                let registry = registry_of(tools);
-                repeat(count, || serde_json::to_vec(&registry.definitions(ApiFormat::OpenAiChat)));
-            }
-            Work::MakeCalls(calls) => repeat(count, || support::waiting_calls(calls)),
-            Work::SpawnAndJoin(calls, timeout) => {
-                let runtime = agents::runtime();
-                repeat(count, || {
-                    black_box(support::waiting_calls(calls));
-                    runtime.block_on(async {
-                        match timeout {
-                            Some(timeout) => by_hand::spawn_and_join_timeout(calls, timeout).await,
-                            None => by_hand::spawn_and_join(calls).await,
-                        }
-                    })
-                });
-            }
-            Work::Batch(calls, timeout) => {
-                let runtime = agents::runtime();
-                let dispatcher = Dispatcher::new(support::registry()).unwrap();
-                let dispatcher = match timeout {
-                    Some(timeout) => dispatcher.with_timeout(timeout),
-                    None => dispatcher,
-                };
-                repeat(count, || runtime.block_on(dispatcher.dispatch(support::waiting_calls(calls))));
-            }
-            Work::Agent(work) => work.run(count),
-        }
-    }
-}
-
-impl AgentWork {
-    fn run(self, count: usize) {
-        match self {
-            Self::LoopByHand(calls) => {
-                let model = agents::Script::new(calls);
-                let tools = support::registry().into();
-                agents::runtime().block_on(async {
-                    for _ in 0..count {
-                        assert_eq!(black_box(agents::by_hand(&model, &tools).await), "Done.");
-                    }
-                });
-            }
-            Self::Run(calls) => {
-                let agent = agents::agent(calls, false);
-                agents::runtime().block_on(async {
-                    for _ in 0..count {
-                        assert_eq!(black_box(agent.run("Add.").await).unwrap().text, "Done.");
-                    }
-                });
-            }
-            Self::RunHeard(calls) => {
-                let agent = agents::agent(calls, true);
-                agents::runtime().block_on(async {
-                    for _ in 0..count {
-                        assert_eq!(black_box(agent.run_stream("Add.").finish().await).unwrap().text, "Done.");
-                    }
-                });
-            }
-            Self::History(messages) => {
-                let agent = agents::agent(1, false);
-                let mut conversation = agents::conversation(messages);
-                agents::runtime().block_on(async {
-                    for _ in 0..count {
-                        let output = black_box(agent.run_in(&mut conversation, "Add.").await);
-                        assert_eq!(output.unwrap().text, "Done.");
-                    }
-                });
-                // The end of the whole history is no part of a run.
-                std::mem::forget(conversation);
-            }
-        }
-    }
-}
-
-const MINUTE: Duration = Duration::from_secs(60);
-
-/// More allocations than any case has, for a target of instructions only.
-const ANY: i64 = 1_000_000_000;
-
-fn call_registry(count: usize, tool: &str, arguments: &str) {
-    let registry = support::registry();
-    repeat(count, || support::call(&registry, tool, arguments));
-}
-
-fn repeat<T>(count: usize, mut work: impl FnMut() -> T) {
-    for _ in 0..count {
-        drop(black_box(work()));
     }
 }
 
 const CASES: &[Case] = &[
-    Case::new("add/match", Work::Match(A), None, Target::None),
-    Case::new("add/map_boxed", Work::MapBoxed(A), None, Target::None),
-    Case::new("add/registry", Work::Registry(A), Some("add/map_boxed"), Target::OfFloor(1.0, -1)),
-    Case::new("add/registry_async", Work::RegistryAsync(A), Some("add/map_boxed"), Target::OfFloor(1.15, 0)),
-    Case::new("add/registry_of_call", Work::RegistryOfCall(A), None, Target::None),
-    Case::new(
-        "add/dispatcher",
-        Work::Dispatcher(A),
-        Some("add/registry_of_call"),
-        Target::AboveFloor(1_050, 2),
-    ),
-    Case::new("add/dispatcher_heard", Work::DispatcherHeard(A), Some("add/dispatcher"), Target::None),
-    Case::new("search_web/match", Work::Match(B), None, Target::None),
-    Case::new("search_web/map_boxed", Work::MapBoxed(B), None, Target::None),
-    Case::new(
-        "search_web/registry",
-        Work::Registry(B),
-        Some("search_web/map_boxed"),
-        Target::OfFloor(1.0, -1),
-    ),
-    Case::new(
-        "search_web/registry_async",
-        Work::RegistryAsync(B),
-        Some("search_web/map_boxed"),
-        Target::OfFloor(1.15, 0),
-    ),
-    Case::new("search_web/dispatcher", Work::Dispatcher(B), Some("search_web/map_boxed"), Target::None),
-    Case::new("create_order/match", Work::Match(C), None, Target::None),
-    Case::new("create_order/map_boxed", Work::MapBoxed(C), None, Target::None),
-    // The structs are checked against their schema in a pass of its own.
-    Case::new(
-        "create_order/registry",
-        Work::Registry(C),
-        Some("create_order/map_boxed"),
-        Target::OfFloor(1.14, -1),
-    ),
-    Case::new(
-        "create_order/registry_async",
-        Work::RegistryAsync(C),
-        Some("create_order/map_boxed"),
-        Target::OfFloor(1.18, 0),
-    ),
-    Case::new("create_order/dispatcher", Work::Dispatcher(C), Some("create_order/map_boxed"), Target::None),
-    Case::new("look_up/10", Work::LookUp(10), None, Target::None),
-    Case::new("look_up/100000", Work::LookUp(100_000), Some("look_up/10"), Target::OfFloor(1.05, 0)),
-    Case::new("list/100", Work::List(100), None, Target::Fixed(30_000, 1)),
-    Case::new("list/100_in_request", Work::ListInRequest(100), Some("list/100"), Target::None),
-    Case::new("batch/making_calls", Work::MakeCalls(1_000), None, Target::None).count(4),
-    Case::new("batch/spawn_and_join", Work::SpawnAndJoin(1_000, None), None, Target::None).count(4),
-    Case::new("batch/calls", Work::Batch(1_000, None), Some("batch/spawn_and_join"), Target::None).count(4),
-    Case::new("batch/spawn_and_join_timeout", Work::SpawnAndJoin(1_000, Some(MINUTE)), None, Target::None)
-        .count(4),
-    Case::new(
-        "batch/calls_timeout",
-        Work::Batch(1_000, Some(MINUTE)),
-        Some("batch/spawn_and_join_timeout"),
-        Target::OfFloor(1.3, 2_010),
-    )
-    .count(4),
-    Case::new("batch/10000_by_hand", Work::SpawnAndJoin(10_000, Some(MINUTE)), None, Target::None).count(2),
-    Case::new(
-        "batch/10000_timeout",
-        Work::Batch(10_000, Some(MINUTE)),
-        Some("batch/10000_by_hand"),
-        Target::OfFloor(1.3, 20_010),
-    )
-    .count(2),
-    Case::new("agent/by_hand_1", Work::Agent(AgentWork::LoopByHand(1)), None, Target::None),
-    Case::new(
-        "agent/run_1",
-        Work::Agent(AgentWork::Run(1)),
-        Some("agent/by_hand_1"),
-        Target::OfFloor(2.0, ANY),
-    ),
-    Case::new("agent/by_hand_100", Work::Agent(AgentWork::LoopByHand(100)), None, Target::None).count(20),
-    Case::new(
-        "agent/run_100",
-        Work::Agent(AgentWork::Run(100)),
-        Some("agent/by_hand_100"),
-        Target::OfFloor(1.1, ANY),
-    )
-    .count(20),
-    Case::new("agent/by_hand_1000", Work::Agent(AgentWork::LoopByHand(1_000)), None, Target::None).count(4),
-    Case::new(
-        "agent/run_1000",
-        Work::Agent(AgentWork::Run(1_000)),
-        Some("agent/by_hand_1000"),
-        Target::OfFloor(1.1, ANY),
-    )
-    .count(4),
-    Case::new("agent/heard_1", Work::Agent(AgentWork::RunHeard(1)), Some("agent/run_1"), Target::None),
-    Case::new("agent/heard_100", Work::Agent(AgentWork::RunHeard(100)), Some("agent/run_100"), Target::None)
-        .count(20),
-    Case::new("agent/history_10", Work::Agent(AgentWork::History(10)), None, Target::None).count(20),
-    Case::new(
-        "agent/history_10000",
-        Work::Agent(AgentWork::History(10_000)),
-        Some("agent/history_10"),
-        Target::OfFloor(1.2, ANY),
-    )
-    .count(20),
+    case("add/match", |count| by_match(count, A)),
+    case("add/map_boxed", |count| map_boxed(count, A)),
+    case("add/registry", |count| registry(count, A.tool, A.arguments)),
+    case("add/registry_async", |count| registry(count, A.async_tool, A.arguments)),
+    case("add/planted", planted),
+    case("add/registry_of_call", |count| registry_of_call(count, A)),
+    case("add/dispatcher", |count| dispatcher(count, A)),
+    case("add/dispatcher_heard", |count| dispatcher_heard(count, A)),
+    case("search_web/match", |count| by_match(count, B)),
+    case("search_web/map_boxed", |count| map_boxed(count, B)),
+    case("search_web/registry", |count| registry(count, B.tool, B.arguments)),
+    case("search_web/registry_async", |count| registry(count, B.async_tool, B.arguments)),
+    case("search_web/dispatcher", |count| dispatcher(count, B)),
+    case("create_order/match", |count| by_match(count, C)),
+    case("create_order/map_boxed", |count| map_boxed(count, C)),
+    case("create_order/registry", |count| registry(count, C.tool, C.arguments)),
+    case("create_order/registry_async", |count| registry(count, C.async_tool, C.arguments)),
+    case("create_order/dispatcher", |count| dispatcher(count, C)),
+    case("struct/registry", |count| registry(count, D.tool, D.arguments)),
+    case("struct/registry_async", |count| registry(count, D.async_tool, D.arguments)),
+    case("foreign/map_boxed", |count| map_boxed(count, Call { tool: "foreign_order", ..C })),
+    case("foreign/registry", |count| registry(count, "foreign_order", C.arguments)),
+    case("look_up/10", |count| look_up(count, 10)),
+    case("look_up/100000", |count| look_up(count, 100_000)),
+    case("list/joined_100", |count| list_joined(count, 100)),
+    case("list/100", |count| list(count, 100)),
+    case("list/100_in_request", |count| list_in_request(count, 100)),
+    case("stream/values", streams::values),
+    case("stream/chunks", streams::chunks),
+    case("batch/making_calls", |count| repeat(count, || support::waiting_calls(1_000))).times(4),
+    case("batch/spawn_and_join", |count| spawn_and_join(count, 1_000, None)).times(4),
+    case("batch/calls", |count| batch(count, 1_000, None)).times(4),
+    case("batch/spawn_and_join_timeout", |count| spawn_and_join(count, 1_000, Some(MINUTE))).times(4),
+    case("batch/calls_timeout", |count| batch(count, 1_000, Some(MINUTE))).times(4),
+    case("batch/10000_by_hand", |count| spawn_and_join(count, 10_000, Some(MINUTE))).times(2),
+    case("batch/10000_timeout", |count| batch(count, 10_000, Some(MINUTE))).times(2),
+    case("agent/by_hand_1", |count| agent_by_hand(count, 1)),
+    case("agent/run_1", |count| agent_run(count, 1)),
+    case("agent/saved_1", |count| agent_saved(count, 1)),
+    case("agent/by_hand_100", |count| agent_by_hand(count, 100)).times(10),
+    case("agent/run_100", |count| agent_run(count, 100)).times(10),
+    case("agent/saved_100", |count| agent_saved(count, 100)).times(10),
+    case("agent/by_hand_1000", |count| agent_by_hand(count, 1_000)).times(2),
+    case("agent/run_1000", |count| agent_run(count, 1_000)).times(2),
+    case("agent/heard_1", |count| agent_heard(count, 1)),
+    case("agent/heard_100", |count| agent_heard(count, 100)).times(10),
+    case("agent/history_10", |count| agent_history(count, 10)).times(10),
+    case("agent/history_10000", |count| agent_history(count, 10_000)).times(10),
+    case("mcp/sdk", mcp::sdk),
+    case("mcp/server", mcp::server),
 ];
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn by_match(count: usize, Call { tool, arguments, .. }: Call) {
+    repeat(count, || by_hand::by_match(black_box(tool), black_box(arguments)));
+}
+
+fn map_boxed(count: usize, Call { tool, arguments, .. }: Call) {
+    let map = by_hand::map();
+    repeat(count, || support::finish(by_hand::by_map(&map, black_box(tool), black_box(arguments))));
+}
+
+fn registry(count: usize, tool: &str, arguments: &str) {
+    let registry = support::registry();
+    repeat(count, || support::call(&registry, tool, arguments));
+}
+
+/// The case `add/registry` with a twentieth more instructions: a check that does not find it is worth nothing.
+fn planted(count: usize) {
+    let registry = support::registry();
+    repeat(count, || {
+        support::call(&registry, A.tool, A.arguments);
+        for turn in 0..PLANTED_TURNS {
+            black_box(turn);
+        }
+    });
+}
+
+/// A turn takes about one instruction, and a call of `add` 1,540.
+const PLANTED_TURNS: u32 = 80;
+
+/// From a [`ToolCall`], as a dispatcher gets it; making the call is counted in both.
+fn registry_of_call(count: usize, call: Call) {
+    let registry = support::registry();
+    repeat(count, || {
+        let call = call.to_call(call.tool);
+        support::call(&registry, &call.name, call.arguments.as_str());
+    });
+}
+
+fn dispatcher(count: usize, call: Call) {
+    let dispatcher = Dispatcher::new(support::registry()).unwrap();
+    repeat(count, || support::dispatch(&dispatcher, call.to_call(call.tool)));
+}
+
+/// With a listener that does nothing.
+fn dispatcher_heard(count: usize, call: Call) {
+    let dispatcher = Dispatcher::new(support::registry()).unwrap().with_listener(|_| ());
+    repeat(count, || support::dispatch(&dispatcher, call.to_call(call.tool)));
+}
+
+/// A tool among this many.
+fn look_up(count: usize, tools: usize) {
+    let registry = registry_of(tools);
+    let name = format!("add_{}", tools / 2);
+    repeat(count, || registry.get(black_box(&name)).is_some());
+}
+
+/// The texts of this many definitions, joined by hand.
+fn list_joined(count: usize, tools: usize) {
+    let registry = registry_of(tools);
+    let definitions = registry.definitions(ApiFormat::OpenAiChat);
+    let definitions: Vec<serde_json::Value> = serde_json::from_str(definitions.as_json()).unwrap();
+    let texts: Vec<String> = definitions.iter().map(serde_json::Value::to_string).collect();
+    repeat(count, || {
+        let mut list = String::with_capacity(texts.iter().map(|text| text.len() + 1).sum::<usize>() + 1);
+        for text in &texts {
+            list.push(if list.is_empty() { '[' } else { ',' });
+            list.push_str(text);
+        }
+        list.push(']');
+        list
+    });
+}
+
+/// The definitions of this many tools as text.
+fn list(count: usize, tools: usize) {
+    let registry = registry_of(tools);
+    repeat(count, || registry.definitions(ApiFormat::OpenAiChat).as_json().to_owned());
+}
+
+/// The same, as part of a request that `serde_json` writes.
+fn list_in_request(count: usize, tools: usize) {
+    let registry = registry_of(tools);
+    repeat(count, || serde_json::to_vec(&registry.definitions(ApiFormat::OpenAiChat)));
+}
+
+/// This many tasks that wait for ten milliseconds, spawned and joined by hand, with this timeout. The calls of [`batch`]
+/// are made too.
+fn spawn_and_join(count: usize, calls: u32, timeout: Option<Duration>) {
+    let runtime = agents::runtime();
+    repeat(count, || {
+        black_box(support::waiting_calls(calls));
+        runtime.block_on(async {
+            match timeout {
+                Some(timeout) => by_hand::spawn_and_join_timeout(calls, timeout).await,
+                None => by_hand::spawn_and_join(calls).await,
+            }
+        })
+    });
+}
+
+/// A batch of this many calls of a tool that waits for ten milliseconds, with this timeout.
+fn batch(count: usize, calls: u32, timeout: Option<Duration>) {
+    let runtime = agents::runtime();
+    let mut dispatcher = Dispatcher::new(support::registry()).unwrap();
+    if let Some(timeout) = timeout {
+        dispatcher = dispatcher.with_timeout(timeout);
+    }
+    repeat(count, || runtime.block_on(dispatcher.dispatch(support::waiting_calls(calls))));
+}
+
+/// The loop of an agent by hand: two turns, and this many calls in the first.
+fn agent_by_hand(count: usize, calls: usize) {
+    let runtime = agents::runtime();
+    let model = agents::Script::new(calls);
+    let tools = support::registry().into();
+    repeat(count, || assert_eq!(runtime.block_on(agents::by_hand(&model, &tools)), "Done."));
+}
+
+/// A run of an agent: two turns, and this many calls in the first.
+fn agent_run(count: usize, calls: usize) {
+    let runtime = agents::runtime();
+    let agent = agents::agent(calls, false);
+    repeat(count, || assert_eq!(runtime.block_on(agent.run("Add.")).unwrap().text, "Done."));
+}
+
+/// The same in a new conversation of a store in memory: each step is saved before the next one begins.
+fn agent_saved(count: usize, calls: usize) {
+    let runtime = agents::runtime();
+    let agent = agents::agent(calls, false);
+    repeat(count, || assert_eq!(runtime.block_on(agents::saved(&agent)), "Done."));
+}
+
+/// The same as [`agent_run`], streamed, with a listener for the events.
+fn agent_heard(count: usize, calls: usize) {
+    let runtime = agents::runtime();
+    let agent = agents::agent(calls, true);
+    repeat(count, || assert_eq!(runtime.block_on(agent.run_stream("Add.").finish()).unwrap().text, "Done."));
+}
+
+/// A run of two turns and one call in a conversation with this many messages.
+fn agent_history(count: usize, messages: usize) {
+    let runtime = agents::runtime();
+    let agent = agents::agent(1, false);
+    let mut conversation = agents::conversation(messages);
+    repeat(count, || {
+        let output = runtime.block_on(agent.run_in(&mut conversation, "Add."));
+        assert_eq!(output.unwrap().text, "Done.");
+    });
+    // The end of the whole history is no part of a run.
+    std::mem::forget(conversation);
+}

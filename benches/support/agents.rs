@@ -5,7 +5,7 @@ use tokio::runtime::{Builder, Runtime};
 use toolkit::prelude::*;
 use toolkit_agent::{
     Agent, AssistantMessage, ChatModel, Conversation, Message, ModelError, ModelRequest, ModelResponse,
-    ToolMessage,
+    Sessions, ToolMessage,
 };
 
 /// A model that answers an input with calls of `add`, and results with a text.
@@ -40,6 +40,11 @@ pub(crate) fn runtime() -> Runtime {
 pub(crate) fn agent(calls: usize, streaming: bool) -> Agent {
     let tools = ToolRegistry::from_tools(super::tools::all()).unwrap();
     Agent::builder(Script::new(calls)).tools(tools).streaming(streaming).build().unwrap()
+}
+
+/// A run in a new conversation of a store in memory.
+pub(crate) async fn saved(agent: &Agent) -> String {
+    Sessions::default().run(agent, "ada", "1", "Add.").await.unwrap().text
 }
 
 /// A conversation with `messages` messages of earlier runs with one call each.

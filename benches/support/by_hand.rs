@@ -56,7 +56,11 @@ fn search_web(text: &str) -> Outcome {
 
 fn create_order(text: &str) -> Outcome {
     let order: CreateOrder = serde_json::from_str(text)?;
-    serde_json::to_string(&tools::create_order(
+    serde_json::to_string(&summary(order))
+}
+
+fn summary(order: CreateOrder) -> tools::Summary {
+    tools::create_order(
         order.customer,
         order.email,
         order.priority,
@@ -67,7 +71,13 @@ fn create_order(text: &str) -> Outcome {
         order.express,
         order.discount,
         order.placed_at,
-    ))
+    )
+}
+
+/// A tool that was described elsewhere: its arguments have no Rust type.
+fn foreign_order(text: &str) -> Outcome {
+    let order: serde_json::Value = serde_json::from_str(text)?;
+    tools::customer_of(&order)
 }
 
 /// Without any registry.
@@ -76,17 +86,20 @@ pub(crate) fn by_match(tool: &str, text: &str) -> Outcome {
     match tool {
         "add" => add(text),
         "search_web" => search_web(text),
-        "create_order" => create_order(text),
+        "create_order" | "create_struct" => create_order(text),
+        "foreign_order" => foreign_order(text),
         _ => Err(serde::de::Error::custom("no such tool")),
     }
 }
 
 /// The least that lets tools be chosen at run time and wait.
 pub(crate) fn map() -> Map {
-    let tools: [(&str, Start); 3] = [
+    let tools: [(&str, Start); 5] = [
         ("add", |text| Box::pin(async move { add(text) })),
         ("search_web", |text| Box::pin(async move { search_web(text) })),
         ("create_order", |text| Box::pin(async move { create_order(text) })),
+        ("create_struct", |text| Box::pin(async move { create_order(text) })),
+        ("foreign_order", |text| Box::pin(async move { foreign_order(text) })),
     ];
     tools.into_iter().map(|(name, start)| (name.to_owned(), start)).collect()
 }

@@ -4,6 +4,8 @@
 
 pub(crate) mod agents;
 pub(crate) mod by_hand;
+pub(crate) mod mcp;
+pub(crate) mod streams;
 pub(crate) mod tools;
 
 use std::hint::black_box;
@@ -48,6 +50,9 @@ pub(crate) const C: Call = Call {
     result: r#"{"customer":"Ada Lovelace","quantity":17,"total":57.375}"#,
 };
 
+/// The arguments of C, for a tool with one struct.
+pub(crate) const D: Call = Call { tool: "create_struct", async_tool: "create_struct_async", ..C };
+
 impl Call {
     /// As a model would send it.
     pub(crate) fn to_call(self, tool: &str) -> ToolCall {
@@ -57,7 +62,9 @@ impl Call {
 
 /// The tools of the calls above and a few others, so that there is something to choose from.
 pub(crate) fn registry() -> ToolRegistry {
-    ToolRegistry::from_tools(tools::all()).unwrap()
+    let mut registry = ToolRegistry::from_tools(tools::all()).unwrap();
+    registry.register(tools::ForeignOrder::new()).unwrap();
+    registry
 }
 
 /// A registry of this many tools, each about 220 bytes of definition.
@@ -88,6 +95,20 @@ impl Tool for Named {
 
     fn call<'a>(&'a self, arguments: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
         ToolFuture::ready(Ok(ToolOutput::text(arguments)))
+    }
+}
+
+/// Does the work once, so that what is made at the first use exists, and then in [`counted_calls`].
+pub(crate) fn repeat<T>(count: usize, mut work: impl FnMut() -> T) {
+    drop(black_box(work()));
+    counted_calls(count, &mut work);
+}
+
+/// `callgrind.sh` counts what runs inside of this function.
+#[inline(never)]
+fn counted_calls<T>(count: usize, work: &mut impl FnMut() -> T) {
+    for _ in 0..count {
+        drop(black_box(work()));
     }
 }
 

@@ -4,10 +4,11 @@ use std::hint::black_box;
 use std::time::Duration;
 use toolkit::schemars::{self, JsonSchema};
 use toolkit::serde::{self, Deserialize, Serialize};
-use toolkit::{FunctionTool, prelude::*};
+use toolkit::serde_json::{self, Value};
+use toolkit::{FunctionTool, ToolDefinition, ToolFuture, ToolName, prelude::*};
 
 /// All tools.
-pub(crate) fn all() -> [FunctionTool; 10] {
+pub(crate) fn all() -> [FunctionTool; 12] {
     tools![
         add,
         add_async,
@@ -15,6 +16,8 @@ pub(crate) fn all() -> [FunctionTool; 10] {
         search_web_async,
         create_order,
         create_order_async,
+        create_struct,
+        create_struct_async,
         take_two,
         take_query,
         take_order,
@@ -141,6 +144,80 @@ pub(crate) async fn create_order_async(
     placed_at: u64,
 ) -> Summary {
     create_order(customer, email, priority, items, shipping, tags, note, express, discount, placed_at)
+}
+
+/// The arguments of C as one struct.
+#[derive(Debug, ToolParams)]
+pub(crate) struct Order {
+    /// Who orders
+    customer: String,
+    /// Where the confirmation goes
+    email: String,
+    /// How fast the order is handled
+    priority: Priority,
+    /// What is ordered
+    items: Vec<Item>,
+    /// Where it goes
+    shipping: Address,
+    /// Free labels
+    tags: Vec<String>,
+    /// A note for the carrier
+    note: Option<String>,
+    /// Whether it is sent by express
+    express: bool,
+    /// What is taken off, as a fraction
+    discount: f64,
+    /// When it was placed, in seconds since 1970
+    placed_at: u64,
+}
+
+/// Create an order.
+#[tool]
+pub(crate) fn create_struct(#[param(flatten)] order: Order) -> Summary {
+    create_order(
+        order.customer,
+        order.email,
+        order.priority,
+        order.items,
+        order.shipping,
+        order.tags,
+        order.note,
+        order.express,
+        order.discount,
+        order.placed_at,
+    )
+}
+
+/// Create an order.
+#[tool]
+pub(crate) async fn create_struct_async(#[param(flatten)] order: Order) -> Summary {
+    create_struct(order)
+}
+
+/// A tool that was described elsewhere, as that of a server: its arguments are checked against its schema and have no Rust
+/// type.
+pub(crate) struct ForeignOrder(ToolDefinition);
+
+impl ForeignOrder {
+    pub(crate) fn new() -> Self {
+        let ToolDefinition { description, parameters, .. } = create_order::tool().definition().clone();
+        Self(ToolDefinition::new(ToolName::new("foreign_order").unwrap(), description, parameters))
+    }
+}
+
+impl Tool for ForeignOrder {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, arguments: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
+        let customer = serde_json::from_str(arguments).and_then(|order| customer_of(&order));
+        ToolFuture::ready(customer.map(ToolOutput::text).map_err(ToolError::failed))
+    }
+}
+
+pub(crate) fn customer_of(order: &Value) -> serde_json::Result<String> {
+    serde_json::to_string(&order["customer"])
 }
 
 /// The arguments of A and nothing else.

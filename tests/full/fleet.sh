@@ -25,7 +25,7 @@ fi
 profile=()
 folder=debug
 if [ "$calls" -gt 1000 ]; then profile=(--release) folder=release; fi
-cargo build --quiet -p toolkit-nats --all-features --example chaos "${profile[@]}"
+cargo build --quiet --workspace --all-features --example chaos "${profile[@]}"
 program=${CARGO_TARGET_DIR:-target}/$folder/examples/chaos
 
 CHAOS_FOLDER=$(mktemp -d)

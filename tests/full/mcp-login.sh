@@ -47,7 +47,7 @@ if ! cmp -s tests/full/mcp-login/package-lock.json "$tools/login/package-lock.js
     }
 fi
 cp tests/full/mcp-login/*.mjs "$tools/login"
-cargo build --quiet -p toolkit-mcp --all-features --example login_check
+cargo build --quiet --workspace --all-features --example login_check
 check=${CARGO_TARGET_DIR:-$root/target}/debug/examples/login_check
 
 port=${PORT:-8151}

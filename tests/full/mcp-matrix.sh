@@ -15,7 +15,7 @@ cd "$(dirname "$0")/../.."
 matrix=integrations/toolkit-mcp/conformance/matrix
 clients=integrations/toolkit-mcp/conformance/matrix/clients.py
 servers=integrations/toolkit-mcp/conformance/matrix/servers.py
-cargo build --quiet -p toolkit-mcp --all-features --example conformance_matrix
+cargo build --quiet --workspace --all-features --example conformance_matrix
 caller=${CARGO_TARGET_DIR:-$root/target}/debug/examples/conformance_matrix
 MATRIX_NODE=$(command -v node)
 export MATRIX_NODE MATRIX_NPM=$wheel/lib/node_modules/npm/bin/npm-cli.js
@@ -60,7 +60,7 @@ if [ ! -x "$cache/python/bin/uv" ]; then
     "$cache/python/bin/pip" install --quiet uv jsonschema==4.26.0 rstr==3.2.2
 fi
 target=${CARGO_TARGET_DIR:-$root/target}
-cargo build --quiet -p toolkit-mcp --all-features --example conformance_rmcp
+cargo build --quiet --workspace --all-features --example conformance_rmcp
 cargo build --quiet --locked --manifest-path "$here/earlier_rmcp/Cargo.toml" --target-dir "$target"
 export MATRIX_UV=$cache/python/bin/uv UV_CACHE_DIR=$cache/uv
 export MATRIX_RMCP_1=$target/debug/earlier_rmcp MATRIX_RMCP_3=$target/debug/examples/conformance_rmcp

@@ -59,8 +59,8 @@ else
     programs=$target/release/examples
 fi
 
-cargo build --quiet "${profile[@]}" --all-features -p toolkit-openapi --example document_tools
-cargo build --quiet --all-features --example wire_dump
+cargo build --quiet "${profile[@]}" --workspace --all-features --example document_tools
+cargo build --quiet --workspace --all-features --example wire_dump
 
 check() {
     "$python" tests/full/openapi_documents.py "$programs/document_tools" "$target/debug/examples/wire_dump" "$folder/work" "$@"

@@ -9,7 +9,7 @@ work=$(mktemp -d)
 mock=
 trap '[ -z "$mock" ] || kill "$mock" 2>/dev/null; rm -rf "$work"' EXIT
 
-cargo build --quiet -p toolkit-openapi --all-features --example openapi_calls
+cargo build --quiet --workspace --all-features --example openapi_calls
 target=$(cargo metadata --format-version 1 --no-deps | python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
 check=(tests/full/openapi_requests.py --driver "$target/debug/examples/openapi_calls")
 small=(--document tests/full/openapi-small.json)

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 
 folder=${CARGO_TARGET_DIR:-target}/openapi-search
 mkdir -p "$folder"
-search() { cargo run --quiet --all-features -p toolkit-openapi --example operation_search -- "$@"; }
+search() { cargo run --quiet --workspace --all-features --example operation_search -- "$@"; }
 
 if [ "${1:-}" = --small ]; then
     own=integrations/toolkit-openapi/tests/documents/openapi-3.0.json

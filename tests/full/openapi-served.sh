@@ -33,7 +33,7 @@ if [ ! -e "$tools/python/complete" ]; then
 fi
 python=$tools/python/bin/python
 
-cargo build --quiet -p toolkit-openapi --all-features --example openapi_server
+cargo build --quiet --workspace --all-features --example openapi_server
 # The server ends with its standard input, which is the pipe at descriptor 3.
 mkfifo "$work/stdin"
 TOKEN=secret "$target/debug/examples/openapi_server" 127.0.0.1:0 <"$work/stdin" >"$work/url" &

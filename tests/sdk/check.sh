@@ -24,7 +24,7 @@ python=$(tests/sdk/install.sh "$folder") || skip "see above"
 
 rm -rf "$folder/documents"
 mkdir -p "$folder/documents"
-cargo build --quiet --all-features --example wire_dump
+cargo build --quiet --workspace --all-features --example wire_dump
 dump=${CARGO_TARGET_DIR:-target}/debug/examples/wire_dump
 
 "$dump" >"$folder/documents/own.json"

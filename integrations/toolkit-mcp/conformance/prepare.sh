@@ -32,7 +32,7 @@ if [ ! -d "$modules/inspector" ] || [ ! -d "$modules/server-everything" ]; then
         skip "the conformance suite cannot be installed"
 fi
 
-(cd "$root" && cargo build --quiet -p toolkit-mcp --all-features --example conformance_server \
+(cd "$root" && cargo build --quiet --workspace --all-features --example conformance_server \
     --example conformance_client)
 server=${CARGO_TARGET_DIR:-$root/target}/debug/examples/conformance_server
 client=${CARGO_TARGET_DIR:-$root/target}/debug/examples/conformance_client
