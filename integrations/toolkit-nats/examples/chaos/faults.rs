@@ -14,8 +14,6 @@ use tokio::time::sleep;
 
 /// The deadline of each call.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
-/// The number of large results at the same time.
-const LARGE: usize = 60;
 
 fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
@@ -32,8 +30,9 @@ pub(crate) async fn run(name: &str, calls: usize) -> bool {
     let mut site = Site::new(name, has_ledger);
     let options: &[(&str, &str)] = match name {
         "full" => &[("max_calls", "1")],
-        // Calls run when their worker or their caller is stopped.
-        "stopped-caller" | "ledger-stopped" => &[("time", "300")],
+        // Calls run when their worker or their caller is stopped, and some run on afterwards.
+        "stopped-caller" => &[("time", "300")],
+        "ledger-stopped" => &[("time", "200"), ("longest", "7000")],
         "large" => &[("size", "5000000")],
         _ => &[],
     };
@@ -44,7 +43,8 @@ pub(crate) async fn run(name: &str, calls: usize) -> bool {
     sleep(ms(500)).await;
     let started = Instant::now();
     let mut callers: Vec<Process> = match name {
-        "large" => vec![site.caller("large", LARGE, LARGE)],
+        // All at once.
+        "large" => vec![site.caller("large", calls.min(60), 60)],
         _ => (0..2)
             .map(|number| site.caller(&format!("{name}{number}"), calls / 2, concurrency(calls / 2)))
             .collect(),
@@ -114,6 +114,9 @@ async fn disturb(
                 workers[turn].signal("CONT");
             }
             "stopped-caller" if round < 2 => {
+                while !site.has_begun(&format!("{name}{round}")) {
+                    sleep(ms(20)).await;
+                }
                 sleep(ms(500)).await;
                 callers[round].signal("STOP");
                 sleep(ms(4_500)).await;

@@ -170,6 +170,12 @@ impl Site {
         self.worker_at(self.port, &[])
     }
 
+    /// Returns whether a caller has made a call.
+    pub(crate) fn has_begun(&self, caller: &str) -> bool {
+        let issued = std::fs::read_to_string(self.file("issued")).unwrap_or_default();
+        issued.lines().any(|id| id.split_once('/').is_some_and(|(name, _)| name == caller))
+    }
+
     /// Starts a caller. A caller that comes back has the same name, and so the same ids.
     pub(crate) fn caller(&self, name: &str, calls: usize, concurrency: usize) -> Process {
         self.child(

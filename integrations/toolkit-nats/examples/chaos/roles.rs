@@ -56,6 +56,8 @@ struct Work {
     planted: bool,
     /// The shortest time of a call in milliseconds.
     time: u64,
+    /// The time of the longest calls, which are few.
+    longest: u64,
     /// The size of a result in bytes.
     size: usize,
 }
@@ -67,6 +69,7 @@ impl Work {
             effects: options.path("effects"),
             planted: options.get("planted").is_some(),
             time: number("time", 5),
+            longest: number("longest", 0),
             size: usize::try_from(number("size", 0)).unwrap(),
         }
     }
@@ -78,7 +81,9 @@ impl Work {
         if self.planted && number.is_multiple_of(10) {
             append(&self.effects, &format!("S {kind} {id}"));
         }
-        tokio::time::sleep(Duration::from_millis(self.time + number * 7 % 40)).await;
+        let is_long = number % 100 < 3;
+        let time = self.time + number * 7 % 40;
+        tokio::time::sleep(Duration::from_millis(if is_long { time.max(self.longest) } else { time })).await;
         append(&self.effects, &format!("E {kind} {id}"));
         format!("{kind} {number}{}", "x".repeat(self.size))
     }
