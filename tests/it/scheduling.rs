@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use toolkit::prelude::*;
@@ -15,9 +15,29 @@ struct Log {
     lines: Mutex<Vec<String>>,
     inside: Mutex<HashMap<String, usize>>,
     most: Mutex<HashMap<String, usize>>,
+    /// How many calls of `deaf` may still end.
+    released: Mutex<usize>,
+    release: Condvar,
 }
 
 impl Log {
+    /// Lets one call of `deaf` end.
+    fn release(&self) {
+        *self.released.lock().unwrap() += 1;
+        self.release.notify_one();
+    }
+
+    /// Waits for a release, at most for a minute.
+    fn is_released(&self) -> bool {
+        let released = self.released.lock().unwrap();
+        let limit = Duration::from_secs(60);
+        let (mut released, _) =
+            self.release.wait_timeout_while(released, limit, |released| *released == 0).unwrap();
+        let is_released = *released > 0;
+        *released = released.saturating_sub(1);
+        is_released
+    }
+
     fn enter(self: &Arc<Self>, what: impl Into<String>) -> Inside {
         let what = what.into();
         let mut inside = self.inside.lock().unwrap();
@@ -131,12 +151,13 @@ async fn block_async(ms: u64) -> u64 {
     ms
 }
 
-/// Does not look whether it is cancelled.
+/// Blocks its thread until it is released, and does not look whether it is cancelled.
 #[tool(namespace = "jobs", blocking, exclusive)]
-fn deaf(#[state] log: Arc<Log>, ms: u64) {
+fn deaf(#[state] log: Arc<Log>) -> bool {
     let _inside = log.enter("deaf");
-    std::thread::sleep(Duration::from_millis(ms));
+    let is_released = log.is_released();
     log.write("deaf");
+    is_released
 }
 
 fn tools(log: &Arc<Log>) -> ToolRegistry {
@@ -328,22 +349,22 @@ async fn a_dropped_batch_leaves_every_queue() {
 
 #[tokio::test]
 async fn blocking_tools_do_not_block_the_runtime() {
-    let (_, dispatcher) = setup();
+    let (log, dispatcher) = setup();
     let here = format!("{:?}", std::thread::current().id());
     let calls = [
         call(1, "block", r#"{"ms": 60}"#),
         call(2, "block_and_panic", "{}"),
         call(3, "block_async", r#"{"ms": 5}"#),
         call(4, "block", "{}"),
+        call(5, "deaf", "{}"),
     ];
     let batch = dispatcher.dispatch(calls);
     let beside = async {
         sleep(Duration::from_millis(20)).await;
-        std::time::Instant::now()
+        log.release();
     };
-    let started = std::time::Instant::now();
-    let (results, free) = tokio::join!(batch, beside);
-    assert!(free - started < Duration::from_millis(60), "the only worker thread was blocked");
+    let (results, ()) = tokio::join!(batch, beside);
+    assert_eq!(results[4].to_text(), "true", "the only worker thread was blocked");
     let texts = texts(&results);
     assert_ne!(texts[0], here);
     assert_eq!(texts[1..3], ["Tool `jobs-block_and_panic` panicked", "5"]);
@@ -357,18 +378,19 @@ async fn blocking_tools_do_not_block_the_runtime() {
 async fn an_abandoned_blocking_call_is_reported_and_runs_to_its_end() {
     let (log, dispatcher) = setup();
     let dispatcher = dispatcher.with_timeout(Duration::from_millis(20));
-    let started = std::time::Instant::now();
-    let deaf = || call(1, "deaf", r#"{"ms": 120}"#);
+    let deaf = || call(1, "deaf", "{}");
     let results = dispatcher.dispatch([deaf()]).await;
-    assert!(started.elapsed() < Duration::from_millis(120));
+    assert_eq!(log.lines(), [""; 0]);
     let text = "Tool `jobs-deaf` timed out after 0.02s; it cannot be stopped and may still finish";
     assert_eq!(texts(&results), [text]);
     assert_eq!(results[0].error().map(ToolError::kind), Some(ErrorKind::TimedOut));
     // The next call waits until the thread has ended, and its own time starts then.
+    log.release();
     let next = dispatcher.dispatch([deaf()]).await;
     assert_eq!(texts(&next), [text]);
     assert_eq!(log.lines(), ["deaf"]);
     assert_eq!(log.most("deaf"), 1);
+    log.release();
     // A tool that checks its context ends early.
     let polite = dispatcher.dispatch([call(1, "block", r#"{"ms": 60000}"#)]).await;
     assert_eq!(polite[0].error().map(ToolError::kind), Some(ErrorKind::TimedOut));

@@ -98,6 +98,10 @@ async fn a_log_whose_replacement_is_killed_is_the_old_one_or_the_new_one() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
+        // The process may need longer to start than until it is killed, but not the first one.
+        while store.load("ada", "1").await.unwrap().is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
         tokio::time::sleep(Duration::from_millis(20 + kill * 3)).await;
         child.kill().unwrap();
         child.wait().unwrap();

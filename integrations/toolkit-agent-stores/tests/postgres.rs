@@ -9,7 +9,7 @@ use server::Schema;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
 use toolkit_agent::session::{ConversationStore, StateScope};
@@ -21,6 +21,9 @@ use toolkit_core::{ClosureTool, ToolRegistry};
 
 /// Isolation levels of the server. In the last two, the server rolls back statements instead of letting them wait.
 const LEVELS: [&str; 3] = ["read\\ committed", "repeatable\\ read", "serializable"];
+
+/// The number of writers of a test with lost connections.
+const WRITERS: usize = 16;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
@@ -146,8 +149,6 @@ async fn disconnect(schema: &Schema) {
         schema.name
     );
     schema.execute(&sql).await;
-    // The client reads the end of the connection.
-    tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
 #[tokio::test]
@@ -160,10 +161,11 @@ async fn a_lost_connection_is_an_error_or_replaced() {
     store.append("ada", "1", version, "[2]").await.unwrap();
 
     let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
-    tokio::spawn(async { drop(connection.await) });
+    let connection = tokio::spawn(connection);
     let given = PostgresStore::new(client).await.unwrap();
     assert_eq!(given.load("ada", "1").await.unwrap().unwrap().entries, ["[1]", "[2]"]);
     disconnect(&schema).await;
+    assert!(connection.await.unwrap().is_err());
     let error = given.load("ada", "1").await.unwrap_err();
     assert_eq!(error.message, "the PostgreSQL database of conversations failed: connection closed");
     assert!(!error.is_conflict);
@@ -171,19 +173,49 @@ async fn a_lost_connection_is_an_error_or_replaced() {
     schema.drop().await;
 }
 
-/// Ends all connections of a store, over and over, until the returned task is aborted.
-fn disconnect_often(schema: &Schema) -> tokio::task::JoinHandle<()> {
+/// The steps that each writer has made.
+#[derive(Default)]
+struct Steps {
+    made: [AtomicU32; WRITERS],
+    changed: Notify,
+}
+
+impl Steps {
+    fn add(&self, writer: usize) {
+        self.made[writer].fetch_add(1, Ordering::Relaxed);
+        self.changed.notify_one();
+    }
+
+    /// Notes that a writer makes no further steps.
+    fn end(&self, writer: usize) {
+        self.made[writer].store(u32::MAX, Ordering::Relaxed);
+        self.changed.notify_one();
+    }
+
+    /// Waits until each writer has made a step, or has ended.
+    async fn all_made(&self) {
+        let made = || self.made.iter().map(|steps| steps.load(Ordering::Relaxed));
+        let earlier: Vec<u32> = made().collect();
+        while made().zip(&earlier).any(|(now, earlier)| now == *earlier && now != u32::MAX) {
+            self.changed.notified().await;
+        }
+    }
+}
+
+/// Ends all connections of a store, again whenever each writer has made a step, until the returned task is aborted. How fast
+/// the machine is does not decide how often a step is disturbed.
+fn disconnect_often(schema: &Schema, steps: Arc<Steps>) -> tokio::task::JoinHandle<()> {
     let sql = format!(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{}'",
         schema.name
     );
-    let (server, pause) = (schema.server(), Duration::from_millis(30));
+    let server = schema.server();
     tokio::spawn(async move {
         let (client, connection) = tokio_postgres::connect(server, NoTls).await.unwrap();
         tokio::spawn(async { drop(connection.await) });
         loop {
             client.batch_execute(&sql).await.unwrap();
-            tokio::time::sleep(pause).await;
+            steps.all_made().await;
         }
     })
 }
@@ -192,20 +224,23 @@ fn disconnect_often(schema: &Schema) -> tokio::task::JoinHandle<()> {
 async fn lost_connections_lose_no_entry_and_write_none_twice() {
     let Some(schema) = Schema::new().await else { return };
     let store = open(&schema.config_with(&format!("-capplication_name={}", schema.name))).await;
-    let disconnecting = disconnect_often(&schema);
+    let steps = Arc::new(Steps::default());
+    let disconnecting = disconnect_often(&schema, steps.clone());
     let mut writers = JoinSet::new();
-    for id in 0..16 {
-        let store = store.clone();
+    for writer in 0..WRITERS {
+        let (store, steps) = (store.clone(), steps.clone());
         writers.spawn(async move {
-            let id = id.to_string();
+            let id = writer.to_string();
             let mut version = 0;
             // All entries are equal: only their versions tell them apart.
             for _ in 0..100 {
                 version = store.append("ada", &id, version, "[]").await.unwrap();
+                steps.add(writer);
             }
             assert_eq!(store.load("ada", &id).await.unwrap().unwrap().entries.len(), 100);
             let version = store.replace("ada", &id, version, "[1]").await.unwrap();
             assert_eq!(store.load("ada", &id).await.unwrap().unwrap().version, version);
+            steps.end(writer);
         });
     }
     writers.join_all().await;
@@ -242,14 +277,17 @@ async fn lost_connections_end_no_run_and_run_no_call_twice() {
     let Some(schema) = Schema::new().await else { return };
     let store = open(&schema.config_with(&format!("-capplication_name={}", schema.name))).await;
     let sessions = Sessions::new(store);
-    let disconnecting = disconnect_often(&schema);
+    let steps = Arc::new(Steps::default());
+    let disconnecting = disconnect_often(&schema, steps.clone());
     let mut runs = JoinSet::new();
-    for id in 0..16 {
-        let sessions = sessions.clone();
+    for writer in 0..WRITERS {
+        let (sessions, steps) = (sessions.clone(), steps.clone());
         runs.spawn(async move {
+            let id = writer.to_string();
             let count = Arc::new(AtomicU32::new(0));
-            let counted = count.clone();
+            let (counted, stepped) = (count.clone(), steps.clone());
             let work = ClosureTool::new("work", "Works.", move |_: Nothing| {
+                stepped.add(writer);
                 // The outputs differ, so that the agent does not refuse a repeated call.
                 counted.fetch_add(1, Ordering::Relaxed)
             });
@@ -259,9 +297,10 @@ async fn lost_connections_end_no_run_and_run_no_call_twice() {
             }
             let tools = ToolRegistry::from_tools([work.unwrap()]).unwrap();
             let agent = Agent::builder(model.text("Done.")).tools(tools).build().unwrap();
-            let output = sessions.run(&agent, "ada", &id.to_string(), "Work.").await.unwrap();
+            let output = sessions.run(&agent, "ada", &id, "Work.").await.unwrap();
             assert_eq!((output.text.as_str(), count.load(Ordering::Relaxed)), ("Done.", 10));
-            assert_eq!(sessions.open("ada", &id.to_string()).await.unwrap().messages().len(), 22);
+            assert_eq!(sessions.open("ada", &id).await.unwrap().messages().len(), 22);
+            steps.end(writer);
         });
     }
     runs.join_all().await;

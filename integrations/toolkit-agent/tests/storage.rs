@@ -329,7 +329,7 @@ impl ChatModel for Endless {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_crash_within_an_answer_loses_neither_results_nor_text() {
     let double = ClosureTool::new("double", "Doubles.", |_: Nothing| 42).unwrap();
     let model = Endless(vec![

@@ -11,6 +11,7 @@ mod follow;
 mod members;
 mod outgoing_call;
 mod replies;
+mod sent_messages;
 mod stored_call;
 
 pub use builder::FleetToolsetBuilder;
@@ -70,7 +71,7 @@ impl FleetToolsetBuilder {
             return Err(FleetError::Prefix(self.settings.name));
         }
         let stop = CancellationToken::new();
-        let state = Arc::new(CallerState::new(self.fleet, self.settings, stop.clone()).await?);
+        let state = Arc::new(CallerState::new(self.fleet, self.settings, stop.clone()));
         let guard = Arc::new(stop.drop_guard());
         discovery::start(&state).await?;
         Ok(FleetToolset { state, _guard: guard })

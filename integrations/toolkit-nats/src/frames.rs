@@ -14,6 +14,10 @@ use toolkit_core::{ToolError, ToolOutput};
 /// The part of a message that other things than the body of a chunk may take, in bytes.
 const OVERHEAD: usize = 1_024;
 
+/// The length of a result beyond which it is written and read on a thread of its own. The signs of life of all calls would
+/// wait for it.
+pub(crate) const LARGE: usize = 256 * 1_024;
+
 /// What a worker needs to know about a call beside its arguments.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct CallHead<'a> {
@@ -70,10 +74,14 @@ pub(crate) enum Refusal {
     Denied(String),
     /// The id belongs to another call.
     IdTaken,
-    /// A worker has claimed the call and was lost. It may have run.
+    /// A worker has claimed the call, and its outcome is unknown: the worker was lost, or has stopped it.
     ClaimLost,
     /// A worker runs the call.
     Running,
+    /// The worker does not run the call that was asked about. Whatever it has sent about it was sent before.
+    NotRunning,
+    /// The worker has stopped the call before its end.
+    Stopped,
     /// No call has this id.
     NoSuchCall,
 }

@@ -41,12 +41,13 @@ const CLAIM: &str = "
         clock_timestamp() + make_interval(secs => $6), NULL, NULL, clock_timestamp() + make_interval(secs => $7))
     ON CONFLICT DO NOTHING RETURNING claim";
 
-/// Reads a call. It is a claim of a lost worker if the lease has ended before the call.
+/// Reads a call. Its outcome is unknown if the lease has ended before the call, or if the call has ended without a result.
 const READ: &str = "
-    SELECT fingerprint, claim, result, done IS NULL AND lease < clock_timestamp() AS is_lost
+    SELECT fingerprint, claim, result, done IS NOT NULL OR lease < clock_timestamp() AS has_ended
     FROM toolkit_calls WHERE caller = $1 AND id = $2";
 
-/// Stores the outcome, also after the lease has ended: a late outcome is known, and the call never runs again.
+/// Stores the outcome, or that it is unknown, also after the lease has ended: a late outcome is known, and the call never
+/// runs again.
 const FINISH: &str = "
     UPDATE toolkit_calls SET done = clock_timestamp(), result = $4
     WHERE caller = $1 AND id = $2 AND claim = $3 RETURNING true";
@@ -92,15 +93,9 @@ pub(crate) struct ClaimedCall {
 }
 
 impl ClaimedCall {
-    /// Creates the claim of a worker for a call of `caller`. `message` is different for each message to the worker, so a
-    /// repeated call does not take the claim of the first one for its own.
-    pub(crate) fn new(
-        caller: &str,
-        head: &CallHead<'_>,
-        arguments: &str,
-        worker: &str,
-        message: &str,
-    ) -> Self {
+    /// Creates the claim of a worker for a call of `caller`. `number` is another for each call that the worker accepts, so
+    /// no call takes the claim of an earlier one for its own.
+    pub(crate) fn new(caller: &str, head: &CallHead<'_>, arguments: &str, worker: &str, number: u64) -> Self {
         // Only the same tool with the same arguments is the same call.
         let mut hash = Hash::new();
         hash.update(head.tool.as_bytes());
@@ -110,7 +105,7 @@ impl ClaimedCall {
             caller: caller.as_bytes().to_vec(),
             id: head.id.as_bytes().to_vec(),
             fingerprint: hash.finalize().to_vec(),
-            claim: Hash::hash(format!("{worker} {message}").as_bytes()).to_vec(),
+            claim: Hash::hash(format!("{worker} {number}").as_bytes()).to_vec(),
             worker: worker.to_owned(),
         }
     }
@@ -123,7 +118,8 @@ pub(crate) enum Claim {
     Ours,
     Done(Vec<u8>),
     Running,
-    OfLostWorker,
+    /// The outcome is unknown: the worker was lost, or has stopped the call.
+    Unknown,
     OfAnotherCall,
 }
 
@@ -199,20 +195,21 @@ impl CallLedger {
     async fn read(&self, caller: &[u8], id: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>, Claim)>, LedgerError> {
         let rows = self.connection.query(READ, &[(&caller, Type::BYTEA), (&id, Type::BYTEA)]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
-        let is_lost: bool = row.try_get(3)?;
+        let has_ended: bool = row.try_get(3)?;
         let claim = match row.try_get(2)? {
             Some(result) => Claim::Done(result),
-            None if is_lost => Claim::OfLostWorker,
+            None if has_ended => Claim::Unknown,
             None => Claim::Running,
         };
         Ok(Some((row.try_get(0)?, row.try_get(1)?, claim)))
     }
 
-    /// Stores the outcome of a claimed call. While the database cannot be reached, tries again until `give_up`.
+    /// Stores the outcome of a claimed call. `None` means that it is unknown. While the database cannot be reached, tries
+    /// again until `give_up`.
     pub(crate) async fn finish(
         &self,
         call: &ClaimedCall,
-        result: &[u8],
+        result: Option<&[u8]>,
         give_up: Instant,
     ) -> Result<(), LedgerError> {
         let parameters: [Parameter<'_>; 4] = [

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `P.to.WORKER.CALLER.NAMESPACE.HASH` | one worker: calls |
 //! | `P.to.WORKER.CALLER.cancel` | one worker: the reply subjects of calls that are cancelled |
+//! | `P.to.WORKER.CALLER.ask` | one worker: questions whether it runs a call, with its reply subject |
 //! | `P.to.WORKER.tick` | the worker itself |
 //! | `P.tools.NAMESPACE.HASH` | the workers with this version, as a queue group: definitions |
 //! | `P.result.CALLER` | the workers with a ledger, as a queue group: stored results |
@@ -18,6 +19,9 @@ const NO_NAMESPACE: &str = "=";
 
 /// The place of the version in subjects of cancellations. A version has two tokens.
 const CANCEL: &str = "cancel";
+
+/// The place of the version in subjects of questions whether a call runs.
+const ASK: &str = "ask";
 
 /// One version of a namespace: its name, and the hash of its definitions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -42,6 +46,11 @@ pub(crate) fn cancellations(worker: &str, caller: &str) -> String {
     format!("to.{worker}.{caller}.{CANCEL}")
 }
 
+/// Returns the subject of questions whether a call runs, after the prefix of the fleet.
+pub(crate) fn questions(worker: &str, caller: &str) -> String {
+    format!("to.{worker}.{caller}.{ASK}")
+}
+
 /// Returns the subject of the ticks of a worker, after the prefix of the fleet.
 pub(crate) fn ticks(worker: &str) -> String {
     format!("to.{worker}.{TICK}")
@@ -55,6 +64,8 @@ pub(crate) enum Inbound<'a> {
         version: &'a str,
     },
     Cancel,
+    /// A question whether a call runs.
+    Ask,
     Tick,
     Tools {
         version: &'a str,
@@ -87,7 +98,11 @@ impl<'a> Inbound<'a> {
                     return Some(Self::Tick);
                 }
                 let (caller, version) = rest.split_once('.')?;
-                Some(if version == CANCEL { Self::Cancel } else { Self::Call { caller, version } })
+                Some(match version {
+                    CANCEL => Self::Cancel,
+                    ASK => Self::Ask,
+                    _ => Self::Call { caller, version },
+                })
             }
             "tools" => Some(Self::Tools { version: rest }),
             #[cfg(feature = "ledger")]
@@ -118,6 +133,8 @@ mod tests {
         assert_eq!((caller, tokens), ("ada", "shop/v1.12ab"));
         let cancellation = format!("fleet.{}", cancellations("w1", "ada"));
         assert!(matches!(Inbound::read("fleet", &cancellation), Some(Inbound::Cancel)));
+        let question = format!("fleet.{}", questions("w1", "ada"));
+        assert!(matches!(Inbound::read("fleet", &question), Some(Inbound::Ask)));
         let tick = format!("fleet.{}", ticks("w1"));
         assert!(matches!(Inbound::read("fleet", &tick), Some(Inbound::Tick)));
         assert!(Inbound::read("fleet", "fleets.to.w1.ada.shop.1").is_none());

@@ -4,6 +4,7 @@ mod accepted_call;
 mod drain;
 mod identity;
 mod offers;
+mod seen_messages;
 mod service_api;
 mod serving;
 mod statistics;
@@ -88,8 +89,8 @@ impl Worker {
         self
     }
 
-    /// Sets the time that running calls have to end when the worker ends. They are cancelled afterwards. The default is
-    /// 30 seconds.
+    /// Sets the time that running calls have to end when the worker ends. They are cancelled afterwards, and their outcome is
+    /// unknown to their callers. The default is 30 seconds.
     pub fn with_drain_time(mut self, time: Duration) -> Self {
         self.drain_time = time;
         self

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod calls;
+mod copies;
 mod fleets;
 mod ledgers;
 #[path = "../../toolkit-agent-stores/tests/postgres/server.rs"]
@@ -11,6 +12,7 @@ mod postgres;
 mod secured_servers;
 mod security;
 mod server;
+mod silence;
 mod spans;
 
 use std::time::Duration;
@@ -50,13 +52,13 @@ pub(crate) fn dispatcher(fleet: &FleetToolset) -> Dispatcher {
     Dispatcher::new(fleet.registry().unwrap()).unwrap()
 }
 
-/// Waits until a condition holds, for ten seconds.
+/// Waits until a condition holds, for a minute.
 pub(crate) async fn until(holds: impl Fn() -> bool) {
-    for _ in 0..1_000 {
+    for _ in 0..6_000 {
         if holds() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("the condition does not hold after ten seconds");
+    panic!("the condition does not hold after a minute");
 }

@@ -1,5 +1,7 @@
 //! A NATS server for the tests of this process.
 
+use async_nats::{Client, Subscriber};
+use futures_util::StreamExt as _;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -10,7 +12,7 @@ use std::time::{Duration, Instant};
 use std::{env, thread};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use toolkit_nats::Fleet;
 
 /// The path of the server's program.
@@ -45,14 +47,16 @@ pub(crate) async fn fleet() -> Option<Fleet> {
     Some(Fleet::builder(address).with_prefix(new_prefix()).connect().await.unwrap())
 }
 
-fn new_prefix() -> String {
+pub(crate) fn new_prefix() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     format!("test{}", NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Connects to the server twice, with a prefix that no other test has: directly, and over a link on which each byte takes 20
-/// milliseconds.
-pub(crate) async fn near_and_far() -> Option<[Fleet; 2]> {
+/// Connects to the server twice, with a prefix that no other test has: directly, and over a link that `forward` makes of
+/// each direction. The flag says whether the bytes come from the server.
+pub(crate) async fn two_links<F: Future<Output = ()> + Send + 'static>(
+    forward: impl Fn(OwnedReadHalf, OwnedWriteHalf, bool) -> F + Send + 'static,
+) -> Option<[Fleet; 2]> {
     let address = tokio::task::spawn_blocking(address).await.unwrap()?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -62,14 +66,55 @@ pub(crate) async fn near_and_far() -> Option<[Fleet; 2]> {
             let server = tokio::net::TcpStream::connect(server).await.unwrap();
             let (from_client, to_client) = client.into_split();
             let (from_server, to_server) = server.into_split();
-            tokio::spawn(delay(from_client, to_server));
-            tokio::spawn(delay(from_server, to_client));
+            tokio::spawn(forward(from_client, to_server, false));
+            tokio::spawn(forward(from_server, to_client, true));
         }
     });
     let prefix = new_prefix();
     let near = Fleet::builder(address).with_prefix(&prefix).connect().await.unwrap();
     let far = Fleet::builder(format!("nats://127.0.0.1:{port}")).with_prefix(&prefix);
     Some([near, far.connect().await.unwrap()])
+}
+
+/// Connects with a link on which each byte takes 20 milliseconds.
+pub(crate) async fn near_and_far() -> Option<[Fleet; 2]> {
+    two_links(|from, to, _| delay(from, to)).await
+}
+
+/// Connects with a link that can be held, like a worker that is stopped: what comes meanwhile waits. The link is open while
+/// the value is `true`.
+pub(crate) async fn near_and_held() -> Option<([Fleet; 2], watch::Sender<bool>)> {
+    let (gate, opened) = watch::channel(true);
+    Some((two_links(move |from, to, _| hold(from, to, opened.clone())).await?, gate))
+}
+
+async fn hold(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut opened: watch::Receiver<bool>) {
+    let mut bytes = vec![0; 65_536];
+    while let Ok(length @ 1..) = from.read(&mut bytes).await {
+        if opened.wait_for(|is_open| *is_open).await.is_err() || to.write_all(&bytes[..length]).await.is_err()
+        {
+            return;
+        }
+    }
+}
+
+/// Connects with a link that loses the first message of a call, and nothing else.
+pub(crate) async fn near_and_lossy() -> Option<[Fleet; 2]> {
+    two_links(lose_a_call).await
+}
+
+async fn lose_a_call(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, is_from_server: bool) {
+    let mut bytes = vec![0; 65_536];
+    let mut is_lost = false;
+    while let Ok(length @ 1..) = from.read(&mut bytes).await {
+        let bytes = &bytes[..length];
+        // Only a call has a line with the remaining time. What comes with it are ticks.
+        if is_from_server && !is_lost && String::from_utf8_lossy(bytes).contains("left_ms") {
+            is_lost = true;
+        } else if to.write_all(bytes).await.is_err() {
+            return;
+        }
+    }
 }
 
 async fn delay(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
@@ -86,6 +131,18 @@ async fn delay(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
             return;
         }
     }
+}
+
+/// Connects as a third party that sees the calls of a worker.
+pub(crate) async fn observe(worker: &str) -> (Client, Subscriber) {
+    let client = async_nats::connect(address().unwrap()).await.unwrap();
+    let calls = client.subscribe(format!("*.to.{worker}.*.*.*")).await.unwrap();
+    // The server has read the subscription when a later message has come back.
+    let inbox = client.new_inbox();
+    let mut echo = client.subscribe(inbox.clone()).await.unwrap();
+    client.publish(inbox, "".into()).await.unwrap();
+    echo.next().await.unwrap();
+    (client, calls)
 }
 
 fn program() -> Option<PathBuf> {

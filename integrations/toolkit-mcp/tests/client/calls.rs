@@ -135,7 +135,7 @@ async fn questions_are_declined_without_a_handler() {
     assert_eq!(call(&client, "ask", "{}").await.unwrap().to_text(), r#"{"action":"decline"}"#);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn questions_are_answered_by_the_handler_with_defaults_filled_in() {
     for protocol in PROTOCOLS {
         let handler = |request: ElicitationRequest| async move {

@@ -34,7 +34,7 @@ async fn asked(server: &Raw<Faulty>) -> (McpClient, Arc<()>, tokio::task::JoinHa
     (client, open, calling)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_question_ends_when_the_server_withdraws_it() {
     let server = Raw::new(Faulty);
     let (client, open, calling) = asked(&server).await;
@@ -49,7 +49,7 @@ async fn a_question_ends_when_the_server_withdraws_it() {
     within(calling).await.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_question_ends_with_its_connection() {
     let server = Raw::new(Faulty);
     let (client, open, calling) = asked(&server).await;

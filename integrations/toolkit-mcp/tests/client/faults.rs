@@ -5,7 +5,7 @@ use super::raw::{Behaviour, Client, Raw};
 use super::{call, call_in, event, registry, within};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use toolkit::{ErrorKind, LiveRegistry, RunContext, ToolProvider, ToolRegistry};
 use toolkit_mcp::client::{
     McpBackoff, McpClient, McpClientBuilder, McpEndpoint, McpErrorKind, McpEvent, McpLimits, McpProtocol,
@@ -123,9 +123,8 @@ async fn while_a_server_is_down_its_tools_say_so_and_the_client_keeps_trying() {
         assert!(error.contains("cannot be reached") && retry_in.is_some(), "{error}");
     }
     assert!(!client.is_connected());
-    let started = Instant::now();
-    let error = call(&client, "good", "{}").await.unwrap_err();
-    assert!(started.elapsed() < Duration::from_secs(1), "the answer comes at once");
+    // The answer does not wait for the server, which stays away.
+    let error = within(call(&client, "good", "{}")).await.unwrap_err();
     let expected = "Error running tool: MCP server `shop` is not reachable; try again later, \
                     or continue without its tools";
     assert_eq!((error.message(), error.is_retryable()), (expected, true));
@@ -214,7 +213,7 @@ async fn an_invalid_result_becomes_an_error() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_stalled_call_times_out_and_others_go_on() {
     let server = Raw::new(Faulty);
     let client =

@@ -33,8 +33,10 @@ impl Signals {
             }
         }
         let guard = OnDrop(self);
+        // It hears the notice from here on, however soon it comes.
+        let opened = self.open.notified();
         self.begun.notify_one();
-        self.open.notified().await;
+        opened.await;
         std::mem::forget(guard);
     }
 }

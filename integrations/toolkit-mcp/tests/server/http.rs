@@ -305,8 +305,12 @@ async fn a_stopped_server_lets_running_calls_end() {
     let running = tokio::spawn(async move { call(address, "", "wait", "{}").await });
     timeout(PATIENCE, server.signals.begun.notified()).await.expect("the call begins");
     server.stop.send(()).expect("the server runs");
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert!(TcpStream::connect(address).await.is_err(), "a stopped server accepts no connection");
+    let closed = async {
+        while TcpStream::connect(address).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(PATIENCE, closed).await.expect("a stopped server accepts no connection");
     server.signals.open.notify_one();
     let response = running.await.expect("a response");
     assert_eq!(text(&response.json()["result"]), "waited");

@@ -3,6 +3,7 @@
 use super::client::{PATIENCE, text};
 use super::http::call;
 use std::time::Duration;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use toolkit::{ToolRegistry, tool, tools};
@@ -19,11 +20,15 @@ async fn serve() {
     std::process::exit(if served.is_ok() { 7 } else { 8 });
 }
 
+/// What the process writes when a call has begun.
+const BEGUN: &str = "the call has begun";
+
 const ADDRESS: &str = "TOOLKIT_MCP_TEST_ADDRESS";
 
 /// Takes some time.
 #[tool]
 async fn slow() -> &'static str {
+    println!("{BEGUN}");
     tokio::time::sleep(Duration::from_millis(700)).await;
     "slow"
 }
@@ -38,7 +43,7 @@ async fn a_signal_stops_the_server_after_its_running_calls() {
             .args(["--exact", "server::signals::serve", "--ignored", "--nocapture"])
             .env(ADDRESS, address.to_string())
             .stdin(std::process::Stdio::null())
-            .stdout(std::process::Stdio::null())
+            .stdout(std::process::Stdio::piped())
             .kill_on_drop(true)
             .spawn()
             .expect("a process");
@@ -49,7 +54,10 @@ async fn a_signal_stops_the_server_after_its_running_calls() {
         };
         timeout(PATIENCE, started).await.expect("the server starts");
         let running = tokio::spawn(async move { call(address, "", "slow", "{}").await });
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        let mut lines = BufReader::new(server.stdout.take().expect("a pipe")).lines();
+        let begun =
+            async { while lines.next_line().await.expect("text").is_some_and(|line| line != BEGUN) {} };
+        timeout(PATIENCE, begun).await.expect("the call begins");
         let id = server.id().expect("it runs").to_string();
         let sent = tokio::process::Command::new("kill").args([signal, &id]).status().await;
         assert!(sent.expect("`kill` exists").success());

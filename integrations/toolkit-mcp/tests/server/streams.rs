@@ -176,7 +176,6 @@ async fn a_stopped_server_ends_its_streams_with_their_results() {
         streams.push(events);
     }
     server.stop.send(()).expect("the server runs");
-    tokio::time::sleep(Duration::from_millis(50)).await;
     server.signals.open.notify_waiters();
     for mut events in streams {
         events.until("reported").await;

@@ -2,6 +2,8 @@
 
 use super::processes::{Process, Site};
 use super::verdict;
+use async_nats::HeaderMap;
+use futures_util::StreamExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -26,15 +28,27 @@ fn concurrency(calls: usize) -> usize {
 pub(crate) async fn run(name: &str, calls: usize) -> bool {
     let has_ledger = name.starts_with("ledger");
     let mut site = Site::new(name, has_ledger);
-    let workers: Vec<Process> = match name {
-        "full" => (0..3).map(|_| site.worker_at(site.port, &[("max_calls", "1")])).collect(),
-        _ => (0..3).map(|_| site.worker()).collect(),
+    let options: &[(&str, &str)] = match name {
+        "full" => &[("max_calls", "1")],
+        // Calls run when their worker or their caller is stopped, and some run on afterwards.
+        "stopped-caller" => &[("time", "300")],
+        "ledger-stopped" => &[("time", "200"), ("longest", "7000")],
+        "large" => &[("size", "5000000")],
+        _ => &[],
     };
+    let workers: Vec<Process> = (0..3).map(|_| site.worker_at(site.port, options)).collect();
+    if name.ends_with("duplicates") {
+        tokio::spawn(duplicate(site.port));
+    }
     sleep(ms(500)).await;
-    let concurrency = concurrency(calls / 2);
     let started = Instant::now();
-    let mut callers: Vec<Process> =
-        (0..2).map(|number| site.caller(&format!("{name}{number}"), calls / 2, concurrency)).collect();
+    let mut callers: Vec<Process> = match name {
+        // All at once.
+        "large" => vec![site.caller("large", calls.min(60), 60)],
+        _ => (0..2)
+            .map(|number| site.caller(&format!("{name}{number}"), calls / 2, concurrency(calls / 2)))
+            .collect(),
+    };
     disturb(name, &mut site, workers, &mut callers, calls / 2).await;
     let seconds = started.elapsed().as_secs_f64();
     let is_whole = verdict::print(name, &site, seconds).await;
@@ -99,6 +113,15 @@ async fn disturb(
                 sleep(ms(5_000)).await;
                 workers[turn].signal("CONT");
             }
+            "stopped-caller" if round < 2 => {
+                while !site.has_begun(&format!("{name}{round}")) {
+                    sleep(ms(20)).await;
+                }
+                sleep(ms(500)).await;
+                callers[round].signal("STOP");
+                sleep(ms(4_500)).await;
+                callers[round].signal("CONT");
+            }
             "upgrade" if round < 3 => {
                 sleep(ms(500)).await;
                 let new = site.worker_at(site.port, &[("version", "2")]);
@@ -124,6 +147,29 @@ async fn disturb(
     }
     // Calls that nobody waits for any more end, too.
     sleep(ms(500)).await;
+}
+
+/// Delivers each message of a call twice more: at once, and when the call has ended.
+async fn duplicate(port: u16) {
+    let client = async_nats::connect(format!("127.0.0.1:{port}")).await.unwrap();
+    let mut calls = client.subscribe("fleet.to.*.*.*.*").await.unwrap();
+    while let Some(call) = calls.next().await {
+        // A copy of a copy would be copied without end.
+        if call.headers.is_some() {
+            continue;
+        }
+        let client = client.clone();
+        tokio::spawn(async move {
+            for pause in [0, 500] {
+                sleep(ms(pause)).await;
+                let mut headers = HeaderMap::new();
+                headers.insert("copy", "yes");
+                let (subject, reply) = (call.subject.clone(), call.reply.clone().unwrap());
+                let copy = call.payload.clone();
+                client.publish_with_reply_and_headers(subject, reply, headers, copy).await.unwrap();
+            }
+        });
+    }
 }
 
 /// A proxy between a worker and the server that can drop the bytes of one direction. The connection that has lost bytes

@@ -45,6 +45,8 @@ pub(crate) struct Site {
     postgres: Option<Process>,
     pub(crate) has_ledger: bool,
     pub(crate) planted: bool,
+    /// Whether nothing is lost in this case, so each call has an outcome.
+    pub(crate) loses_none: bool,
 }
 
 impl Site {
@@ -53,7 +55,9 @@ impl Site {
         std::fs::create_dir_all(&folder).unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let planted = name == "planted";
-        let mut site = Self { folder, port, nats: None, postgres: None, has_ledger, planted };
+        let loses_none = matches!(name, "calm" | "stopped-caller" | "large" | "duplicates")
+            || matches!(name, "ledger-stopped" | "ledger-duplicates");
+        let mut site = Self { folder, port, nats: None, postgres: None, has_ledger, planted, loses_none };
         site.start_nats();
         if has_ledger {
             site.run_as_postgres("initdb", &["-A", "trust", "-U", "toolkit", "--no-sync", "-D"])
@@ -164,6 +168,12 @@ impl Site {
 
     pub(crate) fn worker(&self) -> Process {
         self.worker_at(self.port, &[])
+    }
+
+    /// Returns whether a caller has made a call.
+    pub(crate) fn has_begun(&self, caller: &str) -> bool {
+        let issued = std::fs::read_to_string(self.file("issued")).unwrap_or_default();
+        issued.lines().any(|id| id.split_once('/').is_some_and(|(name, _)| name == caller))
     }
 
     /// Starts a caller. A caller that comes back has the same name, and so the same ids.

@@ -50,38 +50,60 @@ struct Sum {
     sum: u64,
 }
 
-/// The body of both tools: writes that it starts, works, and writes that it has ended.
-async fn work(
+/// What both tools of a worker do.
+struct Work {
     effects: PathBuf,
-    kind: &'static str,
-    number: u64,
     planted: bool,
-    context: ToolContext,
-) -> String {
-    let id = context.call_id().unwrap().to_string();
-    append(&effects, &format!("S {kind} {id}"));
-    if planted && number.is_multiple_of(10) {
-        append(&effects, &format!("S {kind} {id}"));
+    /// The shortest time of a call in milliseconds.
+    time: u64,
+    /// The time of the longest calls, which are few.
+    longest: u64,
+    /// The size of a result in bytes.
+    size: usize,
+}
+
+impl Work {
+    fn new(options: &Options) -> Self {
+        let number = |name, default| options.get(name).map_or(default, |_| options.number(name));
+        Self {
+            effects: options.path("effects"),
+            planted: options.get("planted").is_some(),
+            time: number("time", 5),
+            longest: number("longest", 0),
+            size: usize::try_from(number("size", 0)).unwrap(),
+        }
     }
-    tokio::time::sleep(Duration::from_millis(5 + number * 7 % 40)).await;
-    append(&effects, &format!("E {kind} {id}"));
-    format!("{kind} {number}")
+
+    /// Writes that the tool starts, works, and writes that it has ended.
+    async fn run(&self, kind: &'static str, number: u64, context: ToolContext) -> String {
+        let id = context.call_id().unwrap().to_string();
+        append(&self.effects, &format!("S {kind} {id}"));
+        if self.planted && number.is_multiple_of(10) {
+            append(&self.effects, &format!("S {kind} {id}"));
+        }
+        let is_long = number % 100 < 3;
+        let time = self.time + number * 7 % 40;
+        tokio::time::sleep(Duration::from_millis(if is_long { time.max(self.longest) } else { time })).await;
+        append(&self.effects, &format!("E {kind} {id}"));
+        format!("{kind} {number}{}", "x".repeat(self.size))
+    }
 }
 
 /// Serves `pay` and `read` until it is asked to end.
 pub(crate) async fn worker(options: &Options) {
-    let effects = options.path("effects");
-    let planted = options.get("planted").is_some();
+    let work = Arc::new(Work::new(options));
     let tool = |kind: &'static str| {
-        let effects = effects.clone();
+        let work = work.clone();
         if options.get("version") == Some("2") {
             let run = move |Sum { sum }: Sum, context: ToolContext| {
-                work(effects.clone(), kind, sum, planted, context)
+                let work = work.clone();
+                async move { work.run(kind, sum, context).await }
             };
             ClosureTool::with_context(kind, "Version 2.", run).unwrap()
         } else {
             let run = move |Amount { amount }: Amount, context: ToolContext| {
-                work(effects.clone(), kind, amount, planted, context)
+                let work = work.clone();
+                async move { work.run(kind, amount, context).await }
             };
             ClosureTool::with_context(kind, "Version 1.", run).unwrap()
         }

@@ -25,7 +25,7 @@ pub enum CallFailure {
     Refused,
     /// The arguments are longer than a message may be. The tool has not run.
     TooLarge,
-    /// The worker was lost, or its result. The tool may have run.
+    /// The worker was lost, or its result, or it has stopped the call. The tool may have run.
     Unknown,
     /// The deadline has passed. The tool may have run.
     Deadline,

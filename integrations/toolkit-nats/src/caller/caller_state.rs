@@ -6,7 +6,7 @@ use super::catalog::Catalog;
 use super::fleet_event::FleetEvent;
 use super::members::Members;
 use super::replies::Replies;
-use crate::fleet::{Fleet, FleetError};
+use crate::fleet::Fleet;
 use arc_swap::ArcSwap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
@@ -63,16 +63,11 @@ pub(super) struct CallerState {
 }
 
 impl CallerState {
-    pub(super) async fn new(
-        fleet: Fleet,
-        settings: CallerSettings,
-        stop: CancellationToken,
-    ) -> Result<Self, FleetError> {
-        let replies = Replies::subscribe(&fleet, stop.clone()).await?;
-        Ok(Self {
+    pub(super) fn new(fleet: Fleet, settings: CallerSettings, stop: CancellationToken) -> Self {
+        Self {
             id: fleet.unique_id(),
             next_call: AtomicU64::new(0),
-            replies,
+            replies: Replies::new(fleet.client.new_inbox()),
             current: ArcSwap::default(),
             catalogs: watch::Sender::default(),
             members: Mutex::default(),
@@ -82,7 +77,7 @@ impl CallerState {
             stop,
             fleet,
             settings,
-        })
+        }
     }
 
     pub(super) fn catalog(&self) -> Arc<Catalog> {

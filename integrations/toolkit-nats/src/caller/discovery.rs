@@ -1,4 +1,4 @@
-//! The tasks of a caller: they hear announcements, fetch definitions, and notice lost workers.
+//! The tasks of a caller: they hear replies and announcements, fetch definitions, and notice lost workers.
 
 use super::caller_state::CallerState;
 use super::catalog::Catalog;
@@ -10,11 +10,13 @@ use crate::fleet::FleetError;
 use crate::frames::{Announcement, Assembly, Frame, Refusal};
 use crate::locks::lock;
 use crate::subjects::NamespaceVersion;
+use async_nats::{Client, Subscriber};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 /// The time to wait for the first worker, and for all of them.
 const FIRST: Duration = Duration::from_secs(1);
@@ -24,31 +26,21 @@ const QUIET: Duration = Duration::from_millis(100);
 const FETCH: Duration = Duration::from_secs(5);
 /// The number of definitions that are fetched at the same time.
 const FETCHES: usize = 32;
-/// The time between two looks for lost workers.
-const SWEEP: Duration = Duration::from_millis(500);
+/// The least time of a round of listening.
+const ROUND: Duration = Duration::from_millis(500);
 /// The time in which changes of several workers become one change of the tools.
 const DEBOUNCE: Duration = Duration::from_millis(20);
 
 /// Discovers the workers that are there, and starts the tasks that follow them.
 pub(super) async fn start(state: &Arc<CallerState>) -> Result<(), FleetError> {
     let fleet = &state.fleet;
-    let mut live = fleet.client.subscribe(fleet.subject("live")).await.map_err(FleetError::lost)?;
+    let replies = fleet.client.subscribe(state.replies.subject()).await.map_err(FleetError::lost)?;
+    let live = fleet.client.subscribe(fleet.subject("live")).await.map_err(FleetError::lost)?;
+    tokio::spawn(state.stop.clone().run_until_cancelled_owned(listen(state.clone(), replies, live)));
     let missing = ask_who(state).await?;
     fetch_all(state, missing).await;
     rebuild(state);
-    let (hearing, sweeping, rebuilding) = (state.clone(), state.clone(), state.clone());
-    tokio::spawn(state.stop.clone().run_until_cancelled_owned(async move {
-        while let Some(message) = live.next().await {
-            if let Ok(announcement) = serde_json::from_slice(&message.payload) {
-                let missing = hear(&hearing, announcement);
-                if !missing.is_empty() {
-                    let state = hearing.clone();
-                    tokio::spawn(async move { fetch_all(&state, missing).await });
-                }
-            }
-        }
-    }));
-    tokio::spawn(state.stop.clone().run_until_cancelled_owned(sweep(sweeping)));
+    let rebuilding = state.clone();
     tokio::spawn(state.stop.clone().run_until_cancelled_owned(async move {
         loop {
             rebuilding.changed.notified().await;
@@ -59,10 +51,44 @@ pub(super) async fn start(state: &Arc<CallerState>) -> Result<(), FleetError> {
     Ok(())
 }
 
+/// Hears all that comes, and counts the rounds of listening by which silence is judged. One task does both, so that nothing
+/// is judged while something that has come is not read.
+async fn listen(state: Arc<CallerState>, mut replies: Subscriber, mut live: Subscriber) {
+    let client = &state.fleet.client;
+    let mut round = pin!(all_read(client));
+    loop {
+        tokio::select! {
+            biased;
+            Some(message) = live.next() => {
+                if let Ok(announcement) = serde_json::from_slice(&message.payload) {
+                    let missing = hear(&state, announcement);
+                    if !missing.is_empty() {
+                        let state = state.clone();
+                        tokio::spawn(async move { fetch_all(&state, missing).await });
+                    }
+                }
+            }
+            Some(message) = replies.next() => state.replies.receive(message),
+            () = &mut round => {
+                expire(&state, state.replies.end_round());
+                round.set(all_read(client));
+            }
+        }
+    }
+}
+
+/// Waits for the time of a round, and until all messages that have come wait to be received: before the task of the
+/// connection flushes, it reads what the kernel has for it. While there is no connection, it does not flush.
+async fn all_read(client: &Client) {
+    sleep(ROUND).await;
+    // An error means that the connection has ended, and nothing more comes.
+    let _ = client.flush().await;
+}
+
 /// Asks all workers to announce themselves. Returns the versions whose definitions are missing.
 async fn ask_who(state: &CallerState) -> Result<Vec<NamespaceVersion>, FleetError> {
     let fleet = &state.fleet;
-    let mut line = state.replies.open();
+    let mut line = state.replies.open(None);
     let asked = fleet.client.publish_with_reply(fleet.subject("who"), line.subject.clone(), "".into()).await;
     asked.map_err(FleetError::lost)?;
     let mut missing = Vec::new();
@@ -76,7 +102,7 @@ async fn ask_who(state: &CallerState) -> Result<Vec<NamespaceVersion>, FleetErro
                 }
                 wait = QUIET;
             }
-            Ok(Reply::NoResponders) | Err(_) => break,
+            _ => break,
         }
     }
     Ok(missing)
@@ -88,7 +114,7 @@ fn hear(state: &CallerState, announcement: Announcement) -> Vec<NamespaceVersion
     let is_leaving = announcement.is_leaving;
     let (is_known, (is_changed, missing)) = {
         let mut members = lock(&state.members);
-        (members.workers.contains_key(&*worker), members.hear(announcement))
+        (members.workers.contains_key(&*worker), members.hear(announcement, state.replies.round()))
     };
     if is_changed {
         state.changed.notify_one();
@@ -113,7 +139,7 @@ async fn fetch_all(state: &CallerState, missing: Vec<NamespaceVersion>) {
 
 async fn fetch(state: &CallerState, version: &NamespaceVersion) -> Option<Bytes> {
     let subject = state.fleet.subject(format_args!("tools.{}", version.tokens()));
-    let mut line = state.replies.open();
+    let mut line = state.replies.open(None);
     state.fleet.client.publish_with_reply(subject, line.subject.clone(), "".into()).await.ok()?;
     receive_body(&mut line, LISTING_LIMIT).await.ok()
 }
@@ -135,28 +161,14 @@ pub(super) async fn receive_body(line: &mut ReplyLine, limit: usize) -> Result<B
     }
 }
 
-/// Removes lost workers. While this program cannot hear the workers, none of them counts as lost.
-async fn sweep(state: Arc<CallerState>) {
-    let mut sweeps = interval(SWEEP);
-    sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut earlier = Instant::now();
-    loop {
-        sweeps.tick().await;
-        let was_stopped = earlier.elapsed() > 2 * SWEEP;
-        earlier = Instant::now();
-        let lost = {
-            let mut members = lock(&state.members);
-            if was_stopped || !state.fleet.is_connected() {
-                members.excuse();
-            }
-            members.expire()
-        };
-        for worker in &lost {
-            state.emit(FleetEvent::WorkerLeft { worker: worker.to_string(), lost: true });
-        }
-        if !lost.is_empty() {
-            state.changed.notify_one();
-        }
+/// Removes the workers that are silent.
+fn expire(state: &CallerState, round: u64) {
+    let lost = lock(&state.members).expire(round);
+    for worker in &lost {
+        state.emit(FleetEvent::WorkerLeft { worker: worker.to_string(), lost: true });
+    }
+    if !lost.is_empty() {
+        state.changed.notify_one();
     }
 }
 

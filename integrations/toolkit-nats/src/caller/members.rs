@@ -5,16 +5,14 @@ use crate::frames::Announcement;
 use crate::subjects::NamespaceVersion;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The time without an announcement after which a worker counts as lost. Workers announce themselves each second.
-const EXPIRY: Duration = Duration::from_millis(3_500);
+/// The rounds of listening without a sign of life after which a worker has gone. Workers announce themselves each second.
+const EXPIRY: u64 = 8;
 
 pub(super) struct Member {
     pub(super) versions: Vec<NamespaceVersion>,
     pub(super) worker: Arc<RemoteWorker>,
-    seen: Instant,
 }
 
 /// A worker as calls see it.
@@ -25,9 +23,15 @@ pub(super) struct RemoteWorker {
     pub(super) has_ledger: bool,
     /// Whether the worker has announced that it is full, or has refused or lost a call since its last announcement.
     is_busy: AtomicBool,
+    /// The round of listening in which the latest sign of life has come: an announcement, or a frame of any call.
+    heard: AtomicU64,
 }
 
 impl RemoteWorker {
+    pub(super) fn new(id: Arc<str>, has_ledger: bool, round: u64) -> Self {
+        Self { id, has_ledger, is_busy: AtomicBool::new(false), heard: AtomicU64::new(round) }
+    }
+
     pub(super) fn is_busy(&self) -> bool {
         self.is_busy.load(Ordering::Relaxed)
     }
@@ -35,6 +39,15 @@ impl RemoteWorker {
     /// Sets whether calls go to other workers first, until the next announcement.
     pub(super) fn set_busy(&self, is_busy: bool) {
         self.is_busy.store(is_busy, Ordering::Relaxed);
+    }
+
+    pub(super) fn heard(&self) -> u64 {
+        self.heard.load(Ordering::Relaxed)
+    }
+
+    /// Notes a sign of life.
+    pub(super) fn hear(&self, round: u64) {
+        self.heard.store(round, Ordering::Relaxed);
     }
 }
 
@@ -47,9 +60,9 @@ pub(super) struct Members {
 }
 
 impl Members {
-    /// Takes an announcement into account. Returns whether the tools may change, and the versions whose definitions must be
-    /// fetched.
-    pub(super) fn hear(&mut self, announcement: Announcement) -> (bool, Vec<NamespaceVersion>) {
+    /// Takes an announcement into account, in a round of listening. Returns whether the tools may change, and the versions
+    /// whose definitions must be fetched.
+    pub(super) fn hear(&mut self, announcement: Announcement, round: u64) -> (bool, Vec<NamespaceVersion>) {
         let Announcement { worker, versions, has_ledger, is_full, is_leaving } = announcement;
         if is_leaving {
             return (self.workers.remove(&*worker).is_some(), Vec::new());
@@ -58,12 +71,13 @@ impl Members {
             versions.iter().filter(|version| !self.listings.contains_key(version)).cloned().collect();
         self.listings.extend(missing.iter().map(|version| (version.clone(), None)));
         let id: Arc<str> = worker.into();
-        let new = || RemoteWorker { id: id.clone(), has_ledger, is_busy: AtomicBool::new(false) };
+        let new = || RemoteWorker::new(id.clone(), has_ledger, round);
         let known = self.workers.get(&id);
         let is_changed = known.is_none_or(|known| known.versions != versions);
         let worker = known.map_or_else(|| Arc::new(new()), |known| known.worker.clone());
         worker.set_busy(is_full);
-        self.workers.insert(id, Member { versions, worker, seen: Instant::now() });
+        worker.hear(round);
+        self.workers.insert(id, Member { versions, worker });
         (is_changed, missing)
     }
 
@@ -75,18 +89,17 @@ impl Members {
         }
     }
 
-    /// Removes the workers without a recent announcement, and returns their ids.
-    pub(super) fn expire(&mut self) -> Vec<Arc<str>> {
-        let is_lost = |member: &Member| member.seen.elapsed() > EXPIRY;
-        let lost: Vec<Arc<str>> =
-            self.workers.iter().filter(|(_, member)| is_lost(member)).map(|(id, _)| id.clone()).collect();
-        lost.iter().for_each(|id| drop(self.workers.remove(id)));
+    /// Removes the workers without a recent sign of life, and returns their ids.
+    pub(super) fn expire(&mut self, round: u64) -> Vec<Arc<str>> {
+        let mut lost = Vec::new();
+        self.workers.retain(|id, member| {
+            let is_heard = round.saturating_sub(member.worker.heard()) < EXPIRY;
+            if !is_heard {
+                lost.push(id.clone());
+            }
+            is_heard
+        });
         lost
-    }
-
-    /// Gives all workers time to announce themselves again, because this program could not hear them.
-    pub(super) fn excuse(&mut self) {
-        self.workers.values_mut().for_each(|member| member.seen = Instant::now());
     }
 
     /// Forgets definitions that no worker serves.
@@ -112,17 +125,37 @@ mod tests {
             is_leaving,
         };
         let mut members = Members::default();
-        assert_eq!(members.hear(announcement("a", false)), (true, vec![version.clone()]));
-        assert_eq!(members.hear(announcement("b", false)), (true, vec![]));
-        assert_eq!(members.hear(announcement("a", false)), (false, vec![]));
+        assert_eq!(members.hear(announcement("a", false), 0), (true, vec![version.clone()]));
+        assert_eq!(members.hear(announcement("b", false), 0), (true, vec![]));
+        assert_eq!(members.hear(announcement("a", false), 0), (false, vec![]));
         members.store(&version, None);
-        assert_eq!(members.hear(announcement("a", false)).1, std::slice::from_ref(&version));
+        assert_eq!(members.hear(announcement("a", false), 0).1, std::slice::from_ref(&version));
         members.store(&version, Some(Listing::default()));
-        assert!(members.hear(announcement("a", true)).0);
+        assert!(members.hear(announcement("a", true), 0).0);
         members.forget_unused();
         assert_eq!((members.workers.len(), members.listings.len()), (1, 1));
-        members.hear(announcement("b", true));
+        members.hear(announcement("b", true), 0);
         members.forget_unused();
         assert!(members.listings.is_empty());
+    }
+
+    #[test]
+    fn each_frame_and_each_announcement_of_a_worker_is_a_sign_of_life() {
+        let announcement = |worker: &str| Announcement {
+            worker: worker.to_owned(),
+            versions: vec![],
+            has_ledger: false,
+            is_full: false,
+            is_leaving: false,
+        };
+        let mut members = Members::default();
+        for worker in ["silent", "announced", "answers"] {
+            members.hear(announcement(worker), 10);
+        }
+        members.hear(announcement("announced"), 11);
+        members.workers["answers"].worker.hear(11);
+        assert_eq!(members.expire(9 + EXPIRY), []);
+        assert_eq!(members.expire(10 + EXPIRY), ["silent".into()]);
+        assert_eq!(members.expire(11 + EXPIRY).len(), 2);
     }
 }

@@ -6,27 +6,25 @@ use super::catalog::{Catalog, Destination};
 use super::fleet_event::FleetEvent;
 use super::members::RemoteWorker;
 use super::replies::{Reply, ReplyLine};
+use super::sent_messages::SentMessages;
 use crate::definitions::ForeignTool;
-use crate::frames::{Assembly, AssemblyFault, CallHead, CallOutcome, Frame, Refusal};
+use crate::frames::{Assembly, AssemblyFault, CallHead, CallOutcome, Frame, LARGE, Refusal};
 use crate::locks::lock;
 use crate::span::MessageSpan;
-use crate::subjects::cancellations;
+use crate::subjects::questions;
 use async_nats::Subject;
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, timeout_at};
 use toolkit_core::context::{ToolActions, TraceContext};
 use toolkit_core::{ToolContext, ToolError, ToolOutput};
 use toolkit_foreign::clean;
 
 /// The maximum size of a result in bytes of JSON. Workers have a limit of their own.
 pub(super) const RESULT_LIMIT: usize = 64 * 1_024 * 1_024;
-/// The silence after which the worker of a call counts as lost. Workers send a sign of life each second, and begin no call
-/// that has waited for two seconds.
-const SILENCE: Duration = Duration::from_secs(3);
 /// The number of workers that may refuse a call.
 const REFUSALS: usize = 9;
 /// The maximum number of lost workers of a call that may be repeated.
@@ -105,6 +103,18 @@ impl<'a> OutgoingCall<'a> {
     }
 
     async fn ask_workers(&self) -> Result<Box<CallOutcome>, (CallFailure, String)> {
+        let mut sent = SentMessages::new(self.state);
+        let outcome = self.ask_in_turn(&mut sent).await;
+        if !matches!(outcome, Err((CallFailure::Deadline, _))) {
+            sent.forget_all();
+        }
+        outcome
+    }
+
+    async fn ask_in_turn(
+        &self,
+        sent: &mut SentMessages<'_>,
+    ) -> Result<Box<CallOutcome>, (CallFailure, String)> {
         let is_repeatable = self.tool.definition.metadata.is_repeatable();
         let mut tries = Tries::default();
         loop {
@@ -112,15 +122,20 @@ impl<'a> OutgoingCall<'a> {
             let Some(Destination { worker, subject }) = self.next_worker(&catalog, &tries) else {
                 return Err(tries.out_of_workers());
             };
-            match self.attempt(worker, subject).await {
+            match self.attempt(worker, subject, sent).await {
                 Attempt::Ended(outcome) => return Ok(outcome),
                 Attempt::Failed(failure, reason) => return Err(tries.lost_or(failure, reason)),
                 Attempt::NotRun(refusal) => {
+                    sent.forget_latest();
                     tries.refusals +=
                         usize::from(refusal.is_some_and(|refusal| refusal != Refusal::NotServed));
                     tries.passed.push(worker.clone());
                 }
                 Attempt::Lost(reason) => {
+                    // The worker may still run the call. With a ledger, its outcome is the outcome of the call.
+                    if !worker.has_ledger {
+                        sent.cancel();
+                    }
                     tries.lost = Some(reason);
                     tries.losses += 1;
                     if !(is_repeatable || worker.has_ledger) || tries.losses == LOSSES {
@@ -155,7 +170,12 @@ impl<'a> OutgoingCall<'a> {
     }
 
     /// Sends the call once, and waits for its end.
-    async fn attempt(&self, worker: &RemoteWorker, subject: &Subject) -> Attempt {
+    async fn attempt(
+        &self,
+        worker: &Arc<RemoteWorker>,
+        subject: &Subject,
+        sent: &mut SentMessages<'_>,
+    ) -> Attempt {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Attempt::Failed(CallFailure::Deadline, CallFailure::late(self.limit));
@@ -168,17 +188,13 @@ impl<'a> OutgoingCall<'a> {
             Ok(message) => message,
             Err(reason) => return Attempt::Failed(CallFailure::TooLarge, reason),
         };
-        let mut line = self.state.replies.open();
+        let mut line = self.state.replies.open(Some(worker));
         let reply = line.subject.clone();
-        let mut guard = CancelGuard { state: self.state, worker, reply: &reply, is_armed: true };
-        let sent = fleet.client.publish_with_reply(subject.clone(), reply.clone(), message).await;
-        let attempt = match sent {
-            Ok(()) => self.receive(&mut line).await,
+        sent.add(worker, &reply);
+        match fleet.client.publish_with_reply(subject.clone(), reply, message).await {
+            Ok(()) => self.receive(worker, &mut line).await,
             Err(_) => Attempt::Failed(CallFailure::Disconnected, String::new()),
-        };
-        // A worker that is lost or late may still run the call.
-        guard.is_armed = matches!(attempt, Attempt::Lost(_) | Attempt::Failed(CallFailure::Deadline, _));
-        attempt
+        }
     }
 
     fn message(&self, left: Duration) -> Result<Bytes, String> {
@@ -199,22 +215,25 @@ impl<'a> OutgoingCall<'a> {
     }
 
     /// Reads the replies until the call ends, its deadline passes, or its worker is silent for too long.
-    async fn receive(&self, line: &mut ReplyLine) -> Attempt {
+    async fn receive(&self, worker: &RemoteWorker, line: &mut ReplyLine) -> Attempt {
         let mut assembly = Assembly::default();
-        let timer = sleep_until(self.deadline.min(Instant::now() + SILENCE));
-        tokio::pin!(timer);
+        let mut has_asked = false;
         loop {
-            let reply = tokio::select! {
-                biased;
-                reply = line.next() => reply,
-                () = &mut timer => {
-                    if Instant::now() >= self.deadline {
-                        return Attempt::Failed(CallFailure::Deadline, CallFailure::late(self.limit));
-                    }
-                    return Attempt::Lost("its worker was lost");
-                }
+            let Ok(reply) = timeout_at(self.deadline, line.next()).await else {
+                return Attempt::Failed(CallFailure::Deadline, CallFailure::late(self.limit));
             };
-            let Reply::Frame(message) = reply else { return Attempt::NotRun(None) };
+            let message = match reply {
+                Reply::Frame(message) => message,
+                Reply::WorkerLost => return Attempt::Lost("its worker was lost"),
+                Reply::Silence => {
+                    has_asked = true;
+                    self.ask_about(worker, line).await;
+                    continue;
+                }
+                // The server answers in order, so this is about a question. The worker may connect again.
+                Reply::NoResponders if has_asked => continue,
+                Reply::NoResponders => return Attempt::NotRun(None),
+            };
             match Frame::read(&message) {
                 Some(Frame::Beat) => {}
                 Some(Frame::Progress(fraction, message)) => {
@@ -229,14 +248,22 @@ impl<'a> OutgoingCall<'a> {
                 }
                 Some(Frame::End(chunks, last)) => {
                     return match assembly.end(chunks, last, RESULT_LIMIT) {
-                        Ok(body) => ended(&body),
+                        Ok(body) => ended(body).await,
                         Err(fault) => unreadable(fault),
                     };
                 }
                 None => return Attempt::Lost("its result cannot be read"),
             }
-            timer.as_mut().reset(self.deadline.min(Instant::now() + SILENCE));
         }
+    }
+
+    /// Asks the worker whether it runs the call. It answers behind all that it has sent about the call, so the call or its
+    /// result is lost if it does not.
+    async fn ask_about(&self, worker: &RemoteWorker, line: &ReplyLine) {
+        let CallerState { fleet, settings, .. } = &**self.state;
+        let subject = fleet.subject(questions(&worker.id, &settings.name));
+        // An error means that the connection has ended, and the deadline ends the call.
+        let _ = fleet.client.publish_with_reply(subject, line.subject.clone(), Bytes::new()).await;
     }
 
     fn refused(&self, refusal: Refusal) -> Attempt {
@@ -245,7 +272,11 @@ impl<'a> OutgoingCall<'a> {
             Refusal::IdTaken => {
                 Attempt::Failed(CallFailure::Refused, "its id belongs to another call".to_owned())
             }
-            Refusal::ClaimLost => Attempt::Failed(CallFailure::Unknown, "its worker was lost".to_owned()),
+            Refusal::ClaimLost => {
+                Attempt::Failed(CallFailure::Unknown, "its worker was lost, or has stopped it".to_owned())
+            }
+            Refusal::NotRunning => Attempt::Lost("its message or its result was lost"),
+            Refusal::Stopped => Attempt::Lost("its worker has stopped it"),
             Refusal::Running => Attempt::Failed(CallFailure::Deadline, CallFailure::late(self.limit)),
             refusal => Attempt::NotRun(Some(refusal)),
         }
@@ -299,11 +330,17 @@ impl Tries {
     }
 }
 
-fn ended(body: &[u8]) -> Attempt {
-    match serde_json::from_slice(body) {
+async fn ended(body: Bytes) -> Attempt {
+    let is_large = body.len() > LARGE;
+    let read = move || match serde_json::from_slice(&body) {
         Ok(outcome) => Attempt::Ended(Box::new(outcome)),
         Err(_) => Attempt::Lost("its result cannot be read"),
+    };
+    if !is_large {
+        return read();
     }
+    let unread = |_| Attempt::Lost("its result cannot be read");
+    tokio::task::spawn_blocking(read).await.unwrap_or_else(unread)
 }
 
 /// The call has ended, but its result has not arrived.
@@ -316,30 +353,5 @@ fn unreadable(fault: AssemblyFault) -> Attempt {
             ));
             Attempt::Ended(Box::new(CallOutcome::new(Err(error), ToolActions::default())))
         }
-    }
-}
-
-/// Cancels the call on its worker when it is dropped: the caller's dispatcher drops a call that is cancelled or timed
-/// out.
-struct CancelGuard<'a> {
-    state: &'a Arc<CallerState>,
-    worker: &'a RemoteWorker,
-    reply: &'a Subject,
-    is_armed: bool,
-}
-
-impl Drop for CancelGuard<'_> {
-    fn drop(&mut self) {
-        if !self.is_armed {
-            return;
-        }
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let CallerState { fleet, settings, .. } = &**self.state;
-        let client = fleet.client.clone();
-        let subject = fleet.subject(cancellations(&self.worker.id, &settings.name));
-        let reply = self.reply.to_string();
-        runtime.spawn(async move {
-            let _ = client.publish(subject, reply.into()).await;
-        });
     }
 }

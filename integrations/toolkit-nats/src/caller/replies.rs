@@ -1,33 +1,45 @@
-//! The replies to all calls of a caller: one subscription, and a line for each call.
+//! The replies to all calls of a caller: one subscription, a line for each call, and what each silence means.
 
-use crate::fleet::{Fleet, FleetError};
+use super::members::RemoteWorker;
 use crate::locks::lock;
-use async_nats::{StatusCode, Subject};
+use async_nats::{Message, StatusCode, Subject};
 use bytes::Bytes;
-use futures_util::StreamExt as _;
 use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
-use toolkit_core::CancellationToken;
 
 /// The number of replies to one call that wait to be read. Beyond it, replies are dropped: a call whose result lacks a
 /// chunk has an unknown outcome.
 const WAITING: usize = 1_024;
+/// The ends of rounds after which silence means something: three seconds, because the first may come at once. Workers send a sign of life each second, and
+/// begin no call that has waited for two seconds.
+const SILENCE: u64 = 7;
 
-/// A reply to a call.
-#[derive(Debug)]
+/// A reply to a call, or the lack of one.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     Frame(Bytes),
-    /// Nobody subscribes to the subject of the call.
+    /// Nobody subscribes to the subject of the message.
     NoResponders,
+    /// The worker of the call is silent, in this call and in everything else.
+    WorkerLost,
+    /// The worker lives, but has sent nothing about this call: the call or its result may be lost.
+    Silence,
 }
 
 /// The replies to one call that were not read yet. A channel would allocate space for many of them, and most calls have
 /// one.
-#[derive(Default)]
-struct Slot(Mutex<Waiting>);
+struct Slot {
+    waiting: Mutex<Waiting>,
+    /// The worker of a call. `None` for a question to all workers.
+    worker: Option<Arc<RemoteWorker>>,
+    /// The round of listening in which the call was sent.
+    opened: u64,
+    /// The round in which its latest reply has come, or its latest `Silence`.
+    heard: AtomicU64,
+}
 
 #[derive(Default)]
 struct Waiting {
@@ -36,8 +48,12 @@ struct Waiting {
 }
 
 impl Slot {
+    fn new(worker: Option<Arc<RemoteWorker>>, round: u64) -> Self {
+        Self { waiting: Mutex::default(), worker, opened: round, heard: AtomicU64::new(round) }
+    }
+
     fn add(&self, reply: Reply) {
-        let mut waiting = lock(&self.0);
+        let mut waiting = lock(&self.waiting);
         if waiting.replies.len() == WAITING {
             return;
         }
@@ -49,8 +65,31 @@ impl Slot {
         }
     }
 
+    /// Takes a message into account. Each frame of a worker is a sign of life for all of its calls.
+    fn receive(&self, message: Message, round: u64) {
+        self.heard.store(round, Ordering::Relaxed);
+        if message.status == Some(StatusCode::NO_RESPONDERS) {
+            return self.add(Reply::NoResponders);
+        }
+        if let Some(worker) = &self.worker {
+            worker.hear(round);
+        }
+        self.add(Reply::Frame(message.payload));
+    }
+
+    /// Adds a silence that means something, behind all that has come.
+    fn judge(&self, round: u64) {
+        let Some(worker) = &self.worker else { return };
+        if round.saturating_sub(worker.heard().max(self.opened)) >= SILENCE {
+            self.add(Reply::WorkerLost);
+        } else if round.saturating_sub(self.heard.load(Ordering::Relaxed)) >= SILENCE {
+            self.heard.store(round, Ordering::Relaxed);
+            self.add(Reply::Silence);
+        }
+    }
+
     fn poll_next(&self, cx: &Context<'_>) -> Poll<Reply> {
-        let mut waiting = lock(&self.0);
+        let mut waiting = lock(&self.waiting);
         match waiting.replies.pop_front() {
             Some(reply) => Poll::Ready(reply),
             None => {
@@ -63,40 +102,52 @@ impl Slot {
 
 type Lines = Arc<Mutex<HashMap<u64, Arc<Slot>>>>;
 
-/// The subscription to all replies.
+/// The lines of all calls. Silence is counted in rounds of listening and not by a clock: a round ends when everything that
+/// has come is read. A caller that was stopped or cut off has not listened.
 pub(super) struct Replies {
     inbox: String,
     next: AtomicU64,
     lines: Lines,
+    rounds: AtomicU64,
 }
 
 impl Replies {
-    pub(super) async fn subscribe(fleet: &Fleet, stop: CancellationToken) -> Result<Self, FleetError> {
-        let inbox = fleet.client.new_inbox();
-        let mut messages = fleet.client.subscribe(format!("{inbox}.*")).await.map_err(FleetError::lost)?;
-        let lines = Lines::default();
-        let open = lines.clone();
-        tokio::spawn(stop.run_until_cancelled_owned(async move {
-            while let Some(message) = messages.next().await {
-                let number = message.subject.rsplit('.').next().and_then(|number| number.parse::<u64>().ok());
-                let slot = number.and_then(|number| lock(&open).get(&number).cloned());
-                let Some(slot) = slot else { continue };
-                slot.add(match message.status {
-                    Some(StatusCode::NO_RESPONDERS) => Reply::NoResponders,
-                    _ => Reply::Frame(message.payload),
-                });
-            }
-        }));
-        Ok(Self { inbox, next: AtomicU64::new(0), lines })
+    pub(super) fn new(inbox: String) -> Self {
+        Self { inbox, next: AtomicU64::new(0), lines: Lines::default(), rounds: AtomicU64::new(0) }
     }
 
-    /// Opens a line for one call.
-    pub(super) fn open(&self) -> ReplyLine {
+    /// The subject of all replies.
+    pub(super) fn subject(&self) -> String {
+        format!("{}.*", self.inbox)
+    }
+
+    /// Opens a line for one call to a worker, or for a question to all of them.
+    pub(super) fn open(&self, worker: Option<&Arc<RemoteWorker>>) -> ReplyLine {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let slot = Arc::new(Slot::default());
+        let slot = Arc::new(Slot::new(worker.cloned(), self.round()));
         lock(&self.lines).insert(number, slot.clone());
         let subject = format!("{}.{number}", self.inbox).into();
         ReplyLine { subject, number, slot, lines: self.lines.clone() }
+    }
+
+    pub(super) fn receive(&self, message: Message) {
+        let number = message.subject.rsplit('.').next().and_then(|number| number.parse::<u64>().ok());
+        let slot = number.and_then(|number| lock(&self.lines).get(&number).cloned());
+        if let Some(slot) = slot {
+            slot.receive(message, self.round());
+        }
+    }
+
+    /// Returns the number of the current round.
+    pub(super) fn round(&self) -> u64 {
+        self.rounds.load(Ordering::Relaxed)
+    }
+
+    /// Ends a round of listening, half a second long: all that has come was read. Returns the number of the next one.
+    pub(super) fn end_round(&self) -> u64 {
+        let round = self.rounds.fetch_add(1, Ordering::Relaxed) + 1;
+        lock(&self.lines).values().for_each(|slot| slot.judge(round));
+        round
     }
 }
 
@@ -118,5 +169,75 @@ impl ReplyLine {
 impl Drop for ReplyLine {
     fn drop(&mut self) {
         lock(&self.lines).remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt as _;
+
+    fn message(line: &ReplyLine, status: Option<StatusCode>) -> Message {
+        Message {
+            subject: line.subject.clone(),
+            reply: None,
+            payload: Bytes::from_static(b"~"),
+            headers: None,
+            status,
+            description: None,
+            length: 0,
+        }
+    }
+
+    /// Reads what waits in a line.
+    fn read(line: &mut ReplyLine) -> Vec<Reply> {
+        std::iter::from_fn(|| line.next().now_or_never()).collect()
+    }
+
+    fn end_rounds(replies: &Replies, count: u64) {
+        for _ in 0..count {
+            replies.end_round();
+        }
+    }
+
+    #[test]
+    fn silence_stands_behind_all_that_has_come() {
+        let replies = Replies::new("inbox".to_owned());
+        end_rounds(&replies, 100);
+        let worker = Arc::new(RemoteWorker::new("w".into(), false, 0));
+        let mut line = replies.open(Some(&worker));
+        end_rounds(&replies, SILENCE - 1);
+        assert_eq!(read(&mut line), []);
+        replies.receive(message(&line, None));
+        end_rounds(&replies, SILENCE);
+        assert_eq!(read(&mut line), [Reply::Frame(Bytes::from_static(b"~")), Reply::WorkerLost]);
+    }
+
+    #[test]
+    fn a_frame_of_any_call_is_a_sign_of_life_for_all_calls_of_its_worker() {
+        let replies = Replies::new("inbox".to_owned());
+        let worker = |id: &str| Arc::new(RemoteWorker::new(id.into(), false, 0));
+        let (busy, other) = (worker("busy"), worker("other"));
+        let large = replies.open(Some(&busy));
+        let mut waits = replies.open(Some(&busy));
+        let mut lost = replies.open(Some(&other));
+        let mut question = replies.open(None);
+        for _ in 0..SILENCE {
+            replies.receive(message(&large, None));
+            replies.end_round();
+        }
+        assert_eq!(read(&mut waits), [Reply::Silence]);
+        assert_eq!(read(&mut lost), [Reply::WorkerLost]);
+        assert_eq!(read(&mut question), []);
+        // An announcement is one, too. Silence is told again after the same time.
+        busy.hear(replies.round());
+        end_rounds(&replies, SILENCE - 1);
+        busy.hear(replies.round());
+        replies.end_round();
+        assert_eq!(read(&mut waits), [Reply::Silence]);
+        // What the server says is none.
+        replies.receive(message(&waits, Some(StatusCode::NO_RESPONDERS)));
+        end_rounds(&replies, SILENCE - 1);
+        assert_eq!(read(&mut waits), [Reply::NoResponders, Reply::WorkerLost]);
     }
 }

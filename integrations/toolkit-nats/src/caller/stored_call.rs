@@ -20,7 +20,8 @@ pub enum StoredCall {
     Ended(Result<ToolOutput, ToolError>),
     /// A worker runs the call.
     Running,
-    /// The worker of the call was lost. The tool may have run, and does not run again under this id.
+    /// The worker of the call was lost, or the call was cancelled or out of time before its end. The tool may have run, and
+    /// does not run again under this id.
     Unknown,
     /// No worker has claimed the call, or its entry has expired.
     NotFound,
@@ -31,7 +32,7 @@ pub(super) async fn fetch(state: &CallerState, id: &str) -> Result<StoredCall, F
     let head = CallHead { id: id.into(), token: token.map(Into::into), ..CallHead::default() };
     let message = head.write("").map_err(FleetError::lost)?;
     let subject = state.fleet.subject(format_args!("result.{}", state.settings.name));
-    let mut line = state.replies.open();
+    let mut line = state.replies.open(None);
     let sent = state.fleet.client.publish_with_reply(subject, line.subject.clone(), message).await;
     sent.map_err(FleetError::lost)?;
     let body = timeout(WAIT, receive_body(&mut line, RESULT_LIMIT)).await;

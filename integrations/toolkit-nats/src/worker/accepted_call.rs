@@ -5,7 +5,7 @@ use super::identity::Identity;
 use super::identity::{RemoteCaller, caller_of};
 use super::offers::Offer;
 use super::worker_state::{RunningCall, WorkerState};
-use crate::frames::{CallHead, CallOutcome, Frame, Refusal};
+use crate::frames::{CallHead, CallOutcome, Frame, LARGE, Refusal};
 #[cfg(feature = "ledger")]
 use crate::ledger::{CallLedger, Claim, ClaimedCall, POLL};
 use crate::locks::lock;
@@ -16,7 +16,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use toolkit_core::context::ToolActions;
-use toolkit_core::{CancellationToken, Dispatcher, RunContext, ToolCall, ToolError, ToolResult};
+use toolkit_core::output::{Content, MediaData};
+use toolkit_core::{
+    CancellationToken, Dispatcher, ErrorKind, RunContext, ToolCall, ToolError, ToolOutput, ToolResult,
+};
 
 /// A call that a worker has accepted. It counts as running until it is dropped.
 pub(super) struct AcceptedCall {
@@ -90,16 +93,17 @@ impl AcceptedCall {
         #[cfg(feature = "ledger")]
         if let Some(ledger) = &self.state.settings.ledger {
             let owner = owner.as_ref().map(Identity::as_str).unwrap_or_default();
-            let call = ClaimedCall::new(owner, head, arguments, &self.state.id, self.reply.as_str());
+            let number = self.state.calls.accepted.fetch_add(1, Ordering::Relaxed);
+            let call = ClaimedCall::new(owner, head, arguments, &self.state.id, number);
             if let Some(stored) = self.claim(ledger, &call, self.give_up(head)).await? {
                 return Ok(stored);
             }
-            let body = run.await;
+            let ended = run.await;
             // If the ledger refuses the result, it is still true, and the caller gets it once.
-            let _ = ledger.finish(&call, &body, self.give_up(head)).await;
-            return Ok(body);
+            let _ = ledger.finish(&call, ended.known(), self.give_up(head)).await;
+            return ended.answer();
         }
-        Ok(run.await)
+        run.await.answer()
     }
 
     /// The time at which nobody waits for the call any more.
@@ -121,25 +125,24 @@ impl AcceptedCall {
             match ledger.claim(call).await {
                 Ok(Claim::Ours) => return Ok(None),
                 Ok(Claim::Done(body)) => return Ok(Some(body.into())),
-                Ok(Claim::OfLostWorker) => return Err(Refusal::ClaimLost),
+                Ok(Claim::Unknown) => return Err(Refusal::ClaimLost),
                 Ok(Claim::OfAnotherCall) => return Err(Refusal::IdTaken),
-                Ok(Claim::Running) if Instant::now() > give_up || self.cancellation.is_cancelled() => {
-                    return Err(Refusal::Running);
-                }
+                Ok(Claim::Running) if self.cancellation.is_cancelled() => return Err(Refusal::Stopped),
+                Ok(Claim::Running) if Instant::now() > give_up => return Err(Refusal::Running),
                 Ok(Claim::Running) => tokio::time::sleep(POLL).await,
                 Err(_) => return Err(Refusal::LedgerDown),
             }
         }
     }
 
-    /// Runs the tool, and returns the outcome as it travels.
+    /// Runs the tool.
     async fn dispatch(
         &self,
         head: &CallHead<'_>,
         arguments: &str,
         caller: RemoteCaller,
         span: &MessageSpan,
-    ) -> Bytes {
+    ) -> EndedRun {
         let call = ToolCall::new(&*head.id, head.tool.as_ref(), arguments);
         let dispatcher = self.dispatcher(Duration::from_millis(head.left_ms), caller);
         let results = dispatcher.dispatch_with([call], self.cancellation.clone()).await;
@@ -153,13 +156,16 @@ impl AcceptedCall {
         lock(&self.state.calls.counts).end(duration, error.is_some());
         lock(&self.offer.counts).end(duration, error.is_some());
         let limit = self.state.settings.max_result_bytes;
-        let fault = match serde_json::to_vec(&CallOutcome::new(result.outcome, result.actions)) {
-            Ok(body) if body.len() <= limit => return body.into(),
-            Ok(body) => format!("its result has {} bytes, more than {limit}; ask for less", body.len()),
-            Err(error) => format!("its result cannot be written as JSON: {error}"),
+        let body = if is_large(&result) {
+            tokio::task::spawn_blocking(move || written(result, limit)).await.unwrap_or_default()
+        } else {
+            written(result, limit)
         };
-        let outcome = CallOutcome::new(Err(ToolError::failed(fault)), ToolActions::default());
-        serde_json::to_vec(&outcome).unwrap_or_default().into()
+        match error {
+            Some(ErrorKind::Cancelled) if self.cancellation.is_cancelled() => EndedRun::Cancelled,
+            Some(ErrorKind::TimedOut) => EndedRun::TimedOut(body),
+            _ => EndedRun::Finished(body),
+        }
     }
 
     /// Returns the dispatcher of the call: its deadline, its caller, and where its progress goes.
@@ -174,6 +180,56 @@ impl AcceptedCall {
             state.send_now(reply.clone(), &Frame::Progress(progress.fraction, progress.message));
         });
         self.offer.dispatcher.clone().with_hard_limit(left).with_run(run)
+    }
+}
+
+/// Returns whether the outcome is so long that it is written on a thread of its own.
+fn is_large(result: &ToolResult) -> bool {
+    let contents = result.output().map_or(&[][..], ToolOutput::content);
+    let length = |content: &Content| match content {
+        Content::Image(media) | Content::Audio(media) | Content::File(media) => match &media.data {
+            MediaData::Base64(text) => text.len(),
+            MediaData::Url(url) => url.len(),
+        },
+        content => content.to_text().len(),
+    };
+    contents.iter().map(length).sum::<usize>() > LARGE
+}
+
+/// Returns the outcome as it travels. If it is longer than the limit, the outcome is an error.
+fn written(result: ToolResult, limit: usize) -> Bytes {
+    let fault = match serde_json::to_vec(&CallOutcome::new(result.outcome, result.actions)) {
+        Ok(body) if body.len() <= limit => return body.into(),
+        Ok(body) => format!("its result has {} bytes, more than {limit}; ask for less", body.len()),
+        Err(error) => format!("its result cannot be written as JSON: {error}"),
+    };
+    let outcome = CallOutcome::new(Err(ToolError::failed(fault)), ToolActions::default());
+    serde_json::to_vec(&outcome).unwrap_or_default().into()
+}
+
+/// How a run has ended. What a run has done that was stopped is unknown.
+enum EndedRun {
+    Finished(Bytes),
+    TimedOut(Bytes),
+    Cancelled,
+}
+
+impl EndedRun {
+    /// Returns the outcome, if it says what the tool has done.
+    #[cfg(feature = "ledger")]
+    fn known(&self) -> Option<&[u8]> {
+        match self {
+            Self::Finished(body) => Some(body),
+            Self::TimedOut(_) | Self::Cancelled => None,
+        }
+    }
+
+    /// Returns the answer for the caller. If the caller has cancelled the call itself, nobody reads it.
+    fn answer(self) -> Result<Bytes, Refusal> {
+        match self {
+            Self::Finished(body) | Self::TimedOut(body) => Ok(body),
+            Self::Cancelled => Err(Refusal::Stopped),
+        }
     }
 }
 
@@ -192,7 +248,7 @@ pub(super) async fn send_stored(state: &WorkerState, caller: &str, reply: Subjec
     let refusal = match ledger.stored(owner, &head.id).await {
         Ok(Some(Claim::Done(body))) => return state.send_body(&reply, &body.into()).await,
         Ok(Some(Claim::Running | Claim::Ours)) => Refusal::Running,
-        Ok(Some(Claim::OfLostWorker | Claim::OfAnotherCall)) => Refusal::ClaimLost,
+        Ok(Some(Claim::Unknown | Claim::OfAnotherCall)) => Refusal::ClaimLost,
         Ok(None) => Refusal::NoSuchCall,
         Err(_) => Refusal::LedgerDown,
     };

@@ -3,10 +3,11 @@
 use super::accepted_call::AcceptedCall;
 use super::drain::{Drain, RunningWorker};
 use super::offers::{self, Offer, Offers};
+use super::seen_messages::SeenMessages;
 use super::worker_state::{BEAT, Calls, QUEUE, WorkerState};
 use super::{Worker, service_api};
 use crate::fleet::{Fleet, FleetError};
-use crate::frames::Refusal;
+use crate::frames::{Frame, Refusal};
 use crate::locks::lock;
 use crate::subjects::Inbound;
 use async_nats::{Message, Subject, Subscriber};
@@ -43,6 +44,7 @@ pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker,
         state: state.clone(),
         offers: Offers::new(),
         calls,
+        seen: SeenMessages::new(),
         inbox: SelectAll::new(),
         listings: HashMap::new(),
         changes,
@@ -67,6 +69,8 @@ struct Serving {
     offers: Offers,
     /// Calls, cancellations and ticks, in the order in which the server has sent them.
     calls: Subscriber,
+    /// The calls that have come. A copy of one is ignored: an answer to it would be taken for the answer to the first.
+    seen: SeenMessages,
     /// All other messages.
     inbox: SelectAll<Abortable<Subscriber>>,
     /// The subscriptions to requests for definitions, by the tokens of their versions.
@@ -208,9 +212,16 @@ impl Serving {
                     call.cancellation.cancel();
                 }
             }
+            (Inbound::Ask, Some(reply)) => {
+                let is_running = lock(&state.calls.running).contains_key(reply.as_str());
+                let answer = if is_running { Frame::Beat } else { Frame::Refused(Refusal::NotRunning) };
+                state.send(reply, &answer).await;
+            }
             (Inbound::Tick, _) => self.tick(&message).await,
             (Inbound::Call { caller, version }, Some(reply)) => {
-                accept(state, self.offers.get(version), caller, reply, message).await;
+                if self.seen.is_first(&reply) && !lock(&state.calls.running).contains_key(reply.as_str()) {
+                    accept(state, self.offers.get(version), caller, reply, message).await;
+                }
             }
             (Inbound::Tools { version }, Some(reply)) => {
                 if let Some(offer) = self.offers.get(version) {

@@ -46,6 +46,9 @@ pub(super) struct Calls {
     /// The running calls, by their reply subjects.
     pub(super) running: Mutex<HashMap<String, RunningCall>>,
     pub(super) in_flight: AtomicUsize,
+    /// The number of accepted calls, by which each has a claim of its own.
+    #[cfg(feature = "ledger")]
+    pub(super) accepted: AtomicU64,
     pub(super) counts: Mutex<WorkerStatistics>,
     pub(super) is_draining: AtomicBool,
     /// Notified at the end of each call.
@@ -60,6 +63,8 @@ impl Calls {
             started: Instant::now(),
             running: Mutex::default(),
             in_flight: AtomicUsize::new(0),
+            #[cfg(feature = "ledger")]
+            accepted: AtomicU64::new(0),
             counts: Mutex::default(),
             is_draining: AtomicBool::new(false),
             ended: Notify::new(),
