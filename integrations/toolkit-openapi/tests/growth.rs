@@ -129,3 +129,30 @@ fn names_around_a_value_have_a_limit() {
     let error = OpenApiToolset::from_document(&text(5_000).to_string()).unwrap_err();
     assert!(matches!(&error, OpenApiError::TooLarge(_)), "{error}");
 }
+
+#[test]
+#[cfg(feature = "yaml")]
+fn documents_of_services_are_far_below_the_limits() {
+    for name in
+        ["swagger-2.0.json", "openapi-3.0.json", "openapi-3.1.json", "openapi-3.2.json", "openapi.yaml"]
+    {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents").join(name);
+        let text = std::fs::read_to_string(path).unwrap();
+        let tools = |values_per_byte| {
+            let limits = OpenApiLimits::default().with_values_per_byte(values_per_byte);
+            let builder = OpenApiToolset::builder().with_document_limits(limits).with_output_schemas();
+            let toolset = builder.read_document(&text).unwrap();
+            assert!(
+                made(&toolset) <= text.len(),
+                "{name}: {} bytes became {} values",
+                text.len(),
+                made(&toolset)
+            );
+            let shown = |tool: ToolDefinition| {
+                format!("{} {} {:?}", tool.name, tool.parameters, tool.output_schema())
+            };
+            toolset.tools().into_iter().map(shown).collect::<Vec<_>>()
+        };
+        assert_eq!(tools(1), tools(1_000), "{name}");
+    }
+}
