@@ -3,6 +3,7 @@
 use super::arguments::ArgumentsDraft;
 use super::budget::{Budget, of_text, of_value};
 use super::choice::{Choice, Namespaces};
+use super::described_answers::{output_place, responses, written_schema};
 use super::document::{Document, Node, below};
 use super::found::{FoundOperation, description, info, metadata, security, unnamed};
 use super::hidden::HiddenMembers;
@@ -11,7 +12,6 @@ use super::names::{Unnamed, tool_names};
 use super::operation::{Body, Location, Operation, Parameter, SecurityRequirement, Serialization, Style};
 use super::parameters::{CredentialParameters, Declared, declared, read_parameter};
 use super::request_body::read_body;
-use super::responses::{output_place, responses, written_schema};
 use super::schema::SchemaWriter;
 use super::schema_parts::Direction;
 use super::{OpenApiIssue, OpenApiLimits};

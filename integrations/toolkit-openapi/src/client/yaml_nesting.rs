@@ -11,7 +11,7 @@ const DEEPEST: usize = 128;
 /// # Errors
 /// More are open.
 pub(super) fn check_nesting(text: &str) -> Result<(), String> {
-    let mut reader = Reader {
+    let mut reader = BracketReader {
         text: text.as_bytes(),
         at: 0,
         line: 0,
@@ -30,7 +30,7 @@ pub(super) fn check_nesting(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-struct Reader<'t> {
+struct BracketReader<'t> {
     text: &'t [u8],
     at: usize,
     /// The start of the line.
@@ -47,7 +47,7 @@ struct Reader<'t> {
     indent: Option<usize>,
 }
 
-impl Reader<'_> {
+impl BracketReader<'_> {
     fn peek(&self, ahead: usize) -> u8 {
         self.text.get(self.at + ahead).copied().unwrap_or(b'\n')
     }
