@@ -4,11 +4,15 @@ mod address;
 mod answer;
 mod arguments;
 mod attachments;
+mod budget;
 mod builder;
 mod choice;
+mod definitions;
+mod described_answers;
 mod document;
 mod error;
 mod found;
+mod hidden;
 mod issue;
 mod json_path;
 mod limits;
@@ -29,6 +33,8 @@ mod security;
 mod service;
 mod tool;
 mod toolset;
+#[cfg(feature = "yaml")]
+mod yaml_nesting;
 
 pub use attachments::Attachments;
 pub use builder::OpenApiToolsetBuilder;

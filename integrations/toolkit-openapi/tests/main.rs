@@ -11,6 +11,8 @@ mod complaints;
 #[cfg(feature = "client")]
 mod definitions;
 #[cfg(feature = "client")]
+mod growth;
+#[cfg(feature = "client")]
 mod hostile_documents;
 #[cfg(feature = "client")]
 mod recorder;

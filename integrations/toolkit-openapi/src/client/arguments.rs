@@ -3,7 +3,6 @@
 use super::document::Node;
 use super::schema::SchemaWriter;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
 use toolkit_foreign::clean;
 
 /// The arguments of one operation while it is read.
@@ -23,11 +22,12 @@ impl<'d> ArgumentsDraft<'d> {
     /// Adds an argument and returns its name. The first argument of a name keeps it, and another one is told apart by its
     /// place: `id` in the path, and `id_in_query`.
     pub(super) fn add(&mut self, name: &str, place: &str, schema: Value, is_required: bool) -> String {
+        self.writer.meter.add(1, name.len());
         let mut argument = clean(name);
         if self.properties.contains_key(&argument) {
             argument = format!("{argument}_in_{place}");
         }
-        while self.properties.contains_key(&argument) {
+        while self.properties.contains_key(&argument) && self.writer.meter.add(0, 1) {
             argument.push('_');
         }
         if is_required {
@@ -54,13 +54,17 @@ impl<'d> ArgumentsDraft<'d> {
 
     /// Writes the schema of an argument.
     pub(super) fn schema(&mut self, node: &Node<'d>) -> Value {
-        self.writer.schema(node, 1, &BTreeSet::new())
+        self.writer.schema(node, 1, None)
     }
 
     /// Returns the schema of all arguments, with the definitions that it refers to; `None` if it has more than `limit`
     /// bytes.
     pub(super) fn finish(&mut self, limit: usize) -> Option<Map<String, Value>> {
-        let definitions = self.writer.definitions(limit)?;
+        let definitions = self.writer.definitions()?;
+        let required = self.optional_body.iter().filter(|(_, is_required)| *is_required).count();
+        if !self.writer.meter.add(required * self.optional_body.len(), 0) {
+            return None;
+        }
         let mut schema = Map::new();
         let mut set = |keyword: &str, value: Value| drop(schema.insert(keyword.to_owned(), value));
         set("type", json!("object"));

@@ -1,5 +1,6 @@
 //! The settings of a toolset.
 
+use super::budget::allowed;
 use super::document::Document;
 use super::overlay::apply_overlay;
 use super::parse::parse_document;
@@ -192,7 +193,9 @@ impl OpenApiToolsetBuilder {
             apply_overlay(&mut root, overlay, limits)?;
         }
         let document = Arc::new(Document::new(root, address, &self.documents, limits)?);
-        let (tools, issues) = Reader::read(&document, &self.reader);
+        let given = self.documents.iter().map(|(_, text)| text).chain(&self.overlays);
+        let bytes = text.len() + given.map(String::len).sum::<usize>();
+        let (tools, issues) = Reader::read(&document, &self.reader, allowed(&self.reader.limits, bytes));
         let service = Arc::new(Service::new(document, self.requests)?);
         let has_search = tools.len() > self.search_above;
         let tools = tools.into_iter().map(|OperationTool { mut definition, operation }| {

@@ -6,13 +6,16 @@ use super::{OpenApiError, OpenApiLimits};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The member of the root that holds the documents given by the program, by their addresses.
 const MORE_DOCUMENTS: &str = "x-toolkit-documents";
 
 /// The maximum number of references followed in a row.
 const LONGEST_CHAIN: usize = 32;
+
+/// The maximum length of an address in a document, in bytes. A longer one cannot be requested.
+const LONGEST_ADDRESS: usize = 4 << 10;
 
 /// The version of a document, as far as versions differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,10 +34,21 @@ pub(crate) struct Document {
     root: Value,
     version: Version,
     address: String,
-    /// The addresses of documents, and of schemas with `$id`, with their places. The document itself is the first.
-    resources: Vec<(String, String)>,
+    /// The documents, and the schemas with `$id`. The document itself is the first.
+    resources: Vec<Resource>,
+    /// The indices of the resources, by their places.
+    by_place: HashMap<String, usize>,
+    /// The places of the resources, by their addresses.
+    by_address: HashMap<String, String>,
     /// The places of `$anchor`, by the place of the resource and the name.
     anchors: BTreeMap<(String, String), String>,
+}
+
+/// A document, or a schema with an address of its own.
+#[derive(Debug)]
+struct Resource {
+    address: String,
+    place: String,
 }
 
 /// A value in a document, with its place as a JSON pointer.
@@ -92,66 +106,93 @@ impl Document {
             others.insert(join(address, other), parse_document(text, limits)?);
         }
         let version = version(&root).map_err(OpenApiError::Document)?;
-        let mut resources = vec![(address.to_owned(), String::new())];
+        let mut document = Self {
+            root: Value::Null,
+            version,
+            address: address.to_owned(),
+            resources: Vec::new(),
+            by_place: HashMap::new(),
+            by_address: HashMap::new(),
+            anchors: BTreeMap::new(),
+        };
+        document.set_resource(address.to_owned(), "");
         let more = below("", MORE_DOCUMENTS);
-        resources.extend(others.keys().map(|other| (other.clone(), below(&more, other))));
+        for other in others.keys() {
+            document.set_resource(other.clone(), &below(&more, other));
+        }
         if let Value::Object(members) = &mut root {
             members.shift_remove(MORE_DOCUMENTS);
             if !others.is_empty() {
                 members.insert(MORE_DOCUMENTS.to_owned(), others.into());
             }
         }
-        let mut document =
-            Self { root, version, address: address.to_owned(), resources, anchors: BTreeMap::new() };
         if version >= Version::OpenApi31 {
-            document.find_identifiers();
+            document.find_identifiers(&root, &mut String::new(), 0);
         }
+        for Resource { address, place } in &document.resources {
+            document.by_address.entry(address.clone()).or_insert_with(|| place.clone());
+        }
+        document.root = root;
         Ok(document)
     }
 
-    /// Finds the schemas with `$id` and `$anchor`.
-    fn find_identifiers(&mut self) {
-        let root = std::mem::take(&mut self.root);
-        let mut pending = vec![(&root, String::new())];
-        while let Some((value, place)) = pending.pop() {
-            let text = |name: &str| value.get(name).and_then(Value::as_str);
-            // `$self` is the address of a document of OpenAPI 3.2.
-            if let Some(id) = text("$id").or_else(|| text("$self").filter(|_| place.is_empty())) {
-                let resource = (join(&self.base(&place).0, id.trim_end_matches('#')), place.clone());
-                let at = self.resources.iter().position(|(_, known)| *known == place);
-                match at.and_then(|at| self.resources.get_mut(at)) {
-                    Some(known) => *known = resource,
-                    None => self.resources.push(resource),
-                }
-            }
-            for anchor in ["$anchor", "$dynamicAnchor"].iter().filter_map(|keyword| text(keyword)) {
-                let key = (self.base(&place).1.clone(), anchor.to_owned());
-                self.anchors.insert(key, place.clone());
-            }
-            let inside: Vec<_> = match value {
-                Value::Object(members) => {
-                    members.iter().map(|(name, value)| (value, below(&place, name))).collect()
-                }
-                Value::Array(items) => items
-                    .iter()
-                    .enumerate()
-                    .map(|(index, value)| (value, format!("{place}/{index}")))
-                    .collect(),
-                _ => Vec::new(),
-            };
-            pending
-                .extend(inside.into_iter().filter(|(value, _)| value.is_object() || value.is_array()).rev());
+    /// Sets the address of the resource at `place`, and returns its index.
+    fn set_resource(&mut self, address: String, place: &str) -> usize {
+        let resource = Resource { address, place: place.to_owned() };
+        if let Some(index) = self.by_place.get(place).copied() {
+            self.resources[index] = resource;
+            return index;
         }
-        self.root = root;
+        let index = self.resources.len();
+        self.by_place.insert(place.to_owned(), index);
+        self.resources.push(resource);
+        index
     }
 
-    /// Returns the address and the place of the innermost resource that contains `place`.
-    fn base(&self, place: &str) -> &(String, String) {
-        let contains = |(_, resource): &&(String, String)| {
-            place.strip_prefix(resource.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let around = self.resources.iter().filter(contains).max_by_key(|(_, resource)| resource.len());
-        around.unwrap_or(&self.resources[0])
+    /// Finds the schemas with `$id` and `$anchor` in `value`, which is at `place` and in the resource with the index
+    /// `resource`.
+    fn find_identifiers(&mut self, value: &Value, place: &mut String, mut resource: usize) {
+        resource = self.by_place.get(place.as_str()).copied().unwrap_or(resource);
+        let text = |name: &str| value.get(name).and_then(Value::as_str);
+        // `$self` is the address of a document of OpenAPI 3.2.
+        if let Some(id) = text("$id").or_else(|| text("$self").filter(|_| place.is_empty())) {
+            let address = join(&self.resources[resource].address, id.trim_end_matches('#'));
+            if address.len() <= LONGEST_ADDRESS {
+                resource = self.set_resource(address, place);
+            }
+        }
+        for anchor in ["$anchor", "$dynamicAnchor"].iter().filter_map(|keyword| text(keyword)) {
+            let key = (self.resources[resource].place.clone(), anchor.to_owned());
+            self.anchors.insert(key, place.clone());
+        }
+        let here = place.len();
+        match value {
+            Value::Object(members) => {
+                for (name, value) in members.iter().filter(|(_, value)| holds_values(value)) {
+                    push_below(place, name);
+                    self.find_identifiers(value, place, resource);
+                    place.truncate(here);
+                }
+            }
+            Value::Array(items) => {
+                for (index, value) in items.iter().enumerate().filter(|(_, value)| holds_values(value)) {
+                    push_below(place, &index.to_string());
+                    self.find_identifiers(value, place, resource);
+                    place.truncate(here);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the innermost resource that contains `place`.
+    fn base(&self, mut place: &str) -> &Resource {
+        loop {
+            if let Some(index) = self.by_place.get(place) {
+                return &self.resources[*index];
+            }
+            place = place.rfind('/').map_or("", |end| &place[..end]);
+        }
     }
 
     /// Returns the version of the document.
@@ -206,16 +247,13 @@ impl Document {
     /// The reference has no target, or points to a document that the program did not give.
     pub(crate) fn target(&self, reference: &str, place: &str) -> Result<Node<'_>, String> {
         let (resource, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let (address, root) = self.base(place);
+        let base = self.base(place);
         let root = if resource.is_empty() {
-            root
+            &base.place
         } else {
-            let wanted = join(address, resource);
-            let found = self.resources.iter().find(|(address, _)| *address == wanted);
-            let (_, root) = found.ok_or_else(|| {
+            self.by_address.get(&join(&base.address, resource)).ok_or_else(|| {
                 format!("`{reference}` is in another document, which is never fetched; add it with `with_document`")
-            })?;
-            root
+            })?
         };
         let missing = || format!("there is no `{reference}`");
         let fragment: Cow<'_, str> = percent_decode_str(fragment).decode_utf8().map_err(|_| missing())?;
@@ -249,13 +287,30 @@ impl Document {
     /// Returns the URL of the first server that `node` itself names, with its variables at their defaults and without a
     /// slash at its end. `node` is the document, a path or an operation.
     pub(crate) fn server_of(&self, node: &Node<'_>) -> Option<String> {
-        let server = node.items("servers").into_iter().next()?;
-        let mut url = server.text("url")?.to_owned();
-        for (name, variable) in server.members("variables") {
-            let first = || variable.items("enum").into_iter().next().map(|item| item.value);
-            let value = variable.value.get("default").or_else(first).map(plain).unwrap_or_default();
-            url = url.replace(&format!("{{{name}}}"), &value);
+        let server = node.value.get("servers")?.get(0)?;
+        let template = server.get("url")?.as_str()?;
+        let mut url = String::new();
+        let mut rest = template;
+        while let Some((before, after)) = rest.split_once('}') {
+            let named = before.rsplit_once('{');
+            let variable = named.and_then(|(_, name)| server.get("variables")?.get(name));
+            match (named, variable) {
+                (Some((before, _)), Some(variable)) => {
+                    url.push_str(before);
+                    let value = variable.get("default").or_else(|| variable.get("enum")?.get(0));
+                    url.push_str(&value.map(plain).unwrap_or_default());
+                }
+                _ => {
+                    url.push_str(before);
+                    url.push('}');
+                }
+            }
+            if url.len() > LONGEST_ADDRESS {
+                return None;
+            }
+            rest = after;
         }
+        url.push_str(rest);
         self.absolute(&url)
     }
 
@@ -274,7 +329,7 @@ impl Document {
 
     /// Returns the absolute form of a server's URL; `None` if it is relative, and the document has no address.
     fn absolute(&self, url: &str) -> Option<String> {
-        let url = join(&self.base("").0, url);
+        let url = join(&self.base("").address, url);
         url.contains("://").then(|| url.trim_end_matches('/').to_owned())
     }
 }
@@ -299,10 +354,23 @@ fn version(root: &Value) -> Result<Version, String> {
     }
 }
 
+fn holds_values(value: &Value) -> bool {
+    value.is_object() || value.is_array()
+}
+
 /// Returns the place of the member called `name` of the value at `place`.
 pub(crate) fn below(place: &str, name: &str) -> String {
+    let mut place = place.to_owned();
+    push_below(&mut place, name);
+    place
+}
+
+/// Makes a place that of the member called `name` of its value.
+fn push_below(place: &mut String, name: &str) {
+    place.push('/');
     if name.contains(['~', '/']) {
-        return format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"));
+        place.push_str(&name.replace('~', "~0").replace('/', "~1"));
+    } else {
+        place.push_str(name);
     }
-    format!("{place}/{name}")
 }

@@ -1,5 +1,6 @@
 //! An operation as it stands in the document, and what it says about its tool.
 
+use super::budget::{of_text, of_value};
 use super::choice::OperationInfo;
 use super::document::{Document, Node};
 use super::names::Unnamed;
@@ -19,6 +20,22 @@ pub(super) struct FoundOperation<'d> {
     pub(super) node: Node<'d>,
     /// The `operationId`, or the method and the path.
     pub(super) id: String,
+}
+
+/// The number of values that an operation counts as, without what it contains.
+const OPERATION: usize = 16;
+
+impl<'d> FoundOperation<'d> {
+    /// Returns the number of values that the operation counts as, without its parameters, its body and its answers.
+    pub(super) fn cost(&self) -> usize {
+        let about = ["tags", "x-speakeasy-mcp"].iter().filter_map(|name| self.node.value.get(name));
+        OPERATION + of_text(self.id.len() + self.path.len()) + about.map(of_value).sum::<usize>()
+    }
+
+    /// Returns the names in braces in the path.
+    pub(super) fn path_names(&self) -> impl Iterator<Item = &'d str> + use<'d> {
+        self.path.split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0))
+    }
 }
 
 /// Returns what a choice knows of an operation.

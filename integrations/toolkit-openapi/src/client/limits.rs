@@ -13,9 +13,12 @@
 pub struct OpenApiLimits {
     /// The maximum length of the text of a document, in bytes; 64 MiB by default.
     pub document_bytes: usize,
-    /// The maximum number of JSON values in a document, after the aliases of YAML are replaced by their targets;
-    /// 4 million by default.
+    /// The maximum number of JSON values in a document, after the aliases of YAML are replaced by their targets, and
+    /// of those in all tools made from it; 4 million by default.
     pub values: usize,
+    /// The maximum number of these values for each byte of the document; 20 by default. Every document may become
+    /// 10,000 values.
+    pub values_per_byte: usize,
     /// The maximum size of the parameters of one tool, in bytes of compact JSON; 32 KiB by default, about 8,000
     /// tokens. In a larger schema, the deepest levels are replaced by their types.
     pub schema_bytes: usize,
@@ -26,7 +29,13 @@ pub struct OpenApiLimits {
 
 impl Default for OpenApiLimits {
     fn default() -> Self {
-        Self { document_bytes: 64 << 20, values: 4_000_000, schema_bytes: 32 << 10, description: 1_024 }
+        Self {
+            document_bytes: 64 << 20,
+            values: 4_000_000,
+            values_per_byte: 20,
+            schema_bytes: 32 << 10,
+            description: 1_024,
+        }
     }
 }
 
@@ -38,10 +47,17 @@ impl OpenApiLimits {
         self
     }
 
-    /// Sets the maximum number of JSON values in a document.
+    /// Sets the maximum number of JSON values in a document, and of those in all tools made from it.
     #[must_use]
     pub fn with_values(mut self, values: usize) -> Self {
         self.values = values;
+        self
+    }
+
+    /// Sets the maximum number of JSON values for each byte of the document.
+    #[must_use]
+    pub fn with_values_per_byte(mut self, values: usize) -> Self {
+        self.values_per_byte = values;
         self
     }
 

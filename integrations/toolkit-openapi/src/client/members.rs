@@ -1,9 +1,11 @@
 //! The members of a body that is an object.
 
+use super::budget::Meter;
 use super::document::{Document, Node};
 use super::schema_parts::Direction;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ptr;
 
 /// The maximum number of nested `allOf`.
 const DEEPEST: usize = 8;
@@ -13,6 +15,21 @@ const DEEPEST: usize = 8;
 pub(super) struct BodyMembers<'d> {
     pub(super) members: Vec<MemberSchema<'d>>,
     pub(super) required: BTreeSet<&'d str>,
+    /// The indices of the members, by their names.
+    indices: HashMap<&'d str, usize>,
+    /// The schemas that were read. Each is read once, however many `allOf` name it.
+    seen: HashSet<*const Value>,
+}
+
+impl<'d> BodyMembers<'d> {
+    /// Adds a schema of the member called `name`.
+    pub(super) fn add(&mut self, name: &'d str, part: Node<'d>) {
+        let index = *self.indices.entry(name).or_insert(self.members.len());
+        match self.members.get_mut(index) {
+            Some(member) => member.parts.push(part),
+            None => self.members.push(MemberSchema { name, parts: vec![part] }),
+        }
+    }
 }
 
 /// A member with its schemas. All of them hold.
@@ -22,9 +39,14 @@ pub(super) struct MemberSchema<'d> {
 }
 
 /// Returns the members of a body; `None` if its schema says more than members can, such as a union, a map, or `null`.
-pub(super) fn body_members<'d>(document: &'d Document, schema: &Node<'d>) -> Option<BodyMembers<'d>> {
+pub(super) fn body_members<'d>(
+    document: &'d Document,
+    schema: &Node<'d>,
+    meter: &mut Meter,
+) -> Option<BodyMembers<'d>> {
     let mut found = BodyMembers::default();
     add_members(document, schema.clone(), DEEPEST, &mut found)?;
+    meter.add(found.members.len(), 0);
     let hidden =
         |member: &MemberSchema<'d>| member.parts.iter().any(|part| Direction::Request.hides(document, part));
     found.members.retain(|member| !hidden(member));
@@ -39,6 +61,9 @@ fn add_members<'d>(
 ) -> Option<()> {
     let levels = levels.checked_sub(1)?;
     let schema = document.resolve(schema).ok()?;
+    if !found.seen.insert(ptr::from_ref(schema.value)) {
+        return Some(());
+    }
     for (keyword, value) in schema.value.as_object()? {
         match keyword.as_str() {
             "type" if value == "object" => {}
@@ -48,10 +73,7 @@ fn add_members<'d>(
             "additionalProperties" | "nullable" if value == &Value::Bool(false) => {}
             "properties" => {
                 for (name, part) in schema.members("properties") {
-                    match found.members.iter_mut().find(|member| member.name == name) {
-                        Some(member) => member.parts.push(part),
-                        None => found.members.push(MemberSchema { name, parts: vec![part] }),
-                    }
+                    found.add(name, part);
                 }
             }
             "allOf" => {

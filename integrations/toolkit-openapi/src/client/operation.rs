@@ -1,5 +1,6 @@
 //! An operation of a document, as far as a request and the reading of its answer need it.
 
+use super::budget::of_text;
 use http::Method;
 
 /// An operation: how the arguments of a call become a request.
@@ -115,4 +116,12 @@ pub(crate) struct SecurityRequirement {
     /// The name of the scheme in the document.
     pub(crate) scheme: String,
     pub(crate) scopes: Vec<String>,
+}
+
+impl SecurityRequirement {
+    /// Returns the number of values that the requirement counts as.
+    pub(crate) fn cost(&self) -> usize {
+        let scopes = self.scopes.iter().map(|scope| of_text(scope.len()));
+        of_text(self.scheme.len()) + scopes.sum::<usize>()
+    }
 }

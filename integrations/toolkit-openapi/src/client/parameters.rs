@@ -8,6 +8,8 @@ use super::request::OWN_HEADERS;
 use super::schema::SchemaWriter;
 use super::schema_parts::with_example;
 use serde_json::{Value, json};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 /// A parameter as the document declares it.
 pub(super) struct Declared<'d> {
@@ -26,6 +28,7 @@ pub(super) fn declared<'d>(
     operation: &Node<'d>,
 ) -> Result<Vec<Declared<'d>>, OperationFault> {
     let mut all: Vec<Declared<'d>> = Vec::new();
+    let mut indices: HashMap<(&str, &str), usize> = HashMap::new();
     for node in path.items("parameters").into_iter().chain(operation.items("parameters")) {
         let at = node.place.clone();
         let node = document.resolve(node).map_err(|reason| OperationFault::new(&at, reason))?;
@@ -33,31 +36,44 @@ pub(super) fn declared<'d>(
         let name = node.text("name").ok_or_else(|| missing("name"))?;
         let location = node.text("in").ok_or_else(|| missing("in"))?;
         let declared = Declared { node, name, location };
-        match all.iter_mut().find(|known| known.name == name && known.location == location) {
-            Some(known) => *known = declared,
-            None => all.push(declared),
+        match indices.entry((name, location)) {
+            Entry::Occupied(index) => all[*index.get()] = declared,
+            Entry::Vacant(index) => {
+                index.insert(all.len());
+                all.push(declared);
+            }
         }
     }
     Ok(all)
 }
 
-/// Returns whether the client writes the parameter itself: it is one of its headers, or a credential.
-pub(super) fn is_own(document: &Document, parameter: &Declared<'_>) -> bool {
-    let is_listed = OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own));
-    parameter.location == "header" && is_listed || is_credential(document, parameter)
-}
+/// The parameters that hold credentials: pairs of a location and a name in lower case.
+pub(super) struct CredentialParameters<'d>(HashSet<(&'d str, String)>);
 
-fn is_credential(document: &Document, parameter: &Declared<'_>) -> bool {
-    let schemes = match document.version() {
-        Version::Swagger2 => document.root().members("securityDefinitions"),
-        _ => {
-            document.root().get("components").map(|node| node.members("securitySchemes")).unwrap_or_default()
+impl<'d> CredentialParameters<'d> {
+    pub(super) fn of(document: &'d Document) -> Self {
+        let root = document.root();
+        let schemes = match document.version() {
+            Version::Swagger2 => root.members("securityDefinitions"),
+            _ => root.get("components").map(|node| node.members("securitySchemes")).unwrap_or_default(),
+        };
+        let mut names = HashSet::new();
+        for (_, scheme) in schemes {
+            if scheme.text("type") == Some("apiKey")
+                && let (Some(location), Some(name)) = (scheme.text("in"), scheme.text("name"))
+            {
+                names.insert((location, name.to_ascii_lowercase()));
+            }
         }
-    };
-    schemes.into_iter().any(|(_, scheme)| {
-        let names = scheme.text("name").is_some_and(|name| name.eq_ignore_ascii_case(parameter.name));
-        scheme.text("type") == Some("apiKey") && scheme.text("in") == Some(parameter.location) && names
-    })
+        Self(names)
+    }
+
+    /// Returns whether the client writes the parameter itself: it is one of its headers, or a credential.
+    pub(super) fn is_own(&self, parameter: &Declared<'_>) -> bool {
+        let is_listed = OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own));
+        parameter.location == "header" && is_listed
+            || self.0.contains(&(parameter.location, parameter.name.to_ascii_lowercase()))
+    }
 }
 
 /// Reads one parameter, and adds its argument.
@@ -105,7 +121,7 @@ pub(super) fn describe<'d>(schema: &mut Value, node: &Node<'d>, writer: &mut Sch
     if node.flag("deprecated") {
         keywords.insert("deprecated".to_owned(), true.into());
     }
-    with_example(keywords, node);
+    with_example(keywords, node, &mut writer.meter);
 }
 
 /// Reads `collectionFormat` of Swagger.

@@ -1,10 +1,14 @@
 //! The text of a document becomes a JSON value: within limits, and without large examples.
 
+use super::budget::allowed;
 use super::{OpenApiError, OpenApiLimits};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::cell::Cell;
 use std::fmt;
+
+/// The maximum length of all names around a value, in bytes. Places in a document are made of these names.
+const LONGEST_NAMES: usize = 4 << 10;
 
 /// Parses a document in JSON, or in YAML with the feature `yaml`.
 ///
@@ -17,13 +21,18 @@ pub(super) fn parse_document(text: &str, limits: &OpenApiLimits) -> Result<Value
         return Err(OpenApiError::TooLarge(format!("has {length} bytes, more than {limit}")));
     }
     let text = text.trim_start_matches('\u{feff}');
-    let left = Cell::new(limits.values);
-    let seed = ValueSeed { left: &left, place: Place::Keyword };
+    let values = allowed(limits, length);
+    let left = Left::new(values, length.saturating_mul(limits.values_per_byte).max(length));
+    let seed = ValueSeed { left: &left, place: Place::Keyword, names: 0 };
     let parsed = if text.trim_start().starts_with('{') { json(text, seed) } else { yaml(text, seed) };
-    if left.get() == 0 {
-        return Err(OpenApiError::TooLarge(format!("has more than {} values", limits.values)));
+    match left.fault.get() {
+        Some(TooLarge::Values) => Err(OpenApiError::TooLarge(format!("has more than {values} values"))),
+        Some(TooLarge::Names) => {
+            let message = format!("has a value below names of more than {LONGEST_NAMES} bytes");
+            Err(OpenApiError::TooLarge(message))
+        }
+        None => parsed.map_err(OpenApiError::Syntax),
     }
-    parsed.map_err(OpenApiError::Syntax)
 }
 
 fn json(text: &str, seed: ValueSeed<'_>) -> Result<Value, String> {
@@ -34,6 +43,7 @@ fn json(text: &str, seed: ValueSeed<'_>) -> Result<Value, String> {
 
 #[cfg(feature = "yaml")]
 fn yaml(text: &str, seed: ValueSeed<'_>) -> Result<Value, String> {
+    super::yaml_nesting::check_nesting(text)?;
     let value = seed.deserialize(yaml_serde::Deserializer::from_str(text));
     value.map(Option::unwrap_or_default).map_err(|error| format!("is no valid YAML: {error}"))
 }
@@ -41,6 +51,42 @@ fn yaml(text: &str, seed: ValueSeed<'_>) -> Result<Value, String> {
 #[cfg(not(feature = "yaml"))]
 fn yaml(_: &str, _: ValueSeed<'_>) -> Result<Value, String> {
     Err("is no JSON object; for YAML, turn on the feature `yaml`".to_owned())
+}
+
+/// What may still be made of a document.
+struct Left {
+    values: Cell<usize>,
+    /// Bytes of texts, and values of examples that are left out. Only aliases of YAML can exceed them.
+    repeated: Cell<usize>,
+    fault: Cell<Option<TooLarge>>,
+}
+
+/// The reason why a document is refused while it is parsed.
+#[derive(Clone, Copy)]
+enum TooLarge {
+    Values,
+    Names,
+}
+
+impl Left {
+    fn new(values: usize, repeated: usize) -> Self {
+        Self { values: Cell::new(values), repeated: Cell::new(repeated), fault: Cell::new(None) }
+    }
+
+    fn take<E: Error>(&self, from: &Cell<usize>, count: usize) -> Result<(), E> {
+        match from.get().checked_sub(count) {
+            Some(left) => {
+                from.set(left);
+                Ok(())
+            }
+            None => Err(self.refused(TooLarge::Values)),
+        }
+    }
+
+    fn refused<E: Error>(&self, fault: TooLarge) -> E {
+        self.fault.set(Some(fault));
+        E::custom("too large")
+    }
 }
 
 /// What the members of an object are.
@@ -54,12 +100,15 @@ enum Place {
     Data,
     /// An example.
     Example,
+    /// A part of an example that is an object.
+    LeftOut,
 }
 
 impl Place {
     fn below(self, name: &str) -> Self {
         match (self, name) {
             (Self::Data, _) => Self::Data,
+            (Self::LeftOut, _) => Self::LeftOut,
             (Self::Names, _) => Self::Keyword,
             (_, "example" | "examples") => Self::Example,
             (_, "default" | "enum" | "const") => Self::Data,
@@ -85,21 +134,31 @@ impl Place {
 /// Makes one value, or nothing of an example that is an object.
 #[derive(Clone, Copy)]
 struct ValueSeed<'a> {
-    /// The number of values that may still be made.
-    left: &'a Cell<usize>,
+    left: &'a Left,
     place: Place,
+    /// The length of the names around the value, in bytes.
+    names: usize,
 }
 
 impl ValueSeed<'_> {
     fn count<E: Error>(self) -> Result<(), E> {
-        let left = self.left.get().saturating_sub(1);
-        self.left.set(left);
-        if left == 0 { Err(E::custom("too many values")) } else { Ok(()) }
+        let from = if matches!(self.place, Place::LeftOut) { &self.left.repeated } else { &self.left.values };
+        self.left.take(from, 1)
     }
 
     fn scalar<E: Error>(self, value: impl Into<Value>) -> Result<Option<Value>, E> {
         self.count()?;
-        Ok(Some(value.into()))
+        Ok((!matches!(self.place, Place::LeftOut)).then(|| value.into()))
+    }
+
+    /// Returns the seed of the member called `name`.
+    fn member<E: Error>(self, name: &str) -> Result<Self, E> {
+        self.left.take(&self.left.repeated, name.len())?;
+        let names = self.names + name.len();
+        if names > LONGEST_NAMES {
+            return Err(self.left.refused(TooLarge::Names));
+        }
+        Ok(Self { place: self.place.below(name), names, ..self })
     }
 }
 
@@ -131,7 +190,11 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
         visit_i64(i64),
         visit_u64(u64),
         visit_f64(f64),
-        visit_str(&str),
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
+        self.left.take(&self.left.repeated, value.len())?;
+        self.scalar(value)
     }
 
     /// YAML has longer integers than JSON values. They are bounds of generators, which round them anyway.
@@ -154,19 +217,21 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
         while let Some(item) = items.next_element_seed(inside)? {
             list.extend(item);
         }
-        Ok(Some(list.into()))
+        Ok((!matches!(self.place, Place::LeftOut)).then(|| list.into()))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
         self.count()?;
-        if matches!(self.place, Place::Example) {
-            while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        if matches!(self.place, Place::Example | Place::LeftOut) {
+            let inside = Self { place: Place::LeftOut, ..self };
+            while members.next_key::<IgnoredAny>()?.is_some() {
+                members.next_value_seed(inside)?;
+            }
             return Ok(None);
         }
         let mut map = Map::new();
         while let Some(name) = members.next_key::<String>()? {
-            let place = self.place.below(&name);
-            if let Some(value) = members.next_value_seed(Self { place, ..self })? {
+            if let Some(value) = members.next_value_seed(self.member(&name)?)? {
                 map.insert(name, value);
             }
         }

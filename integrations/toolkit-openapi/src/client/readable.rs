@@ -10,10 +10,22 @@ const TAGS: &str = " a b blockquote br code details div em font h1 h2 h3 h4 h5 h
 const ENTITIES: [(&str, &str); 6] =
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", " "), ("&amp;", "&")];
 
+/// The length of a text that is read, for each character of the description, in bytes.
+const READ: usize = 32;
+
+/// Returns the beginning of a text, as far as it is read for a description of `limit` characters.
+pub(super) fn head(text: &str, limit: usize) -> &str {
+    let mut end = text.len().min(limit.saturating_mul(READ));
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
 /// Returns a description as plain text of at most `limit` characters: without hidden characters, tags of HTML and the
 /// targets of links. A longer text ends with the last sentence that fits.
 pub(super) fn readable(text: &str, limit: usize) -> String {
-    let text = without_links(&without_tags(&clean(text)));
+    let text = without_links(&without_tags(&clean(head(text, limit))));
     let text = ENTITIES.iter().fold(text, |text, (entity, character)| {
         if text.contains(entity) { text.replace(entity, character) } else { text }
     });
@@ -41,51 +53,72 @@ fn cut(text: &str, end: usize, limit: usize) -> String {
     }
 }
 
+/// The places of a character in a text, asked for in ascending order, so that the text is searched once.
+struct Occurrences<'t> {
+    text: &'t str,
+    character: char,
+    /// The last place that was found; `None` if there is none further on.
+    next: Option<usize>,
+}
+
+impl<'t> Occurrences<'t> {
+    fn new(text: &'t str, character: char) -> Self {
+        Self { text, character, next: text.find(character) }
+    }
+
+    /// Returns the first place that is not before `start`.
+    fn after(&mut self, start: usize) -> Option<usize> {
+        if self.next.is_some_and(|next| next < start) {
+            self.next = self.text[start..].find(self.character).map(|next| start + next);
+        }
+        self.next
+    }
+}
+
 fn without_tags(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find('<') {
-        let inside = &rest[start + 1..];
-        let name = inside.trim_start_matches('/');
+    let mut ends = Occurrences::new(text, '>');
+    let mut rest = 0;
+    while let Some(start) = text[rest..].find('<').map(|start| rest + start) {
+        plain.push_str(&text[rest..start]);
+        let name = text[start + 1..].trim_start_matches('/');
         let name = &name[..name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len())];
         let name = name.to_ascii_lowercase();
-        let end = inside.find('>').filter(|_| TAGS.contains(&format!(" {name} ")));
-        plain.push_str(&rest[..start]);
-        match end {
+        match ends.after(start + 1).filter(|_| TAGS.contains(&format!(" {name} "))) {
             Some(end) => {
                 let breaks = matches!(name.as_str(), "br" | "p" | "li" | "tr" | "div");
                 plain.push_str(if breaks { "\n" } else { "" });
-                rest = &inside[end + 1..];
+                rest = end + 1;
             }
             None => {
                 plain.push('<');
-                rest = inside;
+                rest = start + 1;
             }
         }
     }
-    plain + rest
+    plain + &text[rest..]
 }
 
 /// Returns a text in Markdown with the words of its links only.
 fn without_links(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(middle) = rest.find("](") {
-        let start = rest[..middle].rfind('[');
-        let end = rest[middle..].find(')').map(|end| middle + end);
-        match (start, end) {
+    let mut ends = Occurrences::new(text, ')');
+    let mut rest = 0;
+    while let Some(middle) = text[rest..].find("](").map(|middle| rest + middle) {
+        let start = text[rest..middle].rfind('[').map(|start| rest + start);
+        match (start, ends.after(middle)) {
             (Some(start), Some(end)) => {
-                plain.push_str(rest[..start].trim_end_matches('!'));
-                plain.push_str(&rest[start + 1..middle]);
-                rest = &rest[end + 1..];
+                plain.push_str(text[rest..start].trim_end_matches('!'));
+                plain.push_str(&text[start + 1..middle]);
+                rest = end + 1;
             }
             _ => {
-                plain.push_str(&rest[..middle + 2]);
-                rest = &rest[middle + 2..];
+                plain.push_str(&text[rest..middle + 2]);
+                rest = middle + 2;
             }
         }
     }
-    plain + rest
+    plain + &text[rest..]
 }
 
 #[cfg(test)]

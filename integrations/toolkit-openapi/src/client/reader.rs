@@ -1,25 +1,26 @@
 //! The operations of a document become tools.
 
 use super::arguments::ArgumentsDraft;
+use super::budget::{Budget, of_text, of_value};
 use super::choice::{Choice, Namespaces};
-use super::document::{Document, Node, Version, below};
+use super::described_answers::{output_place, responses, written_schema};
+use super::document::{Document, Node, below};
 use super::found::{FoundOperation, description, info, metadata, security, unnamed};
+use super::hidden::HiddenMembers;
 use super::issue::OperationFault;
 use super::names::{Unnamed, tool_names};
-use super::operation::{Location, Operation, Parameter, Response, Serialization, Style};
-use super::parameters::{Declared, declared, is_own, read_parameter};
-use super::readable::readable;
-use super::request::media_kind::BodyKind;
-use super::request_body::{media_types, read_body};
+use super::operation::{Body, Location, Operation, Parameter, SecurityRequirement, Serialization, Style};
+use super::parameters::{CredentialParameters, Declared, declared, read_parameter};
+use super::request_body::read_body;
 use super::schema::SchemaWriter;
 use super::schema_parts::Direction;
 use super::{OpenApiIssue, OpenApiLimits};
 use http::Method;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use toolkit_core::schema::nearest;
 use toolkit_core::{ToolDefinition, ToolName};
-use toolkit_foreign::{SchemaLimits, checked_parameters, checked_schema};
+use toolkit_foreign::{SchemaLimits, checked_parameters, checked_schema, shorten};
 
 /// The members of a path that are operations.
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
@@ -50,24 +51,43 @@ pub(super) struct ReaderSettings {
 pub(super) struct Reader<'d> {
     document: &'d Document,
     settings: &'d ReaderSettings,
+    hidden: HiddenMembers<'d>,
+    hidden_answers: HiddenMembers<'d>,
+    credentials: CredentialParameters<'d>,
+    budget: Budget,
     issues: BTreeSet<OpenApiIssue>,
 }
 
 impl<'d> Reader<'d> {
-    /// Returns the chosen operations of a document as tools, and what could not be read.
+    /// Returns the chosen operations of a document as tools, and what could not be read. The tools have at most `values`
+    /// values.
     pub(super) fn read(
         document: &'d Document,
         settings: &'d ReaderSettings,
+        values: usize,
     ) -> (Vec<OperationTool>, Vec<OpenApiIssue>) {
-        let mut reader = Self { document, settings, issues: BTreeSet::new() };
+        let mut reader = Self {
+            document,
+            settings,
+            hidden: HiddenMembers::new(document, Direction::Request),
+            hidden_answers: HiddenMembers::new(document, Direction::Answer),
+            credentials: CredentialParameters::of(document),
+            budget: Budget::new(values),
+            issues: BTreeSet::new(),
+        };
         let all = reader.find();
         let chosen = reader.choose(all);
         let unnamed: Vec<Unnamed> = chosen.iter().map(unnamed).collect();
         let names = tool_names(&unnamed, &settings.namespaces);
         let mut tools = Vec::new();
-        for (found, name) in chosen.iter().zip(names) {
+        for (index, (found, name)) in chosen.iter().zip(names).enumerate() {
             let name = name.map_err(|error| OperationFault::new(&found.node.place, error.to_string()));
-            match name.and_then(|name| reader.tool(found, name)) {
+            let tool = name.and_then(|name| reader.tool(found, name));
+            if reader.budget.is_spent() {
+                reader.beyond(&found.node.place, &found.id, chosen.len() - index);
+                break;
+            }
+            match tool {
                 Ok(tool) => tools.push(tool),
                 Err(OperationFault { place, reason }) => {
                     reader.issue(&place, format!("`{}` was left out: {reason}", found.id));
@@ -77,13 +97,37 @@ impl<'d> Reader<'d> {
         (tools, reader.issues.into_iter().collect())
     }
 
+    /// Reports that `first`, which is at `place`, was left out with all that follow it, `count` in number.
+    fn beyond(&mut self, place: &str, first: &str, count: usize) {
+        let limit = self.budget.limit;
+        let first = shorten(first.to_owned(), 100);
+        let message = format!(
+            "`{first}` and all that follow it, {count} in number, were left out, because the tools have more than {limit} \
+             values; choose operations with `only_operations` or `only_tags`, or raise `OpenApiLimits::values_per_byte` \
+             and `values`"
+        );
+        self.issue(place, message);
+    }
+
+    /// Takes values for a part of an operation.
+    ///
+    /// # Errors
+    /// They are not left.
+    fn take(&mut self, values: usize) -> Result<(), OperationFault> {
+        if self.budget.take(values) { Ok(()) } else { Err(spent()) }
+    }
+
     fn issue(&mut self, place: &str, message: impl Into<String>) {
         self.issues.insert(OpenApiIssue::new(place, message));
     }
 
     fn find(&mut self) -> Vec<FoundOperation<'d>> {
         let mut all = Vec::new();
-        for (path, item) in self.document.root().members("paths") {
+        // A path may be a reference to the operations of another one.
+        let mut budget = Budget::new(self.budget.limit);
+        let paths = self.document.root().members("paths");
+        let count = paths.len();
+        for (index, (path, item)) in paths.into_iter().enumerate() {
             if !path.starts_with('/') {
                 if !path.starts_with("x-") {
                     self.issue(&item.place, "was left out: a path begins with `/`");
@@ -92,8 +136,12 @@ impl<'d> Reader<'d> {
             }
             let place = item.place.clone();
             match self.resolved_path(item) {
-                Ok(path_item) => self.add_operations(path, &path_item, &mut all),
+                Ok(path_item) => self.add_operations(path, &path_item, &mut budget, &mut all),
                 Err(reason) => self.issue(&place, format!("the path was left out: {reason}")),
+            }
+            if budget.is_spent() {
+                self.beyond(&place, path, count - index);
+                break;
             }
         }
         all
@@ -105,7 +153,14 @@ impl<'d> Reader<'d> {
         if has_operations { Ok(item) } else { self.document.resolve(item) }
     }
 
-    fn add_operations(&mut self, path: &'d str, path_item: &Node<'d>, all: &mut Vec<FoundOperation<'d>>) {
+    /// Adds the operations of a path, as far as the budget allows.
+    fn add_operations(
+        &mut self,
+        path: &'d str,
+        path_item: &Node<'d>,
+        budget: &mut Budget,
+        all: &mut Vec<FoundOperation<'d>>,
+    ) {
         let members = path_item.value.as_object().into_iter().flatten();
         let named = members.filter(|(member, _)| METHODS.contains(&member.as_str()));
         let mut operations: Vec<_> = named
@@ -126,7 +181,11 @@ impl<'d> Reader<'d> {
             }
             let own = node.text("operationId").filter(|id| !id.trim().is_empty());
             let id = own.map_or_else(|| format!("{method} {path}"), str::to_owned);
-            all.push(FoundOperation { path, path_item: path_item.clone(), method, node, id });
+            let found = FoundOperation { path, path_item: path_item.clone(), method, node, id };
+            if !budget.take(found.cost()) {
+                return;
+            }
+            all.push(found);
         }
     }
 
@@ -152,24 +211,35 @@ impl<'d> Reader<'d> {
     }
 
     fn tool(&mut self, found: &FoundOperation<'d>, name: ToolName) -> Result<OperationTool, OperationFault> {
-        let limit = self.settings.limits.schema_bytes;
+        self.take(found.cost())?;
+        let declared = declared(self.document, &found.path_item, &found.node)?;
+        self.take(declared.len())?;
+        let mut cost = 0;
+        let mut reached = usize::MAX;
         let mut levels = LEVELS.into_iter();
-        let (operation, parameters) = loop {
-            let Some(level) = levels.next() else {
+        let (parameters, request) = loop {
+            // A cut below all levels that were reached would change nothing.
+            let Some(level) = levels.find(|level| *level <= reached) else {
+                self.take(cost)?;
                 let reason = "its parameters are larger than the limit even without their members";
                 return Err(OperationFault::new(&found.node.place, reason));
             };
-            let mut arguments = ArgumentsDraft::new(self.writer(Direction::Request, level));
-            let operation = self.operation(found, &mut arguments)?;
-            if let Some(parameters) = arguments.finish(limit) {
+            let mut arguments = ArgumentsDraft::new(self.writer(level));
+            let request = self.request(found, &declared, &mut arguments)?;
+            let parameters = arguments.finish(self.settings.limits.schema_bytes);
+            cost = cost.max(arguments.writer.meter.cost());
+            reached = arguments.writer.reached.saturating_sub(1);
+            if let Some(parameters) = parameters {
                 if arguments.writer.is_cut {
                     let message = "its parameters are larger than the limit, so deep schemas were replaced by their types";
                     self.issue(&found.node.place, message);
                 }
                 self.issues.append(&mut arguments.writer.issues);
-                break (operation, parameters);
+                break (parameters, request);
             }
         };
+        self.take(cost.max(parameters.values().map(of_value).sum()))?;
+        let operation = self.operation(found, request)?;
         let limits = SchemaLimits { bytes: usize::MAX, depth: DEEPEST_JSON };
         let mut notes = Vec::new();
         let parameters = checked_parameters(parameters, limits, &mut notes);
@@ -177,53 +247,70 @@ impl<'d> Reader<'d> {
         for (_, message) in notes {
             self.issue(&found.node.place, message);
         }
-        let mut writer = self.writer(Direction::Request, 0);
+        let mut writer = self.writer(0);
         let description = description(found, &mut writer);
+        self.take(writer.meter.cost())?;
         self.issues.append(&mut writer.issues);
         let mut definition =
             ToolDefinition::new(name, description, parameters).with_metadata(metadata(found));
         if self.settings.has_output_schemas
-            && let Some(schema) = self.output_schema(&operation)
+            && let Some(schema) = self.output_schema(&operation)?
         {
             definition = definition.with_output_schema(schema);
         }
         Ok(OperationTool { definition, operation })
     }
 
-    fn writer(&self, direction: Direction, deepest: usize) -> SchemaWriter<'d> {
-        SchemaWriter::new(self.document, direction, self.settings.limits.description, deepest)
+    fn writer(&self, deepest: usize) -> SchemaWriter<'d> {
+        SchemaWriter::new(self.hidden.clone(), &self.settings.limits, deepest)
     }
 
-    fn operation(
+    /// Reads the parameters and the body of an operation. It ends early if they are larger than the limit.
+    fn request(
         &mut self,
         found: &FoundOperation<'d>,
+        declared: &[Declared<'d>],
         arguments: &mut ArgumentsDraft<'d>,
-    ) -> Result<Operation, OperationFault> {
-        let document = self.document;
-        let declared = declared(document, &found.path_item, &found.node)?;
+    ) -> Result<RequestParts, OperationFault> {
+        let names: HashSet<&str> = found.path_names().collect();
         let is_sent = |parameter: &&Declared<'_>| {
-            let is_lost = || !found.path.contains(&format!("{{{}}}", parameter.name));
             let is_of_body = matches!(parameter.location, "body" | "formData");
-            !(is_of_body || parameter.location == "path" && is_lost() || is_own(document, parameter))
+            let is_lost = parameter.location == "path" && !names.contains(parameter.name);
+            !(is_of_body || is_lost || self.credentials.is_own(parameter))
         };
         let mut sent: Vec<_> = declared.iter().filter(is_sent).collect();
         let order = ["path", "query", "querystring", "header", "cookie"];
         sent.sort_by_key(|parameter| order.iter().position(|location| *location == parameter.location));
         let mut parameters = Vec::new();
         for parameter in sent {
+            if arguments.writer.meter.is_full() {
+                break;
+            }
             parameters.push(read_parameter(parameter, arguments)?);
         }
         self.add_undeclared(found, arguments, &mut parameters);
+        Ok(RequestParts { parameters, body: read_body(&found.node, declared, arguments)? })
+    }
+
+    fn operation(
+        &mut self,
+        found: &FoundOperation<'d>,
+        RequestParts { parameters, body }: RequestParts,
+    ) -> Result<Operation, OperationFault> {
+        let document = self.document;
+        let security = security(document, &found.node);
         let server = document.server_of(&found.node).or_else(|| document.server_of(&found.path_item));
+        let ways = security.iter().map(|way| 1 + way.iter().map(SecurityRequirement::cost).sum::<usize>());
+        self.take(ways.sum::<usize>() + of_text(server.as_ref().map_or(0, String::len)))?;
         Ok(Operation {
             id: found.id.clone(),
             method: found.method.clone(),
             path: found.path.to_owned(),
             server,
             parameters,
-            body: read_body(&found.node, &declared, arguments)?,
-            responses: self.responses(found),
-            security: security(document, &found.node),
+            body,
+            responses: responses(document, found, &mut self.budget, &mut self.issues).ok_or_else(spent)?,
+            security,
         })
     }
 
@@ -234,9 +321,10 @@ impl<'d> Reader<'d> {
         arguments: &mut ArgumentsDraft<'d>,
         parameters: &mut Vec<Parameter>,
     ) {
-        let parts = found.path.split('{').skip(1).filter_map(|part| part.split_once('}'));
-        for (name, _) in parts {
-            if parameters.iter().any(|known| known.location == Location::Path && known.name == name) {
+        let in_path = parameters.iter().filter(|parameter| parameter.location == Location::Path);
+        let mut known: HashSet<String> = in_path.map(|parameter| parameter.name.clone()).collect();
+        for name in found.path_names() {
+            if arguments.writer.meter.is_full() || !known.insert(name.to_owned()) {
                 continue;
             }
             let message = format!("the parameter `{name}` of the path is not declared, so it is any text");
@@ -253,65 +341,24 @@ impl<'d> Reader<'d> {
         }
     }
 
-    fn responses(&mut self, found: &FoundOperation<'d>) -> Vec<Response> {
-        let mut responses = Vec::new();
-        for (status, response) in found.node.members("responses") {
-            if status.starts_with("x-") {
-                continue;
-            }
-            let place = response.place.clone();
-            match self.document.resolve(response) {
-                Ok(response) => responses.push(Response {
-                    status: status.to_owned(),
-                    description: readable(response.text("description").unwrap_or_default(), 200),
-                    content: self.content(found, &response),
-                }),
-                Err(reason) => self.issue(&place, format!("the answer is not known, because {reason}")),
-            }
-        }
-        responses
-    }
-
-    fn content(&self, found: &FoundOperation<'d>, response: &Node<'d>) -> Vec<(String, Option<String>)> {
-        if self.document.version() == Version::Swagger2 {
-            let place = schema_place(response);
-            let types = media_types(self.document, &found.node, "produces");
-            let types = if types.is_empty() { vec!["application/json"] } else { types };
-            return types.into_iter().map(|media_type| (media_type.to_owned(), place.clone())).collect();
-        }
-        let contents = response.members("content").into_iter();
-        contents.map(|(media_type, media)| (media_type.to_owned(), schema_place(&media))).collect()
-    }
-
-    /// Returns the schema of the first successful answer in JSON.
-    fn output_schema(&self, operation: &Operation) -> Option<Value> {
-        let successes = operation.responses.iter().filter(|response| response.status.starts_with('2'));
-        let mut contents = successes.flat_map(|response| &response.content);
-        let (_, place) = contents.find(|(media_type, _)| BodyKind::of(media_type) == BodyKind::Json)?;
-        let schema = self.document.answer_schema(place.as_deref()?)?;
+    /// Returns the schema of the first successful answer in JSON, if it is within the limit.
+    fn output_schema(&mut self, operation: &Operation) -> Result<Option<Value>, OperationFault> {
+        let Some(place) = output_place(operation) else { return Ok(None) };
+        let mut writer = SchemaWriter::new(self.hidden_answers.clone(), &self.settings.limits, usize::MAX);
+        let schema = written_schema(place, &mut writer);
+        self.take(writer.meter.cost().max(schema.as_ref().map_or(0, of_value)))?;
         let limits = SchemaLimits { bytes: self.settings.limits.schema_bytes, depth: DEEPEST_JSON };
-        checked_schema(schema, limits, &mut Vec::new()).ok()
+        Ok(schema.and_then(|schema| checked_schema(schema, limits, &mut Vec::new()).ok()))
     }
 }
 
-impl Document {
-    /// Returns the JSON Schema of an answer, with its own definitions. `place` is that of a [`Response`].
-    pub(crate) fn answer_schema(&self, place: &str) -> Option<Value> {
-        let node = self.at(place)?;
-        let limits = OpenApiLimits::default();
-        let mut writer = SchemaWriter::new(self, Direction::Answer, limits.description, usize::MAX);
-        let mut schema = writer.schema(&node, 0, &BTreeSet::new());
-        let definitions = writer.definitions(usize::MAX)?;
-        if let Value::Object(keywords) = &mut schema
-            && !definitions.is_empty()
-        {
-            keywords.insert("$defs".to_owned(), definitions.into());
-        }
-        Some(schema)
-    }
+/// What the arguments of an operation become.
+struct RequestParts {
+    parameters: Vec<Parameter>,
+    body: Option<Body>,
 }
 
-/// Returns the place of the schema of an answer, or of one of its media types.
-fn schema_place(media: &Node<'_>) -> Option<String> {
-    media.value.get("schema").map(|_| below(&media.place, "schema"))
+/// Returns the fault of an operation for which no values are left. It is not shown: one issue names all of them.
+fn spent() -> OperationFault {
+    OperationFault::new("", "")
 }

@@ -31,11 +31,12 @@ pub(super) fn read_body<'d>(
     };
     let Some(body) = operation.get("requestBody") else { return Ok(None) };
     let body = resolve(body)?;
-    let contents = body.members("content").into_iter();
-    let chosen = contents.min_by_key(|(media_type, _)| preference(media_type));
+    let contents = body.members("content");
+    arguments.writer.meter.add(contents.len(), 0);
+    let chosen = contents.into_iter().min_by_key(|(media_type, _)| preference(media_type));
     let Some((media_type, media)) = chosen else { return Ok(None) };
     let media = resolve(media)?;
-    let encoding = media.members("encoding");
+    let encoding = media.get("encoding");
     let is_required = body.flag("required");
     let source = BodySchema { media_type, schema: media.get("schema"), encoding, around: &body, is_required };
     Ok(Some(source.read(arguments)))
@@ -58,7 +59,7 @@ fn preference(media_type: &str) -> usize {
 struct BodySchema<'s, 'd> {
     media_type: &'s str,
     schema: Option<Node<'d>>,
-    encoding: Vec<(&'d str, Node<'d>)>,
+    encoding: Option<Node<'d>>,
     /// The value in the document with the description of the body.
     around: &'s Node<'d>,
     is_required: bool,
@@ -69,7 +70,8 @@ impl<'d> BodySchema<'_, 'd> {
         let kind = BodyKind::of(self.media_type);
         let has_members = matches!(kind, BodyKind::Json | BodyKind::Form | BodyKind::Multipart);
         let members = self.schema.as_ref().filter(|_| has_members);
-        match members.and_then(|schema| body_members(arguments.writer.document, schema)) {
+        let document = arguments.writer.document;
+        match members.and_then(|schema| body_members(document, schema, &mut arguments.writer.meter)) {
             Some(members) => self.beside(members, arguments),
             None => self.whole(kind, arguments),
         }
@@ -96,6 +98,9 @@ impl<'d> BodySchema<'_, 'd> {
     fn beside(&self, members: BodyMembers<'d>, arguments: &mut ArgumentsDraft<'d>) -> Body {
         let mut read = Vec::new();
         for MemberSchema { name, parts } in members.members {
+            if !arguments.writer.meter.add(parts.len(), 0) {
+                break;
+            }
             let mut member = self.member(name, &parts, arguments.writer.document);
             let schemas: Vec<Value> = parts.iter().map(|part| arguments.schema(part)).collect();
             let mut schema = match <[Value; 1]>::try_from(schemas) {
@@ -121,7 +126,8 @@ impl<'d> BodySchema<'_, 'd> {
     /// Reads how a member is written. Its argument has no name yet.
     fn member(&self, name: &str, parts: &[Node<'d>], document: &'d Document) -> BodyMember {
         let kind = BodyKind::of(self.media_type);
-        let encoding = self.encoding.iter().find(|(member, _)| *member == name).map(|(_, encoding)| encoding);
+        let encoding = self.encoding.as_ref().and_then(|encodings| encodings.get(name));
+        let encoding = encoding.as_ref();
         let content = encoding.and_then(|encoding| encoding.text("contentType"));
         let content = content.map(|types| types.split(',').next().unwrap_or_default().trim());
         let styled =
@@ -189,10 +195,11 @@ fn swagger_body<'d>(
     arguments: &mut ArgumentsDraft<'d>,
 ) -> Option<Body> {
     let consumes = media_types(arguments.writer.document, operation, "consumes");
+    arguments.writer.meter.add(consumes.len(), 0);
     let source = |media_type, schema, around, is_required| BodySchema {
         media_type,
         schema,
-        encoding: Vec::new(),
+        encoding: None,
         around,
         is_required,
     };
@@ -203,7 +210,7 @@ fn swagger_body<'d>(
     }
     let mut members = BodyMembers::default();
     for Declared { node, name, .. } in declared.iter().filter(|parameter| parameter.location == "formData") {
-        members.members.push(MemberSchema { name, parts: vec![node.clone()] });
+        members.add(name, node.clone());
         members.required.extend(node.flag("required").then_some(*name));
     }
     let has = |kind| consumes.iter().any(|media_type| BodyKind::of(media_type) == kind);

@@ -1,77 +1,63 @@
 //! Schemas of a document become JSON Schema (draft 2020-12) with their own definitions.
 
-use super::OpenApiIssue;
+use super::budget::{Meter, of_text};
+use super::definitions::Definitions;
 use super::document::{Document, Node, Version};
-use super::readable::readable;
+use super::hidden::{Around, HiddenMembers};
+use super::readable::{head, readable};
 use super::schema_parts::{
-    Direction, base64_text, hidden_members, in_definitions, null_allowed, outline, with_bounds, with_example,
-    with_type,
+    base64_text, in_definitions, null_allowed, outline, with_bounds, with_example, with_type,
 };
+use super::{OpenApiIssue, OpenApiLimits};
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 use toolkit_core::schema::keyword::{Holds, Keyword, Role};
 use toolkit_foreign::{hides_text, is_clean};
 
 /// Writes schemas of one tool, and collects the definitions that they refer to.
 pub(super) struct SchemaWriter<'d> {
     pub(super) document: &'d Document,
-    direction: Direction,
+    hidden: HiddenMembers<'d>,
     /// The maximum length of a description, in characters.
     pub(super) description: usize,
     /// The level below which a schema is replaced by its type. Members and items are one level below their schema.
     deepest: usize,
+    /// The deepest level that was reached.
+    pub(super) reached: usize,
     /// Whether a schema was replaced.
     pub(super) is_cut: bool,
-    /// The names of the definitions, by the places of their schemas.
-    names: BTreeMap<String, String>,
-    /// The schemas that are not written yet, with the level where they were first needed.
-    pending: Vec<(usize, Node<'d>)>,
-    definitions: Map<String, Value>,
+    definitions: Definitions<'d>,
+    /// What was written, which ends the writing of a schema that is too large.
+    pub(super) meter: Meter,
     pub(super) issues: BTreeSet<OpenApiIssue>,
 }
 
 impl<'d> SchemaWriter<'d> {
-    pub(super) fn new(
-        document: &'d Document,
-        direction: Direction,
-        description: usize,
-        deepest: usize,
-    ) -> Self {
+    /// Creates a writer of schemas in the direction of `hidden`.
+    pub(super) fn new(hidden: HiddenMembers<'d>, limits: &OpenApiLimits, deepest: usize) -> Self {
         Self {
-            document,
-            direction,
-            description,
+            document: hidden.document,
+            hidden,
+            description: limits.description,
             deepest,
+            reached: 0,
             is_cut: false,
-            names: BTreeMap::new(),
-            pending: Vec::new(),
-            definitions: Map::new(),
+            definitions: Definitions::default(),
+            meter: Meter::new(limits.schema_bytes),
             issues: BTreeSet::new(),
         }
     }
 
     /// Writes the schemas that were referred to, those of the upper levels first, and returns all by their names; `None` if
-    /// they have more than `limit` bytes.
-    pub(super) fn definitions(&mut self, limit: usize) -> Option<Map<String, Value>> {
-        let mut size = 0;
-        while let Some(next) = self.next_pending() {
-            let (level, node) = self.pending.remove(next);
-            let name = self.name_of(&node.place);
-            let written = self.schema(&node, level, &BTreeSet::new());
-            if limit < usize::MAX {
-                size += written.to_string().len();
-            }
-            if size > limit {
-                return None;
-            }
-            self.definitions.insert(name, written);
+    /// the whole schema is larger than its limit for sure.
+    pub(super) fn definitions(&mut self) -> Option<Map<String, Value>> {
+        while !self.meter.is_full()
+            && let Some((level, node)) = self.definitions.next()
+        {
+            let written = self.schema(&node, level, None);
+            self.definitions.set(&node.place, written);
         }
-        Some(std::mem::take(&mut self.definitions))
-    }
-
-    fn next_pending(&self) -> Option<usize> {
-        let levels = self.pending.iter().enumerate();
-        levels.min_by_key(|(index, (level, _))| (*level, *index)).map(|(index, _)| index)
+        (!self.meter.is_full()).then(|| self.definitions.take())
     }
 
     fn issue(&mut self, place: &str, message: impl Into<String>) {
@@ -80,14 +66,22 @@ impl<'d> SchemaWriter<'d> {
 
     /// Returns a description as the model reads it.
     pub(super) fn text(&mut self, text: &str, place: &str) -> String {
-        if hides_text(text) {
+        let head = head(text, self.description);
+        self.meter.add(of_text(head.len()), 0);
+        if hides_text(head) {
             self.issue(place, "has invisible characters in its description, which were removed");
         }
-        readable(text, self.description)
+        let text = readable(head, self.description);
+        self.meter.add(0, text.len());
+        text
     }
 
-    /// Writes a schema. The members in `hidden` are not required.
-    pub(super) fn schema(&mut self, node: &Node<'d>, level: usize, hidden: &BTreeSet<String>) -> Value {
+    /// Writes a schema, which may be a part of another one for the same value.
+    pub(super) fn schema(&mut self, node: &Node<'d>, level: usize, outer: Option<&Around<'_, 'd>>) -> Value {
+        if !self.meter.add(1, 0) {
+            return json!({});
+        }
+        self.reached = self.reached.max(level);
         let keywords = match node.value {
             Value::Object(keywords) => keywords,
             Value::Bool(true) => return json!({}),
@@ -99,10 +93,10 @@ impl<'d> SchemaWriter<'d> {
         };
         let reference =
             ["$ref", "$dynamicRef", "$recursiveRef"].iter().find_map(|keyword| node.text(keyword));
-        let Some(reference) = reference else { return self.keywords(keywords, node, level, hidden) };
+        let Some(reference) = reference else { return self.keywords(keywords, node, level, outer) };
         let mut written = self.reference(reference, node, level);
         let has_siblings = self.document.version() >= Version::OpenApi31 && keywords.len() > 1;
-        if has_siblings && let Value::Object(siblings) = self.keywords(keywords, node, level, hidden) {
+        if has_siblings && let Value::Object(siblings) = self.keywords(keywords, node, level, outer) {
             written.extend(siblings);
         } else if let Some(description) = node.text("description") {
             // Before OpenAPI 3.1, all other keywords beside a reference are without effect.
@@ -116,8 +110,8 @@ impl<'d> SchemaWriter<'d> {
         let target = self.document.target(reference, &node.place);
         match target.and_then(|target| self.document.resolve_plain(target)) {
             Ok(target) => {
-                let name = self.name_of(&target.place);
-                self.require(target, level);
+                let name = self.definitions.require(target, level);
+                self.meter.add(1, name.len());
                 Map::from_iter([("$ref".to_owned(), in_definitions(&name).into())])
             }
             Err(reason) => {
@@ -127,54 +121,30 @@ impl<'d> SchemaWriter<'d> {
         }
     }
 
-    fn require(&mut self, target: Node<'d>, level: usize) {
-        let name = self.name_of(&target.place);
-        if let Some(known) = self.pending.iter_mut().find(|(_, node)| node.place == target.place) {
-            known.0 = known.0.min(level);
-        } else if !self.definitions.contains_key(&name) {
-            // The empty schema marks the definition as known while it is written.
-            self.definitions.insert(name, json!({}));
-            self.pending.push((level, target));
-        }
-    }
-
-    /// Returns the name of the definition at a place: its last part, with a digest of the place if that is not unique.
-    fn name_of(&mut self, place: &str) -> String {
-        if let Some(known) = self.names.get(place) {
-            return known.clone();
-        }
-        let last = place.rsplit('/').next().unwrap_or_default();
-        let name: String =
-            last.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')).collect();
-        let name = if name.is_empty() { "schema".to_owned() } else { name };
-        let is_taken = self.names.values().any(|taken| *taken == name);
-        let name = if is_taken { format!("{name}_{}", super::names::digest(place)) } else { name };
-        self.names.insert(place.to_owned(), name.clone());
-        name
-    }
-
     fn keywords(
         &mut self,
         keywords: &'d Map<String, Value>,
         node: &Node<'d>,
         level: usize,
-        hidden: &BTreeSet<String>,
+        outer: Option<&Around<'_, 'd>>,
     ) -> Value {
         if level > self.deepest && !is_simple(keywords) {
             self.is_cut = true;
             return outline(keywords, |text| self.text(text, &node.place));
         }
-        let mut hidden = hidden.clone();
-        hidden.extend(hidden_members(self.document, node, self.direction));
+        let around = Around::new(node, outer);
         let mut written = Map::new();
         for (name, value) in keywords {
-            if let Some(value) = self.keyword(name, value, node, level, &hidden) {
+            if !self.meter.add(1, name.len()) {
+                break;
+            }
+            if let Some(value) = self.keyword(name, value, node, level, &around) {
                 written.insert(name.clone(), value);
             }
         }
         self.rename_list_of_items(&mut written);
         with_bounds(&mut written, keywords);
-        with_example(&mut written, node);
+        with_example(&mut written, node, &mut self.meter);
         if base64_text(&mut written, keywords) {
             return written.into();
         }
@@ -190,22 +160,17 @@ impl<'d> SchemaWriter<'d> {
         value: &'d Value,
         node: &Node<'d>,
         level: usize,
-        hidden: &BTreeSet<String>,
+        around: &Around<'_, 'd>,
     ) -> Option<Value> {
         let inside = node.get(name)?;
         match name {
             "readOnly" | "writeOnly" | "definitions" | "$defs" | "$comment" => return None,
             "title" if node.text("description").is_some() => return None,
             "title" | "description" => return Some(self.text(value.as_str()?, &node.place).into()),
-            "type" => return with_type(value),
+            "type" => return with_type(value).filter(|_| self.meter.add_value(value)),
             "exclusiveMinimum" | "exclusiveMaximum" if value.is_boolean() => return None,
             "required" => {
-                let names = value
-                    .as_array()?
-                    .iter()
-                    .filter(|name| !name.as_str().is_some_and(|n| hidden.contains(n)));
-                let names: Vec<Value> = names.cloned().collect();
-                return (!names.is_empty()).then(|| names.into());
+                return self.required(value.as_array()?, around);
             }
             "enum" if value.as_array().is_some_and(Vec::is_empty) => return None,
             // Written as `examples` below.
@@ -213,31 +178,55 @@ impl<'d> SchemaWriter<'d> {
             _ => {}
         }
         let keyword = Keyword::find(name)?;
-        let level = if keyword.role == Role::InPlace { level } else { level + 1 };
-        let none = BTreeSet::new();
-        let hidden = if keyword.role == Role::InPlace { hidden } else { &none };
+        let (level, outer) = match keyword.role {
+            Role::InPlace => (level, Some(around)),
+            _ => (level + 1, None),
+        };
         match (keyword.holds, value) {
-            (Holds::Schemas | Holds::Schema, Value::Array(_)) => {
+            (Holds::Schemas | Holds::Schema, Value::Array(items)) => {
+                if !self.meter.add(items.len(), 0) {
+                    return None;
+                }
                 let items = node.items(name);
-                Some(items.iter().map(|item| self.schema(item, level, hidden)).collect())
+                Some(items.iter().map(|item| self.schema(item, level, outer)).collect())
             }
             (Holds::NamedSchemas, Value::Object(_)) => Some(self.members(node, name, level)),
             // The common form of these two is a boolean.
             (Holds::Schema, Value::Bool(_)) if name.starts_with(['a', 'u']) => Some(value.clone()),
-            (Holds::Schema, _) => Some(self.schema(&inside, level, hidden)),
-            _ => Some(value.clone()),
+            (Holds::Schema, _) => Some(self.schema(&inside, level, outer)),
+            _ => self.meter.add_value(value).then(|| value.clone()),
         }
+    }
+
+    /// Writes the names of the required members that travel in this direction; `None` if there are none.
+    fn required(&mut self, names: &[Value], around: &Around<'_, 'd>) -> Option<Value> {
+        let mut written = Vec::new();
+        for name in names {
+            let is_hidden =
+                name.as_str().is_some_and(|name| around.hides(name, &self.hidden, &mut self.meter));
+            if !is_hidden && self.meter.add_value(name) {
+                written.push(name.clone());
+            }
+        }
+        (!written.is_empty()).then(|| written.into())
     }
 
     /// Writes the members of an object that travel in this direction.
     fn members(&mut self, node: &Node<'d>, keyword: &str, level: usize) -> Value {
         let mut written = Map::new();
+        let count = node.value.get(keyword).and_then(Value::as_object).map_or(0, Map::len);
+        if !self.meter.add(count, 0) {
+            return json!({});
+        }
         for (name, member) in node.members(keyword) {
-            if !self.direction.hides(self.document, &member) {
+            if !self.meter.add(0, name.len()) {
+                break;
+            }
+            if !self.hidden.direction.hides(self.document, &member) {
                 if !is_clean(name) {
                     self.issue(&member.place, "has invisible characters in its name");
                 }
-                written.insert(name.to_owned(), self.schema(&member, level, &BTreeSet::new()));
+                written.insert(name.to_owned(), self.schema(&member, level, None));
             }
         }
         written.into()
@@ -258,20 +247,17 @@ impl<'d> SchemaWriter<'d> {
         let Some(property) = discriminator.text("propertyName") else { return };
         let keyword = if written.contains_key("oneOf") { "oneOf" } else { "anyOf" };
         let Some(branches) = written.get_mut(keyword).and_then(Value::as_array_mut) else { return };
-        let mapping = discriminator.members("mapping");
+        let mapped = discriminator.value.get("mapping").and_then(Value::as_object);
+        if !self.meter.add(mapped.map_or(0, Map::len), 0) {
+            return;
+        }
+        let mapping = Mapping::of(self.document, &discriminator);
         for (branch, original) in branches.iter_mut().zip(node.items(keyword)) {
             let Some(reference) = original.text("$ref") else { continue };
             let Ok(target) = self.document.target(reference, &original.place) else { continue };
-            let is_target = |wanted: &Node<'_>| {
-                let wanted_text = wanted.value.as_str().unwrap_or_default();
-                let by_reference = self.document.target(wanted_text, &wanted.place);
-                by_reference.is_ok_and(|node| node.place == target.place)
-                    || target.place.rsplit('/').next() == Some(wanted_text)
-            };
-            let mapped = mapping.iter().filter(|(_, wanted)| is_target(wanted)).map(|(value, _)| *value);
-            let mut values: Vec<&str> = mapped.collect();
-            if values.is_empty() {
-                values.extend(target.place.rsplit('/').next());
+            let values = mapping.values(&target.place);
+            if !self.meter.add(values.len(), values.iter().map(|value| value.len()).sum()) {
+                break;
             }
             let own = target.value.pointer(&super::document::below("/properties", property));
             let has_own = own.is_some_and(|own| own.get("const").is_some() || own.get("enum").is_some());
@@ -284,6 +270,42 @@ impl<'d> SchemaWriter<'d> {
                 branch.insert("required".to_owned(), json!([property]));
             }
         }
+    }
+}
+
+/// The values of a discriminator, in the order of the document.
+struct Mapping<'d> {
+    values: Vec<&'d str>,
+    /// The indices of the values, by the places that they refer to.
+    by_place: HashMap<String, Vec<usize>>,
+    /// The indices of the values, by the names of schemas.
+    by_name: HashMap<&'d str, Vec<usize>>,
+}
+
+impl<'d> Mapping<'d> {
+    fn of(document: &Document, discriminator: &Node<'d>) -> Self {
+        let mut mapping = Self { values: Vec::new(), by_place: HashMap::new(), by_name: HashMap::new() };
+        for (index, (value, target)) in discriminator.members("mapping").into_iter().enumerate() {
+            let reference = target.value.as_str().unwrap_or_default();
+            if let Ok(node) = document.target(reference, &target.place) {
+                mapping.by_place.entry(node.place).or_default().push(index);
+            }
+            mapping.by_name.entry(reference).or_default().push(index);
+            mapping.values.push(value);
+        }
+        mapping
+    }
+
+    /// Returns the values of the schema at `place`. Without any, it is the schema's name.
+    fn values<'m>(&'m self, place: &'m str) -> Vec<&'m str> {
+        let name = place.rsplit('/').next().unwrap_or_default();
+        let named = self.by_name.get(name).into_iter().flatten();
+        let indices: BTreeSet<usize> =
+            self.by_place.get(place).into_iter().flatten().chain(named).copied().collect();
+        if indices.is_empty() {
+            return vec![name];
+        }
+        indices.into_iter().filter_map(|index| self.values.get(index).copied()).collect()
     }
 }
 

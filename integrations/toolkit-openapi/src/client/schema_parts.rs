@@ -1,14 +1,11 @@
 //! The differences between schemas of OpenAPI and JSON Schema.
 
+use super::budget::Meter;
 use super::document::{Document, Node, below};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
 
 /// The types of JSON Schema.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "array", "object", "null"];
-
-/// The maximum number of nested `allOf` whose members are known.
-const DEEPEST_MERGE: usize = 8;
 
 /// The way that values of a schema go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,36 +21,6 @@ impl Direction {
         member.flag(keyword)
             || member.text("$ref").is_some()
                 && document.resolve(member.clone()).is_ok_and(|target| target.flag(keyword))
-    }
-}
-
-/// Returns the names of the members of an object that do not travel in `direction`.
-pub(super) fn hidden_members(
-    document: &Document,
-    schema: &Node<'_>,
-    direction: Direction,
-) -> BTreeSet<String> {
-    let mut hidden = BTreeSet::new();
-    add_hidden(document, schema, direction, DEEPEST_MERGE, &mut hidden);
-    hidden
-}
-
-fn add_hidden(
-    document: &Document,
-    schema: &Node<'_>,
-    direction: Direction,
-    levels: usize,
-    hidden: &mut BTreeSet<String>,
-) {
-    let members = schema.members("properties").into_iter();
-    let names =
-        members.filter(|(_, member)| direction.hides(document, member)).map(|(name, _)| name.to_owned());
-    hidden.extend(names);
-    let Some(levels) = levels.checked_sub(1) else { return };
-    for part in schema.items("allOf") {
-        if let Ok(part) = document.resolve(part) {
-            add_hidden(document, &part, direction, levels, hidden);
-        }
     }
 }
 
@@ -101,9 +68,10 @@ pub(super) fn with_bounds(written: &mut Map<String, Value>, keywords: &Map<Strin
 }
 
 /// Writes a single example as a list of examples, as JSON Schema has it.
-pub(super) fn with_example(written: &mut Map<String, Value>, node: &Node<'_>) {
+pub(super) fn with_example(written: &mut Map<String, Value>, node: &Node<'_>, meter: &mut Meter) {
     if let Some(example) =
         node.value.get("example").filter(|example| !example.is_array() && !example.is_null())
+        && meter.add_value(example)
     {
         written.insert("examples".to_owned(), json!([example]));
     }

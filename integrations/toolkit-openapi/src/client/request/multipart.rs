@@ -8,7 +8,13 @@ use crate::client::operation::Serialization;
 use bytes::Bytes;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use toolkit_core::ToolError;
+
+const BOUNDARY: &str = "toolkit-part";
+
+/// The maximum length of a number in a boundary, in digits.
+const LONGEST_NUMBER: usize = 15;
 
 /// A part, with the lines of its head.
 struct Part {
@@ -50,18 +56,31 @@ fn is_json(serialization: &Serialization) -> bool {
     matches!(serialization, Serialization::Content(media_type) if BodyKind::of(media_type) == BodyKind::Json)
 }
 
-/// Returns a boundary that is in no part.
+/// Returns a boundary that is in no part: [`BOUNDARY`], or with the least number that does not follow it in a part.
+///
+/// The parts are read once. A number in them takes its first digits as well: `toolkit-part-12` contains
+/// `toolkit-part-1`.
 fn boundary(parts: &[Part]) -> String {
-    let holds = |boundary: &[u8]| {
-        parts.iter().any(|part| part.content.windows(boundary.len()).any(|window| window == boundary))
-    };
-    let mut boundary = "toolkit-part".to_owned();
-    let mut number = 0_u64;
-    while holds(boundary.as_bytes()) {
-        number += 1;
-        boundary = format!("toolkit-part-{number}");
+    let mut is_free = true;
+    let mut taken = BTreeSet::new();
+    for Part { content, .. } in parts {
+        for start in 0..content.len() {
+            let Some(after) = content[start..].strip_prefix(BOUNDARY.as_bytes()) else { continue };
+            is_free = false;
+            let digits = after.strip_prefix(b"-").unwrap_or_default();
+            let digits = digits.iter().take(LONGEST_NUMBER).take_while(|byte| byte.is_ascii_digit());
+            let mut number = 0;
+            for digit in digits {
+                number = 10 * number + u64::from(digit - b'0');
+                taken.insert(number);
+            }
+        }
     }
-    boundary
+    if is_free {
+        return BOUNDARY.to_owned();
+    }
+    let number = (1..).find(|number| !taken.contains(number)).unwrap_or_default();
+    format!("{BOUNDARY}-{number}")
 }
 
 fn part(field: Field<'_>, arguments: Arguments<'_>) -> Result<Part, ToolError> {
@@ -103,4 +122,35 @@ fn quoted(name: &str) -> Cow<'_, str> {
         return Cow::Borrowed(name);
     }
     Cow::Owned(name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    fn boundary_of(contents: Vec<String>) -> String {
+        let part = |content: String| Part { head: String::new(), content: content.into() };
+        boundary(&contents.into_iter().map(part).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_boundary_is_found_beside_all_that_a_part_has_taken() {
+        let taken: String = (1..100_000).map(|number| format!("{BOUNDARY}-{number} ")).collect();
+        assert_eq!(boundary_of(vec![taken]), "toolkit-part-100000");
+        assert_eq!(boundary_of(vec!["toolkit-part-12".to_owned()]), "toolkit-part-2");
+        assert_eq!(boundary_of(vec!["toolkit-par".to_owned(), "t".to_owned()]), "toolkit-part");
+    }
+
+    proptest! {
+        #[test]
+        fn a_boundary_is_in_no_part(
+            pieces in vec(select(&["toolkit-part", "toolkit-part-", "1", "2", "3", "10", "-", " "][..]), 0..40),
+        ) {
+            let content = pieces.concat();
+            prop_assert!(!content.contains(&boundary_of(vec![content.clone()])), "{content}");
+        }
+    }
 }
