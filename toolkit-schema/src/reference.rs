@@ -93,5 +93,5 @@ pub(crate) fn escape(name: &str) -> Cow<'_, str> {
     if name.contains(['~', '/']) { name.replace('~', "~0").replace('/', "~1").into() } else { name.into() }
 }
 
-#[cfg(all(test, feature = "jsonschema"))]
+#[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! Isolated references, compared with the original schemas by a validator.
 
+#![cfg(feature = "jsonschema")]
+
 use super::isolate_references;
 use crate::subschemas;
 use proptest::prelude::*;
