@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout)]
 
 use std::time::Duration;
+use toolkit::ToolTag;
 use toolkit::middleware::{Approval, ApprovalRequest, PermissionRule, Permissions};
 use toolkit::prelude::*;
 use toolkit::serde_json::json;
@@ -39,8 +40,8 @@ async fn main() -> Result<(), BuildError> {
         .rule(PermissionRule::deny(outside).for_tool("fs-delete")?.when(|_, arguments| {
             !arguments["path"].as_str().is_some_and(|path| path.starts_with("/home/ada"))
         }))
-        .rule(PermissionRule::allow().for_tag("read_only"))
-        .rule(PermissionRule::ask("it cannot be undone").for_tag("destructive"))
+        .rule(PermissionRule::allow().for_tag(ToolTag::ReadOnly))
+        .rule(PermissionRule::ask("it cannot be undone").for_tag(ToolTag::Destructive))
         .with_handler(ask_the_user)
         .with_patience(Duration::from_secs(60), unanswered);
     let registry = ToolRegistry::from_tools(tools![list, delete])?;

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 use tokio::runtime::Builder;
-use toolkit::middleware::{AttemptLimit, Retry};
+use toolkit::middleware::{AttemptLimit, PermissionRule, Permissions, Retry};
 use toolkit::prelude::*;
-use toolkit::{AdaptedTool, ArgumentTransform};
+use toolkit::{AdaptedTool, ArgumentTransform, ClosureTool, LiveRegistry};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Instrument, Subscriber};
@@ -219,6 +219,39 @@ fn middleware_for_no_tool_is_warned_of_once_for_a_dispatcher() {
         run(&dispatcher.clone().with_timeout(Duration::from_secs(1)), count);
         assert_eq!(warnings(), [dispatcher.warnings()[0].to_string()]);
     }
+}
+
+#[test]
+fn a_rule_without_tools_of_a_live_registry_is_warned_of_after_each_change() {
+    let warnings = || {
+        let all = SPANS.1.lock().expect("no panic").clone();
+        all.into_iter().filter(|message| message.contains("`biling`")).count()
+    };
+    let tagged = |name: &str, tag: &str| {
+        let tool = ClosureTool::without_arguments(name, "", || "").expect("a name");
+        tool.with_metadata(|metadata| metadata.with_tags([tag]))
+    };
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let live =
+        LiveRegistry::new(ToolRegistry::from_tools([tagged("pay", "billing")]).expect("one")).expect("one");
+    let rule = PermissionRule::deny("it costs money").for_tag("biling");
+    let rules = Permissions::new().rule(rule).rule(PermissionRule::allow());
+    let dispatcher = Dispatcher::new(&live).expect("one").with_middleware(rules);
+    assert_eq!((dispatcher.check(), warnings()), (Ok(()), 0));
+    let run = || {
+        let results = runtime.block_on(dispatcher.dispatch([call("1", "pay", "{}"), call("2", "pay", "{}")]));
+        assert!(results.iter().all(|result| !result.is_error()));
+    };
+    for (name, tag, expected) in
+        [("send", "", 1), ("refund", "billing", 2), ("charge", "biling", 3), ("bill", "", 3)]
+    {
+        for _ in 0..2 {
+            run();
+            assert_eq!(warnings(), expected, "before {name}");
+        }
+        live.change(|registry| registry.register(tagged(name, tag))).expect("a new name");
+    }
+    assert!(dispatcher.warnings().is_empty());
 }
 
 /// Quotes its arguments.

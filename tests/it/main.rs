@@ -54,6 +54,7 @@ mod registry_views;
 mod retries;
 #[cfg(feature = "translate")]
 mod round_trip;
+mod rules_without_tools;
 mod scheduling;
 mod schema_diff;
 mod schemas;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, sleep, timeout};
+use toolkit::ToolTag;
 use toolkit::middleware::{
     Approval, AttemptLimit, Deduplicate, PermissionRule, Permissions, RateLimit, Retry,
 };
@@ -234,8 +235,8 @@ fn surround(mut dispatcher: Dispatcher, world: &World) -> Dispatcher {
         dispatcher = dispatcher.with_middleware(Deduplicate::new());
     }
     let permissions = Permissions::new()
-        .rule(PermissionRule::deny("privileged tools are not allowed").for_tag("privileged"))
-        .rule(PermissionRule::ask("it destroys").for_tag("destructive"))
+        .rule(PermissionRule::deny("privileged tools are not allowed").for_tag(ToolTag::Privileged))
+        .rule(PermissionRule::ask("it destroys").for_tag(ToolTag::Destructive))
         .rule(PermissionRule::allow())
         .with_patience(Duration::from_millis(4), Approval::Refused("too late".to_owned()))
         .with_handler(|question| async move {

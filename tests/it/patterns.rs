@@ -230,10 +230,11 @@ fn middleware_for_a_tool_that_does_not_exist_is_warned_of() {
         ("web-goo", Some("did you mean `web-go`?")),
         ("xyz", Some("known are `files-deleteAll`, `files-read`, `web-go`, `web-read`")),
         ("web-go", None),
-        ("web-go?", None),
+        ("web-go?", Some("did you mean `web-go`?")),
         ("g*", None),
-        ("move*", None),
+        ("move*", Some("known are `files-deleteAll`, `files-read`, `web-go`, `web-read`")),
         ("discover_tools", None),
+        ("discover_*", None),
     ] {
         let ask = PermissionRule::ask("no").for_tool(name).unwrap();
         let mut dispatchers = vec![
@@ -245,9 +246,11 @@ fn middleware_for_a_tool_that_does_not_exist_is_warned_of() {
         #[cfg(feature = "cache")]
         dispatchers.push(new().with_middleware(toolkit::middleware::Cache::new(1).for_tool(name).unwrap()));
         let expected = near.map(|near| format!("tool named by middleware `{name}` not found; {near}"));
-        for dispatcher in dispatchers {
+        for (index, dispatcher) in dispatchers.into_iter().enumerate() {
+            // Only rules that stop calls need a tool for a pattern with wildcards.
+            let expected = expected.clone().filter(|_| index < 2 || !name.contains(['*', '?']));
             let warnings: Vec<String> = dispatcher.warnings().iter().map(ToString::to_string).collect();
-            assert_eq!(warnings, Vec::from_iter(expected.clone()));
+            assert_eq!(warnings, Vec::from_iter(expected));
         }
     }
     let allow = permissions(PermissionRule::allow().for_tool("go").unwrap());

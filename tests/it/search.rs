@@ -10,7 +10,9 @@ use toolkit::middleware::{Next, PermissionRule, Permissions, ToolRequest};
 use toolkit::prelude::*;
 use toolkit::search::{SearchOptions, SearchWeights};
 use toolkit::serde_json::{Value, from_str, json};
-use toolkit::{DefinitionOptions, ErrorKind, LiveRegistry, ToolDefinition, ToolFuture, ToolName};
+use toolkit::{
+    ClosureTool, DefinitionOptions, ErrorKind, LiveRegistry, ToolDefinition, ToolFuture, ToolName,
+};
 
 /// The events, in order.
 #[derive(Default)]
@@ -201,7 +203,7 @@ fn options_change_the_ranking() {
 
 #[test]
 fn a_query_of_common_words_finds_all_tools() {
-    let tool = |name: &str| toolkit::ClosureTool::new(name, "Counts crabs.", |_: Nothing| 1).unwrap();
+    let tool = |name: &str| ClosureTool::new(name, "Counts crabs.", |_: Nothing| 1).unwrap();
     let mut registry = ToolRegistry::from_tools(["a", "b", "c", "lobster"].map(tool)).unwrap();
     assert_eq!(found(&registry, "crabs").len(), 4);
     assert_eq!(found(&registry, "crabs or lobsters"), ["lobster"]);
@@ -399,13 +401,13 @@ async fn a_deferred_call_keeps_its_reason() {
 
 #[test]
 fn names_of_search_tools_are_reserved() {
-    let taken = toolkit::ClosureTool::new("discover_tools", "", |_: Nothing| 1).unwrap();
+    let taken = ClosureTool::new("discover_tools", "", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools([taken]).unwrap();
     assert!(Dispatcher::new(registry.clone()).is_ok());
     let error = Dispatcher::new(registry.with_tool_search()).unwrap_err();
     assert!(error.to_string().contains("has the name of a search tool; rename it"), "{error}");
     // A tool whose name equals the spelling gets another spelling.
-    let alike = toolkit::ClosureTool::new("discover.tools", "", |_: Nothing| 1).unwrap();
+    let alike = ClosureTool::new("discover.tools", "", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools([alike]).unwrap().with_tool_search();
     let (names, _) = published(&registry, &DefinitionOptions::default());
     assert_eq!(names.len(), 3);
@@ -521,4 +523,27 @@ proptest! {
         let calls = [arguments, target].map(|arguments| ToolCall::new("1", "call_deferred", arguments));
         prop_assert_eq!(runtime.block_on(dispatcher(registry).dispatch(calls)).len(), 2);
     }
+}
+
+/// A folder with folders inside.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Folder {
+    name: String,
+    inside: Vec<Folder>,
+}
+
+/// Gemini reads each `$ref` in the JSON of a result as the name of a part, and refuses other names.
+#[tokio::test]
+async fn found_schemas_with_references_are_text_for_gemini() {
+    fn count(folder: &Folder) -> usize {
+        folder.name.len() + folder.inside.iter().map(count).sum::<usize>()
+    }
+    let list = ClosureTool::new("list_folder", "Lists a folder.", |folder: Folder| count(&folder)).unwrap();
+    let list = list.with_metadata(|metadata| metadata.with_defer(true));
+    let registry = ToolRegistry::from_tools([list]).unwrap().with_tool_search();
+    let result = one(&dispatcher(registry), "discover_tools", r#"{"query": "list_folder"}"#).await;
+    let messages = ApiFormat::Gemini.encode_results(&[result]);
+    let output = &messages[0]["parts"][0]["functionResponse"]["response"]["output"];
+    let output = output.as_str().expect("text");
+    assert!(output.contains("\"$ref\""), "{output}");
 }

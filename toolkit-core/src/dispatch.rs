@@ -1,6 +1,7 @@
 //! The dispatcher: runs the calls of a model concurrently, with exactly one result for each.
 
 mod batch;
+mod checks;
 mod execution;
 mod gates;
 mod listening;
@@ -23,12 +24,10 @@ pub use service::{DispatchFuture, DispatchService};
 
 use crate::call::ToolCall;
 use crate::context::RunContext;
-use crate::error::{BuildError, BuildProblem, ToolError};
+use crate::error::{BuildError, ToolError};
 use crate::guard::guarded;
 use crate::middleware::{Approval, Middleware};
-use crate::name::ToolName;
 use crate::output::ToolOutput;
-use crate::pattern::NamePattern;
 use crate::registry::{IntoArguments, IntoRegistrySource, RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
 use crate::tool::Tool;
@@ -36,6 +35,7 @@ use batch::Cancellation;
 use preparation::{Numbering, Preparation};
 use prepared_call::PreparedCall;
 use settings::Settings;
+use span::Warned;
 use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,7 +116,21 @@ impl Dispatcher {
     pub fn with_registry(self, registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
         let registry = registry.into_registry_source();
         registry.snapshot().check_complete()?;
-        Ok(Self { registry, ..self })
+        let is_live = matches!(registry, RegistrySource::Live(_));
+        let dispatcher = Self { registry, ..self };
+        Ok(dispatcher.with(|settings| (settings.is_live, settings.warned) = (is_live, Warned::default())))
+    }
+
+    /// Replaces the registry by one made of the current tools. In contrast to [`with_registry`](Self::with_registry), a
+    /// dispatcher for a live registry remains one: its rules may select no tool for now.
+    ///
+    /// # Errors
+    /// The same errors as [`new`](Self::new).
+    #[doc(hidden)]
+    pub fn with_snapshot(self, registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
+        let is_live = self.settings.is_live;
+        let dispatcher = self.with_registry(registry.into())?;
+        Ok(dispatcher.with(|settings| settings.is_live = is_live))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
@@ -141,57 +155,19 @@ impl Dispatcher {
 
     /// Adds a [`Middleware`]. The first middleware added is the outermost: it receives each call first and its result
     /// last.
+    ///
+    /// [`check`](Self::check) finds permissions that name no tool of the registry. They refuse all calls.
     pub fn with_middleware(self, middleware: impl Middleware) -> Self {
-        self.with(|settings| Arc::make_mut(&mut settings.middleware).push(middleware.boxed()))
+        self.with(|settings| {
+            Arc::make_mut(&mut settings.middleware).push(middleware.boxed());
+            settings.warned = Warned::default();
+        })
     }
 
     /// Returns the current tools, as a batch started now would use them.
     #[must_use]
     pub fn registry(&self) -> Arc<ToolRegistry> {
         self.registry.snapshot()
-    }
-
-    /// Returns a problem for each tool that a rule, a limit or a cache names, but that does not exist.
-    ///
-    /// These problems do not prevent calls, but they are likely mistakes; a test can check that there are
-    /// none. Rules to allow calls may match no tool. With the feature `tracing`, the first call of the dispatcher or a
-    /// clone logs the problems as warnings.
-    ///
-    /// ```
-    /// use toolkit::{ClosureTool, Dispatcher, ToolName, ToolRegistry};
-    /// use toolkit::middleware::{PermissionRule, Permissions};
-    /// use toolkit::name::Separator;
-    ///
-    /// let name = ToolName::qualified("files", "delete", Separator::Dash)?;
-    /// let delete = ClosureTool::without_arguments("delete", "Deletes.", || "done")?.with_name(name);
-    /// let rule = PermissionRule::deny("not today").for_tool("files-deleet")?;
-    /// let dispatcher = Dispatcher::new(ToolRegistry::from_tools([delete])?)?
-    ///     .with_middleware(Permissions::new().rule(rule));
-    /// let expected = "tool named by middleware `files-deleet` not found; did you mean `files-delete`?";
-    /// assert_eq!(dispatcher.warnings()[0].to_string(), expected);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn warnings(&self) -> Vec<BuildProblem> {
-        self.warnings_about(&self.registry())
-    }
-
-    fn warnings_about(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
-        let names: Vec<&ToolName> = registry.all_definitions().map(|definition| &definition.name).collect();
-        let patterns = self.settings.middleware.iter().flat_map(Middleware::tool_patterns);
-        let patterns = patterns.filter(|pattern| !registry.search_names().contains(pattern));
-        let patterns = patterns.filter_map(|pattern| NamePattern::new(pattern).ok());
-        let problems =
-            patterns.filter_map(|pattern| pattern.unknown_name("tool named by middleware", &names));
-        problems.collect()
-    }
-
-    /// Returns the tools for calls that start now. The first time, logs the [warnings](Self::warnings).
-    fn snapshot(&self) -> Arc<ToolRegistry> {
-        let registry = self.registry();
-        // The definition of a tool is code of the program and may panic.
-        self.settings.warned.once(|| guarded(|| self.warnings_about(&registry)).unwrap_or_default());
-        registry
     }
 
     /// Returns the source of the tools: the fixed or live registry of the dispatcher.

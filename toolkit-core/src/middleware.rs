@@ -26,8 +26,9 @@ pub use retry::Retry;
 #[cfg(feature = "tower")]
 pub use tower::{NextService, ServiceRequest, TowerMiddleware};
 
-use crate::error::{ErrorKind, ToolError};
+use crate::error::{BuildProblem, ErrorKind, ToolError};
 use crate::output::{Outcome, ToolOutput};
+use crate::registry::ToolRegistry;
 use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
@@ -105,6 +106,14 @@ pub trait Middleware: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Returns a problem for each rule of the middleware that should stop calls, but selects no tool of the registry, such
+    /// as a rule with a misspelled tag. [`Dispatcher::check`](crate::Dispatcher::check) reports them. The default is no
+    /// problems; middleware with other middleware inside returns those of the other middleware.
+    fn rules_without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
+        let _ = registry;
+        Vec::new()
+    }
+
     /// Boxes the middleware, so that it can be chosen at run time or stored in a list.
     #[must_use]
     fn boxed(self) -> BoxMiddleware
@@ -156,6 +165,10 @@ impl Middleware for BoxMiddleware {
         self.0.patterns_of_tools()
     }
 
+    fn rules_without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
+        self.0.unmatched_rules(registry)
+    }
+
     fn boxed(self) -> BoxMiddleware {
         self
     }
@@ -171,6 +184,8 @@ trait DynMiddleware: Send + Sync {
     fn retries_calls(&self) -> bool;
 
     fn patterns_of_tools(&self) -> Vec<&str>;
+
+    fn unmatched_rules(&self, registry: &ToolRegistry) -> Vec<BuildProblem>;
 }
 
 impl<M: Middleware> DynMiddleware for M {
@@ -188,6 +203,10 @@ impl<M: Middleware> DynMiddleware for M {
 
     fn patterns_of_tools(&self) -> Vec<&str> {
         self.tool_patterns()
+    }
+
+    fn unmatched_rules(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
+        self.rules_without_tools(registry)
     }
 }
 

@@ -80,13 +80,18 @@ impl NamePattern {
     /// Returns a problem if the pattern is a name that none of the `tools` has, with or without a namespace. A pattern
     /// with wildcards may match no tool.
     pub(crate) fn unknown_name(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
-        let is_unknown = self.is_name() && !tools.iter().any(|tool| self.restricts(tool));
-        is_unknown.then(|| BuildProblem::unknown_tool(what, &self.0, tools.iter().copied()))
+        if self.is_name() { self.unmatched(what, tools) } else { None }
+    }
+
+    /// Returns a problem if none of the `tools` matches the pattern, with or without a namespace.
+    pub(crate) fn unmatched(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
+        let is_matched = tools.iter().any(|tool| self.restricts(tool));
+        (!is_matched).then(|| BuildProblem::unknown_tool(what, &self.0, tools.iter().copied()))
     }
 
     /// Returns whether `text` matches the pattern. The time is at most proportional to the product of the lengths of
     /// text and pattern.
-    fn matches_text(&self, text: &str) -> bool {
+    pub(crate) fn matches_text(&self, text: &str) -> bool {
         let mut pattern = self.0.chars();
         let mut text = text.chars();
         // The rest of the pattern and the rest of the name after the last `*`. On a mismatch, the `*` matches one more

@@ -8,6 +8,7 @@ mod histories;
 mod pairs;
 mod properties;
 mod received;
+mod references;
 mod reports;
 mod streamed;
 mod unknown;

@@ -1,6 +1,7 @@
 //! References to schemas within a document, and JSON pointers.
 
-use serde_json::Value;
+use crate::keyword::each_subschema;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// The maximum number of references followed in a row. The limit matters if a chain of references returns to its start.
@@ -64,7 +65,33 @@ pub(crate) fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a 
     None
 }
 
+/// Leaves each `$ref` of a schema alone in its object, for providers that refuse other keywords beside it.
+///
+/// A reference beside other keywords moves into a union of its own: `{"$ref": "#/$defs/A", "title": "T"}` becomes
+/// `{"title": "T", "anyOf": [{"$ref": "#/$defs/A"}]}`. Nothing else moves, so references into the schema keep their
+/// targets, and both forms allow the same values.
+pub fn isolate_references(schema: &mut Value) {
+    each_subschema(schema, &mut |keywords| {
+        if keywords.len() < 2 {
+            return;
+        }
+        let Some(reference) = keywords.shift_remove("$ref") else { return };
+        let alone = json!({"$ref": reference});
+        if let Some(union) = ["anyOf", "oneOf"].into_iter().find(|union| !keywords.contains_key(*union)) {
+            keywords.insert(union.to_owned(), json!([alone]));
+            return;
+        }
+        match keywords.get_mut("allOf") {
+            Some(Value::Array(parts)) => parts.push(alone),
+            _ => drop(keywords.insert("allOf".to_owned(), json!([alone]))),
+        }
+    });
+}
+
 /// Escapes a name for use as a token of a JSON pointer.
 pub(crate) fn escape(name: &str) -> Cow<'_, str> {
     if name.contains(['~', '/']) { name.replace('~', "~0").replace('/', "~1").into() } else { name.into() }
 }
+
+#[cfg(test)]
+mod tests;

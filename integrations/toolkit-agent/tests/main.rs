@@ -46,6 +46,7 @@ mod providers;
 mod record;
 mod refusals;
 mod requests;
+mod rules;
 mod secrets;
 mod sessions;
 mod shortened;

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 pub(super) struct Preparation<'a> {
     pub(super) settings: &'a Arc<Settings>,
     /// The snapshot of the tools, taken at the start of the batch.
-    pub(super) registry: &'a ToolRegistry,
+    pub(super) registry: &'a Arc<ToolRegistry>,
     pub(super) run: Option<&'a Arc<RunContext>>,
     /// The approval of an outer dispatcher's call of this call's tool, if it was decided.
     pub(super) decided: Option<Box<Approval>>,
@@ -137,7 +137,8 @@ impl Preparation<'_> {
             Some(turns) => ordered(definition, &arguments).map(|resource| turns.next(resource)).collect(),
         };
         let execution = Arc::new(Execution::new(tool.clone(), limit, self.settings.clone(), *batch));
-        ScheduledCall { execution, arguments, turns, batch }
+        let fixed_registry = (!self.settings.is_live).then(|| self.registry.clone());
+        ScheduledCall { execution, arguments, turns, batch, fixed_registry }
     }
 }
 

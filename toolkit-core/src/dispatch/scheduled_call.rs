@@ -5,6 +5,7 @@ use super::turns::Turn;
 use crate::context::ToolContext;
 use crate::error::ToolError;
 use crate::middleware::{CallArguments, Next, ToolRequest};
+use crate::registry::ToolRegistry;
 use crate::tool::{GuardedFuture, Tool};
 use std::sync::Arc;
 
@@ -14,13 +15,15 @@ pub(super) struct ScheduledCall {
     pub(super) arguments: Arc<CallArguments>,
     pub(super) turns: Vec<Turn>,
     pub(super) batch: Arc<u64>,
+    /// The registry of the dispatcher, for its middleware. `None` if it is live.
+    pub(super) fixed_registry: Option<Arc<ToolRegistry>>,
 }
 
 impl ScheduledCall {
     /// Waits for the `turns` of the call, then runs the middleware and the tool. A turn begins when the
     /// earlier call of the batch with the same resource has ended.
     pub(super) fn run<'a>(&'a mut self, context: &'a ToolContext, position: usize) -> GuardedFuture<'a> {
-        let Self { execution, arguments, turns, batch } = self;
+        let Self { execution, arguments, turns, batch, fixed_registry } = self;
         let steps = async move {
             for turn in turns {
                 turn.comes().await;
@@ -34,7 +37,9 @@ impl ScheduledCall {
             }
             let tool = execution.tool.clone();
             let context = context.clone();
-            let request = ToolRequest::new(tool, arguments.clone(), context, position, batch.clone());
+            let fixed_registry = fixed_registry.take();
+            let request =
+                ToolRequest::new(tool, arguments.clone(), context, position, batch.clone(), fixed_registry);
             Next::new(middleware, execution.clone()).run(request).await
         };
         GuardedFuture::new(Box::pin(steps), context, None)

@@ -30,7 +30,9 @@ pub(super) struct Settings {
     pub(super) stored_details: bool,
     /// The permits, shared by all clones of the dispatcher.
     pub(super) gates: Arc<Gates>,
-    /// Whether the warnings have been logged, shared by all clones of the dispatcher.
+    /// Whether the tools come and go, so that rules may select none for now.
+    pub(super) is_live: bool,
+    /// The tools whose warnings have been logged, shared by all clones of the dispatcher.
     pub(super) warned: Warned,
 }
 

@@ -4,9 +4,13 @@
 use crate::call::CallId;
 use crate::error::BuildProblem;
 use crate::output::Outcome;
+use crate::registry::RegistrySource;
 use crate::tool::ToolDefinition;
 #[cfg(feature = "tracing")]
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 use std::time::Duration;
 #[cfg(feature = "tracing")]
 use tracing::{Span, field::Empty, info_span, instrument::Instrument};
@@ -87,17 +91,22 @@ impl CallSpan {
     }
 }
 
-/// Records whether the warnings have been logged. Clones share the record.
+/// The number of the tools whose warnings have been logged, counted from 1. Clones share it.
 #[derive(Clone, Default)]
-pub(super) struct Warned(#[cfg(feature = "tracing")] Arc<OnceLock<()>>);
+pub(super) struct Warned(#[cfg(feature = "tracing")] Arc<AtomicU64>);
 
 #[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
 impl Warned {
-    /// Logs the problems returned by `warnings`, the first time only.
+    /// Logs the problems returned by `warnings`, the first time and after each change of the tools.
     #[inline]
-    pub(super) fn once(&self, warnings: impl FnOnce() -> Vec<BuildProblem>) {
+    pub(super) fn log(&self, source: &RegistrySource, warnings: impl FnOnce() -> Vec<BuildProblem>) {
         #[cfg(feature = "tracing")]
-        self.0.get_or_init(|| warnings().iter().for_each(|problem| tracing::warn!("{problem}")));
+        {
+            let tools = source.version() + 1;
+            if self.0.load(Ordering::Relaxed) != tools && self.0.swap(tools, Ordering::Relaxed) != tools {
+                warnings().iter().for_each(|problem| tracing::warn!("{problem}"));
+            }
+        }
     }
 }
 

@@ -1,14 +1,17 @@
 //! Permissions: rules that allow, deny or ask for approval.
 
+mod checked;
 mod rule;
 
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::call::{CallId, ToolCall};
 use crate::context::{Grants, RunContext};
-use crate::error::ToolError;
+use crate::error::{BuildProblem, ToolError};
 use crate::event::ToolEventKind;
 use crate::name::ToolName;
+use crate::registry::ToolRegistry;
 use crate::tool::ToolDefinition;
+use checked::CheckedRules;
 pub use rule::PermissionRule;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -135,6 +138,14 @@ type ApprovalHandler =
 /// Calls wait for each other within a session, within a run if it has no session, or within a batch if it has
 /// no run.
 ///
+/// # Rules without tools
+///
+/// A rule to deny calls or to ask that selects no tool is a mistake, such as a misspelled tag: calls that it should stop
+/// would run. If a pattern or a custom tag of such a rule selects no tool of a fixed registry, all calls are refused.
+/// [`Dispatcher::check`](crate::Dispatcher::check) returns the mistakes before that, and an agent with them is not built.
+/// Tools of a [live registry](crate::LiveRegistry) come and go, so there they are
+/// [warnings](crate::Dispatcher::warnings).
+///
 /// ```
 /// use toolkit::{Dispatcher, ToolRegistry, ToolTag};
 /// use toolkit::middleware::{Approval, PermissionRule, Permissions};
@@ -161,6 +172,7 @@ pub struct Permissions {
     patience: Option<Duration>,
     unanswered: Approval,
     without_run: Grants,
+    checked: CheckedRules,
 }
 
 impl Default for Permissions {
@@ -172,6 +184,7 @@ impl Default for Permissions {
             patience: None,
             unanswered: Approval::Refused("the request for approval was not answered".to_owned()),
             without_run: Grants::default(),
+            checked: CheckedRules::default(),
         }
     }
 }
@@ -303,10 +316,8 @@ impl Permissions {
 }
 
 impl Middleware for Permissions {
-    fn tool_patterns(&self) -> Vec<&str> {
-        // A rule to allow calls may name a tool that comes and goes: its calls are denied in the meantime.
-        let strict = self.rules.iter().filter(|rule| rule.strictness() > 0);
-        strict.flat_map(PermissionRule::tool_patterns).collect()
+    fn rules_without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
+        self.rules.iter().flat_map(|rule| rule.without_tools(registry)).collect()
     }
 
     async fn handle(&self, mut request: ToolRequest, next: Next) -> Outcome {
@@ -315,6 +326,13 @@ impl Middleware for Permissions {
     }
 
     async fn judge(&self, request: &mut ToolRequest) -> Result<(), ToolError> {
+        // Here, so that no middleware around these permissions can hide a rule without tools.
+        if let Some(registry) = request.fixed_registry()
+            && let Some(reason) =
+                self.checked.refusal(registry, |registry| self.rules_without_tools(registry))
+        {
+            return Err(denied(request, &reason));
+        }
         // Rules with conditions and approvers only receive calls that can run.
         let read = |request: &ToolRequest| -> Result<Value, ToolError> {
             request.validate()?;

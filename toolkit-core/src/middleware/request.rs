@@ -4,6 +4,7 @@ use crate::args::{not_json, parse_value};
 use crate::call::{CallId, RawArguments};
 use crate::context::ToolContext;
 use crate::error::ToolError;
+use crate::registry::ToolRegistry;
 use crate::schema::__private::Json;
 use crate::schema::canonical_json;
 use crate::tool::{Tool, ToolDefinition, check};
@@ -21,6 +22,8 @@ pub struct ToolRequest {
     position: usize,
     /// The token of the batch, shared by its calls. It is dropped with the last call of the batch.
     batch: Arc<u64>,
+    /// The registry of the dispatcher. `None` if it is live.
+    fixed_registry: Option<Arc<ToolRegistry>>,
 }
 
 /// The arguments of a call, read at most once for lanes, permissions, caches and duplicates.
@@ -96,8 +99,14 @@ impl ToolRequest {
         context: ToolContext,
         position: usize,
         batch: Arc<u64>,
+        fixed_registry: Option<Arc<ToolRegistry>>,
     ) -> Self {
-        Self { tool, arguments, context, position, batch }
+        Self { tool, arguments, context, position, batch, fixed_registry }
+    }
+
+    /// Returns the registry of the dispatcher, or `None` if it is live.
+    pub(super) fn fixed_registry(&self) -> Option<&Arc<ToolRegistry>> {
+        self.fixed_registry.as_ref()
     }
 
     /// Returns the definition of the tool.

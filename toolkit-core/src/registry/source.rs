@@ -26,6 +26,15 @@ impl RegistrySource {
             Self::Live(live) => live.snapshot(),
         }
     }
+
+    /// Returns a number that increases with each change of the tools.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn version(&self) -> u64 {
+        match self {
+            Self::Fixed(_) => 0,
+            Self::Live(live) => live.version(),
+        }
+    }
 }
 
 /// A source of tools: a registry by value or in an `Arc`, a [`LiveRegistry`], or a list of tools, such as the array

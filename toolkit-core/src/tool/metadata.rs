@@ -218,6 +218,11 @@ impl ToolTag {
         ("privileged", Self::Privileged),
     ];
 
+    /// Returns the tags that are not custom, as strings.
+    pub(crate) fn names() -> [&'static str; 6] {
+        Self::NAMED.map(|(name, _)| name)
+    }
+
     /// Returns the tag as a string, such as `read_only`.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -8,6 +8,7 @@
 
 mod media;
 pub(crate) mod read;
+mod references;
 #[cfg(feature = "model")]
 pub(crate) mod request;
 pub(crate) mod spelling;

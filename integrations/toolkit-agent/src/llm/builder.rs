@@ -278,7 +278,8 @@ impl AgentBuilder {
     /// Builds the agent.
     ///
     /// # Errors
-    /// [`BuildError`] if the tools are invalid, or if two agents of the team have the same name. For an agent
+    /// [`BuildError`] if the tools are invalid, if two agents of the team have the same name, or if a rule of
+    /// [permissions](toolkit_core::middleware::Permissions#rules-without-tools) selects no tool. For an agent
     /// with transfer targets, a tool named `transfer_to_agent` is invalid, too.
     pub fn build(self) -> Result<Agent, BuildError> {
         let mut settings = self.settings;

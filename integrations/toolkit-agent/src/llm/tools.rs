@@ -31,7 +31,8 @@ impl Tools {
             _ => Some(Arc::new(TransferTool::new(sub_agents, targets)?)),
         };
         let tools = Self { dispatcher, transfer, extended: Mutex::new(None) };
-        tools.current().map(drop)?;
+        // With the transfer tool, which rules may select.
+        tools.current()?.check()?;
         Ok(tools)
     }
 
@@ -47,7 +48,7 @@ impl Tools {
         }
         let mut registry = (*current).clone();
         registry.register(transfer.clone())?;
-        let dispatcher = self.dispatcher.clone().with_registry(registry)?;
+        let dispatcher = self.dispatcher.clone().with_snapshot(registry)?;
         *extended = Some((current, dispatcher.clone()));
         Ok(dispatcher)
     }

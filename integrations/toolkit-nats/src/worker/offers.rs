@@ -29,7 +29,7 @@ pub(super) fn current(
     with_events: impl FnOnce(Dispatcher) -> Dispatcher,
 ) -> Result<Offers, BuildError> {
     let registry = worker.dispatcher.registry();
-    let mut fixed = worker.dispatcher.clone().with_registry(registry.clone())?;
+    let mut fixed = worker.dispatcher.clone().with_snapshot(registry.clone())?;
     // Without rules and retries, the only events are those that the caller's dispatcher emits itself.
     if worker.has_rules || registry.iter_definitions().any(|tool| tool.metadata.retries > 0) {
         fixed = with_events(fixed);

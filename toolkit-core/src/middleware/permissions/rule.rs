@@ -1,10 +1,13 @@
 //! The rules of permissions.
 
 use super::Permission;
-use crate::error::BuildError;
+use crate::error::{BuildError, BuildProblem};
+use crate::name::{CALL_DEFERRED, ToolName};
 use crate::pattern::NamePattern;
+use crate::registry::ToolRegistry;
 use crate::tool::{ToolDefinition, ToolTag};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
 
@@ -60,6 +63,9 @@ impl PermissionRule {
     ///
     /// A call of `call_deferred` counts as a call of its target tool, so rules name the target tools.
     ///
+    /// A rule to deny calls or to ask needs a tool for each of its patterns, or [all calls are
+    /// refused](super::Permissions#rules-without-tools).
+    ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern, or if the pattern is `call_deferred`.
     pub fn for_tool(mut self, pattern: impl Into<String>) -> Result<Self, BuildError> {
@@ -71,6 +77,9 @@ impl PermissionRule {
     ///
     /// For the tags `read_only` and `destructive`, the hints of the tool count as well:
     /// [`read_only`](crate::ToolMetadata::read_only) and [`destructive`](crate::ToolMetadata::destructive).
+    ///
+    /// Write these tags as [`ToolTag`], so that the compiler checks their spelling. A rule to deny calls or to ask needs a
+    /// tool for each of its custom tags, or [all calls are refused](super::Permissions#rules-without-tools).
     pub fn for_tag(mut self, tag: impl Into<ToolTag>) -> Self {
         self.tags.push(tag.into());
         self
@@ -105,12 +114,15 @@ impl PermissionRule {
             };
             hint.unwrap_or_else(|| metadata.tags.contains(tag))
         };
-        let name = &definition.name;
+        self.fits_name(&definition.name) && self.tags.iter().all(has)
+    }
+
+    fn fits_name(&self, name: &ToolName) -> bool {
         let fits = |pattern: &NamePattern| match self.permission {
             Permission::Allow => pattern.matches(name),
             Permission::Ask(_) | Permission::Deny(_) => pattern.restricts(name),
         };
-        (self.tools.is_empty() || self.tools.iter().any(fits)) && self.tags.iter().all(has)
+        self.tools.is_empty() || self.tools.iter().any(fits)
     }
 
     /// Returns whether the rule names single tools or has a condition on arguments. Such a rule counts as a deliberate
@@ -119,8 +131,43 @@ impl PermissionRule {
         !self.of_call.is_empty() || !self.tools.is_empty() && self.tools.iter().all(NamePattern::is_name)
     }
 
-    pub(super) fn tool_patterns(&self) -> impl Iterator<Item = &str> {
-        self.tools.iter().map(NamePattern::as_str)
+    /// Returns a problem for each pattern and each custom tag that no tool of the registry has, or else for all of them if
+    /// no tool has all. Disabled tools count. A rule to allow calls has no problem: without tools, it opens nothing.
+    ///
+    /// The other tags are not misspelled, so a rule for them may wait for its tools.
+    pub(super) fn without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
+        if self.strictness() == 0 {
+            return Vec::new();
+        }
+        let tools: Vec<&ToolDefinition> = registry.all_definitions().collect();
+        let names: Vec<&ToolName> = tools.iter().map(|tool| &tool.name).collect();
+        // A call of `call_deferred` counts as a call of its target tool.
+        let mut search_names = registry.search_names().to_vec();
+        search_names.retain(|name| *name != CALL_DEFERRED);
+        let is_search = |pattern: &NamePattern| search_names.iter().any(|name| pattern.matches_text(name));
+        let mut problems = Vec::new();
+        for pattern in self.tools.iter().filter(|pattern| !is_search(pattern)) {
+            problems.extend(pattern.unmatched("tool named by middleware", &names));
+        }
+        let custom: Vec<&ToolTag> = self.tags.iter().filter(|tag| tag.is_custom()).collect();
+        for tag in &custom {
+            if !tools.iter().any(|tool| tool.metadata.tags.contains(*tag)) {
+                let known = tools.iter().flat_map(|tool| &tool.metadata.tags).map(ToolTag::as_str);
+                let known: BTreeSet<&str> = known.chain(ToolTag::names()).collect();
+                problems.push(BuildProblem::unknown("tag named by middleware", tag.as_str(), known));
+            }
+        }
+        let is_selected = |tool: &&ToolDefinition| {
+            self.fits_name(&tool.name) && custom.iter().all(|tag| tool.metadata.tags.contains(*tag))
+        };
+        let selects_search = custom.is_empty() && self.tools.iter().any(is_search);
+        let is_general = custom.is_empty() && self.tools.is_empty();
+        if problems.is_empty() && !is_general && !selects_search && !tools.iter().any(is_selected) {
+            let patterns = self.tools.iter().map(NamePattern::as_str);
+            let conditions: Vec<&str> = patterns.chain(custom.iter().map(|tag| tag.as_str())).collect();
+            problems.push(BuildProblem::unknown("tool with the conditions", &conditions.join(", "), []));
+        }
+        problems
     }
 
     /// Returns whether the rule applies to all calls, because it has no conditions.

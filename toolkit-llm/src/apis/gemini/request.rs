@@ -3,6 +3,7 @@
 use crate::model::{Effort, Thinking};
 use crate::transport::{InstructionsField, RequestBuilder, RequestFacts, Server, Tier};
 use serde_json::json;
+use toolkit_schema::__private::isolate_references;
 
 static FACTS: RequestFacts = RequestFacts {
     provider: "gcp.gemini",
@@ -17,7 +18,8 @@ static FACTS: RequestFacts = RequestFacts {
         "labels",
         "",
     ],
-    write_output: |builder, _, schema| {
+    write_output: |builder, _, mut schema| {
+        isolate_references(&mut schema);
         builder.set("/generationConfig/responseMimeType", "application/json");
         builder.set("/generationConfig/responseJsonSchema", schema);
     },

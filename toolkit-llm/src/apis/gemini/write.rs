@@ -3,6 +3,7 @@
 
 use super::media::{MEDIA, content_part, media_part};
 use super::read::{WireResult, read_call, says_something};
+use super::references::{has_reference, references_to_text};
 use super::spelling::{get, key, list};
 use super::{FACTS, Gemini};
 use crate::call::{Message, OutgoingCall};
@@ -21,6 +22,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, JsonText, ToolOutput};
+use toolkit_schema::__private::isolate_references;
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 /// The functions of the tool `computerUse`, from the guide. The service defines a function unless the tool excludes it.
@@ -67,7 +69,8 @@ impl DefinitionCodec for Gemini {
         let mut declaration = Fields::new();
         set(&mut declaration, "name", encoder.name());
         set(&mut declaration, "description", encoder.definition.description.as_str());
-        let parameters = encoder.parameters();
+        let mut parameters = encoder.parameters();
+        isolate_references(&mut parameters);
         if !has_no_properties(&parameters) {
             set(&mut declaration, parameters_key, parameters);
         }
@@ -108,7 +111,9 @@ impl DefinitionCodec for Gemini {
 fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLoss>) {
     const PROPERTY: &str = "/properties/output";
     if dialect == SchemaDialect::JsonSchema {
-        return (output.clone(), Vec::new());
+        let mut schema = output.clone();
+        isolate_references(&mut schema);
+        return (schema, Vec::new());
     }
     let definitions = output.get("$defs").cloned().unwrap_or_else(|| json!({}));
     let mut converted =
@@ -256,6 +261,21 @@ impl RepairCodec for Gemini {
         let name = key.name.unwrap_or_default();
         json!({"functionResponse": result(key.id.as_deref(), name, json!({"output": NO_OUTPUT}))})
     }
+
+    /// Writes results as text that the service would refuse.
+    fn complete_repair(
+        &self,
+        mut history: Vec<Value>,
+        _request: Option<&Fields>,
+        _losses: &mut Vec<SchemaLoss>,
+    ) -> Vec<Value> {
+        for content in &mut history {
+            if let Some(Value::Array(parts)) = content.get_mut("parts") {
+                parts.iter_mut().for_each(references_to_text);
+            }
+        }
+        history
+    }
 }
 
 /// Returns the fields of a result. If it has no id, the service finds its call by position.
@@ -325,16 +345,16 @@ fn output_value(table: &MediaTable, output: &ToolOutput) -> Value {
     }
 }
 
-/// Returns the value to send for the JSON of an output. The service stores every number as a double, so a value with a
-/// number that would be rounded is sent as text.
+/// Returns the value to send for the JSON of an output. A value that the service would change or refuse is sent as text.
 fn json_value(json: &JsonText) -> Value {
     match serde_json::from_str(json.as_str()) {
-        Ok(value) if is_exact(&value) => value,
+        Ok(value) if is_exact(&value) && !has_reference(&value, &[]) => value,
         _ => json.as_str().into(),
     }
 }
 
-/// Returns whether all numbers in the value are below 2^53, up to which doubles represent every integer exactly.
+/// Returns whether all numbers in the value are below 2^53. The service stores every number as a double, which represents
+/// every integer up to there exactly.
 ///
 /// Recursion is safe, because the parser limits the depth of the value.
 fn is_exact(value: &Value) -> bool {

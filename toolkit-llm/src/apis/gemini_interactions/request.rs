@@ -3,6 +3,7 @@
 use crate::model::{Effort, Thinking};
 use crate::transport::{InstructionsField, RequestBuilder, RequestFacts, Server};
 use serde_json::json;
+use toolkit_schema::__private::isolate_references;
 
 static FACTS: RequestFacts = RequestFacts {
     provider: "gcp.gemini",
@@ -16,7 +17,8 @@ static FACTS: RequestFacts = RequestFacts {
         "",
         "",
     ],
-    write_output: |builder, _, schema| {
+    write_output: |builder, _, mut schema| {
+        isolate_references(&mut schema);
         let format = json!({"type": "text", "mime_type": "application/json", "schema": schema});
         builder.set("/response_format", format);
     },

@@ -14,6 +14,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
+use toolkit_schema::__private::isolate_references;
 
 impl DefinitionCodec for GeminiInteractions {
     fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value {
@@ -21,7 +22,9 @@ impl DefinitionCodec for GeminiInteractions {
         set(&mut tool, "type", "function");
         set(&mut tool, "name", encoder.name());
         set(&mut tool, "description", encoder.definition.description.as_str());
-        set(&mut tool, "parameters", encoder.parameters());
+        let mut parameters = encoder.parameters();
+        isolate_references(&mut parameters);
+        set(&mut tool, "parameters", parameters);
         if encoder.definition.metadata.defer {
             set(&mut tool, "defer_loading", true);
         }

@@ -1,0 +1,236 @@
+//! Rules that should stop calls, but select no tool: no call runs under them.
+
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+use tokio::runtime::Builder;
+use toolkit::middleware::{Middleware, Next, Permission, PermissionRule, Permissions, ToolRequest};
+use toolkit::prelude::*;
+use toolkit::serde_json::Value;
+use toolkit::{ClosureTool, ErrorKind, LiveRegistry, ToolDefinition, ToolName, ToolTag};
+
+/// A tool of a random registry.
+#[derive(Debug, Clone)]
+struct Sample {
+    name: &'static str,
+    tags: Vec<&'static str>,
+    destructive: Option<bool>,
+    is_disabled: bool,
+}
+
+/// A random rule. Two of three stop calls.
+#[derive(Debug, Clone)]
+struct Rule {
+    permission: Permission,
+    patterns: Vec<String>,
+    tags: Vec<String>,
+}
+
+impl Rule {
+    fn build(&self) -> PermissionRule {
+        let rule = match &self.permission {
+            Permission::Allow => PermissionRule::allow(),
+            Permission::Deny(reason) => PermissionRule::deny(reason),
+            Permission::Ask(reason) => PermissionRule::ask(reason),
+            _ => unreachable!("there are three"),
+        };
+        let rule = self.patterns.iter().fold(rule, |rule, pattern| rule.for_tool(pattern).unwrap());
+        self.tags.iter().fold(rule, |rule, tag| rule.for_tag(tag.as_str()))
+    }
+
+    /// Returns whether a rule with only these conditions stops a call of a tool.
+    fn selects(patterns: &[String], tags: &[String], tools: &[ToolDefinition]) -> bool {
+        let rule = Self {
+            permission: Permission::Deny(String::new()),
+            patterns: patterns.to_vec(),
+            tags: tags.to_vec(),
+        };
+        let rules = Permissions::new().rule(rule.build()).otherwise(Permission::Allow);
+        tools.iter().any(|tool| rules.decide(tool, &Value::Null) != &Permission::Allow)
+    }
+
+    /// Returns whether the rule should stop calls, and a pattern, a custom tag or all of them together select no tool.
+    fn is_mistake(&self, tools: &[ToolDefinition]) -> bool {
+        let custom: Vec<String> =
+            self.tags.iter().filter(|tag| ToolTag::from(tag.as_str()).is_custom()).cloned().collect();
+        let selects = |patterns: &[String], tags: &[String]| Self::selects(patterns, tags, tools);
+        let is_dead = self.patterns.iter().any(|pattern| !selects(&[pattern.clone()], &[]))
+            || custom.iter().any(|tag| !selects(&[], &[tag.clone()]));
+        let is_general = self.patterns.is_empty() && custom.is_empty();
+        let is_empty = !is_general && !selects(&self.patterns, &custom);
+        self.permission != Permission::Allow && (is_dead || is_empty)
+    }
+}
+
+const NAMES: [&str; 5] = ["delete", "fs-delete", "fs-read", "web.send", "pay_bill"];
+const TAGS: [&str; 5] = ["billing", "pii", "destructive", "read_only", "slow"];
+
+fn samples() -> impl Strategy<Value = Vec<Sample>> {
+    let names = subsequence(NAMES.to_vec(), 0..=NAMES.len());
+    let details = (subsequence(TAGS.to_vec(), 0..=3), any::<Option<bool>>(), any::<bool>());
+    (names, prop::collection::vec(details, NAMES.len())).prop_map(|(names, details)| {
+        let samples = names.into_iter().zip(details);
+        let sample =
+            |(name, (tags, destructive, is_disabled))| Sample { name, tags, destructive, is_disabled };
+        samples.map(sample).collect()
+    })
+}
+
+/// Names as they are, and with mistakes: another case, or a letter too few, too many or in the wrong place.
+fn spelled(names: Vec<&'static str>) -> impl Strategy<Value = String> {
+    (select(names), 0..12_u8, any::<prop::sample::Index>()).prop_map(|(name, kind, at)| {
+        let mut letters: Vec<char> = name.chars().collect();
+        let at = at.index(letters.len());
+        match kind {
+            0 => letters[at] = letters[at].to_ascii_uppercase(),
+            1 => drop(letters.remove(at)),
+            2 => letters.insert(at, 'e'),
+            3 => letters.swap(0, at),
+            _ => {}
+        }
+        letters.into_iter().collect()
+    })
+}
+
+fn rules() -> impl Strategy<Value = Vec<Rule>> {
+    let permission =
+        select(vec![Permission::Allow, Permission::Deny("no".to_owned()), Permission::Ask("why".to_owned())]);
+    let name = spelled(NAMES.to_vec());
+    let parts = vec!["delete", "read", "send", "fs-", "move"];
+    let part = (spelled(parts), any::<bool>());
+    let part = part.prop_map(|(part, is_inside)| if is_inside { format!("*{part}*") } else { part });
+    let pattern = prop_oneof![3 => name, 2 => part];
+    let tags = prop::collection::vec(spelled(TAGS.to_vec()), 0..=2);
+    let rule = (permission, prop::collection::vec(pattern, 0..=2), tags);
+    let rule = rule.prop_map(|(permission, patterns, tags)| Rule { permission, patterns, tags });
+    prop::collection::vec(rule, 0..4)
+}
+
+/// Middleware around permissions that forwards nothing but calls.
+struct Around(Permissions);
+
+impl Middleware for Around {
+    async fn handle(&self, request: ToolRequest, next: Next) -> Result<ToolOutput, ToolError> {
+        self.0.handle(request, next).await
+    }
+}
+
+fn registry(samples: &[Sample]) -> ToolRegistry {
+    let tools = samples.iter().map(|sample| {
+        let tool = ClosureTool::without_arguments("tool", "", || "done").unwrap();
+        let tool = tool.with_name(ToolName::new(sample.name).unwrap());
+        tool.with_metadata(|metadata| {
+            let metadata = metadata.with_tags(&sample.tags);
+            match sample.destructive {
+                Some(destructive) => metadata.with_destructive(destructive),
+                None => metadata,
+            }
+        })
+    });
+    let mut registry = ToolRegistry::from_tools(tools).unwrap();
+    for sample in samples.iter().filter(|sample| sample.is_disabled) {
+        registry.disable(sample.name, "closed").unwrap();
+    }
+    registry
+}
+
+fn permissions(rules: &[Rule]) -> Permissions {
+    let permissions = Permissions::new().otherwise(Permission::Allow);
+    rules.iter().fold(permissions, |permissions, rule| permissions.rule(rule.build()))
+}
+
+proptest! {
+    #[test]
+    fn no_call_runs_under_a_rule_that_selects_no_tool(samples in samples(), rules in rules()) {
+        let mut tools: Vec<ToolDefinition> = Vec::new();
+        let enabled: Vec<Sample> =
+            samples.iter().cloned().map(|sample| Sample { is_disabled: false, ..sample }).collect();
+        tools.extend(registry(&enabled).iter_definitions().cloned());
+        let is_refused = rules.iter().any(|rule| rule.is_mistake(&tools));
+        let fixed = || Dispatcher::new(registry(&samples)).unwrap();
+        let live = Dispatcher::new(LiveRegistry::new(registry(&samples)).unwrap()).unwrap();
+        let before_tools = Dispatcher::new(ToolRegistry::new()).unwrap().with_middleware(permissions(&rules));
+        let boxed = fixed().with_middleware(Middleware::boxed(permissions(&rules)));
+        for (dispatcher, is_checked, refuses) in [
+            (fixed().with_middleware(permissions(&rules)), true, is_refused),
+            (boxed.with_middleware(Permissions::new().rule(PermissionRule::allow())), true, is_refused),
+            (before_tools.with_registry(registry(&samples)).unwrap(), true, is_refused),
+            (fixed().with_middleware(Around(permissions(&rules))), false, is_refused),
+            (live.with_middleware(permissions(&rules)), false, false),
+        ] {
+            prop_assert_eq!(dispatcher.check().is_err(), is_checked && is_refused);
+            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+            for sample in samples.iter().filter(|sample| !sample.is_disabled) {
+                let decide = permissions(&rules);
+                let tool = tools.iter().find(|tool| tool.name.as_str() == sample.name).unwrap();
+                let outcome = runtime.block_on(dispatcher.call(sample.name, "{}"));
+                let is_allowed = decide.decide(tool, &Value::Null) == &Permission::Allow;
+                prop_assert_eq!(outcome.is_ok(), is_allowed && !refuses, "{:?}", outcome);
+                if let (Err(problems), Err(error)) = (dispatcher.check(), outcome) {
+                    prop_assert_eq!(error.kind(), ErrorKind::Denied);
+                    prop_assert!(error.message().ends_with(&problems.to_string()), "{}", error);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_message_names_what_was_meant() {
+    let tool = |name: &str, tags: &[&str]| {
+        let tool = ClosureTool::without_arguments("tool", "", || "done").unwrap();
+        tool.with_name(ToolName::new(name).unwrap()).with_metadata(|metadata| metadata.with_tags(tags))
+    };
+    let tools = [tool("fs-delete", &["destructive", "billing"]), tool("fs-read", &["public"])];
+    let registry = ToolRegistry::from_tools(tools).unwrap();
+    let ask = || PermissionRule::ask("why");
+    let cases = [
+        (
+            ask().for_tag("destrucive"),
+            "tag named by middleware `destrucive` not found; did you mean `destructive`?",
+        ),
+        (
+            ask().for_tag("Destructive"),
+            "tag named by middleware `Destructive` not found; did you mean `destructive`?",
+        ),
+        (ask().for_tag("biling"), "tag named by middleware `biling` not found; did you mean `billing`?"),
+        (
+            ask().for_tool("delte").unwrap(),
+            "tool named by middleware `delte` not found; did you mean `fs-delete`?",
+        ),
+        (
+            ask().for_tool("*delete").unwrap().for_tool("move*").unwrap(),
+            "tool named by middleware `move*` not found; known are `fs-delete`, `fs-read`",
+        ),
+        (
+            ask().for_tool("*read").unwrap().for_tag("billing"),
+            "tool with the conditions `*read, billing` not found",
+        ),
+    ];
+    for (rule, expected) in cases {
+        let rules = Permissions::new().rule(rule).rule(PermissionRule::allow());
+        let dispatcher = Dispatcher::new(registry.clone()).unwrap().with_middleware(rules);
+        assert_eq!(dispatcher.check().unwrap_err().to_string(), expected);
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let error = runtime.block_on(dispatcher.call("fs-delete", "{}")).unwrap_err();
+        assert_eq!(error.to_string(), format!("Tool `fs-delete` was denied: {expected}"));
+    }
+}
+
+#[test]
+fn tags_of_the_library_may_wait_for_their_tools() {
+    let tool = ClosureTool::without_arguments("look", "", || "done").unwrap();
+    let registry = ToolRegistry::from_tools([tool]).unwrap().with_tool_search();
+    for rule in [
+        PermissionRule::deny("no").for_tag(ToolTag::Destructive),
+        PermissionRule::deny("no").for_tag("privileged"),
+        PermissionRule::deny("no").for_tool("look").unwrap().for_tag(ToolTag::Network),
+        PermissionRule::deny("no").for_tool("discover_*").unwrap(),
+        PermissionRule::allow().for_tool("gone").unwrap().for_tag("gone"),
+    ] {
+        let rules = Permissions::new().rule(rule).rule(PermissionRule::allow());
+        let dispatcher = Dispatcher::new(registry.clone()).unwrap().with_middleware(rules);
+        assert_eq!(dispatcher.check(), Ok(()));
+        let runtime = Builder::new_current_thread().build().unwrap();
+        assert_eq!(runtime.block_on(dispatcher.call("look", "{}")).unwrap().to_text(), "done");
+    }
+}

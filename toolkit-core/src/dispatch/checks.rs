@@ -1,0 +1,83 @@
+//! What the rules, limits and caches of a dispatcher name, compared with its tools.
+
+use super::Dispatcher;
+use crate::error::{BuildError, BuildProblem};
+use crate::guard::guarded;
+use crate::middleware::Middleware;
+use crate::name::ToolName;
+use crate::pattern::NamePattern;
+use crate::registry::ToolRegistry;
+use std::sync::Arc;
+
+impl Dispatcher {
+    /// Checks that each rule to deny calls or to ask selects a tool, see
+    /// [`Permissions`](crate::middleware::Permissions#rules-without-tools). Call it after all middleware is added: while a
+    /// rule selects no tool of a fixed registry, all calls are refused.
+    ///
+    /// ```
+    /// use toolkit::{ClosureTool, Dispatcher};
+    /// use toolkit::middleware::{PermissionRule, Permissions};
+    ///
+    /// let delete = ClosureTool::without_arguments("delete", "Deletes.", || "done")?;
+    /// let rules = Permissions::new()
+    ///     .rule(PermissionRule::ask("it cannot be undone").for_tag("destrucive"))
+    ///     .rule(PermissionRule::allow());
+    /// let error = Dispatcher::new([delete])?.with_middleware(rules).check().unwrap_err();
+    /// assert_eq!(error.to_string(), "tag named by middleware `destrucive` not found; did you mean `destructive`?");
+    /// # Ok::<(), toolkit::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError`] with every pattern and every custom tag that selects no tool. Never for a
+    /// [live registry](crate::LiveRegistry), whose tools come and go.
+    pub fn check(&self) -> Result<(), BuildError> {
+        let problems =
+            if self.settings.is_live { Vec::new() } else { self.rules_without_tools(&self.registry()) };
+        BuildError::unless_empty(problems)
+    }
+
+    fn rules_without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
+        let middleware = self.settings.middleware.iter();
+        middleware.flat_map(|middleware| middleware.rules_without_tools(registry)).collect()
+    }
+
+    /// Returns a problem for each tool that a limit or a cache names, but that does not exist, and for each rule to deny
+    /// calls or to ask that selects no tool.
+    ///
+    /// They are likely mistakes; a test can check that there are none. The rules refuse all calls of a fixed registry, see
+    /// [`check`](Self::check). Rules to allow calls may match no tool. With the feature `tracing`, the first call of the
+    /// dispatcher or a clone logs the problems as warnings, and so does the first call after a change of a
+    /// [live registry](crate::LiveRegistry).
+    ///
+    /// ```
+    /// use toolkit::{ClosureTool, Dispatcher, ToolName, ToolRegistry};
+    /// use toolkit::middleware::AttemptLimit;
+    /// use toolkit::name::Separator;
+    ///
+    /// let name = ToolName::qualified("files", "delete", Separator::Dash)?;
+    /// let delete = ClosureTool::without_arguments("delete", "Deletes.", || "done")?.with_name(name);
+    /// let limit = AttemptLimit::new(3).for_tool("files-deleet", 1)?;
+    /// let dispatcher = Dispatcher::new(ToolRegistry::from_tools([delete])?)?.with_middleware(limit);
+    /// let expected = "tool named by middleware `files-deleet` not found; did you mean `files-delete`?";
+    /// assert_eq!(dispatcher.warnings()[0].to_string(), expected);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn warnings(&self) -> Vec<BuildProblem> {
+        let registry = self.registry();
+        let names: Vec<&ToolName> = registry.all_definitions().map(|definition| &definition.name).collect();
+        let patterns = self.settings.middleware.iter().flat_map(Middleware::tool_patterns);
+        let patterns = patterns.filter(|pattern| !registry.search_names().contains(pattern));
+        let patterns = patterns.filter_map(|pattern| NamePattern::new(pattern).ok());
+        let named = patterns.filter_map(|pattern| pattern.unknown_name("tool named by middleware", &names));
+        named.chain(self.rules_without_tools(&registry)).collect()
+    }
+
+    /// Returns the tools for calls that start now. The first time and after each change, logs the
+    /// [warnings](Self::warnings).
+    pub(super) fn snapshot(&self) -> Arc<ToolRegistry> {
+        // The definition of a tool is code of the program and may panic.
+        self.settings.warned.log(&self.registry, || guarded(|| self.warnings()).unwrap_or_default());
+        self.registry()
+    }
+}
