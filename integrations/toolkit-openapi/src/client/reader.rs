@@ -17,6 +17,7 @@ use super::{OpenApiIssue, OpenApiLimits};
 use http::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use toolkit_core::schema::__private::MAX_DEPTH;
 use toolkit_core::schema::nearest;
 use toolkit_core::{ToolDefinition, ToolName};
 use toolkit_foreign::{SchemaLimits, checked_parameters, checked_schema};
@@ -26,9 +27,6 @@ const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "
 
 /// The deepest levels of a schema that are tried until it is small enough.
 const LEVELS: [usize; 7] = [usize::MAX, 8, 6, 4, 3, 2, 1];
-
-/// The maximum nesting of a schema, in levels of JSON.
-const DEEPEST_JSON: usize = 120;
 
 /// An operation as a tool.
 #[derive(Debug, Clone)]
@@ -170,7 +168,7 @@ impl<'d> Reader<'d> {
                 break (operation, parameters);
             }
         };
-        let limits = SchemaLimits { bytes: usize::MAX, depth: DEEPEST_JSON };
+        let limits = SchemaLimits { bytes: usize::MAX, depth: MAX_DEPTH };
         let mut notes = Vec::new();
         let parameters = checked_parameters(parameters, limits, &mut notes);
         let parameters = parameters.map_err(|(_, reason)| OperationFault::new(&found.node.place, reason))?;
@@ -289,7 +287,7 @@ impl<'d> Reader<'d> {
         let mut contents = successes.flat_map(|response| &response.content);
         let (_, place) = contents.find(|(media_type, _)| BodyKind::of(media_type) == BodyKind::Json)?;
         let schema = self.document.answer_schema(place.as_deref()?)?;
-        let limits = SchemaLimits { bytes: self.settings.limits.schema_bytes, depth: DEEPEST_JSON };
+        let limits = SchemaLimits { bytes: self.settings.limits.schema_bytes, depth: MAX_DEPTH };
         checked_schema(schema, limits, &mut Vec::new()).ok()
     }
 }
