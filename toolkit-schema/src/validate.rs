@@ -8,11 +8,11 @@ use crate::depth::{MAX_DEPTH, MAX_NESTED, nests_deeper};
 use crate::fault::{faults, longest_chain, too_deep};
 use crate::format;
 use crate::keyword::{Role, subschemas};
-use crate::reference::target;
+use crate::reference::referenced;
 use crate::violation::{Violation, ViolationKind};
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ptr;
 
@@ -22,9 +22,6 @@ const UNCHECKED_FORMATS: [&str; 7] =
 
 /// The number of references that the validator follows from schema to schema while it compiles.
 const NESTED_REFERENCES: usize = 8;
-
-/// The maximum number of schemas inside one another that the validator compiles, twice those of a schema alone.
-const MAX_COMPILED: usize = 2 * MAX_DEPTH;
 
 /// The maximum length, in characters, of a message from the schema compiler.
 const LONGEST: usize = 500;
@@ -126,11 +123,14 @@ impl CompiledSchema {
 }
 
 /// Returns the message for a schema that would take too much of the stack to compile: the validator goes from reference to
-/// reference, and compiles the schemas inside one another.
+/// reference, and compiles the schemas inside one another, each target once.
 fn nests_too_many(schema: &Value) -> Option<String> {
-    let mut nesting = Nesting { root: schema, known: HashMap::new() };
-    (nesting.levels(schema, 0, NESTED_REFERENCES) > MAX_COMPILED).then(|| {
-        format!("the schema has more than {MAX_COMPILED} schemas inside one another, references followed; use fewer")
+    let nesting = || Nesting { root: schema, known: HashMap::new() };
+    let is_deep = nesting().levels(schema, 0, NESTED_REFERENCES) > MAX_DEPTH;
+    (is_deep && nesting().of_all_targets() > MAX_DEPTH).then(|| {
+        format!(
+            "the schema has more than {MAX_DEPTH} schemas inside one another, references followed; use fewer"
+        )
     })
 }
 
@@ -145,7 +145,7 @@ impl<'a> Nesting<'a> {
     /// Returns the maximum number of schemas inside one another that begins with `schema`. `above` is the number of schemas
     /// around it. Above the limit, no more are counted.
     fn levels(&mut self, schema: &'a Value, above: usize, references: usize) -> usize {
-        if above > MAX_COMPILED || !schema.is_object() {
+        if above > MAX_DEPTH || !schema.is_object() {
             return 1;
         }
         let key = (ptr::from_ref(schema), references);
@@ -156,14 +156,30 @@ impl<'a> Nesting<'a> {
         for inside in subschemas(schema).filter(|inside| inside.role != Role::Definitions) {
             inner = inner.max(self.levels(inside.schema, above + 1, references));
         }
-        let reference = schema.get("$ref").and_then(Value::as_str);
-        if let (Some(left), Some(reference)) = (references.checked_sub(1), reference)
-            && let Some(target) = target(self.root, reference)
+        if let Some(left) = references.checked_sub(1)
+            && let Some(target) = referenced(self.root, schema)
         {
             inner = inner.max(self.levels(target, above + 1, left));
         }
         self.known.insert(key, 1 + inner);
         1 + inner
+    }
+
+    /// Returns the number of schemas inside one another in the whole schema and in all targets of references together. No
+    /// chain of different targets has more.
+    fn of_all_targets(&mut self) -> usize {
+        let mut all = self.levels(self.root, 0, 0);
+        let mut seen = HashSet::new();
+        let mut open = vec![self.root];
+        while let Some(schema) = open.pop() {
+            open.extend(subschemas(schema).map(|inside| inside.schema));
+            if let Some(target) = referenced(self.root, schema)
+                && seen.insert(ptr::from_ref(target))
+            {
+                all += self.levels(target, 0, 0);
+            }
+        }
+        all
     }
 }
 

@@ -11,7 +11,7 @@ const LENGTHS: [usize; 5] = [8, 42, 63, 128, 600];
 const NESTED_LENGTHS: [usize; 4] = [1, 2, 5, 24];
 
 /// The depth of such a definition, in levels of JSON.
-const NESTED: usize = 100;
+const NESTED: usize = 120;
 
 /// How a definition refers to the next one, and which value it takes around that of the next one.
 #[derive(Clone, Copy)]
