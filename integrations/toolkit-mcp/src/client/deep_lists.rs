@@ -9,7 +9,7 @@ pub(super) const MAX_TOOL_DEPTH: usize = MAX_DEPTH - 7;
 
 /// A list of tools. Values that are ignored have any depth.
 #[derive(Deserialize)]
-struct ToolList {
+struct ListedTools {
     #[serde(rename = "tools")]
     _tools: Vec<IgnoredAny>,
 }
@@ -17,7 +17,7 @@ struct ToolList {
 /// Returns the text of a list of tools with `null` in place of each value that is nested deeper than parsers read; `None`
 /// for any other text. The tool around such a value is deeper than [`MAX_TOOL_DEPTH`].
 pub(super) fn cut(text: &str) -> Option<String> {
-    serde_json::from_str::<ToolList>(text).ok()?;
+    serde_json::from_str::<ListedTools>(text).ok()?;
     let mut cut = String::new();
     let mut kept = 0;
     let mut start = 0;
