@@ -507,8 +507,13 @@ fn a_schema_too_deep_for_the_stack_is_a_build_error() {
     let build = move || {
         let build = |links| DynamicTool::new("deep", "", chained(links), |it: Value| it.to_string());
         check(&build(10).expect("of some depth").with_coerce(true), r#"{"v": "1"}"#, Some(r#"{"v":1}"#));
-        let error = build(3_000).expect_err("the schema is too deep").to_string();
-        assert!(error.contains("`deep`") && error.contains("too deep"), "{error}");
+        for links in [42, 43, 3_000] {
+            let built = build(links);
+            assert_eq!(built.is_ok(), links < 42, "{links}");
+            let error = built.expect_err("the schema is too deep").to_string();
+            assert!(error.contains("`deep`") && error.contains("too deep at `#/properties/v`"), "{error}");
+        }
+        build(41).expect("of the maximum depth");
     };
     std::thread::Builder::new()
         .stack_size(2 << 20)
@@ -516,6 +521,28 @@ fn a_schema_too_deep_for_the_stack_is_a_build_error() {
         .expect("a thread")
         .join()
         .expect("no overflow");
+}
+
+#[test]
+fn a_chain_of_references_through_values_has_any_length() {
+    let chained = |links: usize| {
+        let link = |index: usize| json!({"anyOf": [{"type": "array", "items": {"$ref": format!("#/$defs/{}", index + 1)}}, {"type": "null"}]});
+        let mut definitions: Value = (0..links).map(|index| (index.to_string(), link(index))).collect();
+        definitions[links.to_string()] = json!({"type": "integer"});
+        json!({"type": "object", "properties": {"v": {"$ref": "#/$defs/0"}}, "$defs": definitions})
+    };
+    let build = move || {
+        for links in [40, 600, 3_000] {
+            let tool = DynamicTool::new("chain", "", chained(links), |it: Value| it.to_string());
+            let registry =
+                ToolRegistry::from_tools([tool.expect("a chain of any length")]).expect("a legal name");
+            let nested = |leaf: &str| format!(r#"{{"v":{}{leaf}{}}}"#, "[".repeat(40), "]".repeat(40));
+            assert_eq!(registry.validate("chain", &nested("null")).is_ok(), links > 40, "{links}");
+            assert_eq!(registry.validate("chain", &nested("1")).is_ok(), links == 40, "{links}");
+        }
+    };
+    let small = std::thread::Builder::new().stack_size(2 << 20).spawn(build);
+    small.expect("a thread").join().expect("no overflow");
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

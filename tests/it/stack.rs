@@ -3,9 +3,11 @@
 //! An overflow ends the process. Its message names the thread: the function and its input.
 
 use super::agreement::random::Random;
+use chains::chains;
 use inputs::{Input, inputs};
 use proptest::prelude::*;
-use std::sync::Arc;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 use toolkit::call::ToolConfig;
 use toolkit::name::WireNames;
@@ -14,6 +16,7 @@ use toolkit::schema::{self, SchemaDialect, SchemaDiff, SchemaRef};
 use toolkit::serde_json::{Value, json};
 use toolkit::{AdaptedTool, ArgumentTransform, LiveRegistry, ToolDefinition, ToolFuture, ToolName, testing};
 
+mod chains;
 mod inputs;
 
 /// The stack of a thread that a program starts without a setting of its own.
@@ -26,7 +29,7 @@ const LARGE: usize = 64 << 20;
 const PARSED: usize = 120;
 
 /// Calls `run` on a thread with a small stack. The thread's name is in the message of an overflow.
-fn on_small_stack(name: &str, input: Input, run: impl FnOnce() + Send) {
+fn on_small_stack(name: &str, input: &dyn Debug, run: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let thread = Builder::new().name(format!("{name} {input:?}")).stack_size(SMALL);
         thread.spawn_scoped(scope, run).expect("a thread").join().expect("no panic");
@@ -34,15 +37,19 @@ fn on_small_stack(name: &str, input: Input, run: impl FnOnce() + Send) {
 }
 
 /// Calls every function of the schemas' crate.
-fn schemas(input: Input, schema: &Value, value: &Value) {
+fn schemas(input: &dyn Debug, schema: &Value, value: &Value) {
     let run = |name: &str, run: &(dyn Fn() + Sync)| on_small_stack(name, input, run);
     run("violations", &|| drop(schema::violations(schema, value)));
     run("coerce", &|| _ = schema::coerce(schema, &mut value.clone()));
     run("describe", &|| drop(schema::describe(schema)));
     run("schema_hash", &|| drop(schema::schema_hash(schema)));
     run("canonical_json", &|| drop(schema::canonical_json(&json!(value.to_string()).to_string())));
-    run("tidy", &|| schema::tidy(&mut schema.clone()));
-    run("each_subschema", &|| schema::each_subschema(&mut schema.clone(), &mut |keywords| keywords.clear()));
+    // A copy of a value takes stack, too.
+    let [tidied, visited] = [schema, schema].map(|schema| Mutex::new(schema.clone()));
+    run("tidy", &|| schema::tidy(&mut tidied.lock().expect("no panic")));
+    run("each_subschema", &|| {
+        schema::each_subschema(&mut visited.lock().expect("no panic"), &mut |keywords| keywords.clear());
+    });
     let defined = schema.pointer("/$defs/0").unwrap_or(schema);
     run("inner schemas", &|| {
         let inner = SchemaRef::new(schema, defined);
@@ -50,8 +57,9 @@ fn schemas(input: Input, schema: &Value, value: &Value) {
         let _ = schema::coerce(inner, &mut value.clone());
     });
     let mut other = schema.clone();
-    if let Some(Value::Object(definitions)) = other.get_mut("$defs") {
-        definitions.insert(input.definitions.to_string(), json!({"type": "string"}));
+    let definitions = other.get_mut("$defs").and_then(Value::as_object_mut);
+    if let Some((_, last)) = definitions.and_then(|definitions| definitions.iter_mut().last()) {
+        *last = json!({"type": "string"});
     }
     let any = Value::Bool(true);
     for (old, new) in [(schema, &any), (&any, schema), (schema, &other)] {
@@ -85,7 +93,7 @@ impl Tool for AnyTool {
 }
 
 /// Publishes, compares, calls and records tools with the schema.
-fn tools(input: Input, schema: &Value, value: &Value) {
+fn tools(input: &dyn Debug, schema: &Value, value: &Value) {
     let name = || ToolName::new("tool").expect("a legal name");
     let definition = ToolDefinition::new(name(), "", schema.clone()).with_output_schema(schema.clone());
     let plain = ToolDefinition::new(name(), "", json!({"type": "object"}));
@@ -128,7 +136,7 @@ fn formats(input: Input, schema: &Value, value: &Value) {
     let names = WireNames::default();
     let text = json!({"a": value}).to_string();
     for format in ApiFormat::ALL {
-        on_small_stack(format.name(), input, || {
+        on_small_stack(format.name(), &input, || {
             let calls =
                 [ToolCall::new("1", "tool", text.clone()), ToolCall::new("2", "tool", "[".repeat(10_000))];
             let output = ToolOutput::json(value).map_err(ToolError::invalid_output);
@@ -162,7 +170,7 @@ fn formats(input: Input, schema: &Value, value: &Value) {
         });
     }
     #[cfg(feature = "translate")]
-    on_small_stack("neutral", input, || {
+    on_small_stack("neutral", &input, || {
         let neutral = json!({"name": "a", "parameters": schema, "input_schema": schema});
         drop(toolkit::wire::translate::definition_from_neutral(&neutral));
     });
@@ -180,15 +188,37 @@ fn with_inputs(share: u32, run: fn(Input, &Value)) {
 
 #[test]
 fn functions_of_schemas_need_at_most_two_mebibytes_of_stack() {
-    with_inputs(1, |input, schema| schemas(input, schema, &input.value(usize::MAX)));
+    with_inputs(1, |input, schema| schemas(&input, schema, &input.value(usize::MAX)));
 }
 
 #[test]
 fn tools_with_any_schema_need_at_most_two_mebibytes_of_stack() {
-    with_inputs(4, |input, schema| tools(input, schema, &input.value(PARSED)));
+    with_inputs(4, |input, schema| tools(&input, schema, &input.value(PARSED)));
 }
 
 #[test]
 fn formats_need_at_most_two_mebibytes_of_stack() {
     with_inputs(16, |input, schema| formats(input, schema, &input.value(PARSED)));
+}
+
+/// Calls `run` with every chain of references on a thread with a large stack.
+fn with_chains(run: fn(&dyn Debug, &Value, &Value)) {
+    let run_all = move || {
+        for (index, chain) in chains().iter().enumerate() {
+            let leaf = if index % 2 == 0 { json!(5) } else { json!("x") };
+            run(chain, &chain.schema(), &json!({"a": chain.value(&leaf)}));
+        }
+    };
+    let large = Builder::new().stack_size(LARGE).spawn(run_all);
+    large.expect("a thread").join().expect("no panic");
+}
+
+#[test]
+fn functions_of_schemas_need_no_stack_for_chains_of_references() {
+    with_chains(schemas);
+}
+
+#[test]
+fn tools_need_no_stack_for_chains_of_references() {
+    with_chains(|input, schema, value| tools(input, schema, &value["a"]));
 }

@@ -1,6 +1,7 @@
 //! Macros and small functions used throughout the crate.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use toolkit_schema::__private::MAX_DEPTH;
 
 /// Locks a mutex, even if another thread panicked while holding the lock.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -8,7 +9,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The maximum nesting depth of a value that `serde_json` can parse.
-pub const MAX_NESTING: usize = 127;
+pub const MAX_NESTING: usize = MAX_DEPTH;
 
 /// Checks that valid JSON is not nested deeper than `max` levels. Otherwise, returns an error message.
 pub fn check_nesting(json: &str, max: usize) -> Result<(), String> {

@@ -3,7 +3,7 @@
 //! Every keyword that constrains values is checked. A Rust type may refuse more values than its schema.
 
 use crate::bounds::{broken, is_equal};
-use crate::fault::nests_deeper;
+use crate::depth::{MAX_DEPTH, MAX_NESTED, nests_deeper};
 use crate::json::{Json, Kind, budget};
 use crate::marks::{Placed, is_range_of_type};
 use crate::nearest::nearest;
@@ -29,13 +29,6 @@ pub(crate) use well_formed::{repeated_names, rounded_integers};
 /// The maximum number of violations that one check collects.
 const MOST: usize = 64;
 
-/// The maximum number of nested schemas in one check. It allows values of the maximum depth with nested unions, and it
-/// keeps the recursion within the stack of a small thread.
-pub(crate) const DEEPEST: usize = 400;
-
-/// The maximum nesting depth of a value. JSON parsers have the same limit.
-pub(crate) const DEEPEST_VALUE: usize = 127;
-
 /// The internal keyword reported if a value matches several schemas of a `oneOf`.
 const SEVERAL: &str = "several";
 
@@ -53,7 +46,7 @@ pub(crate) const TOO_COMPLEX: &str = "too complex to explain; write it as the sc
 /// assert_eq!(found[0].to_string(), r#"`unit`: expected one of "celsius", "kelvin", got string "Celsius""#);
 /// ```
 pub fn violations<'a>(schema: impl Into<SchemaRef<'a>>, value: &Value) -> Vec<Violation> {
-    if nests_deeper(value, DEEPEST_VALUE) {
+    if nests_deeper(value, MAX_DEPTH) {
         return vec![Violation::new("", ViolationKind::Constraint, TOO_COMPLEX)];
     }
     let SchemaRef { root, schema } = schema.into();
@@ -211,7 +204,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
             return;
         }
         self.left -= 1;
-        if self.depth + self.open.len() >= DEEPEST {
+        if self.depth + self.open.len() >= MAX_NESTED {
             self.left = 0;
             return;
         }

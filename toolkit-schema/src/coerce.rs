@@ -1,8 +1,8 @@
 //! Coercion of near misses: invalid values with an obvious correction.
 
-use crate::check::{Checks, DEEPEST, DEEPEST_VALUE, candidates};
+use crate::check::{Checks, candidates};
+use crate::depth::{MAX_DEPTH, MAX_NESTED, nests_deeper};
 use crate::discriminator::discriminator;
-use crate::fault::nests_deeper;
 use crate::json::{Json, Kind, budget, canonical_json, quoted};
 use crate::json_repair::repair;
 use crate::number::Decimal;
@@ -44,7 +44,7 @@ mod similar;
 /// assert_eq!(value, json!({"count": 5}));
 /// ```
 pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
-    if nests_deeper(value, DEEPEST_VALUE) {
+    if nests_deeper(value, MAX_DEPTH) {
         return false;
     }
     let text = value.to_string();
@@ -84,10 +84,10 @@ impl<'a, 'c> Coercion<'a, 'c> {
         self.deeper(|this| this.by_target(schema, target, value))
     }
 
-    /// Calls `coerce` one level deeper. Every recursion passes through here, so `left` and `DEEPEST` limit it.
+    /// Calls `coerce` one level deeper. Every recursion passes through here, so `left` and `MAX_NESTED` limit it.
     fn deeper<T>(&mut self, coerce: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         self.left = self.left.checked_sub(1)?;
-        if self.depth >= DEEPEST {
+        if self.depth >= MAX_NESTED {
             self.left = 0;
             return None;
         }

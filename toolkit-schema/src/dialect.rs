@@ -14,7 +14,7 @@ mod typed;
 mod unions;
 mod writer;
 
-use crate::fault::{TOO_DEEP, is_too_deep};
+use crate::fault::too_deep;
 use crate::keyword::booleans_to_objects;
 use crate::types::types;
 use losses::Losses;
@@ -70,8 +70,8 @@ impl SchemaDialect {
     /// reported as losses. Property names, and the values of `default`, `enum`, `const` and `examples`, are never mistaken
     /// for keywords.
     ///
-    /// A schema nested deeper than 128 levels, or with more than 32 references, unions or `allOf` in a row, becomes
-    /// an object of any members, and a loss is reported. The tool registry refuses a tool with such a schema.
+    /// A schema nested deeper than 127 levels becomes an object of any members, and a loss is reported. References to
+    /// schemas for the same value count as levels. The tool registry refuses a tool with such a schema.
     ///
     /// Boolean schemas become objects (`{}` and `{"not": {}}`), except in `additionalProperties` and
     /// `unevaluatedProperties`, because some servers refuse them.
@@ -105,8 +105,8 @@ impl SchemaDialect {
     /// ```
     #[must_use]
     pub fn convert(self, schema: &Value) -> ConvertedSchema {
-        if is_too_deep(schema) {
-            let losses = vec![SchemaLoss::new("", "type", TOO_DEEP)];
+        if let Some(message) = too_deep(schema) {
+            let losses = vec![SchemaLoss::new("", "type", message)];
             return ConvertedSchema { losses, ..self.convert(&json!({"type": "object"})) };
         }
         if self == Self::JsonSchema {

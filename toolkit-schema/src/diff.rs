@@ -2,7 +2,7 @@
 
 mod compare;
 
-use crate::fault::{TOO_DEEP, is_too_deep};
+use crate::fault::too_deep;
 use crate::hash::schema_hash;
 use compare::changes;
 use serde_json::Value;
@@ -122,12 +122,10 @@ impl SchemaDiff {
 
     fn between(old: &Value, new: &Value, side: Side) -> Self {
         // A level of a comparison takes much of the stack, and a level of a hash little.
-        let changes = if !is_too_deep(old) && !is_too_deep(new) {
-            changes(old, new, side)
-        } else if schema_hash(old) == schema_hash(new) {
-            Vec::new()
-        } else {
-            vec![SchemaChange::new("#", SchemaChangeKind::Unknown, side, TOO_DEEP)]
+        let changes = match too_deep(old).or_else(|| too_deep(new)) {
+            None => changes(old, new, side),
+            Some(_) if schema_hash(old) == schema_hash(new) => Vec::new(),
+            Some(message) => vec![SchemaChange::new("#", SchemaChangeKind::Unknown, side, message)],
         };
         Self { changes }
     }

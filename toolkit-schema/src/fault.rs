@@ -1,5 +1,6 @@
 //! The faults of schemas: keywords with unusable values, and schemas too deep to process.
 
+use crate::depth::{MAX_DEPTH, nests_deeper};
 use crate::keyword::{Holds, Keyword, Role, held, subschemas};
 use crate::pattern::compiles;
 use crate::reference::{SchemaRef, escape, resolve, target};
@@ -7,18 +8,6 @@ use crate::words::{shorten, value_in_words};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::ptr;
-
-/// The maximum nesting depth of a schema as JSON. JSON parsers have the same limit.
-const DEEPEST: usize = 128;
-
-/// The maximum length of a chain of schemas that all apply to the same value.
-///
-/// Each schema of the chain is a direct part of the previous schema, such as a branch of `anyOf`, or the target of its
-/// reference.
-const LONGEST: usize = 32;
-
-/// The message for a schema that is nested too deep or has too long a chain of schemas for the same value.
-pub(crate) const TOO_DEEP: &str = "the schema is nested too deep; use at most 128 levels, and at most 32 of `allOf`, `anyOf` or `$ref` in a row";
 
 /// A mistake in a schema: the position, such as `#/properties/city/type`, and a description.
 pub type Fault = (String, String);
@@ -29,10 +18,10 @@ pub type Fault = (String, String);
 /// other languages know: patterns with look-around, and references by anchors.
 #[must_use]
 pub(crate) fn fault(schema: &Value, is_foreign: bool) -> Option<Fault> {
-    if is_too_deep(schema) {
-        return Some(("#".to_owned(), TOO_DEEP.to_owned()));
+    match too_deep(schema) {
+        Some(message) => Some(("#".to_owned(), message)),
+        None => faults(schema, is_foreign).into_iter().next(),
     }
-    faults(schema, is_foreign).into_iter().next()
 }
 
 /// Returns all faults of a schema that is not too deep, inner schemas first.
@@ -121,63 +110,79 @@ fn wrong_pattern(schema: &Value, path: &str, is_foreign: bool) -> Option<Fault> 
     Some((format!("{path}/{keyword}"), message))
 }
 
-/// Returns whether a schema is too deep for recursive functions, which could exhaust the stack.
+/// Returns the message for a schema that is too deep for recursive functions, which could exhaust the stack.
 ///
-/// A schema is too deep if its JSON has more than 128 levels, or if more than 32 of its schemas apply to the same value
-/// in a row.
-pub(crate) fn is_too_deep(schema: &Value) -> bool {
-    nests_deeper(schema, DEEPEST) || {
+/// A schema is too deep if its JSON has more than 127 levels. References are followed as far as their targets apply to the
+/// same value, and count as a level.
+pub(crate) fn too_deep(schema: &Value) -> Option<String> {
+    let place = if nests_deeper(schema, MAX_DEPTH) {
+        place_of_nesting(schema)
+    } else {
         let mut heights = HashMap::new();
-        has_long_chain(schema, schema, &mut heights)
-    }
-}
-
-/// Returns whether a JSON value is nested deeper than `levels`.
-pub(crate) fn nests_deeper(value: &Value, levels: usize) -> bool {
-    let mut level = vec![value];
-    for _ in 0..levels {
-        let mut next = Vec::new();
-        for value in level {
-            match value {
-                Value::Array(items) => next.extend(items.iter().filter(|item| holds_values(item))),
-                Value::Object(members) => next.extend(members.values().filter(|member| holds_values(member))),
-                _ => {}
-            }
+        if !has_long_chain(schema, schema, &mut heights) {
+            return None;
         }
-        if next.is_empty() {
-            return false;
-        }
-        level = next;
+        place_of_chain(schema, &mut heights)
+    };
+    Some(format!(
+        "the schema is nested too deep at `{}`; use at most {MAX_DEPTH} levels, in which each `$ref` to a schema for \
+         the same value counts as one",
+        shorten(&place)
+    ))
+}
+
+/// Returns the outermost place below which JSON is nested too deep: a keyword of the schema, and a member or an item there.
+fn place_of_nesting(schema: &Value) -> String {
+    let mut place = "#".to_owned();
+    let mut value = schema;
+    for levels in (MAX_DEPTH - 2..MAX_DEPTH).rev() {
+        let deep = |inside: &Value| nests_deeper(inside, levels);
+        let next = match value {
+            Value::Object(members) => members.iter().find(|(_, member)| deep(member)),
+            _ => None,
+        };
+        let Some((name, member)) = next else { break };
+        place.extend(["/", &escape(name)]);
+        value = member;
     }
-    true
+    place
 }
 
-fn holds_values(value: &Value) -> bool {
-    value.is_array() || value.is_object()
+/// Returns the place of the first schema with a long chain of schemas for the same value.
+fn place_of_chain(root: &Value, heights: &mut HashMap<*const Value, usize>) -> String {
+    let mut place = None;
+    each(root, &mut "#".to_owned(), &mut |schema, path| {
+        if place.is_none() && height(SchemaRef::new(root, schema), 0, heights) > MAX_DEPTH {
+            place = Some(path.to_owned());
+        }
+    });
+    place.unwrap_or_default()
 }
 
-/// Returns whether `schema`, or a schema inside it, starts a chain of more than 32 schemas for the same value.
+/// Returns whether `schema`, or a schema inside it, starts a chain of schemas for the same value that is too deep.
 fn has_long_chain(root: &Value, schema: &Value, heights: &mut HashMap<*const Value, usize>) -> bool {
-    height(SchemaRef::new(root, schema), 0, heights) > LONGEST
+    height(SchemaRef::new(root, schema), 0, heights) > MAX_DEPTH
         || subschemas(schema).any(|inside| has_long_chain(root, inside.schema, heights))
 }
 
-/// Returns the length of the longest chain of schemas that begins with `schema` and applies to one value.
+/// Returns the depth of the longest chain of schemas that begins with `schema` and applies to one value: its levels of
+/// JSON, with one for each reference.
 ///
-/// `above` is the number of schemas before `schema` in the chain. Beyond the limit, the chain is not followed further,
-/// and the result is one more than the limit.
+/// `above` is the depth before `schema`. Beyond the limit, the chain is not followed further, and the result is above the
+/// limit.
 fn height(
     SchemaRef { root, schema }: SchemaRef<'_>,
     above: usize,
     heights: &mut HashMap<*const Value, usize>,
 ) -> usize {
-    if above > LONGEST {
-        return LONGEST + 1;
+    if above > MAX_DEPTH {
+        return MAX_DEPTH + 1;
     }
     let Value::Object(keywords) = schema else { return 0 };
     let reference = keywords.get("$ref").and_then(Value::as_str);
-    let behind = reference.and_then(|reference| target(root, reference));
-    let inside = subschemas(schema).filter(|inside| inside.role == Role::InPlace).map(|inside| inside.schema);
+    let behind = reference.and_then(|reference| target(root, reference)).map(|target| (1, target));
+    let inside = subschemas(schema).filter(|inside| inside.role == Role::InPlace);
+    let inside = inside.map(|inside| (1 + usize::from(inside.key.is_some()), inside.schema));
     let mut next = behind.into_iter().chain(inside).peekable();
     if next.peek().is_none() {
         return 1;
@@ -188,10 +193,23 @@ fn height(
     }
     // A chain that returns to an earlier schema ends there.
     heights.insert(key, 0);
-    let below = next.map(|next| height(SchemaRef::new(root, next), above + 1, heights));
-    let height = 1 + below.max().unwrap_or_default();
+    let mut height = 1;
+    for (levels, next) in next {
+        height = height.max(levels + self::height(SchemaRef::new(root, next), above + levels, heights));
+    }
     heights.insert(key, height);
     height
+}
+
+/// Returns the depth of the longest chain of schemas for one value anywhere in a schema that is not too deep.
+#[cfg(feature = "jsonschema")]
+pub(crate) fn longest_chain(schema: &Value) -> usize {
+    let mut heights = HashMap::new();
+    let mut longest = 1;
+    each(schema, &mut String::new(), &mut |inside, _| {
+        longest = longest.max(height(SchemaRef::new(schema, inside), 0, &mut heights));
+    });
+    longest
 }
 
 #[cfg(test)]
@@ -240,14 +258,16 @@ mod tests {
 
     #[test]
     fn chains_for_one_value_are_limited_and_recursion_is_not() {
+        let is_too_deep = |schema: &Value| too_deep(schema).is_some();
         let nested = |count| (0..count).fold(json!({}), |inner, _| nested("allOf", inner));
-        assert!(!is_too_deep(&nested(30)) && is_too_deep(&nested(40)) && is_too_deep(&nested(2000)));
+        assert!(!is_too_deep(&nested(63)) && is_too_deep(&nested(64)) && is_too_deep(&nested(2000)));
+        // Each link has a schema, a list, and a reference.
         let chained = |count: usize| {
             let link = |index: usize| json!({"anyOf": [{"$ref": format!("#/$defs/{}", index + 1)}]});
             let defs = (0..count).map(|index| (index.to_string(), link(index)));
             json!({"$ref": "#/$defs/0", "$defs": defs.collect::<serde_json::Map<_, _>>()})
         };
-        assert!(!is_too_deep(&chained(10)) && is_too_deep(&chained(30)) && is_too_deep(&chained(3000)));
+        assert!(!is_too_deep(&chained(41)) && is_too_deep(&chained(43)) && is_too_deep(&chained(3000)));
         assert!(!is_too_deep(&json!({"anyOf": [{"$ref": "#"}, {"items": {"$ref": "#"}}]})));
         let wide = |count| json!({"anyOf": vec![json!({"properties": {"a": {"items": {}}}}); count]});
         assert!(!is_too_deep(&wide(1000)));

@@ -1,6 +1,9 @@
 //! Hashes of schemas.
 
+use crate::json::quoted;
 use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// Returns the SHA-256 hash of a schema, as 64 hexadecimal digits.
 ///
@@ -24,15 +27,48 @@ pub fn schema_hash(schema: &Value) -> String {
     data_encoding::HEXLOWER.encode(&digest)
 }
 
+/// What is still to be written of a value and of the values around it.
+enum Rest<'a> {
+    Value(&'a Value),
+    /// A name with its colon, or punctuation.
+    Text(Cow<'static, str>),
+}
+
+/// Writes compact JSON with sorted keys. A value of any depth takes no stack.
 fn hashed_text(schema: &Value) -> String {
-    let mut sorted = schema.clone();
-    sorted.sort_all_objects();
+    let mut text = String::new();
+    // The next part is the last one.
+    let mut rest = vec![Rest::Value(schema)];
+    while let Some(next) = rest.pop() {
+        match next {
+            Rest::Text(part) => text.push_str(&part),
+            Rest::Value(Value::Array(items)) => {
+                text.push('[');
+                rest.push(Rest::Text("]".into()));
+                for (index, item) in items.iter().enumerate().rev() {
+                    rest.push(Rest::Value(item));
+                    rest.extend((index > 0).then_some(Rest::Text(",".into())));
+                }
+            }
+            Rest::Value(Value::Object(members)) => {
+                text.push('{');
+                rest.push(Rest::Text("}".into()));
+                let sorted: BTreeMap<&String, &Value> = members.iter().collect();
+                for (index, (name, member)) in sorted.into_iter().enumerate().rev() {
+                    rest.push(Rest::Value(member));
+                    rest.push(Rest::Text(format!("{}:", quoted(name)).into()));
+                    rest.extend((index > 0).then_some(Rest::Text(",".into())));
+                }
+            }
+            Rest::Value(scalar) => text.push_str(&scalar.to_string()),
+        }
+    }
     let escaped = |c: char| match c {
         ' '..='~' => c.to_string(),
         c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
     };
     // Characters outside of ASCII appear only inside strings, so they can be escaped.
-    sorted.to_string().chars().map(escaped).collect()
+    text.chars().map(escaped).collect()
 }
 
 #[cfg(test)]

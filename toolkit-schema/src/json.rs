@@ -1,5 +1,6 @@
 //! JSON values with their original text: numbers keep every digit, and objects keep repeated members.
 
+use crate::depth::MAX_DEPTH;
 use crate::number::Decimal;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
@@ -7,9 +8,6 @@ use serde_json::Error;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
-
-/// The maximum nesting depth of a JSON text, equal to the limit of `serde_json`.
-const DEEPEST: usize = 127;
 
 /// The number of schemas that may be applied to any value. `STEPS_PER_BYTE` more are allowed for each byte of the
 /// value.
@@ -55,7 +53,7 @@ impl<'a> Json<'a> {
     /// The text is not JSON, or is nested too deep.
     pub fn parse(text: &'a str) -> Result<Self, Error> {
         let raw: &RawValue = serde_json::from_str(text)?;
-        Reader { text: raw.get(), at: 0 }.value(DEEPEST)
+        Reader { text: raw.get(), at: 0 }.value(MAX_DEPTH)
     }
 
     /// Returns the content of a string, or `None` for other values.

@@ -1,5 +1,6 @@
 //! The table of JSON Schema keywords, and functions to visit the schemas inside a schema.
 
+use crate::depth::MAX_DEPTH;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -172,9 +173,6 @@ impl Holds {
     }
 }
 
-/// The maximum depth of schemas visited by [`each_subschema`].
-const DEEPEST: usize = 128;
-
 /// The type names allowed in `type`.
 const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
 
@@ -224,7 +222,7 @@ pub(crate) fn held<'a>(keyword: &'a str, value: &'a Value) -> Vec<Subschema<'a>>
 }
 
 /// Calls `visit` for `schema` and for every schema inside it, inner schemas first. Boolean schemas and
-/// schemas nested deeper than 128 levels are skipped.
+/// schemas nested deeper than 127 levels are skipped.
 ///
 /// ```
 /// let mut schema = serde_json::json!({"title": "A", "items": {"title": "B"}, "default": {"title": "C"}});
@@ -232,7 +230,7 @@ pub(crate) fn held<'a>(keyword: &'a str, value: &'a Value) -> Vec<Subschema<'a>>
 /// assert_eq!(schema, serde_json::json!({"items": {}, "default": {"title": "C"}}));
 /// ```
 pub fn each_subschema(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
-    visit_within(schema, visit, DEEPEST);
+    visit_within(schema, visit, MAX_DEPTH);
 }
 
 fn visit_within(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>), levels: usize) {

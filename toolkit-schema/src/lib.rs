@@ -9,6 +9,7 @@ mod coerce;
 mod constraints;
 mod contract;
 mod default;
+mod depth;
 mod describe;
 mod dialect;
 mod diff;
@@ -60,6 +61,7 @@ pub use violation::{Violation, ViolationKind};
 pub mod __private {
     pub use crate::contract::{Contract, ReadValue, Unpublished};
     pub use crate::default::{check_null_default, set_default};
+    pub use crate::depth::{MAX_DEPTH, nests_deeper};
     pub use crate::fault::Fault;
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};

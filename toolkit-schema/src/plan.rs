@@ -81,8 +81,12 @@ impl Field {
 
 impl Plan {
     pub(crate) fn new(root: &Value, origin: Origin) -> Self {
-        let mut compiler = Compiler { root, origin, known: HashMap::new(), matchers: Vec::new() };
+        let mut compiler =
+            Compiler { root, origin, known: HashMap::new(), open: Vec::new(), matchers: Vec::new() };
         compiler.compile(root);
+        while let Some((at, target)) = compiler.open.pop() {
+            compiler.set(at, target);
+        }
         Self { matchers: compiler.matchers }
     }
 
@@ -104,11 +108,13 @@ struct Compiler<'a> {
     origin: Origin,
     /// The matchers of the targets of references, by the address of the target.
     known: HashMap<*const Value, At>,
+    /// The targets of references that are not compiled yet, so that no chain of references takes stack.
+    open: Vec<(At, &'a Value)>,
     matchers: Vec<Matcher>,
 }
 
-impl Compiler<'_> {
-    fn compile(&mut self, schema: &Value) -> At {
+impl<'a> Compiler<'a> {
+    fn compile(&mut self, schema: &'a Value) -> At {
         let Some(own) = resolve(self.root, schema) else { return self.add(Matcher::Unknown) };
         if ptr::eq(own, schema) {
             let at = self.add(Matcher::Unknown);
@@ -123,10 +129,11 @@ impl Compiler<'_> {
         }
         let at = self.add(Matcher::Unknown);
         self.known.insert(ptr::from_ref(own), at);
-        self.set(at, own)
+        self.open.push((at, own));
+        at
     }
 
-    fn set(&mut self, at: At, schema: &Value) -> At {
+    fn set(&mut self, at: At, schema: &'a Value) -> At {
         let matcher = self.matcher(schema);
         if let Some(place) = self.matchers.get_mut(at) {
             *place = matcher;
@@ -139,7 +146,7 @@ impl Compiler<'_> {
         self.matchers.len() - 1
     }
 
-    fn matcher(&mut self, schema: &Value) -> Matcher {
+    fn matcher(&mut self, schema: &'a Value) -> Matcher {
         let keywords = match schema {
             Value::Object(keywords) => keywords,
             Value::Bool(true) => return Matcher::Any,
@@ -171,7 +178,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn by_type(&mut self, branches: &[Value]) -> Matcher {
+    fn by_type(&mut self, branches: &'a [Value]) -> Matcher {
         let mut taken = 0;
         let mut by_type = Vec::with_capacity(branches.len());
         for branch in branches {
@@ -187,7 +194,7 @@ impl Compiler<'_> {
         Matcher::ByType(by_type.into())
     }
 
-    fn of_type(&mut self, keywords: &Map<String, Value>, kind: &str) -> Matcher {
+    fn of_type(&mut self, keywords: &'a Map<String, Value>, kind: &str) -> Matcher {
         let only = |known: &[&str]| !constrains(keywords, known);
         let count = |keyword: &str, otherwise: usize| match keywords.get(keyword) {
             Some(count) => count.as_u64().and_then(|count| usize::try_from(count).ok()),
@@ -228,7 +235,7 @@ impl Compiler<'_> {
         matcher.unwrap_or(Matcher::Unknown)
     }
 
-    fn object(&mut self, keywords: &Map<String, Value>) -> Option<Matcher> {
+    fn object(&mut self, keywords: &'a Map<String, Value>) -> Option<Matcher> {
         if constrains(keywords, &["type", "properties", "required", "additionalProperties"]) {
             return None;
         }

@@ -1,11 +1,9 @@
 //! References to schemas within a document, and JSON pointers.
 
+use crate::depth::MAX_DEPTH;
 use crate::keyword::each_subschema;
 use serde_json::{Value, json};
 use std::borrow::Cow;
-
-/// The maximum number of references followed in a row. The limit matters if a chain of references returns to its start.
-pub(crate) const LONGEST_CHAIN: usize = 8;
 
 /// A schema, together with the document that contains the targets of its references.
 ///
@@ -56,7 +54,7 @@ pub(crate) fn referenced<'a>(root: &'a Value, schema: &Value) -> Option<&'a Valu
 ///
 /// Returns `None` if a reference has no target, or if the chain of references is too long.
 pub(crate) fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a Value> {
-    for _ in 0..LONGEST_CHAIN {
+    for _ in 0..MAX_DEPTH {
         match schema.get("$ref").and_then(Value::as_str) {
             Some(reference) => schema = target(root, reference)?,
             None => return Some(schema),

@@ -1,6 +1,7 @@
 //! Own names: each alias in a value is replaced by the name of its property or variant.
 
 use crate::check::Checks;
+use crate::depth::MAX_NESTED;
 use crate::discriminator::{Discriminator, discriminator, only_member, tag};
 use crate::json::{Json, Kind, budget};
 use crate::marks::Note;
@@ -19,7 +20,7 @@ pub(crate) fn renamed<'a>(checks: &Checks<'a>, schema: &'a Value, text: &str) ->
         checks.placed.values().any(|note| !note.aliases.is_empty() || !note.variants.is_empty());
     let mut value = Json::parse(text).ok().filter(|_| has_aliases)?;
     let left = budget(&value);
-    Renaming { checks, left }.apply(schema, &mut value);
+    Renaming { checks, left, depth: 0 }.apply(schema, &mut value);
     Some(value.compact())
 }
 
@@ -27,13 +28,22 @@ struct Renaming<'a, 'c> {
     checks: &'c Checks<'a>,
     /// The number of schemas that may still be applied. When none are left, the rest of the value stays unchanged.
     left: usize,
+    /// The number of schemas that enclose the current schema.
+    depth: usize,
 }
 
 impl<'a> Renaming<'a, '_> {
     fn apply(&mut self, schema: &'a Value, value: &mut Json<'_>) {
-        let Some(left) = self.left.checked_sub(1) else { return };
+        let Some(left) = self.left.checked_sub(1).filter(|_| self.depth < MAX_NESTED) else { return };
         self.left = left;
         let Some(own) = resolve(self.checks.root, schema) else { return };
+        self.depth += 1;
+        self.apply_own(own, value);
+        self.depth -= 1;
+    }
+
+    /// Applies a schema without a reference.
+    fn apply_own(&mut self, own: &'a Value, value: &mut Json<'_>) {
         for part in own.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             self.apply(part, value);
         }

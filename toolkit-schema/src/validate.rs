@@ -3,17 +3,25 @@
 //! Only the crate's validator decides whether a value is valid. The messages come from
 //! [`violations`](crate::violations).
 
-use crate::check::{Checks, DEEPEST_VALUE, TOO_COMPLEX};
-use crate::fault::{TOO_DEEP, faults, is_too_deep, nests_deeper};
+use crate::check::{Checks, TOO_COMPLEX};
+use crate::depth::{MAX_DEPTH, MAX_NESTED, nests_deeper};
+use crate::fault::{faults, longest_chain, too_deep};
 use crate::format;
+use crate::keyword::{Role, subschemas};
+use crate::reference::referenced;
 use crate::violation::{Violation, ViolationKind};
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::ptr;
 
 /// Formats that the validator would check and the contract does not.
 const UNCHECKED_FORMATS: [&str; 7] =
     ["idn-email", "idn-hostname", "iri", "iri-reference", "regex", "relative-json-pointer", "uri-template"];
+
+/// The number of references that the validator follows from schema to schema while it compiles.
+const NESTED_REFERENCES: usize = 8;
 
 /// The maximum length, in characters, of a message from the schema compiler.
 const LONGEST: usize = 500;
@@ -33,6 +41,8 @@ const LONGEST: usize = 500;
 pub struct CompiledSchema {
     schema: Value,
     validator: Validator,
+    /// The maximum nesting depth of a value. The validator applies all schemas of a chain at each level of the value.
+    deepest: usize,
 }
 
 /// A mistake in a schema.
@@ -70,8 +80,9 @@ impl CompiledSchema {
     /// Returns all mistakes in the schema. A schema nested too deep is refused, because the validator could
     /// exhaust the stack.
     pub fn new(schema: &Value) -> Result<Self, Vec<SchemaError>> {
-        if is_too_deep(schema) {
-            return Err(vec![SchemaError { path: "#".to_owned(), message: TOO_DEEP.to_owned() }]);
+        let refused = too_deep(schema).or_else(|| nests_too_many(schema));
+        if let Some(message) = refused {
+            return Err(vec![SchemaError { path: "#".to_owned(), message }]);
         }
         // With checks of its own, the validator could choose another branch of a `oneOf` than the contract.
         let mut options = jsonschema::options().offline().should_validate_formats(true);
@@ -81,23 +92,22 @@ impl CompiledSchema {
         for name in UNCHECKED_FORMATS {
             options = options.with_format(name, |_: &str| true);
         }
-        options
-            .build(schema)
-            .map(|validator| Self { schema: schema.clone(), validator })
-            .map_err(|error| schema_errors(schema, &error))
+        let validator = options.build(schema).map_err(|error| schema_errors(schema, &error))?;
+        let deepest = MAX_DEPTH.min(MAX_NESTED / longest_chain(schema));
+        Ok(Self { schema: schema.clone(), validator, deepest })
     }
 
-    /// Returns whether the value is valid. A value nested deeper than 127 levels is not: the validator could exhaust the
-    /// stack.
+    /// Returns whether the value is valid. A value nested deeper than 127 levels is not, nor is one that would need more
+    /// than 381 schemas inside one another: the validator could exhaust the stack.
     #[must_use]
     pub fn is_valid(&self, value: &Value) -> bool {
-        !nests_deeper(value, DEEPEST_VALUE) && self.validator.is_valid(value)
+        !nests_deeper(value, self.deepest) && self.validator.is_valid(value)
     }
 
     /// Returns up to 64 violations of the schema by `value`. The list is empty if `value` is valid.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
-        if nests_deeper(value, DEEPEST_VALUE) {
+        if nests_deeper(value, self.deepest) {
             return vec![Violation::new("", ViolationKind::Constraint, TOO_COMPLEX)];
         }
         if self.validator.is_valid(value) {
@@ -109,6 +119,67 @@ impl CompiledSchema {
             return vec![Violation::new("", ViolationKind::Constraint, message)];
         }
         found
+    }
+}
+
+/// Returns the message for a schema that would take too much of the stack to compile: the validator goes from reference to
+/// reference, and compiles the schemas inside one another, each target once.
+fn nests_too_many(schema: &Value) -> Option<String> {
+    let nesting = || Nesting { root: schema, known: HashMap::new() };
+    let is_deep = nesting().levels(schema, 0, NESTED_REFERENCES) > MAX_DEPTH;
+    (is_deep && nesting().of_all_targets() > MAX_DEPTH).then(|| {
+        format!(
+            "the schema has more than {MAX_DEPTH} schemas inside one another, references followed; use fewer"
+        )
+    })
+}
+
+/// The number of schemas inside one another, behind references too.
+struct Nesting<'a> {
+    root: &'a Value,
+    /// The numbers by the schema, and by the number of references that may still be followed.
+    known: HashMap<(*const Value, usize), usize>,
+}
+
+impl<'a> Nesting<'a> {
+    /// Returns the maximum number of schemas inside one another that begins with `schema`. `above` is the number of schemas
+    /// around it. Above the limit, no more are counted.
+    fn levels(&mut self, schema: &'a Value, above: usize, references: usize) -> usize {
+        if above > MAX_DEPTH || !schema.is_object() {
+            return 1;
+        }
+        let key = (ptr::from_ref(schema), references);
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let mut inner = 0;
+        for inside in subschemas(schema).filter(|inside| inside.role != Role::Definitions) {
+            inner = inner.max(self.levels(inside.schema, above + 1, references));
+        }
+        if let Some(left) = references.checked_sub(1)
+            && let Some(target) = referenced(self.root, schema)
+        {
+            inner = inner.max(self.levels(target, above + 1, left));
+        }
+        self.known.insert(key, 1 + inner);
+        1 + inner
+    }
+
+    /// Returns the number of schemas inside one another in the whole schema and in all targets of references together. No
+    /// chain of different targets has more.
+    fn of_all_targets(&mut self) -> usize {
+        let mut all = self.levels(self.root, 0, 0);
+        let mut seen = HashSet::new();
+        let mut open = vec![self.root];
+        while let Some(schema) = open.pop() {
+            open.extend(subschemas(schema).map(|inside| inside.schema));
+            if let Some(target) = referenced(self.root, schema)
+                && seen.insert(ptr::from_ref(target))
+            {
+                all += self.levels(target, 0, 0);
+            }
+        }
+        all
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{Note, SchemaLimits, ToolIssueKind, clean, hides_text};
 use serde_json::{Map, Value};
-use toolkit_core::schema::__private::Contract;
+use toolkit_core::schema::__private::{Contract, nests_deeper};
 use toolkit_core::schema::{each_subschema, subschemas};
 
 /// The keywords that refer to another schema.
@@ -47,7 +47,7 @@ pub fn checked_schema(mut schema: Value, limits: SchemaLimits, notes: &mut Vec<N
         let limit = limits.bytes;
         return Err(fault(format!("has a schema of {size} bytes, more than {limit}, and was left out")));
     }
-    if depth(&schema) > limits.depth {
+    if nests_deeper(&schema, limits.depth) {
         let limit = limits.depth;
         return Err(fault(format!("has a schema deeper than {limit} levels, and was left out")));
     }
@@ -97,15 +97,6 @@ fn remote_reference(schema: &Value) -> Option<&str> {
     let references = REFERENCES.iter().filter_map(|keyword| schema.get(keyword)?.as_str());
     let mut remote = references.filter(|reference| !reference.starts_with('#'));
     remote.next().or_else(|| subschemas(schema).find_map(|inside| remote_reference(inside.schema)))
-}
-
-/// Returns the number of nested levels of a JSON value. A scalar has none.
-fn depth(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
-        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or_default(),
-        _ => 0,
-    }
 }
 
 #[cfg(test)]

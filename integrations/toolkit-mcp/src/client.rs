@@ -29,6 +29,7 @@ mod child_transport;
 mod client_settings;
 mod connect_errors;
 mod content;
+mod deep_lists;
 mod elicitation;
 mod endpoint;
 mod event;

@@ -147,3 +147,72 @@ fn verbose_descriptions_end_with_a_sentence_that_fits() {
     assert!(description.ends_with("can see.") && description.chars().count() <= 1_024, "{description}");
     assert!(!description.contains("https://"));
 }
+
+/// Returns a document with one operation, in which a chain of references is in one position: `0` refers to `1`, and so on.
+fn chained(position: &str, length: usize) -> Value {
+    let next = |folder: &str, index: usize| json!({"$ref": format!("#/components/{folder}/{index}")});
+    let chain = |folder: &str, link: &dyn Fn(Value) -> Value, last: Value| {
+        let mut chain: Value =
+            (0..length).map(|index| (index.to_string(), link(next(folder, index + 1)))).collect();
+        chain[length.to_string()] = last;
+        chain
+    };
+    let of_schema: fn(Value) -> Value = match position {
+        "items" => |next| json!({"type": "array", "items": next}),
+        "member" => |next| json!({"type": "object", "properties": {"a": next}}),
+        "any member" => |next| json!({"type": "object", "additionalProperties": next}),
+        "allOf" => |next| json!({"allOf": [next]}),
+        "anyOf" => |next| json!({"anyOf": [{"type": "array", "items": next}, {"type": "null"}]}),
+        "nested" => |next| (0..50).fold(next, |items, _| json!({"type": "array", "items": items})),
+        _ => |next| next,
+    };
+    let same = |next: Value| next;
+    let text = json!({"type": "string"});
+    let parameter = json!({"name": "a", "in": "query", "schema": text});
+    let content = json!({"application/json": {"schema": next("schemas", 0)}});
+    let operation = json!({"operationId": "run", "parameters": [next("parameters", 0)],
+        "requestBody": next("requestBodies", 0), "responses": {"200": next("responses", 0)}});
+    let mut document = json!({"openapi": "3.1.0", "paths": {"/a": next("pathItems", 0)}, "components": {
+        "pathItems": {"0": {"post": operation}},
+        "parameters": {"0": parameter},
+        "requestBodies": {"0": {"content": content}},
+        "responses": {"0": {"description": "", "content": content}},
+        "schemas": {"0": text},
+    }});
+    let folder = match position {
+        "pathItems" | "parameters" | "requestBodies" | "responses" => position,
+        _ => "schemas",
+    };
+    let last = document["components"][folder]["0"].clone();
+    document["components"][folder] =
+        if folder == "schemas" { chain(folder, &of_schema, last) } else { chain(folder, &same, last) };
+    document
+}
+
+#[test]
+fn chains_of_references_are_read_or_refused_with_their_place() {
+    let references = ["pathItems", "parameters", "requestBodies", "responses", "$ref"];
+    let schemas = ["items", "member", "any member", "allOf", "anyOf", "nested"];
+    let read = move || {
+        for position in references.into_iter().chain(schemas) {
+            for length in [1, 24, 40, 125, 128, 600] {
+                let document = chained(position, length);
+                let builder = OpenApiToolset::builder().with_output_schemas();
+                let limits = OpenApiLimits::default().with_schema_bytes(1 << 20);
+                let toolset =
+                    builder.with_document_limits(limits).read_document(&document.to_string()).unwrap();
+                let issues: Vec<String> = toolset.issues().iter().map(ToString::to_string).collect();
+                let is_refused = issues.iter().any(|issue| issue.contains("more than 127 in a row"));
+                assert_eq!(
+                    is_refused,
+                    references.contains(&position) && length > 125,
+                    "{position} {length} {issues:?}"
+                );
+                let mut registry = toolkit::ToolRegistry::new();
+                registry.register_provider(toolset).unwrap();
+                drop(registry.definitions(toolkit::ApiFormat::Gemini));
+            }
+        }
+    };
+    std::thread::Builder::new().stack_size(2 << 20).spawn(read).unwrap().join().unwrap();
+}

@@ -1,6 +1,7 @@
 //! The violations found by a search. Their messages are written only for violations that are reported.
 
 use super::SEVERAL;
+use crate::depth::{MAX_DEPTH, nests_deeper};
 use crate::describe::{describe_for, describe_in};
 use crate::json::Json;
 use crate::violation::{Violation, ViolationKind};
@@ -79,7 +80,8 @@ pub(super) fn expected(
         ("uniqueItems", _) => return Some("array whose items differ".to_owned()),
         _ => {}
     }
-    let mut plain = schema.as_object()?.clone();
+    // A copy of a deeper schema could exhaust the stack.
+    let mut plain = schema.as_object().filter(|_| !nests_deeper(schema, MAX_DEPTH))?.clone();
     if !keyword.ends_with("Of") {
         plain.retain(|own, _| keyword.is_empty() || !matches!(own.as_str(), "$ref" | "anyOf" | "oneOf"));
     }

@@ -2,6 +2,7 @@
 
 use super::losses::Losses;
 use super::node::{Entry, Held, Node, Path};
+use crate::depth::MAX_DEPTH;
 use crate::keyword::{Holds, Keyword};
 use crate::reference::{escape, target};
 use crate::types::types;
@@ -12,7 +13,7 @@ use std::fmt::Display;
 use std::rc::Rc;
 
 /// The maximum nesting depth of schemas, those behind references included.
-pub(super) const DEEPEST: usize = 64;
+pub(super) const DEEPEST: usize = MAX_DEPTH.div_ceil(2);
 
 /// The maximum number of schemas in a document, with copies in place of references.
 pub(super) const MOST: usize = 20_000;

@@ -2,9 +2,10 @@
 
 use super::losses::Losses;
 use super::node::{Entry, Held, Node};
-use super::parse::{DEEPEST, MOST, TOO_LARGE, Target, Tree};
+use super::parse::{MOST, TOO_LARGE, Target, Tree};
 use super::remarks::{in_words, of_schemas, remarks};
 use super::rules::Needed;
+use crate::depth::MAX_DEPTH;
 use crate::keyword::takes_boolean;
 use crate::types::{names, types};
 use serde_json::{Map, Value, json};
@@ -55,7 +56,7 @@ impl<'w, 'a> Writer<'w, 'a> {
         if node.is_never || node.entries.is_empty() {
             return if node.is_never { json!({"not": {}}) } else { json!({}) };
         }
-        if self.left == 0 || depth > 2 * DEEPEST {
+        if self.left == 0 || depth > MAX_DEPTH {
             self.left = 0;
             self.losses.widen(&node.path, "type", TOO_LARGE);
             return json!({});

@@ -5,16 +5,14 @@ use super::SchemaChangeKind::{
     Unknown,
 };
 use super::{SchemaChange, Side};
+use crate::depth::MAX_DEPTH;
 use crate::keyword::{Keyword, each_subschema};
-use crate::reference::{LONGEST_CHAIN, escape, target};
+use crate::reference::{escape, target};
 use crate::types::{names, types};
 use crate::words::shorten;
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashSet};
 use std::ptr;
-
-/// The maximum number of nested schemas that are compared, those behind references included.
-const DEEPEST: usize = 128;
 
 /// The maximum number of pairs of schemas that are compared.
 const MOST: usize = 100_000;
@@ -87,7 +85,7 @@ impl<'a> Comparison<'a> {
         if !self.seen.insert((ptr::from_ref(old), ptr::from_ref(new))) {
             return;
         }
-        if self.depth >= DEEPEST || self.seen.len() > MOST {
+        if self.depth >= MAX_DEPTH || self.seen.len() > MOST {
             return self.add(Unknown, "the schemas are too large to compare");
         }
         let (Value::Object(before), Value::Object(after)) = (old, new) else {
@@ -201,7 +199,7 @@ impl<'a> Comparison<'a> {
 /// Returns the target of a schema that is nothing but a reference, and any other schema itself. A target with a reference
 /// beside other keywords is not left out.
 fn resolved<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a Value> {
-    for _ in 0..LONGEST_CHAIN {
+    for _ in 0..MAX_DEPTH {
         let keywords = schema.as_object().filter(|keywords| keywords.len() == 1);
         match keywords.and_then(|keywords| keywords.get("$ref")).and_then(Value::as_str) {
             Some(reference) => schema = target(root, reference)?,

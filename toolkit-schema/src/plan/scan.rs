@@ -2,15 +2,13 @@
 //! in its syntax.
 
 use super::{At, Field, MOST_FIELDS, Matcher, NULL, Object};
+use crate::depth::MAX_DEPTH;
 
 /// The number of digits that every 64-bit integer can have.
 const DIGITS: usize = 18;
 
 /// The maximum number of members of a map, which are compared with each other.
 const MOST_MEMBERS: usize = 8;
-
-/// The maximum depth of the value. JSON parsers have the same limit, except for values that they skip.
-const DEEPEST: usize = 128;
 
 /// Returns the length of the value at the start of `text` if the value certainly conforms to the matcher at `at`.
 pub(super) fn accepts(matchers: &[Matcher], at: At, text: &str) -> Option<usize> {
@@ -106,7 +104,7 @@ impl<'a> Scanner<'a> {
     #[inline]
     fn deeper(&mut self, read: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_DEPTH {
             return None;
         }
         read(self)?;

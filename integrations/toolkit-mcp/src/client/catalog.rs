@@ -1,11 +1,13 @@
 //! The tools of a server, checked and converted to definitions.
 
 use super::client_settings::ClientSettings;
+use super::deep_lists::MAX_TOOL_DEPTH;
 use rmcp::model::{Icon, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use toolkit_core::schema::__private::nests_deeper;
 use toolkit_core::schema::schema_hash;
 use toolkit_core::tool::{ToolIcon, ToolSource};
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
@@ -83,6 +85,10 @@ fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Res
     let limit = settings.limits.schema_bytes.saturating_mul(4);
     if size > limit {
         return Err(malformed(format!("its entry has {size} bytes, more than {limit}")));
+    }
+    // The text of a deeper entry was cut, or is too deep for other parsers.
+    if nests_deeper(&entry, MAX_TOOL_DEPTH) {
+        return Err(malformed(format!("its entry is nested deeper than {MAX_TOOL_DEPTH} levels")));
     }
     if entry.pointer("/execution/taskSupport").is_some_and(|support| support == "required") {
         let message = "runs only as a task, which the client does not support, and was left out";

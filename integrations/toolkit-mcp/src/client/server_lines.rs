@@ -1,5 +1,6 @@
 //! Messages of servers over lines.
 
+use super::deep_lists::cut;
 use super::event::McpEvent;
 use super::wire::{INVALID, Wire};
 use crate::line_transport::{LineFault, LineRole, LineTransport, read_by_method};
@@ -45,7 +46,8 @@ impl LineRole for RoleClient {
         if let Ok(result) = from_str::<CallToolResult>(result) {
             return Ok(result.into());
         }
-        let mut result = from_str(result)?;
+        let parsed = from_str(result);
+        let mut result = parsed.or_else(|error| from_str(&cut(result).ok_or(error)?))?;
         correct(&mut result);
         from_value(result)
     }

@@ -7,12 +7,10 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use toolkit_core::schema::__private::MAX_DEPTH;
 
 /// The member of the root that holds the documents given by the program, by their addresses.
 const MORE_DOCUMENTS: &str = "x-toolkit-documents";
-
-/// The maximum number of references followed in a row.
-const LONGEST_CHAIN: usize = 32;
 
 /// The maximum length of an address in a document, in bytes. A longer one cannot be requested.
 const LONGEST_ADDRESS: usize = 4 << 10;
@@ -232,13 +230,16 @@ impl Document {
     }
 
     fn follow<'d>(&'d self, mut node: Node<'d>, follows: fn(&Value) -> bool) -> Result<Node<'d>, String> {
-        for _ in 0..LONGEST_CHAIN {
+        for _ in 0..MAX_DEPTH {
             match node.text("$ref").filter(|_| follows(node.value)) {
                 Some(reference) => node = self.target(reference, &node.place)?,
                 None => return Ok(node),
             }
         }
-        Err(format!("the references at `{}` lead back to themselves", node.place))
+        let place = node.place;
+        Err(format!(
+            "the references at `{place}` lead back to themselves, or are more than {MAX_DEPTH} in a row"
+        ))
     }
 
     /// Returns the target of a reference that stands at `place`.

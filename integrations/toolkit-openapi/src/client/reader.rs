@@ -18,6 +18,7 @@ use super::{OpenApiIssue, OpenApiLimits};
 use http::Method;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashSet};
+use toolkit_core::schema::__private::MAX_DEPTH;
 use toolkit_core::schema::nearest;
 use toolkit_core::{ToolDefinition, ToolName};
 use toolkit_foreign::{SchemaLimits, checked_parameters, checked_schema, shorten};
@@ -27,9 +28,6 @@ const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "
 
 /// The deepest levels of a schema that are tried until it is small enough.
 const LEVELS: [usize; 7] = [usize::MAX, 8, 6, 4, 3, 2, 1];
-
-/// The maximum nesting of a schema, in levels of JSON.
-const DEEPEST_JSON: usize = 120;
 
 /// An operation as a tool.
 #[derive(Debug, Clone)]
@@ -240,7 +238,7 @@ impl<'d> Reader<'d> {
         };
         self.take(cost.max(parameters.values().map(of_value).sum()))?;
         let operation = self.operation(found, request)?;
-        let limits = SchemaLimits { bytes: usize::MAX, depth: DEEPEST_JSON };
+        let limits = SchemaLimits { bytes: usize::MAX, depth: MAX_DEPTH };
         let mut notes = Vec::new();
         let parameters = checked_parameters(parameters, limits, &mut notes);
         let parameters = parameters.map_err(|(_, reason)| OperationFault::new(&found.node.place, reason))?;
@@ -347,7 +345,7 @@ impl<'d> Reader<'d> {
         let mut writer = SchemaWriter::new(self.hidden_answers.clone(), &self.settings.limits, usize::MAX);
         let schema = written_schema(place, &mut writer);
         self.take(writer.meter.cost().max(schema.as_ref().map_or(0, of_value)))?;
-        let limits = SchemaLimits { bytes: self.settings.limits.schema_bytes, depth: DEEPEST_JSON };
+        let limits = SchemaLimits { bytes: self.settings.limits.schema_bytes, depth: MAX_DEPTH };
         Ok(schema.and_then(|schema| checked_schema(schema, limits, &mut Vec::new()).ok()))
     }
 }
