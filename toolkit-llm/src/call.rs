@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use toolkit_core::call::{CallId, ProviderExtras, ToolCall};
 use toolkit_core::name::{NameRule, WireNames};
+use toolkit_schema::__private::extract_object;
 
 /// The model's messages found in one payload.
 #[derive(Debug)]
@@ -69,10 +70,11 @@ impl<'a> Message<'a> {
 
     /// Removes the calls that must not be run. A call without a name is not a call, and a repeated call is one call.
     ///
-    /// A call without arguments is read as incomplete if a call without a name has arguments, which may be its own. The
-    /// same applies to the last part if the finish reason is unknown (`is_unclear`).
+    /// Arguments without a name and an id belong to the only call without arguments. If that cannot be decided, a call
+    /// without arguments is read as incomplete. The same applies to the last part if the finish reason is unknown
+    /// (`is_unclear`).
     pub(crate) fn settle(&mut self, is_unclear: bool) {
-        let has_orphans = self.calls().any(|call| call.name.is_empty() && !call.has_no_arguments());
+        let has_orphans = self.calls().any(WireCall::is_orphan) && !self.adopt();
         let last = self.parts.len().checked_sub(1).filter(|_| is_unclear);
         for (at, part) in self.parts.iter_mut().enumerate() {
             if let MessagePart::Call(call) = part
@@ -91,6 +93,22 @@ impl<'a> Message<'a> {
                 _ => true,
             });
         }
+    }
+
+    /// Gives the arguments without a name and an id to the only call without arguments. Returns whether this was possible.
+    fn adopt(&mut self) -> bool {
+        let has_no_id = |call: &&WireCall<'_>| call.id.is_none() && !call.is_custom && !call.is_cut;
+        let input = |call: &WireCall<'a>| Some(call).filter(has_no_id).and_then(|call| call.input);
+        let inputs: Vec<_> = self.calls().filter(|call| call.is_orphan()).map(input).collect();
+        let mut blank = self.parts.iter_mut().filter_map(|part| match part {
+            MessagePart::Call(call) if !call.name.is_empty() && call.has_no_arguments() => Some(call),
+            _ => None,
+        });
+        let ([Some(input)], Some(call), None) = (&inputs[..], blank.next(), blank.next()) else {
+            return false;
+        };
+        call.input = Some(input);
+        true
     }
 
     pub(crate) fn calls(&self) -> impl Iterator<Item = &WireCall<'a>> {
@@ -158,6 +176,11 @@ impl<'a> WireCall<'a> {
                 && self.input.and_then(Value::as_str).is_some_and(is_empty)
     }
 
+    /// Returns whether the call has arguments, but no name.
+    fn is_orphan(&self) -> bool {
+        self.name.is_empty() && !self.has_no_arguments()
+    }
+
     pub(crate) fn into_call(self, id: CallId) -> ToolCall {
         let call = ToolCall::new(id, self.name, self.arguments().into_text())
             .with_extras((self.extras)(self.json, self.is_custom));
@@ -181,20 +204,24 @@ pub(crate) struct KnownCalls(HashMap<(String, String), Vec<String>>);
 
 impl KnownCalls {
     /// Adds a call, and returns whether it is new. It is not new if an earlier call has the same id, the same name and
-    /// the same arguments, or if it has no arguments. A call without an id is always new.
+    /// the same arguments, or if it has only a beginning of them, or none. A call without an id is always new.
     pub(crate) fn add(&mut self, call: &WireCall<'_>) -> bool {
         let Some(id) = call.id.as_deref() else { return true };
         let known = self.0.entry((id.to_owned(), call.name.to_owned())).or_default();
         let text = call.arguments().into_text();
-        let json = |text: &str| serde_json::from_str::<Value>(text).ok();
-        let is_same =
-            |known: &String| **known == *text || json(known).is_some_and(|known| json(&text) == Some(known));
-        if known.iter().any(is_same) || call.has_no_arguments() && !known.is_empty() {
+        let repeats = |known: &String| known.starts_with(text.trim()) || is_same_object(known, &text);
+        if known.iter().any(repeats) || call.has_no_arguments() && !known.is_empty() {
             return false;
         }
         known.push(text.into_owned());
         true
     }
+}
+
+/// Returns whether two texts are the same arguments: they contain the same object, however it is written or wrapped.
+pub(crate) fn is_same_object(one: &str, other: &str) -> bool {
+    let object = |text| serde_json::from_str::<Value>(&extract_object(text)?).ok();
+    one.trim() == other.trim() || object(one).is_some_and(|one| object(other) == Some(one))
 }
 
 /// A call to be written into the next request.

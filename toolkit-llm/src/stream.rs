@@ -55,7 +55,8 @@ pub struct StreamEnd {
 ///
 /// A call without arguments is returned last, because its arguments may still follow: some servers send them under
 /// another index or id, or without the name. Arguments that match no call belong to the only call without arguments. If
-/// there are several such calls, they count as cut off.
+/// there are several such calls, they count as cut off. Gemini and Ollama find the call of a result by its position if
+/// calls have no ids; the calls after a call without arguments then wait for it.
 ///
 /// ```
 /// use serde_json::json;

@@ -1,15 +1,18 @@
 //! Turns with misbehaving models, tools and callers.
 
-use crate::support::events;
+use crate::support::{Script, events};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 use std::future::poll_fn;
 use tokio::task::coop;
+use toolkit_agent::wire::WireModel;
 use toolkit_agent::{
     Agent, AgentBuilder, Conversation, Limits, Message, ModelResponse, RunEvent, RunOptions, ScriptedModel,
     StreamEvent,
 };
 use toolkit_core::{ClosureTool, RunContext, ToolCall, ToolConfig, ToolContext, ToolRegistry, ToolResult};
+use toolkit_llm::ApiFormat;
 
 #[derive(Deserialize, JsonSchema)]
 struct Number {
@@ -125,4 +128,46 @@ async fn tools_see_the_context_of_the_run() {
         .with_context(RunContext::new().with_extension(Tenant("Acme")));
     let output = agent.run_with(&mut Conversation::default(), "go", options).await.unwrap();
     assert_eq!(results(&output.messages), [r#"Acme 1 Some("run 7")"#]);
+}
+
+/// Gemini on Vertex gives no ids to calls, and finds the call of a result by its position.
+#[tokio::test]
+async fn results_of_calls_without_ids_stand_beside_their_calls() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Folder {
+        dir: Option<String>,
+    }
+    let event = |call: Value| {
+        let content = json!({"role": "model", "parts": [{"functionCall": call}]});
+        json!({"candidates": [{"content": content}]})
+    };
+    let end = json!({"candidates": [{"content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": "STOP"}]});
+    let text = json!({"candidates": [{"content": {"role": "model", "parts": [{"text": "done"}]}, "finishReason": "STOP"}]});
+    let folders = [None, Some("src"), None, Some("docs")];
+    let calls = folders.map(|dir| match dir {
+        None => json!({"name": "list_files", "args": {}}),
+        Some(dir) => json!({"name": "list_files", "args": {"dir": dir}}),
+    });
+    let first: Vec<Value> = calls.into_iter().map(event).chain([end]).collect();
+    let script = Script::new([first.into(), json!([text])]);
+    let list = ClosureTool::new("list_files", "Lists.", |folder: Folder| {
+        format!("files of {}", folder.dir.unwrap_or_else(|| "the root".to_owned()))
+    });
+    let agent = Agent::builder(WireModel::new(ApiFormat::Gemini, "gemini-3-flash", script.clone()))
+        .tools(ToolRegistry::from_tools([list.unwrap()]).unwrap())
+        .build()
+        .unwrap();
+    assert_eq!(agent.run("Go.").await.unwrap().text, "done");
+    let asked = script.asked();
+    let contents = asked[1]["contents"].as_array().unwrap();
+    let of = |content: &Value, field: &str| -> Vec<Value> {
+        content["parts"].as_array().unwrap().iter().filter_map(|part| part.get(field).cloned()).collect()
+    };
+    let answered = &contents[contents.len() - 2..];
+    let called = of(&answered[0], "functionCall").into_iter().map(|call| call["args"]["dir"].clone());
+    let expected = called.map(|dir| format!("files of {}", dir.as_str().unwrap_or("the root")));
+    let results =
+        of(&answered[1], "functionResponse").into_iter().map(|result| result["response"]["output"].clone());
+    assert_eq!(results.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    assert_eq!(of(&answered[1], "functionResponse").len(), folders.len());
 }

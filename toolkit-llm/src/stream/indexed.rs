@@ -3,6 +3,7 @@
 use super::assembly::Assembly;
 use super::part::{PartKey, StreamedPart};
 use super::parts::Parts;
+use super::scan::ObjectScanner;
 use crate::call::is_blank;
 use crate::fields::set_at;
 use crate::response::FinishReason;
@@ -22,9 +23,13 @@ impl Parts {
         index.map_or_else(|| self.latest(), |index| self.by_index.get(&index).copied())
     }
 
-    /// Begins a part with the provider's index `index`, and returns its number. An earlier part with this index ends. A
-    /// call is announced.
+    /// Begins a part with the provider's index `index`, and returns its number. An earlier part with this index ends,
+    /// unless it is the same call. A call is announced.
     pub(crate) fn begin_at(&mut self, index: Option<u64>, json: Value) -> usize {
+        if let Some(number) = self.at_index(index).filter(|number| self.is_begun_by(*number, &json)) {
+            self.fill_arguments(number, &json);
+            return number;
+        }
         let known = index.and_then(|index| self.by_index.get(&index).copied());
         self.end_if_open(known);
         let index = index.unwrap_or(self.next);
@@ -32,6 +37,26 @@ impl Parts {
         self.learn(number, &PartKey { index: Some(index), ..PartKey::default() });
         self.announce(number);
         number
+    }
+
+    /// Returns whether the JSON of a call begins an open call again: it has the same id, or the arguments of the open call
+    /// are still to come and the name is the same.
+    fn is_begun_by(&self, number: usize, json: &Value) -> bool {
+        let part = &self[number];
+        let Some(call) = self.codec.part_call(json).filter(|_| !part.is_done) else { return false };
+        let known = self.codec.part_call(&part.json);
+        let has_same_id = call.id.is_some() && known.is_some_and(|known| known.id == call.id);
+        has_same_id || part.name == call.name && self.awaits_arguments(number)
+    }
+
+    /// Adds the arguments with which a call began again, if it has none.
+    fn fill_arguments(&mut self, number: usize, json: &Value) {
+        let call = self.codec.part_call(json).filter(|call| !call.is_blank());
+        let Some(input) = call.and_then(|call| call.input.cloned()) else { return };
+        if self[number].text.trim().is_empty() {
+            let path = self.codec.facts().call_fields[1];
+            set_at(&mut self[number].json, path, input);
+        }
     }
 
     /// Returns the number of the part to which a piece belongs. `is_call_piece` states whether the piece is one of
@@ -70,6 +95,7 @@ impl StreamedPart {
     /// empty object.
     pub(crate) fn seal_arguments(&mut self, path: &[&str], is_call: bool) {
         let written = std::mem::take(&mut self.text);
+        self.scan = ObjectScanner::default();
         self.has_pieces = !written.trim().is_empty();
         let first = path.iter().try_fold(&self.json, |json, name| json.get(name));
         match serde_json::from_str(&written) {

@@ -107,9 +107,14 @@ impl PartKey<String> {
         !self.call.is_empty() && self.call == other.call
     }
 
-    /// Returns whether the keys certainly belong to different parts.
-    pub(crate) fn contradicts(&self, other: &PartKey<&str>) -> bool {
-        differ(&self.call, other.call) || differ(&self.kind, other.kind)
+    /// Returns whether both keys have a call id, and the ids differ.
+    pub(crate) fn is_other_call(&self, other: &PartKey<&str>) -> bool {
+        differ(&self.call, other.call)
+    }
+
+    /// Returns whether both keys have a type, and the types differ.
+    pub(crate) fn is_other_kind(&self, other: &PartKey<&str>) -> bool {
+        differ(&self.kind, other.kind)
     }
 
     /// Returns whether both keys have an index, and the indices differ.
@@ -124,8 +129,13 @@ impl PartKey<String> {
 }
 
 impl StreamedPart {
-    /// Appends a piece to the arguments.
+    /// Appends a piece to the arguments. An object after an empty object replaces it, because some servers send `{}`
+    /// before the arguments.
     pub(crate) fn append(&mut self, piece: &str) {
+        if self.is_complete() && self.text.trim() == "{}" && piece.trim_start().starts_with('{') {
+            self.text.clear();
+            self.scan = ObjectScanner::default();
+        }
         self.text.push_str(piece);
         self.scan.push(piece);
     }

@@ -5,6 +5,7 @@
 //! part by its index in `Parts`, called `number`. The number differs from the position and from the provider's index.
 
 mod complete;
+mod release;
 
 use super::event::StreamEvent;
 use super::part::{PartCodec, PartKey, StreamedPart};
@@ -13,12 +14,12 @@ use crate::fields::set_at;
 use crate::hosted::HostedCalls;
 use crate::ids::CallIds;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::{Deref, DerefMut};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Parts {
-    codec: &'static dyn PartCodec,
+    pub(super) codec: &'static dyn PartCodec,
     /// A value that differs between responses. It is used to generate ids.
     seed: Value,
     ids: CallIds,
@@ -38,6 +39,10 @@ pub(crate) struct Parts {
     /// The ended calls that look the same whether they are complete or not, because they have free text or no
     /// arguments. They are held back until the message ends.
     held: Vec<usize>,
+    /// The complete calls that wait for an earlier one, in APIs that find the call of a result by its position.
+    waiting: BTreeSet<usize>,
+    /// The number of parts at the beginning for which no call waits.
+    settled: usize,
     /// The call that received the last arguments without an owner.
     adopter: Option<usize>,
     /// The calls that were returned.
@@ -65,6 +70,8 @@ impl Parts {
             current: None,
             open: Vec::new(),
             held: Vec::new(),
+            waiting: BTreeSet::new(),
+            settled: 0,
             adopter: None,
             known_calls: KnownCalls::default(),
             hosted: HostedCalls::default(),
@@ -182,25 +189,6 @@ impl Parts {
         self.hold_or_yield(number);
     }
 
-    fn hold_or_yield(&mut self, number: usize) {
-        if !self.is_blank(number) && !self.may_be_cut(number) {
-            if self.is_new(number) {
-                self.yield_call(number);
-            }
-        } else if !self.held.contains(&number) {
-            self.held.push(number);
-        }
-    }
-
-    /// Returns whether a part is not a repeated call or a call without a name. These are dropped.
-    fn is_new(&mut self, number: usize) -> bool {
-        let Self { codec, parts, known_calls, .. } = self;
-        let part = &mut parts[number];
-        let mut is_new = |call: WireCall<'_>| !call.name.is_empty() && known_calls.add(&call);
-        part.is_dropped = !part.is_yielded() && codec.part_call(&part.json).is_some_and(|call| !is_new(call));
-        !part.is_dropped
-    }
-
     /// Adds the event for a complete part that belongs to a hosted tool. The event has the call, together
     /// with its output if the part is an output.
     pub(crate) fn show_hosted(&mut self, number: usize) {
@@ -209,48 +197,6 @@ impl Parts {
         let call = self.hosted.add(found).clone();
         self.parts[number].is_announced = true;
         self.events.push(StreamEvent::Hosted(call));
-    }
-
-    /// Adds the event for a complete call, unless the call was returned before.
-    fn yield_call(&mut self, number: usize) {
-        if self[number].is_yielded() {
-            return;
-        }
-        if self.codec.part_call(&self[number].json).is_none() {
-            return self.add_complete(number);
-        }
-        self.announce(number);
-        let part = &mut self.parts[number];
-        self.codec.settle(&mut part.json);
-        let call = self.codec.part_call(&part.json).and_then(|call| {
-            let id = call.id.as_deref()?.into();
-            Some(call.into_call(id))
-        });
-        let Some(call) = call else { return };
-        part.call = Some(call.clone());
-        self.events.push(StreamEvent::Call(call));
-        self.add_complete(number);
-    }
-
-    /// Returns all calls that were held back, at the end of the message. If generation stopped early (`is_cut`), the
-    /// last part is marked as cut off. Calls without arguments are marked as well if there are arguments without an
-    /// owner.
-    pub(crate) fn release(&mut self, is_cut: bool) {
-        let has_orphans = !self.held.is_empty() && self.parts.iter().any(|part| self.is_orphan(part));
-        let mut held = std::mem::take(&mut self.held);
-        // A call without arguments may repeat another one.
-        held.sort_by_key(|number| self.is_blank(*number));
-        held.retain(|number| self.is_new(*number));
-        let last = self.last().filter(|_| is_cut);
-        for number in held {
-            if Some(number) == last {
-                self.cut(number);
-            }
-            if has_orphans && self.is_blank(number) {
-                self.set_arguments(number, "{");
-            }
-            self.yield_call(number);
-        }
     }
 
     /// Ends a part, and returns its call if it is a call. If the part is still open and generation stopped
@@ -311,6 +257,13 @@ impl Parts {
             && self.codec.part_call(&part.json).is_some_and(|call| call.has_no_arguments())
     }
 
+    /// Returns whether the arguments of a call are still to come: there are none so far, or the beginning of an object.
+    pub(crate) fn awaits_arguments(&self, number: usize) -> bool {
+        let part = &self[number];
+        let is_announced = part.arguments().trim().is_empty() && self.is_blank(number);
+        is_announced || part.is_open() && !part.name.is_empty()
+    }
+
     /// Returns the call to which arguments belong that name no open call: the only call without arguments, or the call
     /// that received the last such arguments. The call is open again. Returns `None` if this cannot be decided.
     pub(crate) fn adopt(&mut self) -> Option<usize> {
@@ -340,20 +293,6 @@ impl Parts {
     /// Returns whether a part is a call without a name.
     fn is_nameless(&self, part: &StreamedPart) -> bool {
         part.name.is_empty() && self.codec.part_call(&part.json).is_some_and(|call| call.name.is_empty())
-    }
-
-    /// Returns whether a part consists of arguments for which no call was found. Arguments that a call in the final
-    /// response repeats are no such part.
-    fn is_orphan(&self, part: &StreamedPart) -> bool {
-        let call = self.codec.part_call(&part.json).filter(|_| self.is_nameless(part));
-        let written = call.filter(|call| !call.has_no_arguments()).map(|call| call.arguments().into_text());
-        let text = written.as_deref().unwrap_or_default();
-        let is_repeated = |known: &StreamedPart| {
-            let call =
-                self.codec.part_call(&known.json).filter(|call| known.is_listed && !call.name.is_empty());
-            call.is_some_and(|call| call.arguments().into_text().starts_with(text))
-        };
-        !text.is_empty() && !self.parts.iter().any(is_repeated)
     }
 
     fn set_arguments(&mut self, number: usize, text: &str) {

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod habits;
+mod order;
 
 use crate::{ApiFormat, Response, StreamEvent, WireError};
 use bodies::{Body, body};
@@ -106,7 +107,14 @@ fn part() -> impl Strategy<Value = Part> {
 
 fn answer() -> impl Strategy<Value = Answer> {
     let end = prop_oneof![3 => Just(End::Complete), 1 => Just(End::Limit), 1 => Just(End::Blocked)];
-    (vec(part(), 0..6), end, any::<[u16; 4]>())
+    // A model may call a tool several times with the same arguments.
+    let parts = (vec(part(), 0..6), 0..6_usize, 0..3_usize).prop_map(|(mut parts, at, count)| {
+        if let Some(call @ Part::Call { .. }) = parts.get(at).cloned() {
+            parts.splice(at..at, vec![call; count]);
+        }
+        parts
+    });
+    (parts, end, any::<[u16; 4]>())
         .prop_map(|(parts, end, tokens)| Answer::new(parts, end, tokens.map(u64::from)))
 }
 

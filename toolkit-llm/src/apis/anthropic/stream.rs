@@ -15,7 +15,6 @@ use crate::stream::part::{PartCodec, StreamedPart};
 use crate::stream::parts::Parts;
 use crate::texts;
 use serde_json::{Value, json};
-use std::borrow::Cow;
 use std::slice;
 
 /// The field with the finish reason.
@@ -81,7 +80,7 @@ impl StreamCodec for Anthropic {
 
 impl PartCodec for Anthropic {
     fn part_call<'a>(&self, block: &'a Value) -> Option<WireCall<'a>> {
-        call_of(block)
+        (text(block, "type") == "tool_use").then(|| read_call(block, false))
     }
 
     fn seal(&self, block: &mut StreamedPart, _is_complete: bool) {
@@ -93,10 +92,6 @@ impl PartCodec for Anthropic {
     fn hosted(&self, block: &Value) -> Option<HostedPart> {
         hosted(block)
     }
-}
-
-fn call_of(block: &Value) -> Option<WireCall<'_>> {
-    (text(block, "type") == "tool_use").then(|| read_call(block, false))
 }
 
 fn start(stream: &mut Assembly, message: Option<&Value>) {
@@ -111,13 +106,8 @@ fn start(stream: &mut Assembly, message: Option<&Value>) {
     }
 }
 
-/// Begins a block and returns its number. A call that begins twice is one block.
+/// Begins a block and returns its number.
 fn begin(parts: &mut Parts, index: Option<u64>, mut block: Value) -> usize {
-    let id = |block: &Value| call_of(block).and_then(|call| call.id.map(Cow::into_owned));
-    let is_same = |number: &usize| !parts[*number].is_done && id(&parts[*number].json) == id(&block);
-    if let Some(number) = parts.at_index(index).filter(|number| id(&block).is_some() && is_same(number)) {
-        return number;
-    }
     let kind = text(&block, "type").to_owned();
     let first = texts::of(&block, &kind).into_owned();
     let is_text = matches!(kind.as_str(), "text" | "thinking");
@@ -176,7 +166,7 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
             parts.say(field == "thinking", &piece);
         }
         ("tool_use", "input_json_delta") => {
-            part.text.push_str(&texts::of(delta, field));
+            part.append(&texts::of(delta, field));
             parts.say_arguments(number, false);
         }
         ("text", "citations_delta") => {

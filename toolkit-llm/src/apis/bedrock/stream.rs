@@ -129,7 +129,7 @@ fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
             }
         }
         "toolUse" => {
-            part.text.push_str(&texts::of(delta, "input"));
+            part.append(&texts::of(delta, "input"));
             parts.say_arguments(number, false);
         }
         "reasoningContent" if path == REDACTED => {

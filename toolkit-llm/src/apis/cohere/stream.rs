@@ -11,6 +11,7 @@ use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, PartKey, StreamedPart};
 use crate::stream::parts::Parts;
+use crate::stream::scan::ObjectScanner;
 use crate::texts;
 use serde_json::{Value, json};
 
@@ -105,6 +106,7 @@ impl PartCodec for Cohere {
     fn seal(&self, part: &mut StreamedPart, _is_complete: bool) {
         if is_call(&part.json) {
             let written = std::mem::take(&mut part.text);
+            part.scan = ObjectScanner::default();
             part.has_pieces = !written.trim().is_empty();
             set_at(&mut part.json, &["function", "arguments"], written);
         }
@@ -143,9 +145,16 @@ fn extend(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) {
     if is_call {
         let call = read_call::<Cohere>(piece, false);
         // Some servers give all calls the same index.
-        let is_same = |number: &usize| match &call.id {
-            Some(_) => call.id == read_call::<Cohere>(&parts[*number].json, false).id,
-            None => !parts[*number].is_done && !parts[*number].name.is_empty(),
+        let is_same = |number: &usize| {
+            let part = &parts[*number];
+            let has_same_id = call.id == read_call::<Cohere>(&part.json, false).id;
+            let is_open = !part.is_done && !part.name.is_empty();
+            match &call.id {
+                Some(_) => {
+                    has_same_id || is_open && part.name == call.name && parts.awaits_arguments(*number)
+                }
+                None => is_open,
+            }
         };
         known = if call.name.is_empty() { parts.receiver(known) } else { known.filter(is_same) };
     }
@@ -155,7 +164,7 @@ fn extend(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) {
         return;
     }
     if is_call {
-        part.text.push_str(&texts::of(piece.get("function").unwrap_or(&Value::Null), "arguments"));
+        part.append(&texts::of(piece.get("function").unwrap_or(&Value::Null), "arguments"));
         parts.announce(number);
         parts.say_arguments(number, false);
     } else {

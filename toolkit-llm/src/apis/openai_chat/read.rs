@@ -2,7 +2,7 @@
 
 use super::{FACTS, OpenAiChat};
 use crate::WireError;
-use crate::call::{Arguments, DecodedPayload, Message, MessagePart, WireCall};
+use crate::call::{Arguments, DecodedPayload, Message, MessagePart, WireCall, is_same_object};
 use crate::codec::ResponseCodec;
 use crate::error::{Report, check_role, failed};
 use crate::fields::{Fields, element, field, only, optional, set, text};
@@ -113,7 +113,9 @@ fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<Message<'
     // some write the same call in both fields.
     let legacy = legacy(fields).filter(|legacy| {
         let legacy = read_call(legacy, false);
-        let is_same = |call: WireCall<'_>| call.name == legacy.name && call.arguments() == legacy.arguments();
+        let is_same = |call: WireCall<'_>| {
+            call.name == legacy.name && is_same_object(&text_of(&call), &text_of(&legacy))
+        };
         !calls.iter().any(|json| is_same(read_call(json, false)))
     });
     let count = calls.len() + usize::from(legacy.is_some());

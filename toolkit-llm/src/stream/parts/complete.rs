@@ -18,6 +18,8 @@ impl Parts {
     /// The numbers of the parts change.
     pub(crate) fn arrange(&mut self, is_kept: impl Fn(&StreamedPart) -> bool) {
         self.held.clear();
+        self.waiting.clear();
+        self.settled = 0;
         self.by_item.clear();
         self.by_index.clear();
         self.by_call.clear();

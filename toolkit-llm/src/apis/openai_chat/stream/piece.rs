@@ -2,17 +2,16 @@
 //! some repeat them.
 
 use crate::apis::openai_chat::read::{is_empty, is_unknown, read_call, text_of};
-use crate::call::WireCall;
+use crate::call::{WireCall, is_same_object};
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartKey, StreamedPart};
 use crate::stream::parts::Parts;
-use crate::stream::scan::ObjectScanner;
 use serde_json::{Value, json};
 
 /// Adds a piece of a call. If `is_whole` is `true`, the piece is a complete call.
 pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     let piece = read_call(json, false);
-    let known = find(parts, &piece).filter(|number| !is_whole && !is_left_by(&parts[*number], &piece));
+    let known = find(parts, &piece).filter(|_| !is_whole);
     let is_repeated = || known.is_some_and(|number| is_repeated_by(&parts[number], &piece));
     let has_owner = is_whole || !piece.name.is_empty() || text_of(&piece).is_empty() || is_repeated();
     let known = if has_owner { known } else { parts.receiver(known) };
@@ -43,29 +42,16 @@ pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
 }
 
 pub(super) fn is_same(known: &StreamedPart, call: &WireCall<'_>) -> bool {
-    known.name == call.name && known.text == text_of(call)
+    known.name == call.name && is_same_object(&known.text, &text_of(call))
 }
 
-/// Returns the position in `parts` of the call that `piece` continues.
-///
-/// A piece with an index continues the call with the same index. Any other piece continues the call with the same id,
-/// or the current call if the piece fits.
+/// Returns the call that `piece` continues. Its place is its index, or else its id, or else the current call.
 fn find(parts: &Parts, piece: &WireCall<'_>) -> Option<usize> {
-    if let Some(index) = piece.index {
-        return parts.by_index.get(&(index as u64)).copied();
-    }
-    let by_id = piece.id.as_deref().and_then(|id| parts.by_call.get(id).copied());
-    let continues = |number: &usize| {
-        let last = &parts[*number];
-        match (piece.name, &piece.id) {
-            ("", None) => true,
-            ("", Some(_)) => last.is_open(),
-            (_, None) if last.name.is_empty() => true,
-            (name, None) => last.name == name && (last.is_open() || is_repeated_by(last, piece)),
-            (_, Some(_)) => false,
-        }
+    let place = match (piece.index, piece.id.as_deref()) {
+        (Some(index), _) => parts.by_index.get(&(index as u64)),
+        (None, id) => id.and_then(|id| parts.by_call.get(id)).or(parts.current.as_ref()),
     };
-    by_id.or_else(|| parts.current.filter(continues))
+    place.copied().filter(|number| is_continued_by(&parts[*number], piece))
 }
 
 fn begin(parts: &mut Parts, piece: &WireCall<'_>) -> usize {
@@ -76,25 +62,30 @@ fn begin(parts: &mut Parts, piece: &WireCall<'_>) -> usize {
     number
 }
 
-/// Returns whether `piece` begins another call, although its index, its id or its position belongs to `part`.
+/// Returns whether `piece` continues the call at its place.
 ///
-/// Some servers send id and name once, and others send them in every piece. Some generate a new id for every
-/// piece, and some give all calls the index 0. Therefore, a new id begins a new call if the piece also has a
-/// name. The exception is a piece with the same name while the arguments in `part` are an incomplete object.
-fn is_left_by(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
-    let given = Some(part.key.call.as_str()).filter(|id| !id.is_empty());
-    let has_new_id = given.is_some() && piece.id.as_deref().is_some_and(|id| Some(id) != given);
+/// Some servers send id and name once, and others send them in every piece. Some generate a new id for every piece, and
+/// some give all calls the index 0. Therefore, a place is one call, whatever ids follow, until its arguments are a
+/// complete object.
+fn is_continued_by(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
+    let is_blank = part.text.trim().is_empty();
+    let is_awaited = is_blank || part.is_open();
+    let has_text = !text_of(piece).trim().is_empty();
+    // Whether the id, or else the index, says that the call is the same.
+    let is_sure = match piece.id.as_deref() {
+        Some(id) if !part.key.call.is_empty() => id == part.key.call,
+        _ => piece.index.is_some(),
+    };
     match piece.name {
-        _ if is_first_text(part, piece) => false,
-        "" => has_new_id && part.is_complete() && text_of(piece).trim_start().starts_with('{'),
-        name if has_new_id => !(part.is_open() && part.name == name),
-        // Arguments came before any name, so they may belong to an earlier call.
-        _ if part.name.is_empty() => !part.scan.is_blank() && given.is_none(),
-        _ if part.scan.is_blank() => false,
-        name => {
-            let has_more = !text_of(piece).trim().is_empty() && !is_repeated_by(part, piece);
-            part.name != name || (part.is_complete() && has_more)
+        _ if is_first_text(part, piece) || is_repeated_by(part, piece) => true,
+        "" => is_sure || piece.id.is_none() || !part.is_complete(),
+        // Arguments without an id that came before any name may belong to an earlier call.
+        _ if part.name.is_empty() => {
+            (is_sure || piece.id.is_none()) && (is_blank || !part.key.call.is_empty())
         }
+        name if name == part.name => is_awaited || is_sure && !(part.is_complete() && has_text),
+        // Some servers send the name in pieces.
+        _ => is_sure && is_blank,
     }
 }
 
@@ -105,7 +96,13 @@ fn is_repeated_by(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
         Some(id) => **id == *part.key.call,
         None => !part.key.call.is_empty() || piece.index.is_some(),
     };
-    is_same_call && text_of(piece).trim() == part.text.trim()
+    let is_same_name = piece.name.is_empty() || piece.name == part.name;
+    let text = text_of(piece);
+    let is_same_text = || match text.trim() {
+        "" => part.text.trim().is_empty(),
+        text => text == part.text.trim() || part.is_complete() && is_same_object(text, &part.text),
+    };
+    is_same_call && is_same_name && is_same_text()
 }
 
 /// Returns whether the piece begins the real arguments after an empty object. Some servers send `{}` first.
@@ -144,10 +141,6 @@ fn add_text(part: &mut StreamedPart, piece: &WireCall<'_>) {
     }
     if part.is_complete() && is_repeated_by(part, piece) {
         return;
-    }
-    if is_first_text(part, piece) {
-        part.text.clear();
-        part.scan = ObjectScanner::default();
     }
     part.append(&text_of(piece));
 }

@@ -1,17 +1,21 @@
 //! Finds the item of an event.
 //!
-//! An event belongs to the first of these items whose call id and type it does not contradict:
+//! An event belongs to the first of these items, if the item has its type:
 //!
 //! 1. the item with its item id, unless both have an index and the indices differ;
 //! 2. the item with its index, unless its item id belongs to another item;
 //! 3. the item with its call id, unless both have an index and the indices differ;
 //! 4. the item with its item id, whatever the indices are;
-//! 5. if the event has neither an id nor an index, the latest item, unless it is done.
+//! 5. if the event has neither an id nor an index, the latest item, unless it is done;
+//! 6. at the end of an item, the first open item with the same name and the same arguments, if the event has no index or
+//!    the item has its item id.
 //!
 //! The rule needs all of them, because some servers omit ids or indices, some use one value for several items, and some
-//! give an item a new id in each event.
+//! give an item a new id in each event. An item keeps its first call id. Another one is a second id of the same call,
+//! unless the item is complete, or an earlier item has the id.
 
 use crate::apis::openai_responses::read::read_call;
+use crate::call::is_same_object;
 use crate::fields::text;
 use crate::stream::part::{PartKey, StreamedPart};
 use crate::stream::parts::Parts;
@@ -43,10 +47,21 @@ pub(super) fn find(parts: &Parts, key: &PartKey<&str>, is_begin: bool) -> Option
     let is_elsewhere = |number: &usize| known(number).is_elsewhere(key);
     let is_apart = |number: &usize| is_elsewhere(number) && !known(number).is_same_call(key);
     let is_other = |number: &usize| known(number).is_other_item(key);
+    // Whether the new call id of the event may be a second id of an item.
+    let may_be_renamed = |number: &usize| {
+        let is_same_item = !key.item.is_empty() && known(number).item == key.item;
+        let is_open =
+            parts.awaits_arguments(*number) || !is_begin && (is_same_item || !parts[*number].is_done);
+        is_open
+            && !is_elsewhere(number)
+            && !(is_begin && is_other(number))
+            && !parts.by_call.contains_key(key.call)
+    };
     let fits = |number: &usize| {
         let part = &parts[*number];
         let is_another = part.is_done || part.json.is_null() && is_other(number) || is_apart(number);
-        !(known(number).contradicts(key) || is_begin && is_another)
+        !(part.key.is_other_kind(key) || is_begin && is_another)
+            && (!has_other_call(parts, *number, key) || may_be_renamed(number))
     };
     let by_item = parts.by_item.get(key.item).copied();
     let by_index = key.index.and_then(|index| parts.by_index.get(&index).copied());
@@ -61,6 +76,19 @@ pub(super) fn find(parts: &Parts, key: &PartKey<&str>, is_begin: bool) -> Option
         latest,
     ];
     places.into_iter().flatten().find(fits)
+}
+
+/// Returns the index in `parts` of the open item that ends with ids that no event had before, and without an index or with
+/// another one.
+pub(super) fn find_open(parts: &Parts, key: &PartKey<&str>, item: &Value) -> Option<usize> {
+    let is_same_item = |part: &StreamedPart| !key.item.is_empty() && part.key.item == key.item;
+    let is_same_place = |part: &StreamedPart| key.index.is_none() || is_same_item(part);
+    parts.iter().position(|part| !part.is_done && is_same_place(part) && may_be_same(part, item))
+}
+
+/// Returns whether an item has a call id, and the key has the id of another call.
+fn has_other_call(parts: &Parts, number: usize, key: &PartKey<&str>) -> bool {
+    parts[number].key.is_other_call(key) && parts.by_call.get(key.call) != Some(&number)
 }
 
 /// Returns the index in `parts` of an item in the final response.
@@ -78,7 +106,10 @@ pub(super) fn find_listed(
     listed: &HashSet<&str>,
 ) -> Option<usize> {
     let part = |number: &usize| parts.get(*number).filter(|part| !part.is_listed);
-    let fits = |number: &usize| part(number).is_some_and(|part| !part.key.contradicts(key));
+    let fits = |number: &usize| {
+        let is_of_kind = part(number).is_some_and(|part| !part.key.is_other_kind(key));
+        is_of_kind && !has_other_call(parts, *number, key)
+    };
     let is_same_call = |number: &usize| part(number).is_some_and(|part| part.key.is_same_call(key));
     let is_renamed = |number: &usize| {
         let unlisted = part(number).filter(|part| !listed.contains(part.key.call.as_str()));
@@ -91,17 +122,16 @@ pub(super) fn find_listed(
     by_id.or_else(|| (0..parts.len()).find(is_renamed)).or_else(|| at_place().find(fits))
 }
 
-/// Returns whether a streamed call and a call in the final response, under another id, may be the same call. Both have
-/// the same name, and the arguments of neither contradict the other's.
-fn may_be_same(known: &StreamedPart, item: &Value) -> bool {
+/// Returns whether a streamed call and a complete call, under another id, may be the same call. Both have the same name,
+/// and the arguments of neither contradict the other's.
+pub(super) fn may_be_same(known: &StreamedPart, item: &Value) -> bool {
     let Some(streamed) = read_call(&known.json, false) else { return false };
     let Some(listed) = read_call(item, false) else { return false };
-    let json = |text: &str| serde_json::from_str::<Value>(text).ok();
     let whole = listed.arguments().into_text();
     let written = streamed.arguments().into_text();
     let written = if streamed.has_no_arguments() { known.arguments() } else { &written };
     let is_begin = listed.has_no_arguments() || written.trim() == "{}" || whole.starts_with(written);
     streamed.name == listed.name
         && streamed.is_custom == listed.is_custom
-        && (is_begin || json(written).is_some_and(|written| json(&whole) == Some(written)))
+        && (is_begin || is_same_object(written, &whole))
 }

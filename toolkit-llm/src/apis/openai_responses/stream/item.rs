@@ -55,14 +55,13 @@ pub(super) fn begin(parts: &mut Parts, key: &PartKey<&str>, item: &Value) {
 }
 
 pub(super) fn end(parts: &mut Parts, key: &PartKey<&str>, item: &Value) {
-    // A call that was already returned is complete. A different item with the same `call_id` is another call.
+    // A call that was already returned is complete. A different item with one of its ids is another call.
     let is_another = |part: &StreamedPart| {
-        let is_same_item = !key.item.is_empty() && key.item == part.key.item;
-        let is_same = |name: &str| item.get(name).is_none_or(|value| Some(value) == part.json.get(name));
-        !is_same_item && !["name", "arguments", "input"].into_iter().all(is_same)
+        let is_same_item = !key.item.is_empty() && key.item == part.key.item && !part.key.is_other_call(key);
+        part.is_yielded() && !is_same_item && !find::may_be_same(part, item)
     };
-    let known = find::find(parts, key, false);
-    let known = known.filter(|known| !(parts[*known].is_yielded() && is_another(&parts[*known])));
+    let known = find::find(parts, key, false).or_else(|| find::find_open(parts, key, item));
+    let known = known.filter(|known| !is_another(&parts[*known]));
     let number = find::known_or_new(parts, known, key);
     complete(parts, number, item);
 }
