@@ -7,7 +7,7 @@ use super::fleet_event::FleetEvent;
 use super::members::RemoteWorker;
 use super::replies::{Reply, ReplyLine};
 use crate::definitions::ForeignTool;
-use crate::frames::{Assembly, AssemblyFault, CallHead, CallOutcome, Frame, Refusal};
+use crate::frames::{Assembly, AssemblyFault, CallHead, CallOutcome, Frame, Refusal, read_json};
 use crate::locks::lock;
 use crate::span::MessageSpan;
 use crate::subjects::cancellations;
@@ -19,6 +19,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use toolkit_core::context::{ToolActions, TraceContext};
+use toolkit_core::redaction::Redactor;
 use toolkit_core::{ToolContext, ToolError, ToolOutput};
 use toolkit_foreign::clean;
 
@@ -164,7 +165,9 @@ impl<'a> OutgoingCall<'a> {
         if !fleet.is_connected() {
             return Attempt::Failed(CallFailure::Disconnected, String::new());
         }
-        let message = match self.message(left) {
+        let token = self.state.token();
+        let redactor = self.state.redactor(token.as_deref());
+        let message = match self.message(left, token) {
             Ok(message) => message,
             Err(reason) => return Attempt::Failed(CallFailure::TooLarge, reason),
         };
@@ -173,7 +176,7 @@ impl<'a> OutgoingCall<'a> {
         let mut guard = CancelGuard { state: self.state, worker, reply: &reply, is_armed: true };
         let sent = fleet.client.publish_with_reply(subject.clone(), reply.clone(), message).await;
         let attempt = match sent {
-            Ok(()) => self.receive(&mut line).await,
+            Ok(()) => self.receive(&mut line, &redactor).await,
             Err(_) => Attempt::Failed(CallFailure::Disconnected, String::new()),
         };
         // A worker that is lost or late may still run the call.
@@ -181,13 +184,13 @@ impl<'a> OutgoingCall<'a> {
         attempt
     }
 
-    fn message(&self, left: Duration) -> Result<Bytes, String> {
+    fn message(&self, left: Duration, token: Option<String>) -> Result<Bytes, String> {
         let head = CallHead {
             tool: Cow::Borrowed(&self.tool.remote_name),
             id: Cow::Borrowed(&self.id),
             left_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
             run: self.context.invocation_id().map(Cow::Borrowed),
-            token: self.state.settings.token.as_ref().and_then(|token| token()).map(Cow::Owned),
+            token: token.map(Cow::Owned),
             trace: self.context.extension::<TraceContext>().cloned(),
         };
         let message = head.write(self.arguments).map_err(|error| error.to_string())?;
@@ -199,7 +202,7 @@ impl<'a> OutgoingCall<'a> {
     }
 
     /// Reads the replies until the call ends, its deadline passes, or its worker is silent for too long.
-    async fn receive(&self, line: &mut ReplyLine) -> Attempt {
+    async fn receive(&self, line: &mut ReplyLine, redactor: &Redactor) -> Attempt {
         let mut assembly = Assembly::default();
         let timer = sleep_until(self.deadline.min(Instant::now() + SILENCE));
         tokio::pin!(timer);
@@ -215,7 +218,7 @@ impl<'a> OutgoingCall<'a> {
                 }
             };
             let Reply::Frame(message) = reply else { return Attempt::NotRun(None) };
-            match Frame::read(&message) {
+            match Frame::read(&message, redactor) {
                 Some(Frame::Beat) => {}
                 Some(Frame::Progress(fraction, message)) => {
                     self.context.progress(fraction, clean(&message));
@@ -229,7 +232,7 @@ impl<'a> OutgoingCall<'a> {
                 }
                 Some(Frame::End(chunks, last)) => {
                     return match assembly.end(chunks, last, RESULT_LIMIT) {
-                        Ok(body) => ended(&body),
+                        Ok(body) => ended(&body, redactor),
                         Err(fault) => unreadable(fault),
                     };
                 }
@@ -299,10 +302,10 @@ impl Tries {
     }
 }
 
-fn ended(body: &[u8]) -> Attempt {
-    match serde_json::from_slice(body) {
-        Ok(outcome) => Attempt::Ended(Box::new(outcome)),
-        Err(_) => Attempt::Lost("its result cannot be read"),
+fn ended(body: &[u8], redactor: &Redactor) -> Attempt {
+    match read_json(body, redactor) {
+        Some(outcome) => Attempt::Ended(Box::new(outcome)),
+        None => Attempt::Lost("its result cannot be read"),
     }
 }
 
