@@ -30,6 +30,9 @@ const BEGINNING: usize = 4;
 /// The number of escapes around each other that are read: JSON in a string of JSON, with a URL in it.
 const LAYERS: usize = 3;
 
+/// The number of parts of escapes that are looked through at the end of a cut text.
+const CUT_PARTS: usize = 16;
+
 /// The text in place of a secret.
 const MARK: &str = "…";
 
@@ -214,14 +217,16 @@ fn folded(text: &str) -> Cow<'_, str> {
     if text.contains('+') { text.replace('+', " ").into() } else { text.into() }
 }
 
-/// Returns where the beginning of a secret starts, if a cut text ends with one.
+/// Returns where the beginning of a secret starts, if a cut text ends with one, perhaps before parts of escapes.
 fn beginning_at_end(secret: &str, text: &str) -> Option<usize> {
-    for end in [text, without_cut_escape(text)] {
+    let mut end = text;
+    for _ in 0..CUT_PARTS {
         for length in (BEGINNING..secret.len()).rev() {
             if secret.get(..length).is_some_and(|beginning| end.ends_with(beginning)) {
                 return Some(end.len() - length);
             }
         }
+        end = without_cut_escape(end);
     }
     None
 }

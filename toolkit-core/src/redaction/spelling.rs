@@ -107,20 +107,20 @@ fn url_escape(text: &str) -> Option<(char, usize)> {
     None
 }
 
-/// Returns a cut text without the part of an escape at its end.
+/// Returns a cut text without the part of an escape, or of a character, at its end.
 pub(super) fn without_cut_escape(text: &str) -> &str {
-    let mut text = text.trim_end_matches('\u{fffd}');
-    loop {
-        let start = (1..=6.min(text.len())).find(|length| {
-            let end = text.get(text.len() - length..).unwrap_or_default();
-            let is_hex = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-            end == "\\"
-                || end.strip_prefix("\\u").is_some_and(|digits| digits.len() <= 4 && is_hex(digits))
-                || end.strip_prefix('%').is_some_and(|digits| digits.len() <= 2 && is_hex(digits))
-        });
-        match start {
-            Some(length) => text = text.get(..text.len() - length).unwrap_or_default(),
-            None => return text,
+    for length in 1..=text.len().min(6) {
+        let (Some(before), Some(end)) = (text.get(..text.len() - length), text.get(text.len() - length..))
+        else {
+            continue;
+        };
+        let is_hex = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_cut = matches!(end, "\\" | "\u{fffd}")
+            || end.strip_prefix("\\u").is_some_and(|digits| digits.len() <= 4 && is_hex(digits))
+            || end.strip_prefix('%').is_some_and(|digits| digits.len() <= 2 && is_hex(digits));
+        if is_cut {
+            return before;
         }
     }
+    text
 }

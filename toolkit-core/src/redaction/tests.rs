@@ -44,6 +44,8 @@ fn spellings(secret: &str) -> Vec<String> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn each_spelling_of_a_secret_is_found(secret in secret(), before in "[a-z\\\\%u0]{0,5}", after in "[a-z0-9]{0,5}") {
         let redactor = Redactor::from(vec![secret.clone()]);
