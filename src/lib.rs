@@ -106,7 +106,7 @@ pub mod agent {
 #[cfg(feature = "tower")]
 pub use toolkit_core::tower;
 pub use toolkit_core::{
-    call, constraints, context, dispatch, error, format, middleware, name, registry, search,
+    call, constraints, context, dispatch, error, format, middleware, name, redaction, registry, search,
 };
 pub use toolkit_core::{event as events, tool as definition};
 /// Messages and APIs of language models. All of [`toolkit_llm`].

@@ -38,6 +38,7 @@ const FLOORS: &[&str] = &[
     "name",
     "error",
     "pattern",
+    "redaction",
     "call",
     "output",
     "event",

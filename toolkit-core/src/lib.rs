@@ -32,6 +32,7 @@
 //! | [`tool`], [`format`](mod@format) | tools, tool definitions, and the trait for rendering definitions |
 //! | [`search`], [`registry`] | tool search, and the registry of tools |
 //! | [`middleware`], [`dispatch`] | middleware around calls, and the dispatcher for running calls |
+//! | [`redaction`] | secrets of the program, removed from what other programs send |
 //! | [`testing`] | snapshot tests for a program's tools |
 //!
 //! # Features
@@ -63,6 +64,7 @@ pub mod middleware;
 pub mod name;
 pub mod output;
 mod pattern;
+pub mod redaction;
 pub mod registry;
 mod result;
 pub mod search;

@@ -129,5 +129,5 @@ pub mod __private {
     pub use crate::helpers::{BoxFuture, MAX_NESTING, check_nesting, lock};
     pub use crate::message::store_details;
     pub use crate::model::{Account, Bill, Billing, ChatCaller, ChatSpan, Unreported, record_server};
-    pub use crate::transport::{native_losses, without_secrets};
+    pub use crate::transport::native_losses;
 }

@@ -15,8 +15,6 @@ mod wire_model;
 pub(crate) use cache::with_lifetime;
 pub use fragment::EventStream;
 #[doc(hidden)]
-pub use fragment::without_secrets;
-#[doc(hidden)]
 pub use request::native_losses;
 pub use request::{EncodedRequest, encode_request, request_body};
 pub(crate) use request_builder::RequestBuilder;

@@ -31,7 +31,7 @@ pub use connector::{max_idle_connections, tls_config};
 pub use failure::{HttpError, HttpErrorKind, root_cause};
 pub use header::{header, is_json, media_type, retry_after};
 pub use limits::{HttpLimits, deadline};
-pub use redaction::{SHORTEST_SECRET, secrets, shown, without_secrets};
+pub use redaction::{header_text, redacted_headers, secrets, shown, url_secrets};
 pub use url::{parse_url, segment};
 
 use bytes::Bytes;
@@ -44,6 +44,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use std::fmt;
 use std::time::Duration;
 use tokio::time::timeout;
+use toolkit_core::redaction::Redactor;
 
 /// A client for any number of servers. Clones share its connections.
 ///
@@ -78,9 +79,9 @@ pub struct HttpResponse {
     pub headers: HeaderMap,
     /// The body, read within the limits of the client.
     pub body: BoundedBody,
-    /// The secrets in the headers of the request, to remove from error messages with [`without_secrets`]. Some
-    /// servers repeat the headers of a request that they refuse.
-    pub secrets: Vec<String>,
+    /// The secrets in the headers and the query of the request, to remove from what is shown of the answer. Some servers
+    /// repeat the headers of a request that they refuse.
+    pub secrets: Redactor,
     server_name: &'static str,
 }
 
@@ -145,7 +146,7 @@ impl HttpClient {
         if let Some(authorization) = proxy.filter(|_| is_plain).and_then(|proxy| proxy.authorization) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
         }
-        let secrets = secrets(request.headers());
+        let secrets = redaction::request_secrets(&request);
         let client = if is_plain { &self.plain } else { &self.encrypted };
         let server_name = self.server_name;
         let (head, body) = match timeout(patience, client.request(request.map(Full::new))).await {
@@ -182,7 +183,7 @@ impl HttpResponse {
              compression off in the server, or in the proxy before it",
             self.server_name
         );
-        Err(HttpError::new(HttpErrorKind::InvalidResponse, text).lasting())
+        Err(HttpError::new(HttpErrorKind::InvalidResponse, self.secrets.redact(&text)).lasting())
     }
 }
 

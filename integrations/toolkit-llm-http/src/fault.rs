@@ -6,7 +6,8 @@ use serde_json::Value;
 use std::error::Error;
 use std::fmt::Display;
 use std::time::Duration;
-use toolkit_http::client::{HttpError, HttpErrorKind, retry_after, shown};
+use toolkit_core::redaction::Redacted;
+use toolkit_http::client::{HttpError, HttpErrorKind, header_text, retry_after, shown};
 use toolkit_llm::model::{ModelError, ModelErrorKind};
 
 /// The words for the server in error messages.
@@ -25,17 +26,17 @@ pub(super) fn of_http(error: HttpError) -> ModelError {
     if error.is_lasting { converted.with_should_retry(false) } else { converted }
 }
 
-/// Converts a response with an error status to a [`ModelError`].
-pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> ModelError {
+/// Converts a response with an error status to a [`ModelError`]. Its headers are without the secrets of the request, too.
+pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &Redacted) -> ModelError {
     if status.is_redirection() {
         // Redirects are not followed, so that the API key reaches only the intended server.
-        let to = headers.get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("another address");
+        let to = header_text(headers, &LOCATION).unwrap_or_else(|| "another address".to_owned());
         let text = format!("the API is elsewhere: {to}; the base URL must be its own");
         let mut error = ModelError::new(ModelErrorKind::InvalidRequest, text);
         error.status = Some(status.as_u16());
         return error;
     }
-    let json: Value = serde_json::from_slice(body).unwrap_or_default();
+    let json = body.json().unwrap_or_default();
     let error = ModelError::from_status(status.as_u16(), message(status, &json, body)).reported(&json);
     let error = match retry_after(headers) {
         Some(wait) => error.with_retry_after(wait),
@@ -51,14 +52,14 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
 
 /// Returns the error message in the body of a failed response. Providers use several JSON forms for this
 /// message.
-fn message(status: StatusCode, json: &Value, body: &[u8]) -> String {
+fn message(status: StatusCode, json: &Value, body: &Redacted) -> String {
     // For a failed stream, Gemini returns a JSON array with the error.
     let json = json.get(0).unwrap_or(json);
     let texts =
         ["/error/message", "/error", "/message", "/Message", "/detail"].map(|at| json.pointer(at)?.as_str());
     match texts.into_iter().flatten().find(|text| !text.trim().is_empty()) {
         Some(text) => text.trim().to_owned(),
-        None if body.trim_ascii().is_empty() => {
+        None if body.as_str().trim().is_empty() => {
             status.canonical_reason().unwrap_or("no reason given").to_owned()
         }
         None => shown(body),
@@ -75,8 +76,8 @@ pub(super) fn timed_out(what: &str, limit: Duration) -> ModelError {
     of_http(HttpError::timed_out(SERVER, what, limit))
 }
 
-pub(super) fn no_json(error: &dyn Display, body: &[u8]) -> ModelError {
-    if body.trim_ascii().is_empty() {
+pub(super) fn no_json(error: &dyn Display, body: &Redacted) -> ModelError {
+    if body.as_str().trim().is_empty() {
         return ModelError::new(ModelErrorKind::Empty, "the response of the model's server is empty");
     }
     let text = format!("the response of the model's server is not JSON ({error}): {}", shown(body));
@@ -86,6 +87,11 @@ pub(super) fn no_json(error: &dyn Display, body: &[u8]) -> ModelError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toolkit_core::redaction::{Redactor, Unread};
+
+    fn body(text: &str) -> Redacted {
+        Unread::new(text).text(&Redactor::new())
+    }
 
     fn headers(list: &[(&'static str, &str)]) -> HeaderMap {
         list.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
@@ -93,8 +99,7 @@ mod tests {
 
     #[test]
     fn the_message_of_the_server_is_found() {
-        let said =
-            |body: &str| of_status(StatusCode::BAD_REQUEST, &HeaderMap::new(), body.as_bytes()).message;
+        let said = |text: &str| of_status(StatusCode::BAD_REQUEST, &HeaderMap::new(), &body(text)).message;
         assert_eq!(said(r#"{"error": {"message": "no such model", "type": "x"}}"#), "no such model");
         assert_eq!(said(r#"[{"error": {"message": "no such model"}}]"#), "no such model");
         assert_eq!(said(r#"{"error": "no such model"}"#), "no such model");
@@ -106,9 +111,9 @@ mod tests {
 
     #[test]
     fn blocks_are_recognised_in_the_body() {
-        let kind = |status: u16, body: &str| {
+        let kind = |status: u16, text: &str| {
             let status = StatusCode::from_u16(status).unwrap();
-            of_status(status, &HeaderMap::new(), body.as_bytes()).kind
+            of_status(status, &HeaderMap::new(), &body(text)).kind
         };
         let filtered = r#"{"error": {"code": "content_filter", "message": "Filtered", "status": 400}}"#;
         assert_eq!(kind(400, filtered), ModelErrorKind::Blocked);
@@ -128,7 +133,7 @@ mod tests {
     #[test]
     fn the_header_x_should_retry_is_obeyed() {
         let is_retryable = |status: u16, list: &[(&'static str, &str)]| {
-            of_status(StatusCode::from_u16(status).unwrap(), &headers(list), b"{}").is_retryable()
+            of_status(StatusCode::from_u16(status).unwrap(), &headers(list), &body("{}")).is_retryable()
         };
         for status in [408, 409, 425, 429, 500, 529] {
             assert!(is_retryable(status, &[]), "{status}");
@@ -142,7 +147,8 @@ mod tests {
 
     #[test]
     fn redirects_are_not_tried_again() {
-        let error = of_status(StatusCode::FOUND, &headers(&[("location", "https://example.com/v2")]), b"");
+        let error =
+            of_status(StatusCode::FOUND, &headers(&[("location", "https://example.com/v2")]), &body(""));
         assert!(!error.is_retryable());
         assert!(error.to_string().contains("https://example.com/v2"), "{error}");
     }

@@ -20,7 +20,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep_until};
-use toolkit_http::client::{SHORTEST_SECRET, deadline, max_idle_connections, secrets, tls_config};
+use toolkit_core::redaction::Redactor;
+use toolkit_http::client::{deadline, max_idle_connections, secrets, tls_config};
 use toolkit_llm::__private::ChatSpan;
 use toolkit_llm::ApiFormat;
 use toolkit_llm::StreamEvent;
@@ -121,7 +122,10 @@ impl GenAi {
             }
             Ok(target)
         };
-        builder.with_service_target_resolver_fn(resolver).build().map_err(|error| fault::of_genai(error, &[]))
+        builder
+            .with_service_target_resolver_fn(resolver)
+            .build()
+            .map_err(|error| fault::of_genai(error, &Redactor::new()))
     }
 }
 
@@ -148,15 +152,16 @@ impl GenAiModel {
         if let Some((token, _)) = token {
             service.auth = AuthData::from_single(token);
         }
-        let key = service.auth.single_key_value().ok();
-        secrets.extend(key.filter(|key| key.len() >= SHORTEST_SECRET));
+        if let Ok(key) = service.auth.single_key_value() {
+            secrets.add(&key);
+        }
         let adapter = service.model.adapter_kind;
         Ok(Target { client, service, adapter, reused, secrets })
     }
 
     async fn service(&self, client: &Client) -> Result<ServiceTarget, ModelError> {
         let service = client.resolve_service_target(self.name.as_str()).await;
-        service.map_err(|error| fault::of_genai(error, &[]))
+        service.map_err(|error| fault::of_genai(error, &Redactor::new()))
     }
 
     /// Checks that `genai` uses the program's base URL, which its adapters for Z.AI and Baidu ignore.
@@ -235,7 +240,7 @@ struct Target<'a> {
     /// The number of the access token, if an earlier request has already used this token.
     reused: Option<u64>,
     /// The secrets in the request, to remove from error messages.
-    secrets: Vec<String>,
+    secrets: Redactor,
 }
 
 /// Returns whether `genai` reads all tool calls in streams of this kind of API.
@@ -306,7 +311,7 @@ debug!(GenAiModel, self, "name": self.name);
 struct Pieces {
     /// The stream. `None` after the end of the answer.
     stream: Option<ChatStream>,
-    secrets: Vec<String>,
+    secrets: Redactor,
     request: ModelRequest,
     adapter: AdapterKind,
     limit: Duration,

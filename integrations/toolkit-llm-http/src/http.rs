@@ -10,8 +10,9 @@ use http::header::{HeaderMap, HeaderValue, USER_AGENT};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use toolkit_core::redaction::{Redacted, Redactor, Unread};
 use toolkit_http::client::{
-    BoundedBody, HttpClient, HttpResponse, header, is_json, media_type, parse_url, shown, without_secrets,
+    BoundedBody, HttpClient, HttpResponse, header, is_json, media_type, parse_url, redacted_headers, shown,
 };
 use toolkit_llm::model::{ModelError, ModelErrorKind};
 
@@ -61,7 +62,7 @@ pub(super) struct Received {
     /// Whether the body is one complete answer instead of a stream.
     pub(super) is_whole: bool,
     /// The secrets of the request, to remove from error messages.
-    pub(super) secrets: Vec<String>,
+    pub(super) secrets: Redactor,
 }
 
 impl Http {
@@ -115,14 +116,12 @@ impl Http {
         let encoding = response.check_encoding();
         let HttpResponse { status, headers, mut body, secrets, .. } = response;
         if !status.is_success() {
+            // Some servers repeat the secrets of a request: AWS shows the headers of one whose signature is wrong.
             let head = match encoding {
-                Ok(()) => redacted(&body.head(READ_OF_FAILURES, TIME_OF_FAILURES).await, &secrets),
-                Err(_) => Vec::new(),
+                Ok(()) => read_failure(&mut body, &secrets).await,
+                Err(_) => Redacted::default(),
             };
-            let mut error = fault::of_status(status, &headers, &head);
-            // The address of a redirect is not in the body.
-            error.message = without_secrets(&error.message, &secrets);
-            return Err(error);
+            return Err(fault::of_status(status, &redacted_headers(&headers, &secrets), &head));
         }
         encoding.map_err(fault::of_http)?;
         let mut is_whole = false;
@@ -135,12 +134,9 @@ impl Http {
                     self.settings.service.stream_type == SSE && begins_with_json(&mut body).await?
                 }
                 other => {
-                    let other = other.unwrap_or_default();
-                    let head = body.head(READ_OF_FAILURES, TIME_OF_FAILURES).await;
-                    let text = format!(
-                        "the model's server has sent {other}, no stream: {}",
-                        shown(&redacted(&head, &secrets))
-                    );
+                    let other = secrets.redact(other.unwrap_or_default());
+                    let head = shown(&read_failure(&mut body, &secrets).await);
+                    let text = format!("the model's server has sent {other}, no stream: {head}");
                     return Err(ModelError::new(ModelErrorKind::InvalidResponse, text));
                 }
             };
@@ -179,10 +175,9 @@ pub(super) fn headers(settings: &Settings) -> Result<HeaderMap, ModelError> {
     Ok(headers)
 }
 
-/// Returns the body of a failed response without the secrets of the request. Some servers repeat these
-/// secrets: AWS shows the headers of a request whose signature is wrong.
-pub(super) fn redacted(body: &[u8], secrets: &[String]) -> Vec<u8> {
-    without_secrets(&String::from_utf8_lossy(body), secrets).into_bytes()
+/// Reads the beginning of a body that is no answer.
+async fn read_failure(body: &mut BoundedBody, secrets: &Redactor) -> Redacted {
+    Unread::cut(body.head(READ_OF_FAILURES, TIME_OF_FAILURES).await).text(secrets)
 }
 
 /// A body with the errors of models.

@@ -2,7 +2,7 @@
 
 use crate::auth::Auth;
 use std::sync::{Arc, OnceLock};
-use toolkit_http::client::HttpLimits;
+use toolkit_http::client::{HttpLimits, url_secrets};
 
 /// A provider's API: its address, its headers and its environment variables.
 pub(super) struct Service {
@@ -69,8 +69,8 @@ pub(super) struct Settings {
     pub(super) secret_host: Arc<OnceLock<String>>,
 }
 
-// `Debug` shows neither the authentication nor the headers.
-debug!(Settings, self, "base_url": self.base_url, "auth": self.auth, "limits": self.limits);
+// `Debug` shows neither the authentication nor the headers, and no secret of the URL.
+debug!(Settings, self, "base_url": url_secrets(&self.base_url).redact(&self.base_url), "auth": self.auth, "limits": self.limits);
 
 impl Settings {
     pub(super) fn of(service: &'static Service) -> Self {

@@ -1,21 +1,22 @@
 //! The transport that sends the requests of all clients over HTTP, except the client for `genai`.
 
 use crate::fault;
-use crate::http::{Expected, Http, ModelBody, Received, redacted};
+use crate::http::{Expected, Http, ModelBody, Received};
 use crate::settings::Settings;
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http::uri::Scheme;
 use http::{Method, Request, Uri};
 use serde_json::Value;
-use toolkit_http::client::parse_url;
+use toolkit_core::redaction::{Redactor, Unread};
+use toolkit_http::client::{parse_url, url_secrets};
 use toolkit_llm::__private::record_server;
 use toolkit_llm::model::{ModelError, ModelErrorKind};
 use toolkit_llm::transport::{EventStream, Transport, WireModel};
 use toolkit_llm::{ApiFormat, WireError};
 
 /// A [`Transport`] that sends the JSON of an API over HTTP. The clients create it for their models.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct HttpTransport {
     /// The HTTP client, or the error that occurred when the client was created.
     http: Result<Http, ModelError>,
@@ -47,6 +48,9 @@ impl Settings {
         WireModel::new(format, name, HttpTransport { http: Http::new(self), url, stream_url })
     }
 }
+
+// `Debug` shows no secret of the URL.
+debug!(HttpTransport, self, "http": self.http, "url": url_secrets(&self.url).redact(&self.url));
 
 impl HttpTransport {
     async fn request(
@@ -96,7 +100,7 @@ impl Transport for HttpTransport {
         let bytes = body.all().await.map_err(fault::of_http)?;
         let events = match serde_json::from_slice(&bytes) {
             Ok(events @ Value::Array(_)) => EventStream::response(events),
-            Ok(response) => EventStream::response(without_secrets_in_error(response, &bytes, &secrets)?),
+            Ok(response) => EventStream::response(without_secrets_in_error(response, &secrets)),
             // Lines of JSON, or server-sent events under a wrong media type.
             Err(_) => {
                 body.put_back(bytes);
@@ -124,20 +128,22 @@ async fn document(received: Received) -> Result<Value, ModelError> {
     let Received { mut body, secrets, .. } = received;
     let body = body.all().await.map_err(fault::of_http)?;
     match serde_json::from_slice(&body) {
-        Ok(document) => without_secrets_in_error(document, &body, &secrets),
-        Err(error) => Err(fault::no_json(&error, &redacted(&body, &secrets))),
+        Ok(document) => Ok(without_secrets_in_error(document, &secrets)),
+        Err(error) => {
+            Err(fault::no_json(&secrets.redact(&error.to_string()), &Unread::new(body).text(&secrets)))
+        }
     }
 }
 
-/// Removes the secrets of the request from a response that reports an error. `body` is the text of
-/// `document`. If the report is in a list, returns the report itself.
-fn without_secrets_in_error(document: Value, body: &[u8], secrets: &[String]) -> Result<Value, ModelError> {
+/// Removes the secrets of the request from a response that reports an error. If the report is in a list, returns the
+/// report itself.
+fn without_secrets_in_error(mut document: Value, secrets: &Redactor) -> Value {
     if WireError::of_failure(&document).is_none() {
-        return Ok(document);
+        return document;
     }
-    let body = redacted(body, secrets);
-    match serde_json::from_slice(&body).map_err(|error| fault::no_json(&error, &body))? {
-        Value::Array(list) => Ok(list.into_iter().next().unwrap_or_default()),
-        report => Ok(report),
+    secrets.redact_value(&mut document);
+    match document {
+        Value::Array(list) => list.into_iter().next().unwrap_or_default(),
+        report => report,
     }
 }

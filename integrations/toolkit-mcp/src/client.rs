@@ -38,6 +38,7 @@ mod failure;
 mod follow;
 mod handshake;
 mod instructions;
+mod known_secrets;
 mod limits;
 #[cfg(feature = "auth")]
 mod login;

@@ -5,7 +5,8 @@ use http::{Request, Response, Uri};
 use std::error::Error;
 use std::net::IpAddr;
 use std::time::Duration;
-use toolkit_http::client::{HttpClient, HttpLimits, parse_url};
+use toolkit_core::redaction::{Redactor, Unread};
+use toolkit_http::client::{HttpClient, HttpLimits, parse_url, redacted_headers};
 
 /// The maximum size of a response of an authorization server, in bytes.
 const RESPONSE_BYTES: usize = 1024 * 1024;
@@ -46,14 +47,38 @@ impl GuardedHttp {
         if !self.permits(&request.uri().to_string()) {
             return Err("the authorization server is not safe; use `https`".into());
         }
+        let mut redactor = form_secrets(request.body());
         let mut request = request.map(Into::into);
         request.headers_mut().insert(USER_AGENT, AGENT);
         let mut answer = self.client.send(request, RESPONSE_TIME).await?;
-        let mut response = Response::new(answer.body.all().await?);
+        redactor.extend(&answer.secrets);
+        let mut body = answer.body.all().await?;
+        if !answer.status.is_success() {
+            // Texts of errors are shown, and may repeat the request. Tokens come with a success.
+            body = Unread::new(body).text(&redactor).to_string().into_bytes();
+        }
+        let mut response = Response::new(body);
         *response.status_mut() = answer.status;
-        *response.headers_mut() = answer.headers;
+        *response.headers_mut() = redacted_headers(&answer.headers, &redactor);
         Ok(response)
     }
+}
+
+/// The fields of requests for tokens that are secrets.
+const SECRET_FIELDS: [&str; 7] =
+    ["assertion", "client_assertion", "client_secret", "code", "code_verifier", "password", "refresh_token"];
+
+/// Returns the secrets in a form.
+fn form_secrets(body: &[u8]) -> Redactor {
+    let mut redactor = Redactor::new();
+    for field in String::from_utf8_lossy(body).split('&') {
+        if let Some((name, value)) = field.split_once('=')
+            && SECRET_FIELDS.contains(&name)
+        {
+            redactor.add_encoded(value);
+        }
+    }
+    redactor
 }
 
 /// Returns whether a URL names this machine.

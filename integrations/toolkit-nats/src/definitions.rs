@@ -1,5 +1,6 @@
 //! Definitions of tools as they travel, and the checks of those that arrive.
 
+use crate::frames::read_json;
 use crate::subjects::NamespaceVersion;
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
@@ -8,6 +9,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use toolkit_core::redaction::Redactor;
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolName, ToolRegistry};
 use toolkit_foreign::{
     Note, SchemaLimits, ToolIssue, ToolIssueKind, checked_parameters, checked_schema, clean, description,
@@ -135,10 +137,10 @@ pub(crate) struct Listing {
 
 impl Listing {
     /// Checks the definitions that a worker has sent for `version`.
-    pub(crate) fn read(version: &NamespaceVersion, text: &[u8]) -> Self {
+    pub(crate) fn read(version: &NamespaceVersion, text: &[u8], redactor: &Redactor) -> Self {
         let mut listing = Self::default();
-        let entries: Vec<Value> = match serde_json::from_slice(text) {
-            Ok(entries) if hash(text) == version.hash => entries,
+        let entries: Vec<Value> = match read_json(text, redactor) {
+            Some(entries) if hash(text) == version.hash => entries,
             _ => {
                 let namespace = version.namespace.as_deref().unwrap_or_default();
                 let message =
@@ -208,7 +210,7 @@ mod tests {
         let namespaces: Vec<_> = listings.keys().map(|version| version.namespace.as_deref()).collect();
         assert_eq!(namespaces, [None, Some("shop")]);
         let (version, text) = listings.last_key_value().unwrap();
-        let listing = Listing::read(version, text);
+        let listing = Listing::read(version, text, &Redactor::new());
         let definition = &listing.tools[0].definition;
         assert_eq!((definition.name.as_str(), definition.name.namespace()), ("shop-buy", Some("shop")));
         assert_eq!((definition.name.method_name(), definition.description.as_str()), ("buy", "Buys."));
@@ -219,12 +221,13 @@ mod tests {
     #[test]
     fn definitions_of_another_hash_are_refused() {
         let version = NamespaceVersion { namespace: None, hash: "00".to_owned() };
-        let listing = Listing::read(&version, b"[]");
+        let listing = Listing::read(&version, b"[]", &Redactor::new());
         assert_eq!((listing.tools.len(), listing.issues.len()), (0, 1));
         let text =
             br#"[{"name": "a"}, {"name": "b", "description": "", "parameters": {"$ref": "http://x"}}]"#;
         let version = NamespaceVersion { namespace: None, hash: hash(text) };
-        let kinds: Vec<_> = Listing::read(&version, text).issues.iter().map(|issue| issue.kind).collect();
+        let kinds: Vec<_> =
+            Listing::read(&version, text, &Redactor::new()).issues.iter().map(|issue| issue.kind).collect();
         assert_eq!(kinds, [ToolIssueKind::Malformed, ToolIssueKind::RemoteReference]);
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use toolkit_core::redaction::Redactor;
 
 /// The time between two questions whether the server still answers. A connection that has lost one direction is noticed
 /// after three of them.
@@ -27,6 +28,8 @@ const PING_INTERVAL: Duration = Duration::from_secs(2);
 pub struct Fleet {
     pub(crate) client: Client,
     pub(crate) prefix: std::sync::Arc<str>,
+    /// The secrets of the connection, which other programs may repeat.
+    pub(crate) redactor: Redactor,
 }
 
 impl Fleet {
@@ -45,6 +48,7 @@ impl Fleet {
             address: address.into(),
             prefix: "fleet".to_owned(),
             options: ConnectOptions::new(),
+            redactor: Redactor::new(),
             credentials_file: None,
             has_credentials: false,
             requires_tls: false,
@@ -76,6 +80,7 @@ pub struct FleetBuilder {
     address: String,
     prefix: String,
     options: ConnectOptions,
+    redactor: Redactor,
     credentials_file: Option<PathBuf>,
     has_credentials: bool,
     requires_tls: bool,
@@ -93,6 +98,15 @@ impl FleetBuilder {
         self.with(change)
     }
 
+    fn with_secret(
+        mut self,
+        secret: String,
+        change: impl FnOnce(ConnectOptions, String) -> ConnectOptions,
+    ) -> Self {
+        self.redactor.add(&secret);
+        self.with_proof(|options| change(options, secret))
+    }
+
     /// Sets the prefix of all subjects: letters, digits, `-` and `_`. Fleets with different prefixes do not see each
     /// other. The default is `fleet`.
     pub fn with_prefix(mut self, prefix: impl Into<String>) -> Self {
@@ -102,17 +116,18 @@ impl FleetBuilder {
 
     /// Sets the name of a user and the password.
     pub fn with_user_and_password(self, user: impl Into<String>, password: impl Into<String>) -> Self {
-        self.with_proof(|options| options.user_and_password(user.into(), password.into()))
+        let user = user.into();
+        self.with_secret(password.into(), |options, password| options.user_and_password(user, password))
     }
 
     /// Sets a token of the server.
     pub fn with_token(self, token: impl Into<String>) -> Self {
-        self.with_proof(|options| options.token(token.into()))
+        self.with_secret(token.into(), ConnectOptions::token)
     }
 
     /// Sets the seed of a key pair (nkey).
     pub fn with_nkey(self, seed: impl Into<String>) -> Self {
-        self.with_proof(|options| options.nkey(seed.into()))
+        self.with_secret(seed.into(), ConnectOptions::nkey)
     }
 
     /// Sets a file with credentials (`.creds`): a JSON Web Token and a seed.
@@ -157,13 +172,15 @@ impl FleetBuilder {
     /// outside of this machine without TLS and credentials, and [`FleetError::Connection`] if no server answers or the
     /// server refuses the credentials.
     pub async fn connect(self) -> Result<Fleet, FleetError> {
-        let Self { address, prefix, mut options, credentials_file, .. } = self;
+        let Self { address, prefix, mut options, mut redactor, credentials_file, .. } = self;
         if !is_token(&prefix) {
             return Err(FleetError::Prefix(prefix));
         }
         let mut servers = Vec::new();
         for server in address.split(',') {
             let server: ServerAddr = server.trim().parse().map_err(|_| FleetError::Address)?;
+            // A name without a password is a token.
+            redactor.add_encoded(server.password().or(server.username()).unwrap_or_default());
             servers.push(server);
         }
         let wants_tls = self.requires_tls || servers.iter().any(ServerAddr::tls_required);
@@ -177,7 +194,12 @@ impl FleetBuilder {
             }
         }
         if let Some(path) = credentials_file {
-            options = options.credentials_file(path).await.map_err(FleetError::lost)?;
+            let credentials = tokio::fs::read_to_string(path).await.map_err(FleetError::lost)?;
+            // The lines between those with dashes are a token and a seed.
+            for line in credentials.lines().filter(|line| !line.starts_with('-')) {
+                redactor.add(line.trim());
+            }
+            options = options.credentials(&credentials).map_err(FleetError::lost)?;
         }
         if is_local {
             // A server on this machine may name others in its cluster, to which the rule above would not apply.
@@ -186,12 +208,13 @@ impl FleetBuilder {
         choose_cryptography();
         let options = options.ping_interval(PING_INTERVAL).max_reconnects(None).name("toolkit");
         match options.connect(servers).await {
-            Ok(client) => Ok(Fleet { client, prefix: prefix.into() }),
+            Ok(client) => Ok(Fleet { client, prefix: prefix.into(), redactor }),
             // A server without TLS answers with text.
             Err(error) if wants_tls && error.kind() == ConnectErrorKind::Io => {
-                Err(FleetError::lost(format_args!("{error}; check that the server uses TLS")))
+                let reason = redactor.redact(&error.to_string());
+                Err(FleetError::lost(format_args!("{reason}; check that the server uses TLS")))
             }
-            Err(error) => Err(FleetError::lost(error)),
+            Err(error) => Err(FleetError::lost(redactor.redact(&error.to_string()))),
         }
     }
 }

@@ -4,11 +4,13 @@
 use crate::TraceContext;
 use crate::subjects::NamespaceVersion;
 use bytes::{BufMut, Bytes, BytesMut};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use toolkit_core::context::ToolActions;
 use toolkit_core::event::ToolEvent;
 use toolkit_core::output::serde::tool_output;
+use toolkit_core::redaction::{Redactor, Unread};
 use toolkit_core::{ToolError, ToolOutput};
 
 /// The part of a message that other things than the body of a chunk may take, in bytes.
@@ -153,16 +155,17 @@ impl Frame {
         }
     }
 
-    pub(crate) fn read(message: &Bytes) -> Option<Self> {
+    /// Reads a frame. The parts of a body are read by [`read_json`] when they are put together.
+    pub(crate) fn read(message: &Bytes, redactor: &Redactor) -> Option<Self> {
         let body = message.get(1..)?;
         Some(match message[0] {
             b'~' => Self::Beat,
-            b'-' => Self::Refused(serde_json::from_slice(body).ok()?),
+            b'-' => Self::Refused(read_json(body, redactor)?),
             b'%' => {
-                let (fraction, message) = serde_json::from_slice(body).ok()?;
+                let (fraction, message) = read_json(body, redactor)?;
                 Self::Progress(fraction, message)
             }
-            b'!' => Self::Event(serde_json::from_slice(body).ok()?),
+            b'!' => Self::Event(read_json(body, redactor)?),
             kind @ (b'+' | b'=') => {
                 let number = u32::from_be_bytes(body.get(..4)?.try_into().ok()?);
                 let body = message.slice(5..);
@@ -171,6 +174,14 @@ impl Frame {
             _ => return None,
         })
     }
+}
+
+/// Reads what another program has sent, without the secrets of this one.
+pub(crate) fn read_json<T: DeserializeOwned>(body: &[u8], redactor: &Redactor) -> Option<T> {
+    if redactor.is_empty() {
+        return serde_json::from_slice(body).ok();
+    }
+    serde_json::from_str(Unread::new(body).text(redactor).as_str()).ok()
 }
 
 fn part(kind: u8, number: u32, body: &[u8]) -> Bytes {
@@ -264,7 +275,7 @@ mod tests {
             Frame::Chunk(7, Bytes::from_static(b"abc")),
             Frame::End(0, Bytes::new()),
         ] {
-            assert_eq!(Frame::read(&frame.write()), Some(frame));
+            assert_eq!(Frame::read(&frame.write(), &Redactor::new()), Some(frame));
         }
     }
 
@@ -297,7 +308,28 @@ mod tests {
         #[test]
         fn no_message_panics_a_reader(message in prop::collection::vec(any::<u8>(), 0..60)) {
             let _ = CallHead::read(&message);
-            let _ = Frame::read(&message.into());
+            let _ = Frame::read(&message.into(), &Redactor::new());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_a_worker_sends_shows_a_secret(secret in "[!-~/\"\\\\]{8,40}") {
+            let redactor = Redactor::from(vec![secret.clone()]);
+            let text = format!("it is {secret}!");
+            // PHP and others escape more than they must.
+            let escaped = |json: Vec<u8>| String::from_utf8(json).unwrap().replace('/', "\\/");
+            let read = |frame: Frame| Frame::read(&escaped(frame.write().to_vec()).into(), &redactor);
+            let refused = read(Frame::Refused(Refusal::Denied(text.clone())));
+            prop_assert_eq!(refused, Some(Frame::Refused(Refusal::Denied("it is …!".to_owned()))));
+            let reported = read(Frame::Progress(0.5, text.clone()));
+            prop_assert_eq!(reported, Some(Frame::Progress(0.5, "it is …!".to_owned())));
+            let value = serde_json::json!({text.clone(): [text]});
+            let outcome = CallOutcome::new(Ok(ToolOutput::json(&value).unwrap()), ToolActions::default());
+            let body = escaped(serde_json::to_vec(&outcome).unwrap());
+            let output = read_json::<CallOutcome>(body.as_bytes(), &redactor).and_then(CallOutcome::into_result);
+            let output = output.unwrap().unwrap();
+            prop_assert_eq!(output.to_text(), r#"{"it is …!":["it is …!"]}"#);
         }
     }
 

@@ -49,6 +49,31 @@ async fn a_token_is_verified_by_the_worker() {
 }
 
 #[tokio::test]
+async fn a_worker_that_repeats_the_token_does_not_show_it() {
+    const TOKEN: &str = "to/ken \"123456\"";
+    let Some(fleet) = server::fleet().await else { return };
+    let repeat = |_: Nothing, context: ToolContext| {
+        context.progress(0.5, format!("got {TOKEN}"));
+        format!("got {TOKEN}, {}", TOKEN.replace('/', "%2F"))
+    };
+    let repeat = ClosureTool::with_context("repeat", "", repeat).unwrap();
+    let verify = |token: &str| {
+        if token == TOKEN { Ok(Identity::new("ada")) } else { Err(format!("`{token}` is wrong")) }
+    };
+    let _worker = Worker::new(registry([repeat])).unwrap().with_verifier(verify).start(&fleet).await.unwrap();
+    let join =
+        |token: &'static str| FleetToolset::builder(&fleet).with_token(move || Some(token.to_owned())).join();
+    let tools = join(TOKEN).await.unwrap();
+    let result = call(&tools, "repeat", "{}").await;
+    assert_eq!(result.to_text(), "got …, …");
+    let wrong = call(&join("wrong-token").await.unwrap(), "repeat", "{}").await;
+    assert_eq!(
+        wrong.outcome.unwrap_err().message(),
+        "Tool `repeat` was denied: `…` is wrong; use another tool"
+    );
+}
+
+#[tokio::test]
 async fn a_name_in_the_subject_counts_only_for_workers_that_trust_it() {
     for (trusts, expected) in [(false, "anonymous"), (true, "ada")] {
         let Some(fleet) = server::fleet().await else { return };

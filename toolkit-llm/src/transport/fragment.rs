@@ -5,6 +5,7 @@ use futures_core::Stream;
 use serde_json::Value;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use toolkit_core::redaction::Redactor;
 
 /// A piece of a streamed response.
 pub(super) enum Fragment {
@@ -25,7 +26,7 @@ enum Source {
 /// A streamed response as received.
 pub struct EventStream {
     source: Source,
-    secrets: Vec<String>,
+    redactor: Redactor,
 }
 
 impl EventStream {
@@ -33,13 +34,13 @@ impl EventStream {
     /// event stream of Amazon Web Services. The bytes may be split anywhere.
     #[must_use]
     pub fn bytes(bytes: impl Stream<Item = Result<Vec<u8>, ModelError>> + Send + 'static) -> Self {
-        Self { source: Source::Bytes(Box::pin(bytes)), secrets: Vec::new() }
+        Self { source: Source::Bytes(Box::pin(bytes)), redactor: Redactor::new() }
     }
 
     /// Creates a stream from the JSON of its events.
     #[must_use]
     pub fn events(events: impl Stream<Item = Result<Value, ModelError>> + Send + 'static) -> Self {
-        Self { source: Source::Events(Box::pin(events)), secrets: Vec::new() }
+        Self { source: Source::Events(Box::pin(events)), redactor: Redactor::new() }
     }
 
     /// Creates a stream from the complete response of a server that ignores the wish for a stream. A list contains the
@@ -47,7 +48,7 @@ impl EventStream {
     #[must_use]
     pub fn response(response: Value) -> Self {
         let fragment = if response.is_array() { Fragment::Event } else { Fragment::Response };
-        Self { source: Source::Complete(Some(fragment(response))), secrets: Vec::new() }
+        Self { source: Source::Complete(Some(fragment(response))), redactor: Redactor::new() }
     }
 
     pub(super) fn poll_next(
@@ -69,20 +70,14 @@ impl EventStream {
 
     /// Returns the text of an error without secrets.
     pub(super) fn redacted(&self, text: &str) -> String {
-        without_secrets(text, &self.secrets)
+        self.redactor.redact(text)
     }
 }
 
 setters! { EventStream:
     /// Sets the secrets of the request, such as its key. They are removed from the errors of the response, because
     /// some servers repeat them there.
-    with_secrets(secrets: Vec<String>) = secrets;
+    with_secrets(redactor: impl Into<Redactor>) = redactor.into();
 }
 
 debug!(EventStream, self);
-
-/// Returns a text with `…` in place of each secret.
-#[must_use]
-pub fn without_secrets(text: &str, secrets: &[String]) -> String {
-    secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
-}

@@ -3,26 +3,27 @@
 use crate::fault;
 use genai::webc::{self, StreamTimeout};
 use genai::{BoxError, Error};
-use toolkit_http::client::{root_cause, shown, without_secrets};
+use toolkit_core::redaction::{Redacted, Redactor, Unread};
+use toolkit_http::client::{redacted_headers, root_cause, shown};
 use toolkit_llm::WireError;
 use toolkit_llm::model::{ModelError, ModelErrorKind};
 
 /// Converts an error of `genai`, and removes the `secrets` of the request from its message.
-pub(super) fn of_genai(error: Error, secrets: &[String]) -> ModelError {
+pub(super) fn of_genai(error: Error, secrets: &Redactor) -> ModelError {
     let mut error = convert(error, secrets);
-    error.message = without_secrets(&error.message, secrets);
+    error.message = secrets.redact(&error.message);
     error
 }
 
 /// Converts an error of `genai`. Removes secrets only from response bodies, because these are shortened
 /// afterwards. A shortened secret could not be found.
-fn convert(error: Error, secrets: &[String]) -> ModelError {
+fn convert(error: Error, secrets: &Redactor) -> ModelError {
     let kind = match error {
         Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
             return of_web(webc_error, secrets);
         }
         Error::HttpError { status, headers, body, .. } => {
-            return fault::of_status(status, &headers, without_secrets(&body, secrets).as_bytes());
+            return fault::of_status(status, &redacted_headers(&headers, secrets), &redacted(&body, secrets));
         }
         Error::WebStream { error, .. } => return of_stream(error, secrets),
         // An error in the middle of a stream is usually a temporary failure of the provider.
@@ -56,22 +57,26 @@ fn convert(error: Error, secrets: &[String]) -> ModelError {
     ModelError::new(kind, error.to_string())
 }
 
-fn of_web(error: webc::Error, secrets: &[String]) -> ModelError {
+fn redacted(body: &str, secrets: &Redactor) -> Redacted {
+    Unread::new(body).text(secrets)
+}
+
+fn of_web(error: webc::Error, secrets: &Redactor) -> ModelError {
     let invalid = |text: String| ModelError::new(ModelErrorKind::InvalidResponse, text);
     match error {
         webc::Error::ResponseFailedStatus { status, headers, body } => {
-            fault::of_status(status, &headers, without_secrets(&body, secrets).as_bytes())
+            fault::of_status(status, &redacted_headers(&headers, secrets), &redacted(&body, secrets))
         }
         webc::Error::Reqwest(error) => of_reqwest(&error),
         webc::Error::ResponseFailedInvalidJson { body, cause } => {
-            fault::no_json(&cause, without_secrets(&body, secrets).as_bytes())
+            fault::no_json(&cause, &redacted(&body, secrets))
         }
         webc::Error::ResponseFailedNotJson { body, .. } if body.trim().is_empty() => {
-            fault::no_json(&"no content", body.as_bytes())
+            fault::no_json(&"no content", &Redacted::default())
         }
         webc::Error::ResponseFailedNotJson { content_type, body } => invalid(format!(
             "the model's server has sent {content_type}, no JSON: {}",
-            shown(without_secrets(&body, secrets).as_bytes())
+            shown(&redacted(&body, secrets))
         )),
         other => invalid(other.to_string()),
     }
@@ -87,7 +92,7 @@ pub(super) fn of_reqwest(error: &reqwest::Error) -> ModelError {
     converted
 }
 
-fn of_stream(error: BoxError, secrets: &[String]) -> ModelError {
+fn of_stream(error: BoxError, secrets: &Redactor) -> ModelError {
     let error = match error.downcast::<reqwest::Error>() {
         Ok(error) => return of_reqwest(&error),
         Err(error) => error,

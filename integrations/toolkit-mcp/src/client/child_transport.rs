@@ -17,6 +17,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 #[cfg(unix)]
 use tokio::time::sleep;
 use tokio::time::timeout;
+use toolkit_core::redaction::Unread;
 
 /// The time that a server has to exit after its input ended, and again after the signal to terminate.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -55,6 +56,7 @@ impl ChildTransport {
             };
             McpError::new(McpErrorKind::Start, text)
         };
+        wire.secrets.add(&command.secrets());
         let mut process = CommandWrap::from(command.to_process());
         #[cfg(unix)]
         process.wrap(process_wrap::tokio::ProcessGroup::leader());
@@ -120,7 +122,7 @@ async fn read_errors(errors: ChildStderr, wire: Arc<Wire>) {
     let _ended = wire.tail.ended.clone().drop_guard();
     let mut lines = LineReader::new(errors, MAX_LINE_BYTES);
     while let Ok(true) = lines.advance().await {
-        let line = String::from_utf8_lossy(lines.line()).into_owned();
+        let line = Unread::cut(lines.line()).text(&wire.secrets.redactor()).to_string();
         if !line.is_empty() {
             wire.tail.push(line.clone());
             wire.emit(McpEvent::Stderr { line });

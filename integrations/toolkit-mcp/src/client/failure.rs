@@ -1,11 +1,47 @@
 //! Failures of single HTTP requests.
 
 use rmcp::transport::streamable_http_client::StreamableHttpError;
+use serde::de::Error as _;
 use std::error::Error;
 use std::io;
 use std::time::Duration;
+use toolkit_core::redaction::Redactor;
 
 pub(super) type HttpFault = StreamableHttpError<reqwest::Error>;
+
+/// Returns an error of the SDK without secrets. The SDK cuts long answers.
+pub(super) fn redacted_fault(fault: HttpFault, redactor: &Redactor) -> HttpFault {
+    match fault {
+        // The URL may contain secrets, so errors do not show it.
+        HttpFault::Client(error) => HttpFault::Client(error.without_url()),
+        HttpFault::UnexpectedServerResponse(text) => {
+            HttpFault::UnexpectedServerResponse(redactor.redact_cut(&text).into())
+        }
+        HttpFault::UnexpectedContentType(Some(text)) => {
+            HttpFault::UnexpectedContentType(Some(redactor.redact(&text)))
+        }
+        HttpFault::AuthRequired(mut refusal) => {
+            refusal.www_authenticate_header = redactor.redact(&refusal.www_authenticate_header);
+            HttpFault::AuthRequired(refusal)
+        }
+        HttpFault::InsufficientScope(mut refusal) => {
+            refusal.www_authenticate_header = redactor.redact(&refusal.www_authenticate_header);
+            refusal.required_scope = refusal.required_scope.map(|scope| redactor.redact(&scope));
+            HttpFault::InsufficientScope(refusal)
+        }
+        HttpFault::HttpStatus(mut failure) => {
+            failure.retry_after = failure.retry_after.map(|pause| redactor.redact(&pause));
+            HttpFault::HttpStatus(failure)
+        }
+        HttpFault::Deserialize(error) => {
+            HttpFault::Deserialize(serde_json::Error::custom(redactor.redact(&error.to_string())))
+        }
+        HttpFault::Io(error) => {
+            HttpFault::Io(io::Error::new(error.kind(), redactor.redact(&error.to_string())))
+        }
+        other => other,
+    }
+}
 
 /// The failure of one request, while the connection stays usable.
 pub(super) enum Failure {

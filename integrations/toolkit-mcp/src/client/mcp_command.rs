@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use tokio::process::Command;
+use toolkit_core::redaction::{Redactor, is_secret_name};
 
 /// The environment variables inherited by every server: the system and the user, proxies and certificates, and the
 /// folders of the user.
@@ -67,7 +68,8 @@ impl McpCommand {
         arguments.into_iter().fold(self, Self::arg)
     }
 
-    /// Sets an environment variable of the program.
+    /// Sets an environment variable of the program. If its name ends in `key`, `token`, `secret`, `password`,
+    /// `authorization` or `credentials`, nothing that the server writes shows the value.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.variables.insert(name.as_ref().to_owned(), value.as_ref().to_owned());
         self
@@ -89,6 +91,19 @@ impl McpCommand {
     pub(super) fn label(&self) -> String {
         let path = PathBuf::from(&self.program);
         path.file_stem().unwrap_or(&self.program).to_string_lossy().into_owned()
+    }
+
+    /// Returns the environment variables of the server that hold secrets, by their names.
+    pub(super) fn secrets(&self) -> Redactor {
+        let inherited = std::env::vars_os().filter(|_| self.inherits_all);
+        let own = self.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
+        let mut redactor = Redactor::new();
+        for (name, value) in inherited.chain(own) {
+            if is_secret_name(&name.to_string_lossy()) {
+                redactor.add(&value.to_string_lossy());
+            }
+        }
+        redactor
     }
 
     /// Returns the working directory if it does not exist.

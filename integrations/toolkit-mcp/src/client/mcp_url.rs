@@ -1,8 +1,9 @@
 //! Servers behind a URL: streamable HTTP, with a token.
 
 use super::endpoint::McpEndpoint;
-use super::failure::HttpFault;
+use super::failure::{HttpFault, redacted_fault};
 use super::handshake::{Attempt, Running};
+use super::known_secrets::KnownSecrets;
 #[cfg(feature = "auth")]
 use super::login::{Login, LoginTokens};
 use super::mcp_error::{McpError, McpErrorKind};
@@ -26,6 +27,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::timeout;
 use toolkit_core::CancellationToken;
+use toolkit_http::client::url_secrets;
+use tracing::instrument::WithSubscriber;
+use tracing::subscriber::NoSubscriber;
 
 /// The URL of a server with streamable HTTP.
 ///
@@ -117,7 +121,10 @@ impl McpUrl {
         let stream = Arc::new(ServerStream::default());
         let http =
             http_client(&url).map_err(|error| McpError::new(McpErrorKind::Connection, error.to_string()))?;
-        let client = TokenClient { http, token: self.token, stream: stream.clone() };
+        let secrets = attempt.wire.secrets.clone();
+        secrets.add(&toolkit_http::client::secrets(&headers.clone().into_iter().collect()));
+        secrets.add(&url_secrets(&self.url));
+        let client = TokenClient { http, token: self.token, stream: stream.clone(), secrets };
         let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
         config.custom_headers = headers;
         config.max_sse_event_size = attempt.limit;
@@ -188,6 +195,7 @@ struct TokenClient {
     http: reqwest::Client,
     token: Option<Arc<dyn TokenSource>>,
     stream: Arc<ServerStream>,
+    secrets: KnownSecrets,
 }
 
 type Headers = HashMap<HeaderName, HeaderValue>;
@@ -200,12 +208,13 @@ impl TokenClient {
     where
         F: Future<Output = Result<T, HttpFault>>,
     {
-        // The URL may contain secrets, so errors do not show it.
-        let send = async |token| {
-            send(token).await.map_err(|error| match error {
-                HttpFault::Client(error) => HttpFault::Client(error.without_url()),
-                error => error,
-            })
+        let send = async |token: Option<String>| {
+            if let Some(token) = &token {
+                self.secrets.add_token(token);
+            }
+            // The SDK and its HTTP client log what the server has answered.
+            let sent = send(token).with_subscriber(NoSubscriber::default()).await;
+            sent.map_err(|fault| redacted_fault(fault, &self.secrets.redactor()))
         };
         let Some(source) = &self.token else { return send(None).await };
         let unavailable = |reason: String| {

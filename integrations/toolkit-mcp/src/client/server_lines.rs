@@ -13,6 +13,7 @@ use serde_json::{Map, Value, from_slice, from_str, from_value};
 use std::io;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
+use toolkit_core::redaction::Unread;
 
 pub(super) type ServerLines<R, W> = LineTransport<RoleClient, R, W>;
 
@@ -60,9 +61,14 @@ impl LineRole for RoleClient {
     }
 
     fn fault(wire: &Arc<Wire>, line: &[u8], fault: LineFault) -> Option<(ErrorData, Option<RequestId>)> {
-        let text = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]).into_owned();
-        wire.emit(McpEvent::InvalidMessage { text, error: fault.error.clone() });
-        fault.id.is_some().then(|| (ErrorData::new(INVALID, fault.error, None), fault.id))
+        let redactor = wire.secrets.redactor();
+        let line = Unread::cut(line).text(&redactor);
+        let text = line.as_str();
+        let end = (0..=SHOWN.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        let text = text.get(..end).unwrap_or_default().to_owned();
+        let error = redactor.redact(&fault.error);
+        wire.emit(McpEvent::InvalidMessage { text, error: error.clone() });
+        fault.id.is_some().then(|| (ErrorData::new(INVALID, error, None), fault.id))
     }
 
     fn lost(wire: &Arc<Wire>, error: &io::Error) {

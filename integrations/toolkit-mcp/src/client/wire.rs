@@ -1,11 +1,15 @@
 //! An observer around a transport, for progress reports and the end of the connection.
 
 use super::event::McpEvent;
+use super::known_secrets::KnownSecrets;
 use super::stderr_tail::StderrTail;
+use crate::line_transport::read;
 use crate::locks::lock;
 use crate::reports::Reports;
 use rmcp::RoleClient;
-use rmcp::model::{ClientRequest, ErrorCode, GetMeta, JsonRpcMessage, ProgressToken, ServerNotification};
+use rmcp::model::{
+    ClientRequest, ErrorCode, ErrorData, GetMeta, JsonRpcMessage, ProgressToken, ServerNotification,
+};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::collections::HashMap;
@@ -24,6 +28,8 @@ pub(crate) struct Wire {
     pub(super) events: broadcast::Sender<McpEvent>,
     /// The last output of a child process. Empty for other servers.
     pub(super) tail: StderrTail,
+    /// The secrets that the server gets.
+    pub(super) secrets: KnownSecrets,
     progress: Mutex<HashMap<ProgressToken, ProgressSink>>,
     /// The reason for the end of the connection, if known.
     reason: Mutex<Option<String>>,
@@ -37,7 +43,8 @@ impl Wire {
     pub(super) fn new(events: broadcast::Sender<McpEvent>) -> Self {
         let ended = CancellationToken::new();
         let tail = StderrTail::default();
-        Self { ended, events, tail, progress: Mutex::default(), reason: Mutex::default() }
+        let secrets = KnownSecrets::default();
+        Self { ended, events, tail, secrets, progress: Mutex::default(), reason: Mutex::default() }
     }
 
     /// Emits an event. If there are no listeners, nothing happens.
@@ -76,6 +83,31 @@ impl Wire {
         lock(&self.progress).remove(token);
     }
 
+    /// Returns a message of the server without secrets. An answer that is no message without them becomes an error, and
+    /// other messages are left out.
+    fn redacted(&self, message: RxJsonRpcMessage<RoleClient>) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let redactor = self.secrets.redactor();
+        if redactor.is_empty() {
+            return Some(message);
+        }
+        let mut value = serde_json::to_value(&message).unwrap_or_default();
+        if !redactor.redact_value(&mut value) {
+            return Some(message);
+        }
+        if let Ok(redacted) = read::<RoleClient>(value.to_string().as_bytes()) {
+            return Some(redacted);
+        }
+        let id = match message {
+            JsonRpcMessage::Response(response) => Some(response.id),
+            JsonRpcMessage::Error(error) => error.id,
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => return None,
+        };
+        Some(JsonRpcMessage::error(
+            ErrorData::new(INVALID, "the answer has a secret in the wrong place", None),
+            id,
+        ))
+    }
+
     /// Passes a progress report on to its call, in the order of arrival. Returns `true` if the message was a
     /// progress report.
     fn took_progress(&self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
@@ -91,7 +123,7 @@ impl Wire {
     }
 }
 
-/// A transport that passes progress reports to calls and reports the end of the connection.
+/// A transport that removes secrets from messages, passes progress reports to calls and reports the end of the connection.
 pub(super) struct Watched<T> {
     transport: T,
     wire: Arc<Wire>,
@@ -116,13 +148,13 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            match self.transport.receive().await {
-                Some(message) if self.wire.took_progress(&message) => {}
-                Some(message) => return Some(message),
-                None => {
-                    self.wire.ended.cancel();
-                    return None;
-                }
+            let Some(message) = self.transport.receive().await else {
+                self.wire.ended.cancel();
+                return None;
+            };
+            match self.wire.redacted(message) {
+                Some(message) if !self.wire.took_progress(&message) => return Some(message),
+                _ => {}
             }
         }
     }

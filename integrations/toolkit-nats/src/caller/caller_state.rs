@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Notify, broadcast, watch};
 use toolkit_core::CancellationToken;
+use toolkit_core::redaction::Redactor;
 
 /// The number of events buffered for slow listeners.
 const EVENTS_KEPT: usize = 256;
@@ -88,6 +89,20 @@ impl CallerState {
         let catalog = Arc::new(catalog);
         self.current.store(catalog.clone());
         self.catalogs.send_replace(catalog);
+    }
+
+    /// Returns the redactor for what workers send to a call with this token.
+    pub(super) fn redactor(&self, token: Option<&str>) -> Redactor {
+        let mut redactor = self.fleet.redactor.clone();
+        if let Some(token) = token {
+            redactor.add(token);
+        }
+        redactor
+    }
+
+    /// Returns a signed token for a call, if the program has a source of them.
+    pub(super) fn token(&self) -> Option<String> {
+        self.settings.token.as_ref()?()
     }
 
     /// Returns an id for a call without one.

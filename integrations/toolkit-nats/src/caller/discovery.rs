@@ -17,6 +17,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
+use toolkit_core::redaction::Redactor;
 
 /// The time to wait for the first worker, and for all of them.
 const FIRST: Duration = Duration::from_secs(1);
@@ -130,7 +131,7 @@ fn hear(state: &CallerState, announcement: Announcement) -> Vec<NamespaceVersion
 async fn fetch_all(state: &CallerState, missing: Vec<NamespaceVersion>) {
     let fetches = missing.into_iter().map(|version| async move {
         let text = timeout(FETCH, fetch(state, &version)).await.ok().flatten();
-        let listing = text.map(|text| Listing::read(&version, &text));
+        let listing = text.map(|text| Listing::read(&version, &text, &state.fleet.redactor));
         lock(&state.members).store(&version, listing);
         state.changed.notify_one();
     });
@@ -141,18 +142,22 @@ async fn fetch(state: &CallerState, version: &NamespaceVersion) -> Option<Bytes>
     let subject = state.fleet.subject(format_args!("tools.{}", version.tokens()));
     let mut line = state.replies.open(None);
     state.fleet.client.publish_with_reply(subject, line.subject.clone(), "".into()).await.ok()?;
-    receive_body(&mut line, LISTING_LIMIT).await.ok()
+    receive_body(&mut line, LISTING_LIMIT, &state.fleet.redactor).await.ok()
 }
 
 /// Receives a body in frames.
 ///
 /// # Errors
 /// Why there is no body: the refusal of a worker, or `None` if nobody answers, or the body is incomplete or too long.
-pub(super) async fn receive_body(line: &mut ReplyLine, limit: usize) -> Result<Bytes, Option<Refusal>> {
+pub(super) async fn receive_body(
+    line: &mut ReplyLine,
+    limit: usize,
+    redactor: &Redactor,
+) -> Result<Bytes, Option<Refusal>> {
     let mut assembly = Assembly::default();
     loop {
         let Reply::Frame(message) = line.next().await else { return Err(None) };
-        match Frame::read(&message) {
+        match Frame::read(&message, redactor) {
             Some(Frame::Chunk(number, part)) => assembly.add(number, part, limit).map_err(|_| None)?,
             Some(Frame::End(chunks, last)) => return assembly.end(chunks, last, limit).map_err(|_| None),
             Some(Frame::Refused(refusal)) => return Err(Some(refusal)),

@@ -8,7 +8,7 @@ use super::members::RemoteWorker;
 use super::replies::{Reply, ReplyLine};
 use super::sent_messages::SentMessages;
 use crate::definitions::ForeignTool;
-use crate::frames::{Assembly, AssemblyFault, CallHead, CallOutcome, Frame, LARGE, Refusal};
+use crate::frames::{Assembly, AssemblyFault, CallHead, CallOutcome, Frame, LARGE, Refusal, read_json};
 use crate::locks::lock;
 use crate::span::MessageSpan;
 use crate::subjects::questions;
@@ -20,6 +20,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use toolkit_core::context::{ToolActions, TraceContext};
+use toolkit_core::redaction::Redactor;
 use toolkit_core::{ToolContext, ToolError, ToolOutput};
 use toolkit_foreign::clean;
 
@@ -184,7 +185,9 @@ impl<'a> OutgoingCall<'a> {
         if !fleet.is_connected() {
             return Attempt::Failed(CallFailure::Disconnected, String::new());
         }
-        let message = match self.message(left) {
+        let token = self.state.token();
+        let redactor = self.state.redactor(token.as_deref());
+        let message = match self.message(left, token) {
             Ok(message) => message,
             Err(reason) => return Attempt::Failed(CallFailure::TooLarge, reason),
         };
@@ -192,18 +195,18 @@ impl<'a> OutgoingCall<'a> {
         let reply = line.subject.clone();
         sent.add(worker, &reply);
         match fleet.client.publish_with_reply(subject.clone(), reply, message).await {
-            Ok(()) => self.receive(worker, &mut line).await,
+            Ok(()) => self.receive(worker, &mut line, &redactor).await,
             Err(_) => Attempt::Failed(CallFailure::Disconnected, String::new()),
         }
     }
 
-    fn message(&self, left: Duration) -> Result<Bytes, String> {
+    fn message(&self, left: Duration, token: Option<String>) -> Result<Bytes, String> {
         let head = CallHead {
             tool: Cow::Borrowed(&self.tool.remote_name),
             id: Cow::Borrowed(&self.id),
             left_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
             run: self.context.invocation_id().map(Cow::Borrowed),
-            token: self.state.settings.token.as_ref().and_then(|token| token()).map(Cow::Owned),
+            token: token.map(Cow::Owned),
             trace: self.context.extension::<TraceContext>().cloned(),
         };
         let message = head.write(self.arguments).map_err(|error| error.to_string())?;
@@ -215,7 +218,7 @@ impl<'a> OutgoingCall<'a> {
     }
 
     /// Reads the replies until the call ends, its deadline passes, or its worker is silent for too long.
-    async fn receive(&self, worker: &RemoteWorker, line: &mut ReplyLine) -> Attempt {
+    async fn receive(&self, worker: &RemoteWorker, line: &mut ReplyLine, redactor: &Redactor) -> Attempt {
         let mut assembly = Assembly::default();
         let mut has_asked = false;
         loop {
@@ -234,7 +237,7 @@ impl<'a> OutgoingCall<'a> {
                 Reply::NoResponders if has_asked => continue,
                 Reply::NoResponders => return Attempt::NotRun(None),
             };
-            match Frame::read(&message) {
+            match Frame::read(&message, redactor) {
                 Some(Frame::Beat) => {}
                 Some(Frame::Progress(fraction, message)) => {
                     self.context.progress(fraction, clean(&message));
@@ -248,7 +251,7 @@ impl<'a> OutgoingCall<'a> {
                 }
                 Some(Frame::End(chunks, last)) => {
                     return match assembly.end(chunks, last, RESULT_LIMIT) {
-                        Ok(body) => ended(body).await,
+                        Ok(body) => ended(body, redactor).await,
                         Err(fault) => unreadable(fault),
                     };
                 }
@@ -330,11 +333,12 @@ impl Tries {
     }
 }
 
-async fn ended(body: Bytes) -> Attempt {
+async fn ended(body: Bytes, redactor: &Redactor) -> Attempt {
     let is_large = body.len() > LARGE;
-    let read = move || match serde_json::from_slice(&body) {
-        Ok(outcome) => Attempt::Ended(Box::new(outcome)),
-        Err(_) => Attempt::Lost("its result cannot be read"),
+    let redactor = redactor.clone();
+    let read = move || match read_json(&body, &redactor) {
+        Some(outcome) => Attempt::Ended(Box::new(outcome)),
+        None => Attempt::Lost("its result cannot be read"),
     };
     if !is_large {
         return read();

@@ -4,7 +4,7 @@ use super::caller_state::CallerState;
 use super::discovery::receive_body;
 use super::outgoing_call::RESULT_LIMIT;
 use crate::fleet::FleetError;
-use crate::frames::{CallHead, CallOutcome, Refusal};
+use crate::frames::{CallHead, CallOutcome, Refusal, read_json};
 use std::time::Duration;
 use tokio::time::timeout;
 use toolkit_core::{ToolError, ToolOutput};
@@ -28,14 +28,15 @@ pub enum StoredCall {
 }
 
 pub(super) async fn fetch(state: &CallerState, id: &str) -> Result<StoredCall, FleetError> {
-    let token = state.settings.token.as_ref().and_then(|token| token());
+    let token = state.token();
+    let redactor = state.redactor(token.as_deref());
     let head = CallHead { id: id.into(), token: token.map(Into::into), ..CallHead::default() };
     let message = head.write("").map_err(FleetError::lost)?;
     let subject = state.fleet.subject(format_args!("result.{}", state.settings.name));
     let mut line = state.replies.open(None);
     let sent = state.fleet.client.publish_with_reply(subject, line.subject.clone(), message).await;
     sent.map_err(FleetError::lost)?;
-    let body = timeout(WAIT, receive_body(&mut line, RESULT_LIMIT)).await;
+    let body = timeout(WAIT, receive_body(&mut line, RESULT_LIMIT, &redactor)).await;
     let body = match body.unwrap_or(Err(None)) {
         Ok(body) => body,
         Err(Some(Refusal::Running)) => return Ok(StoredCall::Running),
@@ -43,6 +44,6 @@ pub(super) async fn fetch(state: &CallerState, id: &str) -> Result<StoredCall, F
         Err(Some(Refusal::NoSuchCall)) => return Ok(StoredCall::NotFound),
         Err(_) => return Err(FleetError::lost("no worker with a ledger answers")),
     };
-    let outcome = serde_json::from_slice::<CallOutcome>(&body).ok().and_then(CallOutcome::into_result);
+    let outcome = read_json::<CallOutcome>(&body, &redactor).and_then(CallOutcome::into_result);
     outcome.map(StoredCall::Ended).ok_or_else(|| FleetError::lost("the answer of a worker is malformed"))
 }

@@ -12,6 +12,7 @@ use tokio_postgres::error::Severity;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, Row, Socket};
+use toolkit_core::redaction::Redactor;
 
 /// The pauses before further attempts, after a connection was lost.
 const PAUSES: [Duration; 5] = [
@@ -36,6 +37,8 @@ type Connect = Box<
 pub(super) struct LedgerConnection {
     current: Mutex<Option<Arc<Client>>>,
     connect: Connect,
+    /// The password, which an error may repeat.
+    redactor: Redactor,
 }
 
 impl LedgerConnection {
@@ -46,6 +49,8 @@ impl LedgerConnection {
         T::TlsConnect: Send,
         <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
     {
+        let mut redactor = Redactor::new();
+        redactor.add(&String::from_utf8_lossy(config.get_password().unwrap_or_default()));
         let connect: Connect = Box::new(move || {
             let config = config.clone();
             let tls = tls.clone();
@@ -56,7 +61,7 @@ impl LedgerConnection {
                 Ok(client)
             })
         });
-        Self { current: Mutex::new(None), connect }
+        Self { current: Mutex::new(None), connect, redactor }
     }
 
     async fn client(&self) -> Result<Arc<Client>, LedgerError> {
@@ -64,7 +69,8 @@ impl LedgerConnection {
         if let Some(client) = current.as_ref().filter(|client| !client.is_closed()) {
             return Ok(client.clone());
         }
-        let client = timeout(LIMIT, (self.connect)()).await.map_err(|_| LedgerError::late())??;
+        let connected = timeout(LIMIT, (self.connect)()).await.map_err(|_| LedgerError::late())?;
+        let client = connected.map_err(|error| self.failed(error))?;
         let client = Arc::new(client);
         *current = Some(client.clone());
         Ok(client)
@@ -90,7 +96,7 @@ impl LedgerConnection {
     async fn attempt(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, LedgerError> {
         let client = self.client().await?;
         match timeout(LIMIT, client.query_typed(sql, parameters)).await {
-            Ok(rows) => Ok(rows?),
+            Ok(rows) => rows.map_err(|error| self.failed(error)),
             Err(_) => {
                 // The next attempt takes another connection.
                 *self.current.lock().await = None;
@@ -100,7 +106,12 @@ impl LedgerConnection {
     }
 
     pub(super) async fn execute_all(&self, sql: &str) -> Result<(), LedgerError> {
-        Ok(self.client().await?.batch_execute(sql).await?)
+        self.client().await?.batch_execute(sql).await.map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: tokio_postgres::Error) -> LedgerError {
+        let error = LedgerError::from(error);
+        LedgerError { message: self.redactor.redact(&error.message), ..error }
     }
 }
 

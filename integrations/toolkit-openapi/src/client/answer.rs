@@ -13,8 +13,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use toolkit_core::ToolOutput;
+use toolkit_core::redaction::{Redacted, Redactor, Unread};
 use toolkit_core::schema::violations;
-use toolkit_http::client::{is_json, media_type, without_secrets};
+use toolkit_http::client::{header_text, is_json, media_type, redacted_headers};
 use trim::{chosen, cut_lists};
 
 /// What of the JSON answers is kept.
@@ -32,12 +33,14 @@ impl Default for AnswerSettings {
     }
 }
 
-/// A complete answer.
+/// A complete answer. Its headers and its text are without the secrets of the program; only a body that is no text, such
+/// as an image, is as the service has sent it.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
+    body: Unread,
+    redactor: Redactor,
 }
 
 /// The body of an answer, read by its media type.
@@ -49,15 +52,28 @@ enum Content {
 }
 
 impl Answer {
-    fn content(&self, secrets: &[String]) -> Content {
+    pub(super) fn new(status: StatusCode, headers: &HeaderMap, body: Unread, redactor: Redactor) -> Self {
+        Self { status, headers: redacted_headers(headers, &redactor), body, redactor }
+    }
+
+    fn text(&self) -> Redacted {
+        self.body.text(&self.redactor)
+    }
+
+    /// Returns the address in the header `Location`.
+    pub(super) fn place(&self) -> Option<String> {
+        header_text(&self.headers, &LOCATION)
+    }
+
+    fn content(&self) -> Content {
         let media_type = media_type(&self.headers);
         let is_text = |media_type: &str| BodyKind::of(media_type) != BodyKind::Bytes;
-        let text = || without_secrets(&String::from_utf8_lossy(&self.body), secrets);
+        let text = || self.text().to_string();
         match media_type.as_deref() {
             _ if self.body.is_empty() => Content::Empty,
             Some(media_type) if is_json(media_type) => json(text()),
             Some(media_type) if is_text(media_type) => Content::Text(text()),
-            None if std::str::from_utf8(&self.body).is_ok() => json(text()),
+            None if self.body.is_text() => json(text()),
             media_type => Content::Bytes(media_type.unwrap_or(OCTETS).to_owned()),
         }
     }
@@ -67,12 +83,13 @@ impl Answer {
         &self,
         operation: &Operation,
         settings: &AnswerSettings,
-        secrets: &[String],
         schema: impl FnOnce(&str) -> Option<Arc<Value>>,
     ) -> (ToolOutput, Option<String>) {
-        let value = match self.content(secrets) {
+        let value = match self.content() {
             Content::Empty => return (ToolOutput::text(self.empty()), None),
-            Content::Bytes(media_type) => return (ToolOutput::media(media_type, &self.body), None),
+            Content::Bytes(media_type) => {
+                return (ToolOutput::media(media_type, self.body.bytes_with_secrets()), None);
+            }
             Content::Text(text) => return (ToolOutput::text(text), None),
             Content::Json(value) => value,
         };
@@ -98,8 +115,7 @@ impl Answer {
 
     /// The text of an answer without a body.
     fn empty(&self) -> String {
-        let place = self.headers.get(LOCATION).and_then(|place| place.to_str().ok());
-        let place = place.map(|place| format!(", at {place}")).unwrap_or_default();
+        let place = self.place().map(|place| format!(", at {place}")).unwrap_or_default();
         format!("The service has answered {} without content{place}.", self.status)
     }
 
@@ -123,8 +139,9 @@ impl Answer {
 
     /// Returns whether the header `Link` names a next page.
     fn has_next_page(&self) -> bool {
-        let links = self.headers.get_all(LINK).iter().filter_map(|value| value.to_str().ok());
-        links.into_iter().any(|links| links.contains("rel=\"next\"") || links.contains("rel=next"))
+        let mut links =
+            self.headers.get_all(LINK).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        links.any(|links| links.contains("rel=\"next\"") || links.contains("rel=next"))
     }
 }
 

@@ -19,9 +19,10 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::sleep;
+use toolkit_core::redaction::{Redactor, Unread};
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolFuture, ToolOutput};
 use toolkit_http::client::{
-    HttpClient, HttpError, HttpErrorKind, HttpResponse, header, parse_url, retry_after, without_secrets,
+    HttpClient, HttpError, HttpErrorKind, HttpResponse, header, parse_url, retry_after,
 };
 
 const AGENT: &str = concat!("toolkit-openapi/", env!("CARGO_PKG_VERSION"));
@@ -157,16 +158,15 @@ impl Call<'_> {
         }
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         let (response, authorization) = self.authorized(request).await?;
-        let secrets = &authorization.secrets;
-        let answer = self.answer(response, secrets).await?;
+        let answer = self.answer(response, authorization.redactor).await?;
         if answer.status.is_redirection() {
-            return redirected(&answer, secrets);
+            return Ok(redirected(&answer));
         }
         if !answer.status.is_success() {
-            return Err(Problem { answer: &answer, operation, secrets }.error());
+            return Err(Problem { answer: &answer, operation }.error());
         }
         let (output, misfit) =
-            answer.output(operation, &service.settings.answers, secrets, |place| service.schema(place));
+            answer.output(operation, &service.settings.answers, |place| service.schema(place));
         if let Some(misfit) = misfit {
             context.progress(1.0, misfit);
         }
@@ -187,18 +187,18 @@ impl Call<'_> {
             let client = |url: &str| service.client(url);
             let mut authorization =
                 authorize(&mut request, &operation.security, scheme, credentials, client).await?;
-            let response = self.sent(&request, &authorization.secrets).await?;
+            let response = self.sent(&request, &authorization.redactor).await?;
             if response.status == StatusCode::UNAUTHORIZED && !is_renewed && authorization.renew().await {
                 is_renewed = true;
                 continue;
             }
-            authorization.secrets.extend(response.secrets.iter().cloned());
+            authorization.redactor.extend(&response.secrets);
             return Ok((response, authorization));
         }
     }
 
     /// Sends a request, and again after a passing failure if that is safe and there is time.
-    async fn sent(&self, request: &Request<Bytes>, secrets: &[String]) -> Result<HttpResponse, ToolError> {
+    async fn sent(&self, request: &Request<Bytes>, redactor: &Redactor) -> Result<HttpResponse, ToolError> {
         let mut attempt = 1;
         loop {
             let client = self.service.client(&request.uri().to_string());
@@ -206,13 +206,13 @@ impl Call<'_> {
             let wait = match &sent {
                 Ok(response) if is_passing(response.status) => retry_after(&response.headers),
                 Err(error) if error.kind == HttpErrorKind::Connection && !error.is_lasting => None,
-                _ => return sent.map_err(|error| self.failed(&error, secrets)),
+                _ => return sent.map_err(|error| self.failed(&error, redactor)),
             };
             let pause = wait.unwrap_or(PAUSE * 2_u32.pow(attempt - 1));
             let has_time = self.context.time_left().is_none_or(|left| pause < left);
             let may_repeat = request.method().is_idempotent() && attempt < ATTEMPTS;
             if !may_repeat || !has_time || pause > LONGEST_PAUSE {
-                return sent.map_err(|error| self.failed(&error, secrets));
+                return sent.map_err(|error| self.failed(&error, redactor));
             }
             drop(sent);
             sleep(pause).await;
@@ -220,19 +220,19 @@ impl Call<'_> {
         }
     }
 
-    async fn answer(&self, mut response: HttpResponse, secrets: &[String]) -> Result<Answer, ToolError> {
+    async fn answer(&self, mut response: HttpResponse, redactor: Redactor) -> Result<Answer, ToolError> {
         let body = if response.status.is_success() {
             let is_plain = response.check_encoding();
-            is_plain.map_err(|error| self.failed(&error, secrets))?;
-            response.body.all().await.map_err(|error| self.failed(&error, secrets))?
+            is_plain.map_err(|error| self.failed(&error, &redactor))?;
+            Unread::new(response.body.all().await.map_err(|error| self.failed(&error, &redactor))?)
         } else {
-            response.body.head(FAILURE_BYTES, FAILURE_TIME).await
+            Unread::cut(response.body.head(FAILURE_BYTES, FAILURE_TIME).await)
         };
-        Ok(Answer { status: response.status, headers: response.headers, body })
+        Ok(Answer::new(response.status, &response.headers, body, redactor))
     }
 
     /// Returns the error of a request without a complete answer.
-    fn failed(&self, error: &HttpError, secrets: &[String]) -> ToolError {
+    fn failed(&self, error: &HttpError, redactor: &Redactor) -> ToolError {
         let may_repeat = self.operation.method.is_idempotent();
         let later = if may_repeat { "Call again later." } else { UNKNOWN };
         let paging = || paging(self.operation).unwrap_or_else(|| "Ask for less.".to_owned());
@@ -242,7 +242,7 @@ impl Call<'_> {
             HttpErrorKind::Connection => (ErrorKind::Failed, later.to_owned()),
             _ => (ErrorKind::Failed, "Another call will fail as well.".to_owned()),
         };
-        let message = without_secrets(&error.message, secrets);
+        let message = redactor.redact(&error.message);
         ToolError::new(kind, format!("The call of the service failed: {message}. {advice}"))
             .with_brief("The call of the service failed")
             .with_retryable(may_repeat && !error.is_lasting)
@@ -287,15 +287,13 @@ fn redirect(request: &Request<Bytes>, response: &HttpResponse) -> Option<Uri> {
 }
 
 /// Returns the output for a redirect that is not followed. The place may be what the model wants, such as a download.
-fn redirected(answer: &Answer, secrets: &[String]) -> Result<ToolOutput, ToolError> {
-    let place = answer.headers.get(LOCATION).and_then(|place| place.to_str().ok());
-    let text = match place {
+fn redirected(answer: &Answer) -> ToolOutput {
+    ToolOutput::text(match answer.place() {
         Some(place) => {
             format!("The service has answered {}: it is at {place}, which was not fetched.", answer.status)
         }
         None => format!("The service has answered {} without content.", answer.status),
-    };
-    Ok(ToolOutput::text(without_secrets(&text, secrets)))
+    })
 }
 
 /// Fetches a document from an address that the program has chosen.

@@ -18,6 +18,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
+use toolkit_core::redaction::Redactor;
 use toolkit_foreign::clean;
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
@@ -54,6 +55,16 @@ pub(super) struct Registration {
 impl Tokens {
     pub(super) fn token(&self) -> Option<&str> {
         Some(self.credentials.token_response.as_ref()?.access_token().secret())
+    }
+
+    /// Adds the tokens and the secret of a registered program.
+    pub(super) fn add_secrets(&self, redactor: &mut Redactor) {
+        let response = self.credentials.token_response.as_ref();
+        let refresh_token = response.and_then(|response| Some(response.refresh_token()?.secret().as_str()));
+        let registered = self.registration.as_ref().and_then(|known| known.client_secret.as_deref());
+        for secret in [self.token(), refresh_token, registered].into_iter().flatten() {
+            redactor.add(secret);
+        }
     }
 
     /// Returns the token, unless it expires soon.

@@ -6,6 +6,7 @@ use super::token_store::key;
 use crate::client::token_source::{TokenChallenge, TokenFuture, TokenSource};
 use crate::locks::lock;
 use std::sync::{Arc, Mutex};
+use toolkit_core::redaction::Redactor;
 
 /// The tokens of one server.
 pub(in crate::client) struct LoginTokens(Arc<LoginState>);
@@ -45,12 +46,25 @@ impl TokenSource for LoginTokens {
             let state = self.0.clone();
             let challenge = challenge.cloned();
             let renewed = tokio::spawn(async move { state.renew(challenge).await }).await;
-            renewed.unwrap_or_else(|_| Err("the login failed".to_owned()))
+            let renewed = renewed.unwrap_or_else(|_| Err("the login failed".to_owned()));
+            renewed.map_err(|reason| self.0.redactor().redact(&reason))
         })
     }
 }
 
 impl LoginState {
+    /// Returns the secrets of the program and of its tokens.
+    fn redactor(&self) -> Redactor {
+        let mut redactor = Redactor::new();
+        if let Some(secret) = &self.login.client_secret {
+            redactor.add(secret);
+        }
+        if let Some(tokens) = self.tokens() {
+            tokens.add_secrets(&mut redactor);
+        }
+        redactor
+    }
+
     fn tokens(&self) -> Option<Tokens> {
         lock(&self.tokens).clone()
     }

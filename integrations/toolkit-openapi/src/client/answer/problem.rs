@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::time::{Duration, SystemTime};
 use toolkit_core::{ErrorKind, ToolError};
 use toolkit_foreign::clean;
-use toolkit_http::client::{is_json, media_type, retry_after, without_secrets};
+use toolkit_http::client::{is_json, media_type, retry_after};
 
 /// The number of fields that a message names.
 const FIELDS: usize = 16;
@@ -32,7 +32,6 @@ fn shorten(text: &str) -> String {
 pub(crate) struct Problem<'a> {
     pub(crate) answer: &'a Answer,
     pub(crate) operation: &'a Operation,
-    pub(crate) secrets: &'a [String],
 }
 
 impl Problem<'_> {
@@ -57,7 +56,7 @@ impl Problem<'_> {
             }
             None => advice.to_owned(),
         };
-        let message = without_secrets(&clean(&message), self.secrets);
+        let message = clean(&message);
         let is_retryable = wait.is_some()
             || *status == StatusCode::TOO_MANY_REQUESTS
             || status.is_server_error() && self.operation.method.is_idempotent();
@@ -68,13 +67,13 @@ impl Problem<'_> {
 
     fn json(&self) -> Option<Value> {
         let is_json = media_type(&self.answer.headers).is_none_or(|media_type| is_json(&media_type));
-        serde_json::from_slice(&self.answer.body).ok().filter(|_| is_json)
+        self.answer.text().json().filter(|_| is_json)
     }
 
     /// Returns the message of the service, or else the description of the status in the document.
     fn reason(&self, json: Option<&Value>) -> Option<String> {
         let is_plain = media_type(&self.answer.headers).as_deref() == Some("text/plain");
-        let plain = || Some(String::from_utf8_lossy(&self.answer.body).into_owned()).filter(|_| is_plain);
+        let plain = || Some(self.answer.text().to_string()).filter(|_| is_plain);
         let described = || Some(self.answer.described(self.operation)?.description.clone());
         let found = json.and_then(message).or_else(plain);
         let found = found.filter(|text| !text.trim().is_empty()).or_else(described)?;

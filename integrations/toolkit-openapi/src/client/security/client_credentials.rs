@@ -11,6 +11,7 @@ use std::fmt;
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
+use toolkit_core::redaction::Redactor;
 use toolkit_http::client::{HttpClient, deadline, header, parse_url};
 
 /// A token is replaced this long before it expires, or after half of its life if that is shorter.
@@ -65,6 +66,13 @@ impl ClientCredentials {
     pub fn with_secret_in_body(mut self) -> Self {
         self.has_secret_in_body = true;
         self
+    }
+
+    /// Returns the secrets of requests for tokens.
+    fn redactor(&self) -> Redactor {
+        let mut redactor = Redactor::new();
+        redactor.add(&self.secret);
+        redactor
     }
 
     /// Creates the request for a token.
@@ -152,7 +160,7 @@ impl AccessTokens {
             return Ok(CurrentToken { value: token.value.clone(), is_reused: true });
         }
         let request = self.client.request(url, &key.1)?;
-        let token = fetch(&http(url), request).await?;
+        let token = fetch(&http(url), request, self.client.redactor()).await?;
         let value = token.value.clone();
         tokens.insert(key, token);
         Ok(CurrentToken { value, is_reused: false })
@@ -170,16 +178,18 @@ fn is_safe(url: &str) -> bool {
     url.starts_with("https://") || matches!(host.as_str(), "127.0.0.1" | "[::1]" | "localhost")
 }
 
-async fn fetch(http: &HttpClient, request: Request<Bytes>) -> Result<Token, String> {
+async fn fetch(http: &HttpClient, request: Request<Bytes>, mut redactor: Redactor) -> Result<Token, String> {
     let failed = |reason: &str| format!("no access token: {reason}");
     let limit = http.limits().total;
     let mut response = http.send(request, limit).await.map_err(|error| failed(&error.message))?;
     let body = response.body.all().await.map_err(|error| failed(&error.message))?;
+    redactor.extend(&response.secrets);
     let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
     if response.status != StatusCode::OK {
         // Only the code of RFC 6749, section 5.2: other texts may repeat the secret.
         let code = answer.get("error").and_then(Value::as_str).filter(|code| is_code(code));
-        return Err(failed(&format!("{} {}", response.status, code.unwrap_or_default())));
+        let code = redactor.redact(code.unwrap_or_default());
+        return Err(failed(&format!("{} {code}", response.status)));
     }
     let token = answer.get("access_token").and_then(Value::as_str).filter(|token| !token.is_empty());
     let Some(value) = token else { return Err(failed("the answer has none")) };

@@ -12,7 +12,8 @@ use http::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderValue};
 use serde_json::Value;
 use std::sync::Arc;
 use toolkit_core::ToolError;
-use toolkit_http::client::{HttpClient, SHORTEST_SECRET, header};
+use toolkit_core::redaction::Redactor;
+use toolkit_http::client::{HttpClient, header};
 
 /// Where a scheme puts its secret.
 #[derive(Debug, PartialEq)]
@@ -61,8 +62,8 @@ fn token_url(scheme: &Value) -> Option<&str> {
 /// The credentials that a request was given.
 #[derive(Default)]
 pub(crate) struct Authorization {
-    /// The secrets in all spellings, to remove from texts of the service.
-    pub(crate) secrets: Vec<String>,
+    /// The secrets, to remove from what the service answers.
+    pub(crate) redactor: Redactor,
     /// The access tokens that earlier requests used too: a service may have withdrawn them.
     reused: Vec<(Arc<AccessTokens>, String)>,
 }
@@ -75,15 +76,6 @@ impl Authorization {
             tokens.forget(&token).await;
         }
         had_any
-    }
-
-    fn hide(&mut self, secret: &str) {
-        let spellings = [secret.to_owned(), Escape::Reserved.apply(secret)];
-        for spelling in spellings {
-            if spelling.len() >= SHORTEST_SECRET && !self.secrets.contains(&spelling) {
-                self.secrets.push(spelling);
-            }
-        }
     }
 }
 
@@ -102,7 +94,7 @@ pub(crate) async fn authorize<'a>(
     let mut authorization = Authorization::default();
     for (name, value) in &credentials.headers {
         let (name, value) = header(name, value).map_err(|error| unusable(name, &error.message))?;
-        authorization.hide(value.to_str().unwrap_or_default());
+        authorization.redactor.add(value.to_str().unwrap_or_default());
         request.headers_mut().insert(name, value);
     }
     let has = |requirement: &SecurityRequirement| {
@@ -122,7 +114,7 @@ pub(crate) async fn authorize<'a>(
             continue;
         };
         let secret = secret(credential, requirement, scheme, &token_client, &mut authorization).await?;
-        authorization.hide(&secret);
+        authorization.redactor.add(&secret);
         if let Some(placement) = placement(scheme) {
             place(request, placement, &secret).map_err(|reason| unusable(&requirement.scheme, reason))?;
         }
@@ -141,7 +133,7 @@ async fn secret(
     match credential {
         Credential::Secret(secret) => Ok(secret.trim().to_owned()),
         Credential::Basic { user, password } => {
-            authorization.hide(password);
+            authorization.redactor.add(password);
             Ok(BASE64.encode(format!("{user}:{password}").as_bytes()))
         }
         Credential::Source(source) => {
