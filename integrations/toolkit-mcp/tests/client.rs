@@ -1,6 +1,8 @@
 //! The client against servers of the official SDK, and against servers that misbehave.
 
 mod agent;
+#[cfg(feature = "client-http")]
+mod asking;
 #[cfg(feature = "auth")]
 mod authorization_server;
 mod bare;

@@ -10,7 +10,8 @@ use super::token_source::{TokenChallenge, TokenSource};
 use crate::http_client::http_client;
 use crate::macros::debug;
 use crate::request_span::NetworkPath;
-use futures_core::stream::BoxStream;
+use crate::unsent::Unsent;
+use futures_util::stream::{self, BoxStream, StreamExt};
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::StreamableHttpClientTransport;
@@ -117,7 +118,8 @@ impl McpUrl {
         let stream = Arc::new(ServerStream::default());
         let http =
             http_client(&url).map_err(|error| McpError::new(McpErrorKind::Connection, error.to_string()))?;
-        let client = TokenClient { http, token: self.token, stream: stream.clone() };
+        let unsent = attempt.wire.unsent.clone();
+        let client = TokenClient { http, token: self.token, stream: stream.clone(), unsent };
         let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
         config.custom_headers = headers;
         config.max_sse_event_size = attempt.limit;
@@ -188,6 +190,8 @@ struct TokenClient {
     http: reqwest::Client,
     token: Option<Arc<dyn TokenSource>>,
     stream: Arc<ServerStream>,
+    /// The answers that the server has not read.
+    unsent: Unsent,
 }
 
 type Headers = HashMap<HeaderName, HeaderValue>;
@@ -224,6 +228,16 @@ impl TokenClient {
             outcome = send(token.clone()).await;
         }
         outcome
+    }
+
+    /// Returns a stream that is not read while the server leaves too many answers unread. The SDK reads on by itself.
+    fn limited(&self, stream: SseStream) -> SseStream {
+        stream::unfold((stream, self.unsent.clone()), async |(mut stream, unsent)| {
+            unsent.has_room().await;
+            let event = stream.next().await?;
+            Some((event, (stream, unsent)))
+        })
+        .boxed()
     }
 }
 
@@ -266,7 +280,12 @@ impl StreamableHttpClient for TokenClient {
         {
             self.stream.has_session.store(true, Ordering::Relaxed);
         }
-        response
+        match response? {
+            StreamableHttpPostResponse::Sse(stream, session) => {
+                Ok(StreamableHttpPostResponse::Sse(self.limited(stream), session))
+            }
+            response => Ok(response),
+        }
     }
 
     async fn delete_session(
@@ -313,6 +332,6 @@ impl StreamableHttpClient for TokenClient {
             })
             .await;
         self.stream.answered.cancel();
-        stream
+        Ok(self.limited(stream?))
     }
 }

@@ -1,11 +1,15 @@
-//! An observer around a transport, for progress reports and the end of the connection.
+//! An observer around a transport, for progress reports, answers that the server does not read, and the end of the
+//! connection.
 
 use super::event::McpEvent;
 use super::stderr_tail::StderrTail;
 use crate::locks::lock;
 use crate::reports::Reports;
+use crate::unsent::{Unsent, UnsentMessage};
 use rmcp::RoleClient;
-use rmcp::model::{ClientRequest, ErrorCode, GetMeta, JsonRpcMessage, ProgressToken, ServerNotification};
+use rmcp::model::{
+    ClientRequest, ErrorCode, GetMeta, JsonRpcMessage, ProgressToken, RequestId, ServerNotification,
+};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::collections::HashMap;
@@ -24,6 +28,8 @@ pub(crate) struct Wire {
     pub(super) events: broadcast::Sender<McpEvent>,
     /// The last output of a child process. Empty for other servers.
     pub(super) tail: StderrTail,
+    /// The server's requests whose answers it has not read.
+    pub(super) unsent: Unsent,
     progress: Mutex<HashMap<ProgressToken, ProgressSink>>,
     /// The reason for the end of the connection, if known.
     reason: Mutex<Option<String>>,
@@ -37,7 +43,8 @@ impl Wire {
     pub(super) fn new(events: broadcast::Sender<McpEvent>) -> Self {
         let ended = CancellationToken::new();
         let tail = StderrTail::default();
-        Self { ended, events, tail, progress: Mutex::default(), reason: Mutex::default() }
+        let unsent = Unsent::default();
+        Self { ended, events, tail, unsent, progress: Mutex::default(), reason: Mutex::default() }
     }
 
     /// Emits an event. If there are no listeners, nothing happens.
@@ -91,15 +98,45 @@ impl Wire {
     }
 }
 
-/// A transport that passes progress reports to calls and reports the end of the connection.
+/// A transport that passes progress reports to calls, counts the server's requests, and reports the end of the
+/// connection.
 pub(super) struct Watched<T> {
     transport: T,
     wire: Arc<Wire>,
+    /// The requests of the server that have no answer yet.
+    asked: HashMap<RequestId, UnsentMessage>,
 }
 
 impl<T> Watched<T> {
     pub(super) fn new(transport: T, wire: Arc<Wire>) -> Self {
-        Self { transport, wire }
+        Self { transport, wire, asked: HashMap::new() }
+    }
+
+    /// Counts a request until its answer is sent. A request that the server withdraws may stay without answer.
+    fn count(&mut self, message: &RxJsonRpcMessage<RoleClient>) {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                self.asked.insert(request.id.clone(), self.wire.unsent.count());
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ServerNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.asked.remove(id);
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+    }
+
+    /// Returns the count of an answer.
+    fn answering(&mut self, message: &TxJsonRpcMessage<RoleClient>) -> Option<UnsentMessage> {
+        let id = match message {
+            JsonRpcMessage::Response(response) => &response.id,
+            JsonRpcMessage::Error(error) => error.id.as_ref()?,
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => return None,
+        };
+        Some(self.asked.remove(id).unwrap_or_else(|| self.wire.unsent.count()))
     }
 }
 
@@ -111,14 +148,23 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         self.wire.sending(&message);
-        self.transport.send(message)
+        let counted = self.answering(&message);
+        let sending = self.transport.send(message);
+        async move {
+            let sent = sending.await;
+            drop(counted);
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
             match self.transport.receive().await {
                 Some(message) if self.wire.took_progress(&message) => {}
-                Some(message) => return Some(message),
+                Some(message) => {
+                    self.count(&message);
+                    return Some(message);
+                }
                 None => {
                     self.wire.ended.cancel();
                     return None;
