@@ -18,6 +18,7 @@ mod fresh;
 #[cfg(feature = "client-http")]
 mod http;
 mod lies;
+mod listings;
 #[cfg(feature = "auth")]
 mod login;
 #[cfg(feature = "auth")]

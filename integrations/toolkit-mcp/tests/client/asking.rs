@@ -171,7 +171,7 @@ async fn a_stream_is_not_read_on_while_its_server_reads_no_answers() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_stream_of_a_session_is_not_read_on_while_its_server_reads_no_answers() {
     for method in ["ping", "unheard/of"] {
-        let server = Asking::new(method, 700, 1 << 16);
+        let server = Asking::new(method, 700, 1 << 17);
         let url = McpUrl::new(server.over_http().await);
         let client =
             within(McpClient::builder(url).with_protocol(McpProtocol::Handshake).connect()).await.unwrap();
