@@ -261,8 +261,7 @@ where
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
         let writer = self.writer.clone();
-        // The answers of a client count from the request on. The server may wait until a request of the client is read, so
-        // requests do not count.
+        // A client counts the requests of the server. Its own do not count: the server may wait until it reads.
         let counted = (!Role::IS_CLIENT).then(|| self.unsent.count());
         let abandoned = self.abandoned.clone();
         let sending = async move {
