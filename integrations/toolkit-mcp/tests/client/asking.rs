@@ -176,7 +176,8 @@ async fn the_stream_of_a_session_is_not_read_on_while_its_server_reads_no_answer
         let client =
             within(McpClient::builder(url).with_protocol(McpProtocol::Handshake).connect()).await.unwrap();
         // The calls of the client are answered beside the questions, until no further question is taken.
-        let (mut asked, mut same) = (0, 0);
+        let mut asked = 0;
+        let mut same = 0;
         while asked == 0 || same < 20 {
             assert_eq!(call(&client, "add", "{}").await.unwrap().to_text(), "added");
             same = if server.asked() == asked { same + 1 } else { 0 };
