@@ -191,7 +191,7 @@ impl Evil {
                 }
             }
             if is_open {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         };
         let reading = async {
@@ -202,7 +202,7 @@ impl Evil {
                 }
             }
             if matches!(self, Self::Unread) {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         };
         tokio::select! {
