@@ -34,11 +34,15 @@
 
 mod accept;
 mod allowed;
+mod arriving_bodies;
 mod guards;
+mod peer_limits;
 mod refusal;
+mod write_timeout;
 
 pub use accept::terminated;
 pub use guards::{HttpGuards, bearer};
+pub use peer_limits::PeerLimits;
 pub use refusal::Refusal;
 
 #[cfg(test)]

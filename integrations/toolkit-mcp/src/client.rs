@@ -40,12 +40,14 @@ mod handshake;
 mod instructions;
 mod known_secrets;
 mod limits;
+mod listing_pace;
 #[cfg(feature = "auth")]
 mod login;
 mod mcp_command;
 mod mcp_error;
 #[cfg(feature = "client-http")]
 mod mcp_url;
+mod pages;
 mod remote_call;
 mod remote_prompts;
 mod remote_resources;

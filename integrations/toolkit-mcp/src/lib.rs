@@ -66,6 +66,8 @@ mod reports;
 mod request_span;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(any(feature = "client", feature = "server"))]
+mod unsent;
 
 #[cfg(feature = "server")]
 pub use server::{McpServer, serve_stdio};

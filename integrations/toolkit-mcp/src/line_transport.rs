@@ -1,5 +1,6 @@
 //! Messages as lines of JSON over a pair of byte streams, for servers and clients.
 
+use crate::unsent::Unsent;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, JsonRpcVersion2_0, RequestId};
 use rmcp::service::{RxJsonRpcMessage, ServiceRole, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -13,7 +14,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 use toolkit_core::CancellationToken;
 
@@ -34,8 +35,8 @@ pub(crate) trait LineRole: ServiceRole {
     /// The receiver of reports about the connection.
     type Reports: Send + 'static;
 
-    /// The number of unsent messages at which the transport stops reading.
-    const MAX_UNSENT: usize;
+    /// Returns the unsent messages at which the transport stops reading.
+    fn unsent(reports: &Self::Reports) -> Unsent;
 
     /// Reads a request.
     fn request(method: &str, params: Option<&str>, line: &[u8]) -> serde_json::Result<Self::PeerReq>;
@@ -212,8 +213,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 pub(crate) struct LineTransport<Role: LineRole, R, W> {
     reader: LineReader<R>,
     writer: Arc<Mutex<Option<W>>>,
-    /// The permits of unsent messages.
-    unsent: Arc<Semaphore>,
+    unsent: Unsent,
     /// Cancelled when unsent messages are abandoned.
     abandoned: CancellationToken,
     reports: Role::Reports,
@@ -230,7 +230,7 @@ impl<Role: LineRole, R: AsyncRead + Unpin, W> LineTransport<Role, R, W> {
         Self {
             reader: LineReader::new(reader, limit),
             writer: Arc::new(Mutex::new(Some(writer))),
-            unsent: Arc::new(Semaphore::new(Role::MAX_UNSENT)),
+            unsent: Role::unsent(&reports),
             abandoned: CancellationToken::new(),
             reports,
             batch: VecDeque::new(),
@@ -261,10 +261,11 @@ where
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
         let writer = self.writer.clone();
-        let unsent = self.unsent.clone();
+        // A client counts the requests of the server. Its own do not count: the server may wait until it reads.
+        let counted = (!Role::IS_CLIENT).then(|| self.unsent.count());
         let abandoned = self.abandoned.clone();
         let sending = async move {
-            let _permit = unsent.acquire().await;
+            let _counted = counted;
             let mut line = to_vec(&message)?;
             line.push(b'\n');
             drop(message);
@@ -285,8 +286,7 @@ where
                 let error = ErrorData::new(TOO_LARGE, "a message is too large", None);
                 return Some(JsonRpcMessage::error(error, Some(id)));
             }
-            // Waits while the other side leaves too many messages unread.
-            drop(self.unsent.acquire().await);
+            self.unsent.has_room().await;
             if let Some(message) = self.batch.pop_front() {
                 self.reader.replace(message.get());
             } else {

@@ -1,6 +1,8 @@
 //! The client against servers of the official SDK, and against servers that misbehave.
 
 mod agent;
+#[cfg(feature = "client-http")]
+mod asking;
 #[cfg(feature = "auth")]
 mod authorization_server;
 mod bare;
@@ -16,6 +18,7 @@ mod fresh;
 #[cfg(feature = "client-http")]
 mod http;
 mod lies;
+mod listings;
 #[cfg(feature = "auth")]
 mod login;
 #[cfg(feature = "auth")]

@@ -4,6 +4,8 @@
 mod batches;
 mod calls;
 mod client;
+#[cfg(all(feature = "server-http", target_os = "linux"))]
+mod evil_clients;
 mod faults;
 #[cfg(feature = "server-http")]
 mod floods;

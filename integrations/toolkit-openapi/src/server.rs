@@ -175,7 +175,8 @@ impl OpenApiServer {
     }
 
     /// Sets how long the headers of a request may take to arrive, and then its body; 30 seconds by default. A bound
-    /// server also closes connections that are unused for this time.
+    /// server also closes connections that are unused for this time, or whose clients [do not
+    /// read](Self::with_write_timeout).
     pub fn with_read_timeout(self, time: Duration) -> Self {
         self.with(|api| api.guards.read_timeout = time)
     }
@@ -189,6 +190,26 @@ impl OpenApiServer {
     /// one is closed.
     pub fn with_max_connections(self, connections: usize) -> Self {
         self.with(|api| api.guards.max_connections = connections)
+    }
+
+    /// Sets how long a client of a bound server may take nothing of a waiting response, as long as the [read
+    /// timeout](Self::with_read_timeout) by default. After this time, the connection is closed.
+    pub fn with_write_timeout(self, time: Duration) -> Self {
+        self.with(|api| api.guards.peers.write_timeout = Some(time))
+    }
+
+    /// Sets the maximum number of open connections of one address; further connections are closed at once. By default, 256
+    /// for addresses of other machines, and no limit for this machine, where a proxy may connect for many clients. A proxy
+    /// on another machine needs as many as all its clients. At a bound server only.
+    pub fn with_max_connections_per_address(self, connections: usize) -> Self {
+        self.with(|api| api.guards.peers.max_connections_per_address = Some(connections))
+    }
+
+    /// Sets the maximum size of all bodies of requests that are still arriving, in bytes, 64 MiB by default. Beyond it, the
+    /// request that has begun first is refused with the status 408. Requests whose token the server has checked do not
+    /// count.
+    pub fn with_max_unauthenticated_size(self, bytes: usize) -> Self {
+        self.with(|api| api.guards.peers.max_unauthenticated = bytes)
     }
 
     /// Returns the document as JSON text.

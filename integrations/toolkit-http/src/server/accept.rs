@@ -1,6 +1,8 @@
 //! The connections of a server, from the address to the graceful end.
 
 use super::guards::HttpGuards;
+use super::peer_limits::ConnectionCounts;
+use super::write_timeout::WriteTimeout;
 use axum::Router;
 use axum::serve::Listener;
 use hyper::server::conn::http1;
@@ -24,7 +26,7 @@ impl HttpGuards {
     pub async fn bind(&self, address: impl ToSocketAddrs) -> io::Result<TcpListener> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        let missing = if !self.are_hosts_named {
+        let missing = if self.hosts.is_empty() {
             "name the accepted hosts with `with_allowed_hosts`"
         } else if self.requires_token && !self.has_token() {
             "require a token with `with_bearer_token`"
@@ -41,23 +43,33 @@ impl HttpGuards {
     /// Accepts connections until `stop` is ready, and then waits for the responses that are not complete. Connections
     /// that are open when the future is dropped are closed.
     ///
-    /// A connection is closed if the headers of its next request do not arrive within the read timeout.
+    /// A connection is closed if the headers of its next request do not arrive within the read timeout, or if its client
+    /// takes nothing of a waiting response within the write timeout. Connections of an address beyond its
+    /// [limit](super::PeerLimits::max_connections_per_address) are closed at once.
     pub async fn accept(&self, mut listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(self.read_timeout);
+        let write_timeout = self.peers.write_timeout.unwrap_or(self.read_timeout);
         let shutdown = GracefulShutdown::new();
+        let counts = ConnectionCounts::default();
         let mut open = JoinSet::new();
         let mut stop = pin!(stop);
         loop {
-            let (stream, _) = tokio::select! {
+            let (stream, peer) = tokio::select! {
                 accepted = Listener::accept(&mut listener), if open.len() < self.max_connections => accepted,
                 Some(_) = open.join_next() => continue,
                 () = &mut stop => break,
             };
+            let Some(counted) = counts.admit(peer.ip(), &self.peers) else { continue };
             let _ = stream.set_nodelay(true);
+            let stream = TokioIo::new(WriteTimeout::new(stream, write_timeout));
             let service = TowerToHyperService::new(router.clone());
-            let connection = http.serve_connection(TokioIo::new(stream), service);
-            open.spawn(shutdown.watch(connection));
+            let connection = shutdown.watch(http.serve_connection(stream, service));
+            open.spawn(async move {
+                let _counted = counted;
+                // A connection that failed needs no answer.
+                let _ = connection.await;
+            });
         }
         drop(listener);
         shutdown.shutdown().await;

@@ -27,14 +27,14 @@ impl Host {
         Self::of_request(text).unwrap_or_else(|| Self { name: normal_name(text), port: None })
     }
 
+    /// Returns whether the host is this machine, with any port.
+    pub(super) fn is_loopback(&self) -> bool {
+        LOOPBACK.contains(&self.name.as_str())
+    }
+
     pub(super) fn accepts(&self, host: &Self) -> bool {
         self.name == host.name && (self.port.is_none() || self.port == host.port)
     }
-}
-
-/// Returns the names of this machine, with any port.
-pub(super) fn loopback_hosts() -> Vec<Host> {
-    LOOPBACK.map(Host::accepted).into()
 }
 
 fn normal_name(host: &str) -> String {

@@ -1,8 +1,10 @@
 //! The checks of a request before a server acts on it.
 
-use super::allowed::{Host, Origin, loopback_hosts, loopback_origins};
+use super::allowed::{Host, Origin, loopback_origins};
+use super::arriving_bodies::ArrivingBodies;
+use super::peer_limits::PeerLimits;
 use super::refusal::Refusal;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, AUTHORIZATION,
@@ -10,8 +12,7 @@ use axum::http::header::{
 };
 use axum::http::request::Parts;
 use axum::http::{Method, Request, Response, StatusCode};
-use http_body_util::LengthLimitError;
-use std::error::Error;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,24 +35,27 @@ use tokio::time::timeout;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpGuards {
-    hosts: Vec<Host>,
-    /// Whether the program has named the accepted hosts.
-    pub(super) are_hosts_named: bool,
+    /// The accepted hosts. Without any, names of this machine are accepted.
+    pub(super) hosts: Vec<Host>,
     origins: Vec<Origin>,
     token: Option<Arc<str>>,
-    methods: &'static str,
-    exposed_headers: &'static str,
+    /// The methods of the server, and the response headers that pages may read.
+    cors: [&'static str; 2],
     /// Whether addresses that other machines can reach need a token.
     pub requires_token: bool,
     /// The maximum size of a request's body in bytes, 4 MiB by default.
     pub max_body: usize,
     /// The time for the headers of a request to arrive, and then for its body; 30 seconds by default. Connections that
-    /// are unused for this time are closed.
+    /// are unused for this time are closed, also if their clients do not read
+    /// ([`write_timeout`](PeerLimits::write_timeout)).
     pub read_timeout: Duration,
     /// The time for running requests to end after the server was told to stop, 10 seconds by default.
     pub grace: Duration,
     /// The maximum number of open connections, 1,024 by default. Further connections wait until one is closed.
     pub max_connections: usize,
+    /// The limits for clients that hold connections and memory.
+    pub peers: PeerLimits,
+    arriving: ArrivingBodies,
 }
 
 impl HttpGuards {
@@ -60,17 +64,17 @@ impl HttpGuards {
     #[must_use]
     pub fn new(methods: &'static str, exposed_headers: &'static str) -> Self {
         Self {
-            hosts: loopback_hosts(),
-            are_hosts_named: false,
+            hosts: Vec::new(),
             origins: loopback_origins(),
             token: None,
-            methods,
-            exposed_headers,
+            cors: [methods, exposed_headers],
             requires_token: false,
             max_body: 4 << 20,
             read_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(10),
             max_connections: 1_024,
+            peers: PeerLimits::default(),
+            arriving: ArrivingBodies::default(),
         }
     }
 
@@ -78,10 +82,6 @@ impl HttpGuards {
     /// names of this machine, so that no web page can reach the server through a host name of its own (DNS rebinding).
     pub fn set_hosts<T: Into<String>>(&mut self, hosts: impl IntoIterator<Item = T>) {
         self.hosts = hosts.into_iter().map(|host| Host::accepted(&host.into())).collect();
-        self.are_hosts_named = !self.hosts.is_empty();
-        if self.hosts.is_empty() {
-            self.hosts = loopback_hosts();
-        }
     }
 
     /// Sets the accepted values of the header `Origin`, such as `https://app.example.com` or `http://localhost:*`.
@@ -126,7 +126,7 @@ impl HttpGuards {
         };
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(self.exposed_headers));
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(self.cors[1]));
         headers.append(VARY, HeaderValue::from_static("origin"));
         Ok(response)
     }
@@ -145,24 +145,53 @@ impl HttpGuards {
         Err(Refusal::new(StatusCode::UNAUTHORIZED, "a bearer token is required"))
     }
 
-    /// Reads the body of a request within the limits of time and size.
+    /// Reads the body of a request within the limits of time and size. Unless a token is required, the body
+    /// [counts](PeerLimits::max_unauthenticated) among those that are still arriving.
     ///
     /// # Errors
     /// The body is too large, does not arrive in time, or ends too early.
     pub async fn read_body(&self, body: Body) -> Result<Bytes, Refusal> {
-        let error = match timeout(self.read_timeout, to_bytes(body, self.max_body)).await {
-            Ok(Ok(bytes)) => return Ok(bytes),
-            Ok(Err(error)) => error,
-            Err(_) => {
-                return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time"));
+        if self.has_token() {
+            return self.read_authenticated_body(body).await;
+        }
+        let arriving = self.arriving.begin();
+        tokio::select! {
+            read = self.read(body, |bytes| arriving.add(bytes, self.peers.max_unauthenticated)) => read,
+            () = arriving.displaced() => Err(late()),
+        }
+    }
+
+    /// Does the same as [`read_body`](Self::read_body) for a request whose token the server has checked itself.
+    ///
+    /// # Errors
+    /// The body is too large, does not arrive in time, or ends too early.
+    pub async fn read_authenticated_body(&self, body: Body) -> Result<Bytes, Refusal> {
+        self.read(body, |_| {}).await
+    }
+
+    /// Reads a body. `arrived` gets the number of bytes of each part.
+    async fn read(&self, body: Body, arrived: impl Fn(usize)) -> Result<Bytes, Refusal> {
+        let reading = async {
+            let mut body = Limited::new(body, self.max_body);
+            let mut bytes = Vec::new();
+            while let Some(frame) = body.frame().await {
+                let Ok(part) = frame?.into_data() else { continue };
+                arrived(part.len());
+                bytes.extend_from_slice(&part);
             }
+            Ok::<_, axum::BoxError>(bytes)
         };
-        let is_limit = |source: &(dyn Error + 'static)| source.is::<LengthLimitError>();
-        Err(if error.source().is_some_and(is_limit) {
-            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large")
-        } else {
-            Refusal::new(StatusCode::BAD_REQUEST, "the request ended too early, or is not valid HTTP")
-        })
+        match timeout(self.read_timeout, reading).await {
+            Ok(Ok(bytes)) => Ok(bytes.into()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large"))
+            }
+            Ok(Err(_)) => {
+                let message = "the request ended too early, or is not valid HTTP";
+                Err(Refusal::new(StatusCode::BAD_REQUEST, message))
+            }
+            Err(_) => Err(late()),
+        }
     }
 
     fn check_host(&self, parts: &Parts) -> Result<(), Refusal> {
@@ -175,7 +204,11 @@ impl HttpGuards {
             (None, _) => parts.uri.authority().and_then(|authority| Host::of_request(authority.as_str())),
         };
         let Some(host) = host else { return bad("the request has no valid `Host` header") };
-        if self.hosts.iter().any(|accepted| accepted.accepts(&host)) {
+        let is_accepted = match &self.hosts[..] {
+            [] => host.is_loopback(),
+            hosts => hosts.iter().any(|accepted| accepted.accepts(&host)),
+        };
+        if is_accepted {
             return Ok(());
         }
         Err(Refusal::new(StatusCode::FORBIDDEN, "the host of the request is not allowed"))
@@ -194,7 +227,7 @@ impl HttpGuards {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
         let allowed = response.headers_mut();
-        allowed.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(self.methods));
+        allowed.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(self.cors[0]));
         allowed.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200"));
         if let Some(names) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
             allowed.insert(ACCESS_CONTROL_ALLOW_HEADERS, names.clone());
@@ -208,6 +241,11 @@ impl fmt::Debug for HttpGuards {
         let guards = &mut f.debug_struct("HttpGuards");
         guards.field("hosts", &self.hosts).field("origins", &self.origins).finish_non_exhaustive()
     }
+}
+
+/// Returns the refusal of a body that takes too long.
+fn late() -> Refusal {
+    Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time")
 }
 
 /// Returns the bearer token of a request.

@@ -123,7 +123,7 @@ setters! { McpClientBuilder.settings:
     with_name(name: impl Into<String>) = name.into();
     /// Sets the limits for the messages, tools and schemas of the server.
     with_limits(limits: McpLimits) = limits;
-    /// Sets the time limit for connecting, and for each page of the tool list. The default is 90 seconds, because a
+    /// Sets the time limit for connecting, and then for the whole tool list. The default is 90 seconds, because a
     /// program such as `npx` may first download the server.
     with_connect_timeout(connect_timeout: Duration) = connect_timeout;
     /// Sets the time limit for a call without progress reports. The default is 60 seconds. Each report

@@ -24,9 +24,9 @@ pub(super) struct Catalog {
     pub(super) issues: Vec<ToolIssue>,
     /// The listed tools that wait for approval, by their qualified names.
     pub(super) pending: Tools,
-    /// The number of list entries so far.
     /// Whether a tool has changed or was removed since the first list.
     pub(super) has_changed: bool,
+    /// The number of list entries so far.
     listed: usize,
 }
 
@@ -48,13 +48,18 @@ impl Catalog {
         for entry in page {
             self.listed += 1;
             if self.listed > limit {
-                let message = format!("The server lists more than {limit} tools; the rest was left out");
-                self.issues.insert(0, ToolIssue::new("", ToolIssueKind::TooMany, message));
+                self.cut(&format!("The server lists more than {limit} tools"));
                 return false;
             }
             self.add(entry, settings);
         }
         true
+    }
+
+    /// Reports that the list was cut for this reason.
+    pub(super) fn cut(&mut self, reason: &str) {
+        let message = format!("{reason}; the rest was left out");
+        self.issues.insert(0, ToolIssue::new("", ToolIssueKind::TooMany, message));
     }
 
     fn add(&mut self, entry: Value, settings: &ClientSettings) {

@@ -178,11 +178,15 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
                     }
                 }
                 JsonRpcMessage::Request(request) => {
-                    if matches!(request.request, ServerRequest::PingRequest(_)) {
-                        // A separate task, because this future may be dropped.
-                        let pong = JsonRpcMessage::response(ClientResult::empty(()), request.id);
-                        tokio::spawn(self.transport.send(pong));
-                    }
+                    let answer = if matches!(request.request, ServerRequest::PingRequest(_)) {
+                        JsonRpcMessage::response(ClientResult::empty(()), request.id)
+                    } else {
+                        let message = "the client answers only `ping` before the handshake has ended";
+                        let early = ErrorData::new(ErrorCode::INVALID_REQUEST, message, None);
+                        JsonRpcMessage::error(early, Some(request.id))
+                    };
+                    // A separate task, because this future may be dropped.
+                    tokio::spawn(self.transport.send(answer));
                 }
                 JsonRpcMessage::Notification(message) => {
                     if let ServerNotification::LoggingMessageNotification(log) = message.notification {

@@ -31,6 +31,12 @@ pub struct McpLimits {
     /// The maximum size of one message, in bytes. A call with a larger result ends with an error. Over streams, so do
     /// all pending calls. The default is 16 MiB.
     pub message_bytes: usize,
+    /// The maximum number of pages of one list, also of empty pages. Further pages of tools are left out; other lists
+    /// end with an error. The default is 1,000.
+    pub pages: usize,
+    /// The maximum size of the cursor of a page, in bytes. A page with a larger cursor is the last one of the tools; other
+    /// lists end with an error. The default is 4,096.
+    pub cursor_bytes: usize,
 }
 
 impl Default for McpLimits {
@@ -41,6 +47,8 @@ impl Default for McpLimits {
             schema_bytes: 64 << 10,
             schema_depth: 64,
             message_bytes: 16 << 20,
+            pages: 1_000,
+            cursor_bytes: 4 << 10,
         }
     }
 }
@@ -56,4 +64,8 @@ setters! { McpLimits:
     with_schema_depth(schema_depth: usize) = schema_depth;
     /// Sets the maximum size of a message, in bytes.
     with_message_bytes(message_bytes: usize) = message_bytes;
+    /// Sets the maximum number of pages of one list.
+    with_pages(pages: usize) = pages;
+    /// Sets the maximum size of the cursor of a page, in bytes.
+    with_cursor_bytes(cursor_bytes: usize) = cursor_bytes;
 }

@@ -11,7 +11,8 @@ use super::token_source::{TokenChallenge, TokenSource};
 use crate::http_client::http_client;
 use crate::macros::debug;
 use crate::request_span::NetworkPath;
-use futures_core::stream::BoxStream;
+use crate::unsent::Unsent;
+use futures_util::stream::{self, BoxStream, StreamExt};
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::StreamableHttpClientTransport;
@@ -124,7 +125,8 @@ impl McpUrl {
         let secrets = attempt.wire.secrets.clone();
         secrets.add(&toolkit_http::client::secrets(&headers.clone().into_iter().collect()));
         secrets.add(&url_secrets(&self.url));
-        let client = TokenClient { http, token: self.token, stream: stream.clone(), secrets };
+        let unsent = attempt.wire.unsent.clone();
+        let client = TokenClient { http, token: self.token, stream: stream.clone(), secrets, unsent };
         let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
         config.custom_headers = headers;
         config.max_sse_event_size = attempt.limit;
@@ -196,6 +198,8 @@ struct TokenClient {
     token: Option<Arc<dyn TokenSource>>,
     stream: Arc<ServerStream>,
     secrets: KnownSecrets,
+    /// The answers that the server has not read.
+    unsent: Unsent,
 }
 
 type Headers = HashMap<HeaderName, HeaderValue>;
@@ -233,6 +237,16 @@ impl TokenClient {
             outcome = send(token.clone()).await;
         }
         outcome
+    }
+
+    /// Returns a stream that is not read while the server leaves too many answers unread. The SDK reads on by itself.
+    fn limited(&self, stream: SseStream) -> SseStream {
+        stream::unfold((stream, self.unsent.clone()), async |(mut stream, unsent)| {
+            unsent.has_room().await;
+            let event = stream.next().await?;
+            Some((event, (stream, unsent)))
+        })
+        .boxed()
     }
 }
 
@@ -275,7 +289,12 @@ impl StreamableHttpClient for TokenClient {
         {
             self.stream.has_session.store(true, Ordering::Relaxed);
         }
-        response
+        match response? {
+            StreamableHttpPostResponse::Sse(stream, session) => {
+                Ok(StreamableHttpPostResponse::Sse(self.limited(stream), session))
+            }
+            response => Ok(response),
+        }
     }
 
     async fn delete_session(
@@ -322,6 +341,6 @@ impl StreamableHttpClient for TokenClient {
             })
             .await;
         self.stream.answered.cancel();
-        stream
+        Ok(self.limited(stream?))
     }
 }

@@ -4,6 +4,7 @@ use super::deep_lists::cut;
 use super::event::McpEvent;
 use super::wire::{INVALID, Wire};
 use crate::line_transport::{LineFault, LineRole, LineTransport, read_by_method};
+use crate::unsent::Unsent;
 use rmcp::RoleClient;
 use rmcp::model::{
     CallToolResult, CancelledNotification, ClientNotification, ErrorData, ProgressNotification, RequestId,
@@ -12,7 +13,6 @@ use rmcp::model::{
 use serde_json::{Map, Value, from_slice, from_str, from_value};
 use std::io;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 use toolkit_core::redaction::Unread;
 
 pub(super) type ServerLines<R, W> = LineTransport<RoleClient, R, W>;
@@ -23,8 +23,9 @@ const SHOWN: usize = 256;
 impl LineRole for RoleClient {
     type Reports = Arc<Wire>;
 
-    // A client must read on while a server reads nothing: the server may wait for the client.
-    const MAX_UNSENT: usize = Semaphore::MAX_PERMITS;
+    fn unsent(wire: &Arc<Wire>) -> Unsent {
+        wire.unsent.clone()
+    }
 
     fn request(_: &str, _: Option<&str>, line: &[u8]) -> serde_json::Result<ServerRequest> {
         from_slice(line)

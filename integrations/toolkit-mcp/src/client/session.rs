@@ -1,24 +1,20 @@
 //! One connection to a server.
 
-use super::catalog::Catalog;
 use super::client_settings::McpProtocol;
 use super::connect_errors::{chain, of_transport, refused};
 use super::endpoint::McpEndpoint;
 use super::handshake::{Attempt, Running};
+use super::listing_pace::LONGEST_PAUSE;
 use super::mcp_error::{McpError, McpErrorKind};
 use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use super::wire::Wire;
 use crate::locks::lock;
-use crate::request_span::{NetworkPath, RequestTarget};
-use rmcp::model::{
-    ClientRequest, ListToolsRequest, PaginatedRequestParams, RequestId, ServerResult, SubscriptionFilter,
-};
+use crate::request_span::NetworkPath;
+use rmcp::model::{ClientRequest, RequestId, ServerResult, SubscriptionFilter};
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, ServiceError, Subscription};
-use serde_json::Value;
-use std::collections::HashSet;
 use std::future::pending;
 use std::sync::atomic::Ordering;
-use std::sync::{self, Arc, PoisonError};
+use std::sync::{self, Arc};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, Semaphore};
@@ -29,18 +25,11 @@ use toolkit_foreign::clean;
 /// The longest time without an answer to `server/discover` after which `initialize` is sent, too.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// The maximum number of pages of one tool list.
-const PAGES: usize = 1_000;
-
-/// The maximum time for a whole tool list, as a multiple of the maximum time for one page.
-const SLOWEST_LIST: u32 = 10;
-
 /// The time between attempts to read a stale tool list again.
 const RETRY: Duration = Duration::from_secs(60);
 
-/// The shortest and the longest time for which a tool list counts as fresh. The lower bound keeps a server
-/// from making the client list the tools continuously.
-const FRESH: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(24 * 3_600));
+/// The shortest and the longest time for which a tool list counts as fresh.
+const FRESH: (Duration, Duration) = (LONGEST_PAUSE, Duration::from_secs(24 * 3_600));
 
 /// The maximum time for closing a connection. After this time, the connection is cut.
 pub(super) const CLOSING: Duration = Duration::from_secs(10);
@@ -73,7 +62,7 @@ pub(super) struct Session {
     pub(super) stale: CancellationToken,
     pub(super) opened: Instant,
     /// The time at which the tool list becomes stale, if the server sets such a time.
-    expiry: sync::Mutex<Option<Instant>>,
+    pub(super) expiry: sync::Mutex<Option<Instant>>,
     pub(super) path: NetworkPath,
 }
 
@@ -135,40 +124,11 @@ impl Session {
         Ok(Pending { handle: Some(handle), wire: self.wire.clone() })
     }
 
-    /// Requests all tools, page by page.
-    pub(super) async fn list_tools(&self) -> Result<Catalog, McpError> {
-        let has_tools = self.peer.peer_info().is_none_or(|peer| peer.capabilities.tools.is_some());
-        let catalog = sync::Mutex::new(Catalog::default());
-        *lock(&self.expiry) = None;
-        if has_tools {
-            let limit = self.handler.settings.connect_timeout;
-            self.pages("tools/list", limit, |params| self.add_tools(&catalog, params, limit)).await?;
-        }
-        Ok(std::mem::take(&mut *lock(&catalog)))
-    }
-
-    /// Adds one page of the tools, and returns the cursor of the next page.
-    async fn add_tools(
-        &self,
-        catalog: &sync::Mutex<Catalog>,
-        params: PaginatedRequestParams,
-        limit: Duration,
-    ) -> Result<Option<String>, McpError> {
-        let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
-        let result = async { self.send(request, PeerRequestOptions::no_options()).await?.response().await };
-        let result = self.answer_within(limit, "tools/list", RequestTarget::Unnamed, result).await?;
-        // Each entry is parsed on its own, so that one malformed tool does not hide all others.
-        let mut page = serde_json::to_value(result).unwrap_or_default();
-        let Some(Value::Array(entries)) = page.get_mut("tools").map(Value::take) else {
-            return Err(McpError::new(McpErrorKind::Protocol, "the server's list of tools is not a list"));
-        };
-        if let Some(ttl) = page.get("ttlMs").and_then(Value::as_u64).filter(|ttl| *ttl > 0) {
-            let expiry = Instant::now() + Duration::from_millis(ttl).clamp(FRESH.0, FRESH.1);
-            let mut earliest = lock(&self.expiry);
-            *earliest = Some(earliest.map_or(expiry, |earlier| earlier.min(expiry)));
-        }
-        let has_room = lock(catalog).extend(entries, &self.handler.settings);
-        Ok(page.get("nextCursor").and_then(Value::as_str).filter(|_| has_room).map(str::to_owned))
+    /// Limits the time for which the tool list counts as fresh, as a page of the list says.
+    pub(super) fn fresh_for(&self, time: Duration) {
+        let expiry = Instant::now() + time.clamp(FRESH.0, FRESH.1);
+        let mut earliest = lock(&self.expiry);
+        *earliest = Some(earliest.map_or(expiry, |earlier| earlier.min(expiry)));
     }
 
     /// Plans the next attempt to read the tool list, because the list could not be read.
@@ -199,58 +159,6 @@ impl Session {
             ServiceError::TransportClosed => McpError::new(McpErrorKind::Connection, self.wire.reason()),
             _ => McpError::new(McpErrorKind::Protocol, chain(error)),
         }
-    }
-
-    /// Requests all pages of a list, and returns at most as many entries as the limit of tools. `page` keeps of an entry only
-    /// what has a limit.
-    pub(super) async fn list_all<T, F>(
-        &self,
-        method: &str,
-        page: impl Fn(Peer<RoleClient>, Option<PaginatedRequestParams>) -> F,
-    ) -> Result<Vec<T>, McpError>
-    where
-        F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
-    {
-        let most = self.handler.settings.limits.tools;
-        let entries = sync::Mutex::new(Vec::new());
-        let add = async |params| {
-            let page = page(self.peer.clone(), Some(params));
-            let (more, next) = self.answer(method, RequestTarget::Unnamed, page).await?;
-            let mut entries = lock(&entries);
-            entries.extend(more);
-            entries.truncate(most);
-            Ok(next.filter(|_| entries.len() < most))
-        };
-        self.pages(method, self.handler.settings.call_timeout, add).await?;
-        Ok(entries.into_inner().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Requests pages one after the other, in a limited time. `page` gets one page, for which it has the time `limit`, and
-    /// returns the cursor of the next one.
-    async fn pages<F>(
-        &self,
-        method: &str,
-        limit: Duration,
-        page: impl Fn(PaginatedRequestParams) -> F,
-    ) -> Result<(), McpError>
-    where
-        F: Future<Output = Result<Option<String>, McpError>>,
-    {
-        let all = limit.saturating_mul(SLOWEST_LIST);
-        let reading = async {
-            let mut cursor = None;
-            let mut seen = HashSet::new();
-            for _ in 0..PAGES {
-                match page(PaginatedRequestParams::default().with_cursor(cursor.take())).await? {
-                    // A server that returns to an earlier page has no more entries.
-                    Some(next) if seen.insert(next.clone()) => cursor = Some(next),
-                    _ => break,
-                }
-            }
-            Ok(())
-        };
-        let slow = |_| Err(too_slow(&format!("answer `{method}` with all pages"), all));
-        timeout(all, reading).await.unwrap_or_else(slow)
     }
 
     /// Returns whether the version of the protocol begins with a handshake.

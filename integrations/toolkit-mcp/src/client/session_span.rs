@@ -1,10 +1,10 @@
 //! The requests of a connection within their spans.
 
 use super::mcp_error::{McpError, McpErrorKind};
+use super::pages::Deadline;
 use super::session::{Session, too_slow};
 use crate::request_span::{RequestFacts, RequestSpan, RequestTarget};
 use rmcp::service::ServiceError;
-use std::time::Duration;
 use tokio::time::timeout;
 
 impl Session {
@@ -28,25 +28,26 @@ impl Session {
         target: RequestTarget<'_>,
         request: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, McpError> {
-        self.answer_within(self.handler.settings.call_timeout, method, target, request).await
+        let deadline = Deadline::of(self.handler.settings.call_timeout);
+        self.answer_until(deadline, method, target, request).await
     }
 
-    /// Waits for the answer to a request, within a time limit.
-    pub(super) async fn answer_within<T>(
+    /// Waits for the answer to a request, until a deadline.
+    pub(super) async fn answer_until<T>(
         &self,
-        limit: Duration,
+        deadline: Deadline,
         method: &str,
         target: RequestTarget<'_>,
         request: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, McpError> {
         let span = self.open_span(method, target);
         let answer = tokio::select! {
-            answer = timeout(limit, span.around(request)) => match answer {
+            answer = timeout(deadline.remaining(), span.around(request)) => match answer {
                 Ok(answer) => {
                     let answer = answer.inspect_err(|error| span.set_refusal(error));
                     answer.map_err(|error| self.failed(method, &error))
                 }
-                Err(_) => Err(too_slow(&format!("answer `{method}`"), limit)),
+                Err(_) => Err(too_slow(&format!("answer `{method}`"), deadline.limit)),
             },
             () = self.wire.ended.cancelled() => {
                 Err(McpError::new(McpErrorKind::Connection, self.wire.reason()))

@@ -2,16 +2,14 @@
 
 use super::ClientState;
 use super::event::McpEvent;
+use super::listing_pace::ListingPace;
 use super::mcp_error::{McpError, McpErrorKind};
 use super::session::Session;
 use rmcp::model::ServerNotification;
 use rmcp::service::Subscription;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use tokio::time::sleep;
-
-/// The minimum time between two listings of the tools.
-const BETWEEN_LISTINGS: Duration = Duration::from_millis(100);
+use tokio::time::{sleep, sleep_until};
 
 /// The state of the connection.
 #[derive(Clone)]
@@ -66,22 +64,28 @@ async fn watch(inner: &Weak<ClientState>, session: &Session) -> Option<String> {
         (client.closing.clone(), client.handler.tools_changed.clone())
     };
     let mut subscription = session.subscribe().await;
+    let mut pace = ListingPace::new();
+    let mut is_stale = false;
     loop {
         tokio::select! {
             () = closing.cancelled() => return None,
             () = session.wire.ended.cancelled() => return Some(session.wire.reason()),
             () = session.stale.cancelled() => return Some(session.wire.reason()),
-            () = changed.notified() => {}
-            () = announced(&mut subscription, session) => {}
-            () = session.stale_list() => {}
+            // A change that is announced meanwhile is remembered.
+            () = changed.notified(), if !is_stale => is_stale = true,
+            () = announced(&mut subscription, session) => is_stale = true,
+            () = session.stale_list(), if !is_stale => is_stale = true,
+            () = sleep_until(pace.earliest()), if is_stale => {
+                is_stale = false;
+                pace.lists();
+                if let Some(client) = inner.upgrade()
+                    && let Err(error) = client.list(session).await
+                {
+                    session.postpone();
+                    client.handler.emit(McpEvent::ListFailed { error: error.to_string() });
+                }
+            }
         }
-        if let Some(client) = inner.upgrade()
-            && let Err(error) = client.list(session).await
-        {
-            session.postpone();
-            client.handler.emit(McpEvent::ListFailed { error: error.to_string() });
-        }
-        sleep(BETWEEN_LISTINGS).await;
     }
 }
 

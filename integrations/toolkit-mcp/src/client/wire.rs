@@ -1,4 +1,5 @@
-//! An observer around a transport, for progress reports and the end of the connection.
+//! An observer around a transport, for progress reports, answers that the server does not read, and the end of the
+//! connection.
 
 use super::event::McpEvent;
 use super::known_secrets::KnownSecrets;
@@ -6,9 +7,10 @@ use super::stderr_tail::StderrTail;
 use crate::line_transport::read;
 use crate::locks::lock;
 use crate::reports::Reports;
+use crate::unsent::{Unsent, UnsentMessage};
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientRequest, ErrorCode, ErrorData, GetMeta, JsonRpcMessage, ProgressToken, ServerNotification,
+    ClientRequest, ErrorCode, ErrorData, GetMeta, JsonRpcMessage, ProgressToken, RequestId, ServerNotification,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -30,6 +32,8 @@ pub(crate) struct Wire {
     pub(super) tail: StderrTail,
     /// The secrets that the server gets.
     pub(super) secrets: KnownSecrets,
+    /// The server's requests whose answers it has not read.
+    pub(super) unsent: Unsent,
     progress: Mutex<HashMap<ProgressToken, ProgressSink>>,
     /// The reason for the end of the connection, if known.
     reason: Mutex<Option<String>>,
@@ -43,8 +47,15 @@ impl Wire {
     pub(super) fn new(events: broadcast::Sender<McpEvent>) -> Self {
         let ended = CancellationToken::new();
         let tail = StderrTail::default();
-        let secrets = KnownSecrets::default();
-        Self { ended, events, tail, secrets, progress: Mutex::default(), reason: Mutex::default() }
+        Self {
+            ended,
+            events,
+            tail,
+            secrets: KnownSecrets::default(),
+            unsent: Unsent::default(),
+            progress: Mutex::default(),
+            reason: Mutex::default(),
+        }
     }
 
     /// Emits an event. If there are no listeners, nothing happens.
@@ -123,15 +134,45 @@ impl Wire {
     }
 }
 
-/// A transport that removes secrets from messages, passes progress reports to calls and reports the end of the connection.
+/// A transport that removes secrets from messages, passes progress reports to calls, counts the server's requests, and
+/// reports the end of the connection.
 pub(super) struct Watched<T> {
     transport: T,
     wire: Arc<Wire>,
+    /// The requests of the server that have no answer yet.
+    asked: HashMap<RequestId, UnsentMessage>,
 }
 
 impl<T> Watched<T> {
     pub(super) fn new(transport: T, wire: Arc<Wire>) -> Self {
-        Self { transport, wire }
+        Self { transport, wire, asked: HashMap::new() }
+    }
+
+    /// Counts a request until its answer is sent. A request that the server withdraws may stay without answer.
+    fn count(&mut self, message: &RxJsonRpcMessage<RoleClient>) {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                self.asked.insert(request.id.clone(), self.wire.unsent.count());
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ServerNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.asked.remove(id);
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+    }
+
+    /// Returns the count of an answer.
+    fn answering(&mut self, message: &TxJsonRpcMessage<RoleClient>) -> Option<UnsentMessage> {
+        let id = match message {
+            JsonRpcMessage::Response(response) => &response.id,
+            JsonRpcMessage::Error(error) => error.id.as_ref()?,
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => return None,
+        };
+        Some(self.asked.remove(id).unwrap_or_else(|| self.wire.unsent.count()))
     }
 }
 
@@ -143,7 +184,13 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         self.wire.sending(&message);
-        self.transport.send(message)
+        let counted = self.answering(&message);
+        let sending = self.transport.send(message);
+        async move {
+            let sent = sending.await;
+            drop(counted);
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
@@ -152,9 +199,10 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
                 self.wire.ended.cancel();
                 return None;
             };
-            match self.wire.redacted(message) {
-                Some(message) if !self.wire.took_progress(&message) => return Some(message),
-                _ => {}
+            let Some(message) = self.wire.redacted(message) else { continue };
+            if !self.wire.took_progress(&message) {
+                self.count(&message);
+                return Some(message);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::raw_arguments::call;
 use crate::line_transport::{LineFault, LineFaultKind, LineRole, read_by_method};
+use crate::unsent::Unsent;
 use rmcp::RoleServer;
 use rmcp::model::{
     CancelledNotification, ClientNotification, ClientRequest, ClientResult, CompleteRequest, DiscoverRequest,
@@ -15,7 +16,9 @@ pub(super) const MAX_MESSAGE: usize = 16 << 20;
 impl LineRole for RoleServer {
     type Reports = ();
 
-    const MAX_UNSENT: usize = 256;
+    fn unsent((): &()) -> Unsent {
+        Unsent::default()
+    }
 
     fn request(method: &str, params: Option<&str>, line: &[u8]) -> serde_json::Result<ClientRequest> {
         if method == "tools/call"

@@ -186,11 +186,26 @@ setters! { McpServer.settings.http.guards:
     /// seconds.
     with_grace(grace: Duration) = grace;
     /// Sets how long the headers of a request may take to arrive, and then its body; 30 seconds by default. A bound
-    /// server also closes connections that are unused for this time.
+    /// server also closes connections that are unused for this time, or whose clients [do not
+    /// read](Self::with_write_timeout).
     with_read_timeout(read_timeout: Duration) = read_timeout;
     /// Sets the maximum number of open connections of a bound server, 1,024 by default. Further connections wait until
     /// one is closed.
     with_max_connections(max_connections: usize) = max_connections;
+}
+
+setters! { McpServer.settings.http.guards.peers:
+    /// Sets how long a client of a bound server may take nothing of a waiting response, as long as the [read
+    /// timeout](Self::with_read_timeout) by default. After this time, the connection is closed.
+    with_write_timeout(write_timeout: Duration) = Some(write_timeout);
+    /// Sets the maximum number of open connections of one address; further connections are closed at once. By default, 256
+    /// for addresses of other machines, and no limit for this machine, where a proxy may connect for many clients. A proxy
+    /// on another machine needs as many as all its clients. At a bound server only.
+    with_max_connections_per_address(max_connections_per_address: usize) = Some(max_connections_per_address);
+    /// Sets the maximum size of all bodies of requests that are still arriving, in bytes, 64 MiB by default. Beyond it, the
+    /// request that has begun first is refused with the status 408. Requests whose token the server has checked do not
+    /// count.
+    with_max_unauthenticated_size(max_unauthenticated: usize) = max_unauthenticated;
 }
 
 /// Returns a router that serves the path of the server, with and without a slash at its end.

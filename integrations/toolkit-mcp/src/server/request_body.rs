@@ -2,7 +2,7 @@
 
 use super::raw_arguments::RawArguments;
 use super::scopes::{is_granted, scopes_of};
-use super::server_settings::ServerSettings;
+use super::server_settings::{HttpSettings, ServerSettings};
 use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use futures_util::stream;
@@ -43,7 +43,13 @@ impl RequestBody {
     ) -> Body {
         let state = self.0.clone();
         Body::from_stream(stream::once(async move {
-            let received = match settings.http.guards.read_body(body).await {
+            let HttpSettings { guards, oauth, .. } = &settings.http;
+            let read = if oauth.is_some() {
+                guards.read_authenticated_body(body).await
+            } else {
+                guards.read_body(body).await
+            };
+            let received = match read {
                 Ok(bytes) => match missing_scopes(&bytes) {
                     Some(scopes) => Received::Unauthorized(scopes),
                     None if bytes.trim_ascii_start().starts_with(b"[") => Received::Batch(bytes),

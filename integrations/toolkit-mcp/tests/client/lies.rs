@@ -89,7 +89,7 @@ async fn a_result_that_breaks_the_output_schema_is_an_error_with_its_text() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_of_slow_pages_ends_within_ten_times_the_limit() {
+async fn a_list_of_slow_pages_has_one_time_limit() {
     let server = Bare::new();
     *server.pause.lock().unwrap() = Duration::from_secs(29);
     *server.tools.lock().unwrap() =
@@ -99,11 +99,8 @@ async fn a_list_of_slow_pages_ends_within_ten_times_the_limit() {
     let started = Instant::now();
     let error = builder.connect().await.unwrap_err();
     assert_eq!(error.kind(), McpErrorKind::TimedOut);
-    assert_eq!(
-        error.to_string(),
-        "MCP server `slow`: the server did not answer `tools/list` with all pages within 900 s"
-    );
-    assert_eq!(started.elapsed().as_secs(), 900);
+    assert_eq!(error.to_string(), "MCP server `slow`: the server did not answer `tools/list` within 90 s");
+    assert_eq!(started.elapsed().as_secs(), 90);
 }
 
 #[tokio::test]

@@ -13,6 +13,11 @@ pub(super) trait Behaviour: Send + Sync + 'static {
 
     /// Handles `tools/call`.
     fn call(&self, id: Value, params: &Value, client: &Client);
+
+    /// Returns the result of another method, if the server knows it.
+    fn other(&self, _method: &str, _params: &Value) -> Option<Value> {
+        None
+    }
 }
 
 /// The connection to the client.
@@ -131,7 +136,10 @@ impl<B: Behaviour> Raw<B> {
             ),
             Some("tools/list") => client.result(id, &self.behaviour.list(params)),
             Some("tools/call") => self.behaviour.call(id.clone(), params, client),
-            Some(_) if !id.is_null() => {
+            Some(method) if !id.is_null() => {
+                if let Some(result) = self.behaviour.other(method, params) {
+                    return client.result(id, &result);
+                }
                 let error = json!({"code": -32601, "message": "Method not found"});
                 client.line(json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string());
             }

@@ -14,6 +14,8 @@ pub(super) struct Announcing {
     subscription: Arc<watch::Sender<Option<Subscription>>>,
     /// The number of subscriptions to refuse.
     refusals: Arc<Mutex<usize>>,
+    /// How often the tools were listed.
+    pub(super) listings: Arc<Mutex<usize>>,
 }
 
 type Subscription = (Value, mpsc::UnboundedSender<Value>);
@@ -66,7 +68,10 @@ impl Announcing {
                     "server/discover" => {
                         cached(json!({"supportedVersions": ["2026-07-28"], "capabilities": capabilities}))
                     }
-                    "tools/list" => cached(json!({"tools": *server.tools.lock().unwrap()})),
+                    "tools/list" => {
+                        *server.listings.lock().unwrap() += 1;
+                        cached(json!({"tools": *server.tools.lock().unwrap()}))
+                    }
                     "subscriptions/listen" if *server.refusals.lock().unwrap() > 0 => {
                         *server.refusals.lock().unwrap() -= 1;
                         json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "starting"}})
