@@ -13,6 +13,8 @@ mod definitions;
 #[cfg(feature = "client")]
 mod hostile_documents;
 #[cfg(feature = "client")]
+mod plain_reading;
+#[cfg(feature = "client")]
 mod recorder;
 #[cfg(all(feature = "client", feature = "server"))]
 mod round_trip;
@@ -20,3 +22,5 @@ mod round_trip;
 mod served;
 #[cfg(feature = "server")]
 mod served_document;
+#[cfg(feature = "client")]
+mod whole_documents;

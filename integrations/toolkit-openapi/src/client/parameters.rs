@@ -1,13 +1,14 @@
 //! The parameters of an operation, in all versions.
 
 use super::arguments::ArgumentsDraft;
-use super::document::{Document, Node, Version};
+use super::document::{Document, Node, Version, below};
 use super::issue::OperationFault;
 use super::operation::{Location, Parameter, Serialization, Style};
 use super::request::OWN_HEADERS;
 use super::schema::SchemaWriter;
 use super::schema_parts::with_example;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// A parameter as the document declares it.
 pub(super) struct Declared<'d> {
@@ -25,10 +26,15 @@ pub(super) fn declared<'d>(
     path: &Node<'d>,
     operation: &Node<'d>,
 ) -> Result<Vec<Declared<'d>>, OperationFault> {
+    for around in [path, operation] {
+        if around.value.get("parameters").is_some_and(|parameters| !parameters.is_array()) {
+            return Err(OperationFault::new(&below(&around.place, "parameters"), "parameters are a list"));
+        }
+    }
     let mut all: Vec<Declared<'d>> = Vec::new();
     for node in path.items("parameters").into_iter().chain(operation.items("parameters")) {
         let at = node.place.clone();
-        let node = document.resolve(node).map_err(|reason| OperationFault::new(&at, reason))?;
+        let node = resolved(document, node)?;
         let missing = |member: &str| OperationFault::new(&at, format!("a parameter has no `{member}`"));
         let name = node.text("name").ok_or_else(|| missing("name"))?;
         let location = node.text("in").ok_or_else(|| missing("in"))?;
@@ -41,23 +47,51 @@ pub(super) fn declared<'d>(
     Ok(all)
 }
 
-/// Returns whether the client writes the parameter itself: it is one of its headers, or a credential.
-pub(super) fn is_own(document: &Document, parameter: &Declared<'_>) -> bool {
-    let is_listed = OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own));
-    parameter.location == "header" && is_listed || is_credential(document, parameter)
+/// Follows the references of a part of an operation.
+///
+/// # Errors
+/// A reference cannot be followed.
+pub(super) fn resolved<'d>(document: &'d Document, node: Node<'d>) -> Result<Node<'d>, OperationFault> {
+    let at = node.place.clone();
+    document.resolve(node).map_err(|reason| OperationFault::new(&at, reason))
 }
 
-fn is_credential(document: &Document, parameter: &Declared<'_>) -> bool {
-    let schemes = match document.version() {
-        Version::Swagger2 => document.root().members("securityDefinitions"),
-        _ => {
-            document.root().get("components").map(|node| node.members("securitySchemes")).unwrap_or_default()
+/// The names of the API keys that the security schemes of a document send, by their locations.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct CredentialNames(BTreeSet<(String, String)>);
+
+impl CredentialNames {
+    pub(super) fn of(document: &Document) -> Self {
+        let schemes = match document.version() {
+            Version::Swagger2 => document.root().members("securityDefinitions"),
+            _ => document
+                .root()
+                .get("components")
+                .map(|node| node.members("securitySchemes"))
+                .unwrap_or_default(),
+        };
+        let mut names = BTreeSet::new();
+        for (_, scheme) in schemes {
+            let Ok(scheme) = document.resolve(scheme) else { continue };
+            if scheme.text("type") == Some("apiKey")
+                && let (Some(location), Some(name)) = (scheme.text("in"), scheme.text("name"))
+            {
+                names.insert((location.to_owned(), name.to_ascii_lowercase()));
+            }
         }
-    };
-    schemes.into_iter().any(|(_, scheme)| {
-        let names = scheme.text("name").is_some_and(|name| name.eq_ignore_ascii_case(parameter.name));
-        scheme.text("type") == Some("apiKey") && scheme.text("in") == Some(parameter.location) && names
-    })
+        Self(names)
+    }
+
+    /// Returns whether a name is that of a credential, in any letter case.
+    pub(crate) fn contains(&self, location: &str, name: &str) -> bool {
+        self.0.contains(&(location.to_owned(), name.to_ascii_lowercase()))
+    }
+
+    /// Returns whether the client writes the parameter itself: it is one of its headers, or a credential.
+    pub(super) fn is_own(&self, parameter: &Declared<'_>) -> bool {
+        let is_listed = OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own));
+        parameter.location == "header" && is_listed || self.contains(parameter.location, parameter.name)
+    }
 }
 
 /// Reads one parameter, and adds its argument.
@@ -87,7 +121,10 @@ pub(super) fn read_parameter<'d>(
         None if is_swagger => collection_format(node, location),
         None => style(node, location),
     };
-    let schema = content.map_or_else(|| node.get("schema"), |(_, media)| media.get("schema"));
+    let schema = match content {
+        Some((_, media)) => resolved(arguments.writer.document, media)?.get("schema"),
+        None => node.get("schema"),
+    };
     let schema = schema.or_else(|| is_swagger.then(|| node.clone()));
     let mut schema = schema.map_or_else(|| json!({}), |schema| arguments.schema(&schema));
     describe(&mut schema, node, &mut arguments.writer);

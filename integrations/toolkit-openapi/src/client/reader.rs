@@ -7,7 +7,7 @@ use super::found::{FoundOperation, description, info, metadata, security, unname
 use super::issue::OperationFault;
 use super::names::{Unnamed, tool_names};
 use super::operation::{Location, Operation, Parameter, Response, Serialization, Style};
-use super::parameters::{Declared, declared, is_own, read_parameter};
+use super::parameters::{CredentialNames, Declared, declared, read_parameter};
 use super::readable::readable;
 use super::request::media_kind::BodyKind;
 use super::request_body::{media_types, read_body};
@@ -17,6 +17,7 @@ use super::{OpenApiIssue, OpenApiLimits};
 use http::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use toolkit_core::schema::nearest;
 use toolkit_core::{ToolDefinition, ToolName};
 use toolkit_foreign::{SchemaLimits, checked_parameters, checked_schema};
@@ -50,6 +51,7 @@ pub(super) struct ReaderSettings {
 pub(super) struct Reader<'d> {
     document: &'d Document,
     settings: &'d ReaderSettings,
+    credentials: Arc<CredentialNames>,
     issues: BTreeSet<OpenApiIssue>,
 }
 
@@ -59,7 +61,8 @@ impl<'d> Reader<'d> {
         document: &'d Document,
         settings: &'d ReaderSettings,
     ) -> (Vec<OperationTool>, Vec<OpenApiIssue>) {
-        let mut reader = Self { document, settings, issues: BTreeSet::new() };
+        let credentials = Arc::new(CredentialNames::of(document));
+        let mut reader = Self { document, settings, credentials, issues: BTreeSet::new() };
         let all = reader.find();
         let chosen = reader.choose(all);
         let unnamed: Vec<Unnamed> = chosen.iter().map(unnamed).collect();
@@ -119,6 +122,14 @@ impl<'d> Reader<'d> {
             let Ok(method) = Method::from_bytes(method.as_bytes()) else {
                 self.issue(&node.place, "was left out: the method is illegal");
                 continue;
+            };
+            let place = node.place.clone();
+            let node = match self.document.resolve(node) {
+                Ok(node) => node,
+                Err(reason) => {
+                    self.issue(&place, format!("the operation was left out: {reason}"));
+                    continue;
+                }
             };
             if !node.value.is_object() {
                 self.issue(&node.place, "was left out: an operation is an object");
@@ -200,11 +211,12 @@ impl<'d> Reader<'d> {
         arguments: &mut ArgumentsDraft<'d>,
     ) -> Result<Operation, OperationFault> {
         let document = self.document;
+        let path = without_fragment(found.path);
         let declared = declared(document, &found.path_item, &found.node)?;
         let is_sent = |parameter: &&Declared<'_>| {
-            let is_lost = || !found.path.contains(&format!("{{{}}}", parameter.name));
+            let is_lost = || !path.contains(&format!("{{{}}}", parameter.name));
             let is_of_body = matches!(parameter.location, "body" | "formData");
-            !(is_of_body || parameter.location == "path" && is_lost() || is_own(document, parameter))
+            !(is_of_body || parameter.location == "path" && is_lost() || self.credentials.is_own(parameter))
         };
         let mut sent: Vec<_> = declared.iter().filter(is_sent).collect();
         let order = ["path", "query", "querystring", "header", "cookie"];
@@ -213,34 +225,36 @@ impl<'d> Reader<'d> {
         for parameter in sent {
             parameters.push(read_parameter(parameter, arguments)?);
         }
-        self.add_undeclared(found, arguments, &mut parameters);
+        self.add_undeclared(path, &found.node.place, arguments, &mut parameters);
         let server = document.server_of(&found.node).or_else(|| document.server_of(&found.path_item));
         Ok(Operation {
             id: found.id.clone(),
             method: found.method.clone(),
-            path: found.path.to_owned(),
+            path: path.to_owned(),
             server,
             parameters,
             body: read_body(&found.node, &declared, arguments)?,
             responses: self.responses(found),
             security: security(document, &found.node),
+            credentials: self.credentials.clone(),
         })
     }
 
     /// Adds the parameters that are in the path and not declared.
     fn add_undeclared(
         &mut self,
-        found: &FoundOperation<'d>,
+        path: &'d str,
+        place: &str,
         arguments: &mut ArgumentsDraft<'d>,
         parameters: &mut Vec<Parameter>,
     ) {
-        let parts = found.path.split('{').skip(1).filter_map(|part| part.split_once('}'));
+        let parts = path.split('{').skip(1).filter_map(|part| part.split_once('}'));
         for (name, _) in parts {
             if parameters.iter().any(|known| known.location == Location::Path && known.name == name) {
                 continue;
             }
             let message = format!("the parameter `{name}` of the path is not declared, so it is any text");
-            self.issue(&found.node.place, message);
+            self.issue(place, message);
             let argument = arguments.add(name, "path", json!({"type": "string"}), true);
             let serialization =
                 Serialization::Style { style: Style::Simple, explode: false, allow_reserved: false };
@@ -279,8 +293,12 @@ impl<'d> Reader<'d> {
             let types = if types.is_empty() { vec!["application/json"] } else { types };
             return types.into_iter().map(|media_type| (media_type.to_owned(), place.clone())).collect();
         }
-        let contents = response.members("content").into_iter();
-        contents.map(|(media_type, media)| (media_type.to_owned(), schema_place(&media))).collect()
+        let mut contents = Vec::new();
+        for (media_type, media) in response.members("content") {
+            let place = self.document.resolve(media).ok().and_then(|media| schema_place(&media));
+            contents.push((media_type.to_owned(), place));
+        }
+        contents
     }
 
     /// Returns the schema of the first successful answer in JSON.
@@ -309,6 +327,16 @@ impl Document {
         }
         Some(schema)
     }
+}
+
+/// Returns a path without its fragment, which is no part of a request. `#` in the name of a parameter begins none.
+fn without_fragment(path: &str) -> &str {
+    let mut is_name = false;
+    let is_end = |c: char| {
+        is_name = c == '{' || is_name && c != '}';
+        c == '#' && !is_name
+    };
+    path.find(is_end).map_or(path, |end| &path[..end])
 }
 
 /// Returns the place of the schema of an answer, or of one of its media types.
