@@ -88,7 +88,7 @@ impl Writer {
             }
             Value::Object(members) if self.explode => pairs = self.members(members)?,
             single if is_single(single) => {
-                pairs.extend(self.items(single)?.pop().map(|item| (encoded, item)))
+                pairs.extend(self.items(single)?.pop().map(|item| (encoded, item)));
             }
             value => {
                 let joined = joined(&self.items(value)?, self.delimiter())?;
