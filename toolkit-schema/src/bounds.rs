@@ -1,6 +1,5 @@
 //! Constraints on a value beyond its type: bounds, lengths, patterns, formats.
 
-use crate::check::Origin;
 use crate::format;
 use crate::json::{Json, Kind};
 use crate::number::Decimal;
@@ -10,10 +9,10 @@ use std::collections::HashSet;
 
 /// Returns the first keyword of `schema` that `value` violates. The type of `value` must already be correct.
 ///
-/// `contentEncoding` is a promise of Rust types only: elsewhere it is an annotation (JSON Schema 2020-12 Validation, 8).
-pub(crate) fn broken(schema: &Value, value: &Json<'_>, origin: Origin) -> Option<&'static str> {
-    let is_encoded =
-        |text: &str, encoding: &str| origin == Origin::Foreign || format::decodes(encoding, text);
+/// `contentEncoding` counts if it is a promise, as of Rust types: elsewhere it is an annotation (JSON Schema 2020-12
+/// Validation, 8).
+pub(crate) fn broken(schema: &Value, value: &Json<'_>, is_encoding_promised: bool) -> Option<&'static str> {
+    let is_encoded = |text: &str, encoding: &str| !is_encoding_promised || format::decodes(encoding, text);
     let within = |least, most, count: &dyn Fn() -> usize| out_of_bounds(schema, least, most, count);
     match &value.kind {
         Kind::Number => out_of_range(schema, &value.number()?),

@@ -6,6 +6,7 @@ mod arguments;
 mod attachments;
 mod builder;
 mod choice;
+mod credential_names;
 mod document;
 mod error;
 mod found;

@@ -1,6 +1,6 @@
 //! An operation of a document, as far as a request and the reading of its answer need it.
 
-use super::parameters::CredentialNames;
+use super::credential_names::CredentialNames;
 use http::Method;
 use std::sync::Arc;
 

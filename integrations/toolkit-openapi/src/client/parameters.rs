@@ -1,6 +1,7 @@
 //! The parameters of an operation, in all versions.
 
 use super::arguments::ArgumentsDraft;
+use super::credential_names::CredentialNames;
 use super::document::{Document, Node, Version, below};
 use super::issue::OperationFault;
 use super::operation::{Location, Parameter, Serialization, Style};
@@ -8,7 +9,6 @@ use super::request::OWN_HEADERS;
 use super::schema::SchemaWriter;
 use super::schema_parts::with_example;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 /// A parameter as the document declares it.
 pub(super) struct Declared<'d> {
@@ -56,42 +56,10 @@ pub(super) fn resolved<'d>(document: &'d Document, node: Node<'d>) -> Result<Nod
     document.resolve(node).map_err(|reason| OperationFault::new(&at, reason))
 }
 
-/// The names of the API keys that the security schemes of a document send, by their locations.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct CredentialNames(BTreeSet<(String, String)>);
-
-impl CredentialNames {
-    pub(super) fn of(document: &Document) -> Self {
-        let schemes = match document.version() {
-            Version::Swagger2 => document.root().members("securityDefinitions"),
-            _ => document
-                .root()
-                .get("components")
-                .map(|node| node.members("securitySchemes"))
-                .unwrap_or_default(),
-        };
-        let mut names = BTreeSet::new();
-        for (_, scheme) in schemes {
-            let Ok(scheme) = document.resolve(scheme) else { continue };
-            if scheme.text("type") == Some("apiKey")
-                && let (Some(location), Some(name)) = (scheme.text("in"), scheme.text("name"))
-            {
-                names.insert((location.to_owned(), name.to_ascii_lowercase()));
-            }
-        }
-        Self(names)
-    }
-
-    /// Returns whether a name is that of a credential, in any letter case.
-    pub(crate) fn contains(&self, location: &str, name: &str) -> bool {
-        self.0.contains(&(location.to_owned(), name.to_ascii_lowercase()))
-    }
-
-    /// Returns whether the client writes the parameter itself: it is one of its headers, or a credential.
-    pub(super) fn is_own(&self, parameter: &Declared<'_>) -> bool {
-        let is_listed = OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own));
-        parameter.location == "header" && is_listed || self.contains(parameter.location, parameter.name)
-    }
+/// Returns whether the client writes the parameter itself: it is one of its headers, or a credential.
+pub(super) fn is_own(credentials: &CredentialNames, parameter: &Declared<'_>) -> bool {
+    let is_listed = OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own));
+    parameter.location == "header" && is_listed || credentials.contains(parameter.location, parameter.name)
 }
 
 /// Reads one parameter, and adds its argument.

@@ -2,12 +2,13 @@
 
 use super::arguments::ArgumentsDraft;
 use super::choice::{Choice, Namespaces};
+use super::credential_names::CredentialNames;
 use super::document::{Document, Node, Version, below};
 use super::found::{FoundOperation, description, info, metadata, security, unnamed};
 use super::issue::OperationFault;
 use super::names::{Unnamed, tool_names};
 use super::operation::{Location, Operation, Parameter, Response, Serialization, Style};
-use super::parameters::{CredentialNames, Declared, declared, read_parameter};
+use super::parameters::{Declared, declared, is_own, read_parameter};
 use super::readable::readable;
 use super::request::media_kind::BodyKind;
 use super::request_body::{media_types, read_body};
@@ -216,7 +217,7 @@ impl<'d> Reader<'d> {
         let is_sent = |parameter: &&Declared<'_>| {
             let is_lost = || !path.contains(&format!("{{{}}}", parameter.name));
             let is_of_body = matches!(parameter.location, "body" | "formData");
-            !(is_of_body || parameter.location == "path" && is_lost() || self.credentials.is_own(parameter))
+            !(is_of_body || parameter.location == "path" && is_lost() || is_own(&self.credentials, parameter))
         };
         let mut sent: Vec<_> = declared.iter().filter(is_sent).collect();
         let order = ["path", "query", "querystring", "header", "cookie"];

@@ -9,8 +9,8 @@ mod multipart;
 pub(crate) mod style;
 mod written_body;
 
+use super::credential_names::CredentialNames;
 use super::operation::{Location, Operation, Parameter, Serialization, Style};
-use super::parameters::CredentialNames;
 use bytes::Bytes;
 use field::{Arguments, refused};
 use http::header::{ACCEPT, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue};
