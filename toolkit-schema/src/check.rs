@@ -293,7 +293,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
         } else if schema.get("const").is_some_and(|only| !is_equal(only, value)) {
             Some("const")
         } else {
-            broken(schema, value)
+            broken(schema, value, self.origin == Origin::RustType)
         };
         let Some(keyword) = wrong else { return };
         let is_of_type = match keyword {

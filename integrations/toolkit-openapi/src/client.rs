@@ -7,6 +7,7 @@ mod attachments;
 mod budget;
 mod builder;
 mod choice;
+mod credential_names;
 mod definitions;
 mod described_answers;
 mod document;

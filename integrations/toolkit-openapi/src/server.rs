@@ -17,6 +17,7 @@ pub use http_caller::HttpCaller;
 
 use axum::Router;
 use published::Api;
+use routes::check_path;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -105,10 +106,15 @@ impl OpenApiServer {
     }
 
     /// Sets the path before all paths of the server, such as `/api`. It is empty by default.
-    pub fn with_path(self, path: impl AsRef<str>) -> Self {
+    ///
+    /// # Errors
+    /// No request can have the path: it has characters that a URL has only percent-encoded, or a part `.` or `..`. Also if
+    /// a part begins with `:` or `*`, which routers take for the name of a parameter.
+    pub fn with_path(self, path: impl AsRef<str>) -> Result<Self, BuildError> {
         let path = path.as_ref().trim_matches('/');
+        check_path(path)?;
         let path = if path.is_empty() { String::new() } else { format!("/{path}") };
-        self.with(|api| api.path = path)
+        Ok(self.with(|api| api.path = path))
     }
 
     /// Adds a value to the state of each call, computed from the [`HttpCaller`]. If `state` returns an error, the call

@@ -78,6 +78,18 @@ async fn without_credentials_no_request_is_sent() {
     let tools = registry(service.builder().with_credentials(own), secured(ways.clone(), ""));
     let none = State::new().with(CallerCredentials::new().with(service.host(), Credentials::new()));
     assert!(call_with(&tools, json!({}), none).await.is_err());
+    // Where nothing is secret, there is nothing to mix up.
+    let open = Recorder::start(|_, _| json_answer(200, &json!({}))).await;
+    let elsewhere = || State::new().with(CallerCredentials::new().with("127.0.0.1", Credentials::new()));
+    call_with(&registry(open.builder(), secured(json!([{}]), "")), json!({}), elsewhere()).await.unwrap();
+    let with_header = open.builder().with_credentials(Credentials::new().with_header("X-Key", "abcdef"));
+    assert!(call_with(&registry(with_header, secured(json!([]), "")), json!({}), elsewhere()).await.is_err());
+    assert!(
+        call_with(&registry(open.builder(), secured(ways.clone(), "")), json!({}), elsewhere())
+            .await
+            .is_err()
+    );
+    assert_eq!(open.requests().len(), 1);
     // A header of the program authenticates where the document knows no way.
     let header = Credentials::new().with_header("Authorization", "Token abcdef");
     let tools = registry(service.builder().with_credentials(header), secured(ways, ""));

@@ -92,15 +92,22 @@ async fn users_of_one_process_have_their_own_credentials() {
         let credentials = Credentials::new().with_secret("token", format!("of-{user}-123456"));
         State::new().with(CallerCredentials::new().with(service.host(), credentials))
     };
-    let elsewhere = State::new().with(CallerCredentials::new().with("other.example", Credentials::new()));
+    let elsewhere = CallerCredentials::new().with("127.0.0.1", Credentials::new());
+    let allowed = State::new().with(elsewhere.clone().with_fallback());
     // All at once: no call takes the token of another.
-    tokio::join!(
+    let (_, _, _, error) = tokio::join!(
         call_with(&tools, json!({}), state("ada")),
         call_with(&tools, json!({}), state("bob")),
-        call_with(&tools, json!({}), elsewhere),
-    )
-    .0
-    .unwrap();
+        call_with(&tools, json!({}), allowed),
+        call_with(&tools, json!({}), State::new().with(elsewhere)),
+    );
+    let error = error.unwrap_err();
+    let host = service.host();
+    assert!(
+        error.message().contains(&format!("the user of this run has no credentials for `{host}`;")),
+        "{error}"
+    );
+    assert!(error.details().unwrap().starts_with("`CallerCredentials` has the hosts `127.0.0.1`; add"));
     let mut sent: Vec<String> =
         service.requests().iter().map(|request| request.header("authorization").to_owned()).collect();
     sent.sort();

@@ -15,6 +15,8 @@ mod growth;
 #[cfg(feature = "client")]
 mod hostile_documents;
 #[cfg(feature = "client")]
+mod plain_reading;
+#[cfg(feature = "client")]
 mod recorder;
 #[cfg(all(feature = "client", feature = "server"))]
 mod round_trip;
@@ -22,3 +24,5 @@ mod round_trip;
 mod served;
 #[cfg(feature = "server")]
 mod served_document;
+#[cfg(feature = "client")]
+mod whole_documents;

@@ -365,7 +365,7 @@ async fn tools_read_the_request_and_the_state_of_the_call() {
         request.extensions_mut().insert(Claims("admin"));
         request
     };
-    let router: Router = server.with_path("/api/").into_router();
+    let router: Router = server.with_path("/api/").unwrap().into_router();
     let router = router.layer(tower::util::MapRequestLayer::new(add_claims));
     let line = "POST /api/tools/who";
     let reply = send_to(router.clone(), line, &[("x-tenant", "acme")], "").await;

@@ -105,7 +105,7 @@ fn every_reference_of_the_document_has_its_target() {
 fn the_settings_of_a_server_are_in_its_document() {
     let registry = ToolRegistry::from_tools(tools![add, chart, greet]).unwrap();
     let server = OpenApiServer::new(registry).unwrap();
-    let server = server.with_name("Sums", "2.0.0").with_description("Adds.").with_path("api");
+    let server = server.with_name("Sums", "2.0.0").with_description("Adds.").with_path("api").unwrap();
     let document: Value = serde_json::from_str(&server.with_bearer_token("secret").document()).unwrap();
     assert_eq!(document["info"], json!({"title": "Sums", "version": "2.0.0", "description": "Adds."}));
     assert_eq!(document["servers"], json!([{"url": "/api"}]));
@@ -113,6 +113,41 @@ fn the_settings_of_a_server_are_in_its_document() {
     let scheme = json!({"bearer": {"type": "http", "scheme": "bearer"}});
     assert_eq!(document["components"]["securitySchemes"], scheme);
     assert!(!document.to_string().contains("secret"));
+}
+
+#[test]
+fn a_path_that_no_request_can_have_is_a_build_error() {
+    let server = || OpenApiServer::new(ToolRegistry::from_tools(tools![add]).unwrap()).unwrap();
+    for path in [
+        "{",
+        "}",
+        "{}",
+        ":x",
+        "*x",
+        "/a/{*rest}",
+        "/a/:b",
+        "a/*",
+        "a b",
+        "é",
+        "a?b",
+        "a#b",
+        "\"",
+        "..",
+        "a/./b",
+        "%",
+        "%2",
+        "%zz",
+        "a\\b",
+        "a\r\nb",
+    ] {
+        let error = server().with_path(path).unwrap_err().to_string();
+        assert!(error.contains("cannot be served: write letters, digits and "), "{path}: {error}");
+    }
+    for path in
+        ["", "/", "//", "a", "/a/b/", "a//b", "v1.0", "~a", "a:b", "a*b", "%7Bx%7D", "...", "a=b;c,d!$&'()+@"]
+    {
+        let _: axum::Router = server().with_path(path).unwrap().into_router();
+    }
 }
 
 #[tokio::test]

@@ -94,6 +94,13 @@ pub enum BuildProblem {
         /// The fault, and how to fix it.
         message: String,
     },
+    /// A server cannot have a path.
+    InvalidPath {
+        /// The path as given by the program.
+        path: String,
+        /// How to fix it.
+        message: String,
+    },
     /// A tool cannot be restored because it is not overridden.
     NotOverridden {
         /// The name of the tool.
@@ -273,6 +280,7 @@ impl fmt::Display for BuildProblem {
             Self::InvalidPattern { pattern, message } => {
                 write!(f, "pattern `{pattern}` matches no tool: {message}")
             }
+            Self::InvalidPath { path, message } => write!(f, "path `{path}` cannot be served: {message}"),
             Self::NotOverridden { tool } => {
                 write!(f, "tool `{tool}` is not overridden; override it before restoring")
             }

@@ -10,7 +10,8 @@ use crate::reports::Reports;
 use crate::unsent::{Unsent, UnsentMessage};
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientRequest, ErrorCode, ErrorData, GetMeta, JsonRpcMessage, ProgressToken, RequestId, ServerNotification,
+    ClientRequest, ErrorCode, ErrorData, GetMeta, JsonRpcMessage, ProgressToken, RequestId,
+    ServerNotification,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;

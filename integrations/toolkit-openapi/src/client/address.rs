@@ -1,9 +1,9 @@
 //! Addresses: references to documents and servers, resolved as RFC 3986 says.
 
-/// Returns the absolute form of `reference` in a document with the address `base`. Without a base, a reference stays as
-/// it is.
+/// Returns the absolute form of `reference` in a document with the address `base`. If that is relative or empty, so is
+/// the result, without segments that name no folder.
 pub(crate) fn join(base: &str, reference: &str) -> String {
-    if base.is_empty() || has_scheme(reference) {
+    if has_scheme(reference) {
         return reference.to_owned();
     }
     let base = base.split(['?', '#']).next().unwrap_or_default();
@@ -50,8 +50,12 @@ fn without_dots(path: &str) -> String {
     for (index, segment) in path.split('/').enumerate() {
         match segment {
             "." | ".." => {
-                if segment == ".." && segments.len() > 1 {
-                    segments.pop();
+                match segments.as_slice() {
+                    _ if segment == "." => {}
+                    // Nothing is above the root.
+                    [""] => {}
+                    [] | [.., ".."] => segments.push(segment),
+                    _ => drop(segments.pop()),
                 }
                 if index == last {
                     segments.push("");
@@ -84,6 +88,17 @@ mod tests {
         }
         assert_eq!(join("https://example.com", "v1"), "https://example.com/v1");
         assert_eq!(join("api/openapi.json", "pets.json"), "api/pets.json");
-        assert_eq!(join("", "pets.json"), "pets.json");
+        for (base, reference, expected) in [
+            ("", "pets.json", "pets.json"),
+            ("", "./a/../pets.json#/x", "pets.json#/x"),
+            ("", "../pets.json", "../pets.json"),
+            ("", "/v1/../v2", "/v2"),
+            ("ops/a.json", "../pets.json", "pets.json"),
+            ("ops/a.json", "../../pets.json", "../pets.json"),
+            ("../ops/a.json", "./b.json", "../ops/b.json"),
+            ("../ops/a.json", "../../b.json", "../../b.json"),
+        ] {
+            assert_eq!(join(base, reference), expected, "{base} {reference}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The answer of a service as the output of a tool.
 
+mod digits;
 mod problem;
 mod trim;
 
@@ -7,6 +8,7 @@ pub(super) use problem::Problem;
 
 use super::operation::{Location, Operation, Response};
 use super::request::media_kind::{BodyKind, OCTETS, essence};
+use digits::exact_text;
 use http::StatusCode;
 use http::header::{HeaderMap, LINK, LOCATION};
 use serde_json::Value;
@@ -105,11 +107,17 @@ impl Answer {
             notes.push("There are more pages.".to_owned());
         }
         notes.extend(paging(operation).filter(|_| !notes.is_empty()));
+        let exact = exact_text(&shown, &self.body);
+        let is_exact = exact.is_none();
         // A value nested too deeply for JSON text came from JSON text, so there is none.
-        let output = ToolOutput::json(&shown).unwrap_or_else(|_| ToolOutput::text(shown.to_string()));
+        let output = match exact {
+            Some(text) => ToolOutput::json(&text),
+            None => ToolOutput::json(&shown),
+        };
+        let output = output.unwrap_or_else(|_| ToolOutput::text(shown.to_string()));
         let output = if notes.is_empty() { output } else { output.with_message(notes.join(" ")) };
         // Programs such as MCP clients refuse a structured value that does not fit.
-        let output = if fits && shown == value { output.with_structured(value) } else { output };
+        let output = if fits && is_exact && shown == value { output.with_structured(value) } else { output };
         (output, misfit)
     }
 

@@ -67,10 +67,15 @@ fn content(
         return budget.take(cost).then(|| contents.collect());
     }
     let contents = response.members("content");
-    let media_types =
-        contents.iter().map(|(media_type, media)| ((*media_type).to_owned(), schema_place(media)));
-    let cost = contents.len() * of_text(response.place.len());
-    budget.take(cost).then(|| media_types.collect())
+    if !budget.take(contents.len() * of_text(response.place.len())) {
+        return None;
+    }
+    let mut described = Vec::new();
+    for (media_type, media) in contents {
+        let place = document.resolve(media).ok().and_then(|media| schema_place(&media));
+        described.push((media_type.to_owned(), place));
+    }
+    Some(described)
 }
 
 /// Returns the place of the schema of an answer, or of one of its media types.

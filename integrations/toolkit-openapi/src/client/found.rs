@@ -32,9 +32,19 @@ impl<'d> FoundOperation<'d> {
         OPERATION + of_text(self.id.len() + self.path.len()) + about.map(of_value).sum::<usize>()
     }
 
+    /// Returns the path without its fragment, which is no part of a request. `#` in the name of a parameter begins none.
+    pub(super) fn sent_path(&self) -> &'d str {
+        let mut is_name = false;
+        let is_end = |c: char| {
+            is_name = c == '{' || is_name && c != '}';
+            c == '#' && !is_name
+        };
+        self.path.find(is_end).map_or(self.path, |end| &self.path[..end])
+    }
+
     /// Returns the names in braces in the path.
     pub(super) fn path_names(&self) -> impl Iterator<Item = &'d str> + use<'d> {
-        self.path.split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0))
+        self.sent_path().split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0))
     }
 }
 

@@ -1,7 +1,9 @@
 //! An operation of a document, as far as a request and the reading of its answer need it.
 
 use super::budget::of_text;
+use super::credential_names::CredentialNames;
 use http::Method;
+use std::sync::Arc;
 
 /// An operation: how the arguments of a call become a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,7 +11,7 @@ pub(crate) struct Operation {
     /// The `operationId`, or the method and the path: `GET /users/{id}`.
     pub(crate) id: String,
     pub(crate) method: Method,
-    /// The path below the server's URL, with the names of parameters in braces: `/users/{id}`.
+    /// The path below the server's URL, with the names of parameters in braces and without a fragment: `/users/{id}`.
     pub(crate) path: String,
     /// The URL of the server that the document names for this operation alone, without a slash at its end.
     pub(crate) server: Option<String>,
@@ -19,6 +21,8 @@ pub(crate) struct Operation {
     pub(crate) responses: Vec<Response>,
     /// The ways to authenticate. One of them is enough; an empty list in it, or an empty list of ways, needs none.
     pub(crate) security: Vec<Vec<SecurityRequirement>>,
+    /// The names that only the program sends.
+    pub(crate) credentials: Arc<CredentialNames>,
 }
 
 /// A parameter in the path, the query, a header or a cookie.
@@ -54,6 +58,9 @@ pub(crate) enum Serialization {
     },
     /// The value is written in this media type.
     Content(String),
+    /// What a form does by default (OpenAPI 3.1, section 4.8.15), as the value of the call is: a scalar is its text, an
+    /// object is JSON, and so is a list of such; another list is one pair or part for each item.
+    Plain,
 }
 
 /// The styles of OpenAPI 3, with those of Swagger's `collectionFormat` (`tsv` is [`Tab`](Self::Tab)).

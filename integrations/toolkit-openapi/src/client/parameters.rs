@@ -1,15 +1,16 @@
 //! The parameters of an operation, in all versions.
 
 use super::arguments::ArgumentsDraft;
-use super::document::{Document, Node, Version};
+use super::credential_names::CredentialNames;
+use super::document::{Document, Node, Version, below};
 use super::issue::OperationFault;
 use super::operation::{Location, Parameter, Serialization, Style};
 use super::request::OWN_HEADERS;
 use super::schema::SchemaWriter;
 use super::schema_parts::with_example;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 
 /// A parameter as the document declares it.
 pub(super) struct Declared<'d> {
@@ -27,11 +28,16 @@ pub(super) fn declared<'d>(
     path: &Node<'d>,
     operation: &Node<'d>,
 ) -> Result<Vec<Declared<'d>>, OperationFault> {
+    for around in [path, operation] {
+        if around.value.get("parameters").is_some_and(|parameters| !parameters.is_array()) {
+            return Err(OperationFault::new(&below(&around.place, "parameters"), "parameters are a list"));
+        }
+    }
     let mut all: Vec<Declared<'d>> = Vec::new();
     let mut indices: HashMap<(&str, &str), usize> = HashMap::new();
     for node in path.items("parameters").into_iter().chain(operation.items("parameters")) {
         let at = node.place.clone();
-        let node = document.resolve(node).map_err(|reason| OperationFault::new(&at, reason))?;
+        let node = resolved(document, node)?;
         let missing = |member: &str| OperationFault::new(&at, format!("a parameter has no `{member}`"));
         let name = node.text("name").ok_or_else(|| missing("name"))?;
         let location = node.text("in").ok_or_else(|| missing("in"))?;
@@ -47,33 +53,19 @@ pub(super) fn declared<'d>(
     Ok(all)
 }
 
-/// The parameters that hold credentials: pairs of a location and a name in lower case.
-pub(super) struct CredentialParameters<'d>(HashSet<(&'d str, String)>);
+/// Follows the references of a part of an operation.
+///
+/// # Errors
+/// A reference cannot be followed.
+pub(super) fn resolved<'d>(document: &'d Document, node: Node<'d>) -> Result<Node<'d>, OperationFault> {
+    let at = node.place.clone();
+    document.resolve(node).map_err(|reason| OperationFault::new(&at, reason))
+}
 
-impl<'d> CredentialParameters<'d> {
-    pub(super) fn of(document: &'d Document) -> Self {
-        let root = document.root();
-        let schemes = match document.version() {
-            Version::Swagger2 => root.members("securityDefinitions"),
-            _ => root.get("components").map(|node| node.members("securitySchemes")).unwrap_or_default(),
-        };
-        let mut names = HashSet::new();
-        for (_, scheme) in schemes {
-            if scheme.text("type") == Some("apiKey")
-                && let (Some(location), Some(name)) = (scheme.text("in"), scheme.text("name"))
-            {
-                names.insert((location, name.to_ascii_lowercase()));
-            }
-        }
-        Self(names)
-    }
-
-    /// Returns whether the client writes the parameter itself: it is one of its headers, or a credential.
-    pub(super) fn is_own(&self, parameter: &Declared<'_>) -> bool {
-        let is_listed = OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own));
-        parameter.location == "header" && is_listed
-            || self.0.contains(&(parameter.location, parameter.name.to_ascii_lowercase()))
-    }
+/// Returns whether the client writes the parameter itself: it is one of its headers, or a credential.
+pub(super) fn is_own(credentials: &CredentialNames, parameter: &Declared<'_>) -> bool {
+    let is_listed = OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own));
+    parameter.location == "header" && is_listed || credentials.contains(parameter.location, parameter.name)
 }
 
 /// Reads one parameter, and adds its argument.
@@ -103,7 +95,10 @@ pub(super) fn read_parameter<'d>(
         None if is_swagger => collection_format(node, location),
         None => style(node, location),
     };
-    let schema = content.map_or_else(|| node.get("schema"), |(_, media)| media.get("schema"));
+    let schema = match content {
+        Some((_, media)) => resolved(arguments.writer.document, media)?.get("schema"),
+        None => node.get("schema"),
+    };
     let schema = schema.or_else(|| is_swagger.then(|| node.clone()));
     let mut schema = schema.map_or_else(|| json!({}), |schema| arguments.schema(&schema));
     describe(&mut schema, node, &mut arguments.writer);

@@ -3,6 +3,7 @@
 use super::arguments::ArgumentsDraft;
 use super::budget::{Budget, of_text, of_value};
 use super::choice::{Choice, Namespaces};
+use super::credential_names::CredentialNames;
 use super::described_answers::{output_place, responses, written_schema};
 use super::document::{Document, Node, below};
 use super::found::{FoundOperation, description, info, metadata, security, unnamed};
@@ -10,7 +11,7 @@ use super::hidden::HiddenMembers;
 use super::issue::OperationFault;
 use super::names::{Unnamed, tool_names};
 use super::operation::{Body, Location, Operation, Parameter, SecurityRequirement, Serialization, Style};
-use super::parameters::{CredentialParameters, Declared, declared, read_parameter};
+use super::parameters::{Declared, declared, is_own, read_parameter};
 use super::request_body::read_body;
 use super::schema::SchemaWriter;
 use super::schema_parts::Direction;
@@ -18,6 +19,7 @@ use super::{OpenApiIssue, OpenApiLimits};
 use http::Method;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 use toolkit_core::schema::__private::MAX_DEPTH;
 use toolkit_core::schema::nearest;
 use toolkit_core::{ToolDefinition, ToolName};
@@ -51,7 +53,7 @@ pub(super) struct Reader<'d> {
     settings: &'d ReaderSettings,
     hidden: HiddenMembers<'d>,
     hidden_answers: HiddenMembers<'d>,
-    credentials: CredentialParameters<'d>,
+    credentials: Arc<CredentialNames>,
     budget: Budget,
     issues: BTreeSet<OpenApiIssue>,
 }
@@ -69,7 +71,7 @@ impl<'d> Reader<'d> {
             settings,
             hidden: HiddenMembers::new(document, Direction::Request),
             hidden_answers: HiddenMembers::new(document, Direction::Answer),
-            credentials: CredentialParameters::of(document),
+            credentials: Arc::new(CredentialNames::of(document)),
             budget: Budget::new(values),
             issues: BTreeSet::new(),
         };
@@ -173,6 +175,14 @@ impl<'d> Reader<'d> {
                 self.issue(&node.place, "was left out: the method is illegal");
                 continue;
             };
+            let place = node.place.clone();
+            let node = match self.document.resolve(node) {
+                Ok(node) => node,
+                Err(reason) => {
+                    self.issue(&place, format!("the operation was left out: {reason}"));
+                    continue;
+                }
+            };
             if !node.value.is_object() {
                 self.issue(&node.place, "was left out: an operation is an object");
                 continue;
@@ -274,7 +284,7 @@ impl<'d> Reader<'d> {
         let is_sent = |parameter: &&Declared<'_>| {
             let is_of_body = matches!(parameter.location, "body" | "formData");
             let is_lost = parameter.location == "path" && !names.contains(parameter.name);
-            !(is_of_body || is_lost || self.credentials.is_own(parameter))
+            !(is_of_body || is_lost || is_own(&self.credentials, parameter))
         };
         let mut sent: Vec<_> = declared.iter().filter(is_sent).collect();
         let order = ["path", "query", "querystring", "header", "cookie"];
@@ -303,19 +313,21 @@ impl<'d> Reader<'d> {
         Ok(Operation {
             id: found.id.clone(),
             method: found.method.clone(),
-            path: found.path.to_owned(),
+            path: found.sent_path().to_owned(),
             server,
             parameters,
             body,
             responses: responses(document, found, &mut self.budget, &mut self.issues).ok_or_else(spent)?,
             security,
+            credentials: self.credentials.clone(),
         })
     }
 
     /// Adds the parameters that are in the path and not declared.
     fn add_undeclared(
         &mut self,
-        found: &FoundOperation<'d>,
+        path: &'d str,
+        place: &str,
         arguments: &mut ArgumentsDraft<'d>,
         parameters: &mut Vec<Parameter>,
     ) {
@@ -326,7 +338,7 @@ impl<'d> Reader<'d> {
                 continue;
             }
             let message = format!("the parameter `{name}` of the path is not declared, so it is any text");
-            self.issue(&found.node.place, message);
+            self.issue(place, message);
             let argument = arguments.add(name, "path", json!({"type": "string"}), true);
             let serialization =
                 Serialization::Style { style: Style::Simple, explode: false, allow_reserved: false };

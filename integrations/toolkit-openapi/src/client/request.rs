@@ -9,14 +9,16 @@ mod multipart;
 pub(crate) mod style;
 mod written_body;
 
+use super::credential_names::CredentialNames;
 use super::operation::{Location, Operation, Parameter, Serialization, Style};
 use bytes::Bytes;
 use field::{Arguments, refused};
 use http::header::{ACCEPT, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue};
 use http::{Request, Uri};
 use media_kind::BodyKind;
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
-use style::{Escape, Pair, Unwritable, Writer, literal, text};
+use style::{Escape, Pair, Unwritable, Writer, is_nested, literal, text};
 use toolkit_core::ToolError;
 
 /// Headers that the program, the document's security schemes or the HTTP client set, never an argument.
@@ -56,8 +58,9 @@ pub(crate) fn request(
     })?;
     let mut headers = headers(operation, arguments)?;
     let mut content = Bytes::new();
+    let reserved = Reserved { location: "query", credentials: &operation.credentials };
     if let Some(body) = &operation.body
-        && let Some(written) = written_body::write(body, arguments)?
+        && let Some(written) = written_body::write(body, reserved, arguments)?
     {
         let media_type = HeaderValue::from_str(&written.media_type)
             .map_err(|_| ToolError::failed("the document has an illegal media type for the body"))?;
@@ -123,7 +126,7 @@ fn path_segment(
         template = after;
     }
     segment.push_str(&literal(template));
-    let decoded = percent_encoding::percent_decode_str(&segment).decode_utf8_lossy();
+    let decoded = percent_decode_str(&segment).decode_utf8_lossy();
     if decoded.split(['/', '\\']).any(|part| matches!(part, "." | "..")) {
         return Err(refused(last, "a part of the path, must not have `.` or `..` between slashes"));
     }
@@ -133,6 +136,7 @@ fn path_segment(
 fn in_path(parameter: &Parameter, value: &Value) -> Result<Option<String>, Unwritable> {
     match &parameter.serialization {
         Serialization::Content(media_type) => Ok(Some(Escape::Reserved.apply(&content(media_type, value)))),
+        Serialization::Plain => Ok(Some(Escape::Reserved.apply(&text(value)))),
         Serialization::Style { style, explode, .. } => {
             let writer = Writer { style: *style, explode: *explode, escape: Escape::Reserved };
             writer.text(&parameter.name, value)
@@ -148,21 +152,55 @@ pub(crate) fn content(media_type: &str, value: &Value) -> String {
     }
 }
 
+/// The names that a value must not bring along: those of the credentials in a location, which is `query` for forms.
+#[derive(Clone, Copy)]
+pub(crate) struct Reserved<'a> {
+    pub(crate) location: &'static str,
+    pub(crate) credentials: &'a CredentialNames,
+}
+
+impl Reserved<'_> {
+    /// Refuses the name of a credential. `name` is one that the model has chosen.
+    fn check(self, name: &str) -> Result<(), Unwritable> {
+        if !self.credentials.contains(self.location, name) {
+            return Ok(());
+        }
+        Err(format!(
+            "the member `{name}` has the name of a credential, which only the program sends; leave it out"
+        ))
+    }
+
+    /// Checks encoded pairs. The own name of a parameter is not chosen by the model.
+    fn check_pairs(self, pairs: &[Pair], own: &str) -> Result<(), Unwritable> {
+        for (name, _) in pairs {
+            let name = percent_decode_str(name).decode_utf8_lossy();
+            if name != own {
+                self.check(&name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Writes a value as names with values: of a query, a form or cookies.
 pub(crate) fn pairs(
     name: &str,
     serialization: &Serialization,
     value: &Value,
+    reserved: Reserved<'_>,
 ) -> Result<Vec<Pair>, Unwritable> {
+    let escape = Escape::Reserved;
+    let single = |content: &str| Ok(vec![(escape.apply(name), escape.apply(content))]);
     match serialization {
-        Serialization::Content(media_type) => {
-            let escape = Escape::Reserved;
-            let content = content(media_type, value);
-            Ok(vec![(escape.apply(name), escape.apply(&content))])
-        }
+        Serialization::Content(media_type) => single(&content(media_type, value)),
+        Serialization::Plain if is_nested(value) => single(&value.to_string()),
+        Serialization::Plain => Writer { style: Style::Form, explode: true, escape }.pairs(name, value),
         Serialization::Style { style, explode, allow_reserved } => {
-            let escape = Escape::in_query(*allow_reserved);
-            Writer { style: *style, explode: *explode, escape }.pairs(name, value)
+            let lenient = if reserved.location == "cookie" { Escape::Cookie } else { Escape::Query };
+            let escape = if *allow_reserved { lenient } else { escape };
+            let pairs = Writer { style: *style, explode: *explode, escape }.pairs(name, value)?;
+            reserved.check_pairs(&pairs, name)?;
+            Ok(pairs)
         }
     }
 }
@@ -174,10 +212,12 @@ pub(crate) fn joined(pairs: &[Pair], delimiter: &str) -> String {
 }
 
 fn query(operation: &Operation, arguments: Arguments<'_>) -> Result<String, ToolError> {
-    let mut query = joined(&all_pairs(operation, Location::Query, arguments)?, "&");
+    let reserved = Reserved { location: "query", credentials: &operation.credentials };
+    let mut query = joined(&all_pairs(operation, Location::Query, reserved, arguments)?, "&");
     for parameter in parameters(operation, Location::QueryString) {
         let Some(value) = arguments.value(&parameter.argument) else { continue };
-        let written = whole_query(parameter, value).map_err(|reason| refused(&parameter.argument, reason))?;
+        let written =
+            whole_query(parameter, value, reserved).map_err(|reason| refused(&parameter.argument, reason))?;
         if !query.is_empty() && !written.is_empty() {
             query.push('&');
         }
@@ -187,30 +227,35 @@ fn query(operation: &Operation, arguments: Arguments<'_>) -> Result<String, Tool
 }
 
 /// Writes a value that is the whole query: an object as a form, everything else in its media type.
-fn whole_query(parameter: &Parameter, value: &Value) -> Result<String, Unwritable> {
+fn whole_query(parameter: &Parameter, value: &Value, reserved: Reserved<'_>) -> Result<String, Unwritable> {
     match (&parameter.serialization, value) {
         (Serialization::Content(media_type), Value::Object(_))
             if BodyKind::of(media_type) == BodyKind::Form =>
         {
             let writer = Writer { style: Style::Form, explode: true, escape: Escape::Reserved };
-            Ok(joined(&writer.pairs(&parameter.name, value)?, "&"))
+            let pairs = writer.pairs(&parameter.name, value)?;
+            reserved.check_pairs(&pairs, "")?;
+            Ok(joined(&pairs, "&"))
         }
         (Serialization::Content(media_type), value) => {
             Ok(Escape::Reserved.apply(&content(media_type, value)))
         }
-        (Serialization::Style { .. }, value) => Ok(Escape::Reserved.apply(&text(value))),
+        (Serialization::Style { .. } | Serialization::Plain, value) => {
+            Ok(Escape::Reserved.apply(&text(value)))
+        }
     }
 }
 
 fn all_pairs(
     operation: &Operation,
     location: Location,
+    reserved: Reserved<'_>,
     arguments: Arguments<'_>,
 ) -> Result<Vec<Pair>, ToolError> {
     let mut all = Vec::new();
     for parameter in parameters(operation, location) {
         if let Some(value) = arguments.value(&parameter.argument) {
-            let written = pairs(&parameter.name, &parameter.serialization, value);
+            let written = pairs(&parameter.name, &parameter.serialization, value, reserved);
             all.extend(written.map_err(|reason| refused(&parameter.argument, reason))?);
         }
     }
@@ -229,6 +274,7 @@ fn headers(operation: &Operation, arguments: Arguments<'_>) -> Result<HeaderMap,
         })?;
         let written = match &parameter.serialization {
             Serialization::Content(media_type) => Some(content(media_type, value)),
+            Serialization::Plain => Some(text(value).into_owned()),
             Serialization::Style { explode, .. } => {
                 let writer = Writer { style: Style::Simple, explode: *explode, escape: Escape::Nothing };
                 writer.text(&parameter.name, value).map_err(|reason| refused(&parameter.argument, reason))?
@@ -242,7 +288,8 @@ fn headers(operation: &Operation, arguments: Arguments<'_>) -> Result<HeaderMap,
             headers.insert(name, value);
         }
     }
-    let cookies = joined(&all_pairs(operation, Location::Cookie, arguments)?, "; ");
+    let reserved = Reserved { location: "cookie", credentials: &operation.credentials };
+    let cookies = joined(&all_pairs(operation, Location::Cookie, reserved, arguments)?, "; ");
     if !cookies.is_empty() {
         headers.insert(COOKIE, HeaderValue::from_str(&cookies).map_err(|_| illegal_cookie())?);
     }

@@ -4,10 +4,11 @@ use super::arguments::ArgumentsDraft;
 use super::document::{Document, Node, Version};
 use super::issue::OperationFault;
 use super::members::{BodyMembers, MemberSchema, body_members};
-use super::operation::{Body, BodyMember, BodySource, Location, Serialization, Style};
-use super::parameters::{Declared, collection_format, describe, style};
+use super::operation::{Body, BodyMember, BodySource, Location, Serialization};
+use super::parameters::{Declared, collection_format, describe, resolved, style};
 use super::request::media_kind::BodyKind;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The name of the argument with a whole body.
 const WHOLE: &str = "body";
@@ -25,17 +26,13 @@ pub(super) fn read_body<'d>(
     if document.version() == Version::Swagger2 {
         return Ok(swagger_body(operation, declared, arguments));
     }
-    let resolve = |node: Node<'d>| {
-        let at = node.place.clone();
-        document.resolve(node).map_err(|reason| OperationFault::new(&at, reason))
-    };
     let Some(body) = operation.get("requestBody") else { return Ok(None) };
-    let body = resolve(body)?;
+    let body = resolved(document, body)?;
     let contents = body.members("content");
     arguments.writer.meter.add(contents.len(), 0);
     let chosen = contents.into_iter().min_by_key(|(media_type, _)| preference(media_type));
     let Some((media_type, media)) = chosen else { return Ok(None) };
-    let media = resolve(media)?;
+    let media = resolved(document, media)?;
     let encoding = media.get("encoding");
     let is_required = body.flag("required");
     let source = BodySchema { media_type, schema: media.get("schema"), encoding, around: &body, is_required };
@@ -133,55 +130,74 @@ impl<'d> BodySchema<'_, 'd> {
         let styled =
             encoding.filter(|node| node.text("style").is_some() || node.value.get("explode").is_some());
         let part = parts.first();
-        let shape = part.map_or(MemberShape::Single, |part| shape(document, part));
         let serialization = match (content, styled, part) {
             (Some(content), ..) => Serialization::Content(content.to_owned()),
             (None, Some(encoding), _) => style(encoding, Location::Query),
             (.., Some(part)) if document.version() == Version::Swagger2 && kind != BodyKind::Json => {
                 collection_format(part, Location::Query)
             }
-            _ if shape == MemberShape::Object => Serialization::Content("application/json".to_owned()),
-            _ => Serialization::Style { style: Style::Form, explode: true, allow_reserved: false },
+            _ => Serialization::Plain,
         };
-        let has_bytes = content.is_some_and(|content| BodyKind::of(content) == BodyKind::Bytes);
-        let is_binary = shape == MemberShape::Bytes || has_bytes && shape == MemberShape::Single;
-        let is_binary = is_binary && matches!(kind, BodyKind::Form | BodyKind::Multipart);
+        let mut known = BTreeMap::new();
+        let has_bytes = content.is_some_and(|content| BodyKind::of(content) == BodyKind::Bytes)
+            || parts.iter().any(|part| is_bytes(document, part, &mut known));
+        let is_binary = has_bytes && matches!(kind, BodyKind::Form | BodyKind::Multipart);
         BodyMember { argument: String::new(), name: name.to_owned(), serialization, is_binary }
     }
 }
 
-/// Returns the shape of a member's values, or of the items of a list.
-fn shape<'d>(document: &'d Document, schema: &Node<'d>) -> MemberShape {
-    let Ok(schema) = document.resolve(schema.clone()) else { return MemberShape::Single };
+/// The maximum number of schemas that are read to know whether a member is bytes.
+const SCHEMAS_OF_MEMBER: usize = 64;
+
+/// Returns whether a schema allows only bytes, lists of bytes, and `null`. `known` holds the answers for the places that
+/// were asked before; a schema inside of itself adds nothing.
+fn is_bytes<'d>(document: &'d Document, schema: &Node<'d>, known: &mut BTreeMap<String, bool>) -> bool {
+    let Ok(schema) = document.resolve(schema.clone()) else { return false };
+    if let Some(known) = known.get(&schema.place) {
+        return *known;
+    }
+    if known.len() >= SCHEMAS_OF_MEMBER {
+        return false;
+    }
+    known.insert(schema.place.clone(), false);
+    let mut is_any = is_own_bytes(&schema);
     if let Some(items) = schema.get("items") {
-        return shape(document, &items);
+        is_any = is_bytes(document, &items, known);
     }
+    for part in schema.items("allOf") {
+        is_any = is_any || is_bytes(document, &part, known);
+    }
+    for keyword in ["anyOf", "oneOf"] {
+        let mut branches = schema.items(keyword);
+        branches.retain(|branch| branch.text("type") != Some("null"));
+        let is_each = |branch: &Node<'d>| is_bytes(document, branch, known);
+        is_any = is_any || !branches.is_empty() && branches.iter().all(is_each);
+    }
+    known.insert(schema.place, is_any);
+    is_any
+}
+
+/// Returns whether the keywords of a schema itself say that it is bytes.
+fn is_own_bytes(schema: &Node<'_>) -> bool {
     let is = |keyword: &str, value: &str| schema.text(keyword) == Some(value);
-    let has = |keyword: &str| schema.value.get(keyword).is_some();
-    let has_bytes =
+    let is_media =
         schema.text("contentMediaType").is_some_and(|content| BodyKind::of(content) == BodyKind::Bytes);
-    if is("format", "binary") || is("type", "file") || has_bytes && !has("contentEncoding") {
-        MemberShape::Bytes
-    } else if is("type", "object") || ["properties", "allOf", "oneOf", "anyOf"].into_iter().any(has) {
-        MemberShape::Object
-    } else {
-        MemberShape::Single
-    }
+    let is_text = schema.value.get("contentEncoding").is_some();
+    is("format", "binary") || is("type", "file") || is_media && !is_text
 }
 
-/// The shape of a value in a form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum MemberShape {
-    Single,
-    Object,
-    Bytes,
-}
-
-/// Returns the schema of a file, or of a list of files: bytes are text in Base64.
+/// Returns the schema of a file, of a list of files, or of either: bytes are text in Base64.
 fn bytes(mut schema: Value) -> Value {
     if let Some(items) = schema.get_mut("items") {
         *items = bytes(items.take());
         return schema;
+    }
+    for keyword in ["anyOf", "oneOf"] {
+        let Some(Value::Array(branches)) = schema.get_mut(keyword) else { continue };
+        branches.retain(|branch| branch.get("type").is_none_or(|name| name != "null"));
+        // A file alone and a file with a description are the same text, so that `oneOf` would refuse both.
+        let branches: Vec<Value> = branches.drain(..).map(bytes).collect();
+        return json!({ "anyOf": branches });
     }
     let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
     let description = format!("{description} Bytes in Base64, or the name of an attachment.");

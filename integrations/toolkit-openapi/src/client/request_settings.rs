@@ -36,8 +36,8 @@ impl OpenApiToolsetBuilder {
         self
     }
 
-    /// Sets the credentials for all calls, except those to hosts for which a run has
-    /// [its own](super::CallerCredentials).
+    /// Sets the credentials for all calls, except those of runs with [credentials of their
+    /// own](super::CallerCredentials).
     pub fn with_credentials(mut self, credentials: Credentials) -> Self {
         self.requests.credentials = credentials;
         self

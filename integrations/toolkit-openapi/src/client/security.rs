@@ -4,7 +4,7 @@ mod client_credentials;
 mod scheme;
 
 pub use client_credentials::ClientCredentials;
-pub(crate) use scheme::{Authorization, authorize};
+pub(crate) use scheme::{Authorization, authorize, is_open};
 
 use client_credentials::AccessTokens;
 use std::collections::BTreeMap;
@@ -12,6 +12,7 @@ use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use toolkit_core::ToolError;
 
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 type SecretFuture = Pin<Box<dyn Future<Output = Result<String, Failure>> + Send>>;
@@ -123,19 +124,23 @@ impl fmt::Debug for Credentials {
 /// The credentials of the caller for a run, by service. The program puts them into the state of the run, so that many
 /// users share one process and one set of tools.
 ///
-/// A call that goes to a host in this list uses only the caller's credentials for it, and none of those that the tools
-/// were made with. A call to another host does not see them.
+/// A call to a host in this list uses only the caller's credentials for it, and none of those that the tools were made
+/// with. A call to another host is an error if it needs credentials, or if the tools were made with some, so that no user
+/// ever acts with the secret of the program by mistake. [`with_fallback`](Self::with_fallback) allows it.
 ///
 /// ```
 /// use toolkit::RunContext;
 /// use toolkit::openapi::client::{CallerCredentials, Credentials};
 ///
 /// let ada = Credentials::new().with_secret("token", "token-of-ada");
-/// let run = RunContext::new().with_state(CallerCredentials::new().with("api.example.com", ada));
+/// let run = RunContext::new().with_state(CallerCredentials::new().with("api.example.com:8443", ada));
 /// ```
 #[derive(Debug, Clone, Default)]
 #[must_use]
-pub struct CallerCredentials(BTreeMap<String, Credentials>);
+pub struct CallerCredentials {
+    hosts: BTreeMap<String, Credentials>,
+    has_fallback: bool,
+}
 
 impl CallerCredentials {
     /// Creates an empty list.
@@ -145,12 +150,41 @@ impl CallerCredentials {
 
     /// Adds the credentials for a host, written as in the URL of the service: with its port if the URL has one.
     pub fn with(mut self, host: impl Into<String>, credentials: Credentials) -> Self {
-        self.0.insert(host.into().to_ascii_lowercase(), credentials);
+        self.hosts.insert(host.into().to_ascii_lowercase(), credentials);
         self
     }
 
-    /// Returns the credentials for the host of a request.
-    pub(crate) fn of(&self, host: &str) -> Option<&Credentials> {
-        self.0.get(&host.to_ascii_lowercase())
+    /// Lets calls to all other hosts use the credentials that the tools were made with.
+    pub fn with_fallback(mut self) -> Self {
+        self.has_fallback = true;
+        self
+    }
+
+    /// Returns the credentials for a call to a host. `of_program` are those that the tools were made with, and
+    /// `is_open` says that the call needs none.
+    ///
+    /// # Errors
+    /// The host is not in the list, and the call would go out with the credentials of the program, or without any.
+    pub(crate) fn choose<'a>(
+        &'a self,
+        host: &str,
+        of_program: &'a Credentials,
+        is_open: bool,
+    ) -> Result<&'a Credentials, ToolError> {
+        if let Some(own) = self.hosts.get(&host.to_ascii_lowercase()) {
+            return Ok(own);
+        }
+        let has_any = !of_program.schemes.is_empty() || !of_program.headers.is_empty();
+        if self.has_fallback || is_open && !has_any {
+            return Ok(of_program);
+        }
+        let hosts: Vec<String> = self.hosts.keys().map(|host| format!("`{host}`")).collect();
+        let error = ToolError::failed(format_args!(
+            "the user of this run has no credentials for `{host}`; another call of this tool will fail as well"
+        ));
+        Err(error.with_details(format!(
+            "`CallerCredentials` has the hosts {}; add `{host}`, or allow the credentials of the program with `with_fallback`",
+            hosts.join(", ")
+        )))
     }
 }

@@ -9,7 +9,7 @@ use super::operation::Operation;
 use super::request::field::Arguments;
 use super::request::request;
 use super::request_settings::RequestSettings;
-use super::security::{Authorization, CallerCredentials, authorize};
+use super::security::{Authorization, CallerCredentials, authorize, is_open};
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, HeaderName, HeaderValue, LOCATION, USER_AGENT};
 use http::{Method, Request, StatusCode, Uri};
@@ -101,14 +101,14 @@ impl Service {
                 "the document names no server, so the program must set the base URL of the service",
             )
         })?;
-        match parse_url(url) {
-            Ok(_) => Ok(url),
-            Err(error) => Err(ToolError::failed(
-                "the document names a server without a usable URL; the program must set \
-                 the base URL of the service",
-            )
-            .with_details(error.message)),
-        }
+        let fault = match parse_url(url) {
+            // A path can only be appended to a path.
+            Ok(_) if url.contains(['?', '#']) => "it has a query or a fragment".to_owned(),
+            Ok(_) => return Ok(url),
+            Err(error) => error.message,
+        };
+        let message = "the document names a server without a usable URL; the program must set the base URL of the service";
+        Err(ToolError::failed(message).with_details(fault))
     }
 
     /// Returns the client for an address. If a document came from elsewhere, its servers must have public addresses,
@@ -178,8 +178,11 @@ impl Call<'_> {
     async fn authorized(&self, request: Request<Bytes>) -> Result<(HttpResponse, Authorization), ToolError> {
         let Self { service, operation, context } = *self;
         let host = request.uri().authority().map_or("", |authority| authority.as_str());
-        let of_caller = context.state::<CallerCredentials>().and_then(|callers| callers.of(host));
-        let credentials = of_caller.unwrap_or(&service.settings.credentials);
+        let of_program = &service.settings.credentials;
+        let credentials = match context.state::<CallerCredentials>() {
+            Some(callers) => callers.choose(host, of_program, is_open(&operation.security))?,
+            None => of_program,
+        };
         let scheme = |name: &str| service.document.security_scheme(name);
         let mut is_renewed = false;
         loop {

@@ -3,7 +3,7 @@
 use super::content;
 use super::field::{Arguments, Field, WrittenBody};
 use super::media_kind::{BodyKind, OCTETS, essence};
-use super::style::text;
+use super::style::{is_nested, text};
 use crate::client::operation::Serialization;
 use bytes::Bytes;
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(super) fn multipart(
     for field in fields {
         match field.value {
             Value::Null => {}
-            Value::Array(items) if !is_json(field.serialization) => {
+            Value::Array(items) if !is_json(field) => {
                 for value in items.iter().filter(|item| !item.is_null()) {
                     parts.push(part(Field { value, ..*field }, arguments)?);
                 }
@@ -52,8 +52,13 @@ pub(super) fn multipart(
     Ok(WrittenBody { media_type, bytes: bytes.into() })
 }
 
-fn is_json(serialization: &Serialization) -> bool {
-    matches!(serialization, Serialization::Content(media_type) if BodyKind::of(media_type) == BodyKind::Json)
+/// Returns whether a value is one part in JSON, also if it is a list.
+fn is_json(field: &Field<'_>) -> bool {
+    match field.serialization {
+        Serialization::Content(media_type) => BodyKind::of(media_type) == BodyKind::Json,
+        Serialization::Plain => is_nested(field.value),
+        Serialization::Style { .. } => false,
+    }
 }
 
 /// Returns a boundary that is in no part: [`BOUNDARY`], or with the least number that does not follow it in a part.
@@ -89,7 +94,7 @@ fn part(field: Field<'_>, arguments: Arguments<'_>) -> Result<Part, ToolError> {
         Serialization::Content(media_type) => {
             media_type.split(',').next().map(str::trim).filter(|first| !first.contains('*'))
         }
-        Serialization::Style { .. } => None,
+        Serialization::Style { .. } | Serialization::Plain => None,
     };
     let name = quoted(field.name);
     if field.is_binary {

@@ -6,32 +6,42 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use toolkit_http::client::segment;
 
-/// The reserved characters that `allowReserved` leaves as they are. The others would end the value (`&`, `#`), are a space
-/// for readers of forms (`+`), or cannot be in a query (`[`, `]`).
+/// The reserved characters that `allowReserved` leaves as they are in a query. The others would end the value (`&`, `#`),
+/// are a space for readers of forms (`+`), or cannot be in a query (`[`, `]`).
 const HARMLESS: &str = ":/?@!$'()*,;=";
+
+/// Those that it leaves in a cookie, where `;` ends the value, and some readers take `,` for its end (RFC 6265, 4.1.1).
+const HARMLESS_IN_COOKIE: &str = ":/?@!$'()*=";
 
 /// The characters to percent-encode in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escape {
     /// All except the unreserved ones of RFC 3986.
     Reserved,
-    /// Those that would end the value in a query.
-    Ending,
+    /// Those that would end the value in a query or a form.
+    Query,
+    /// Those that would end the value in a cookie.
+    Cookie,
     /// None: the value of a header.
     Nothing,
 }
 
 impl Escape {
-    /// Returns the escape for a query or a form.
-    pub(crate) fn in_query(allow_reserved: bool) -> Self {
-        if allow_reserved { Self::Ending } else { Self::Reserved }
-    }
-
     pub(crate) fn apply(self, text: &str) -> String {
         match self {
             Self::Reserved => segment(text, ""),
-            Self::Ending => segment(text, HARMLESS),
+            Self::Query => segment(text, HARMLESS),
+            Self::Cookie => segment(text, HARMLESS_IN_COOKIE),
             Self::Nothing => text.to_owned(),
+        }
+    }
+
+    /// Encodes a name, which `=` would end.
+    fn name(self, name: &str) -> Result<String, Unwritable> {
+        match self {
+            Self::Nothing if name.contains('=') => Err(unwritable(name, "=", "ends the name")),
+            Self::Nothing => Ok(name.to_owned()),
+            _ => Ok(Self::Reserved.apply(name)),
         }
     }
 }
@@ -67,42 +77,53 @@ impl Writer {
     /// Writes the value of a query, a form or a cookie as names with values. Nothing is written for `null` and for an
     /// empty array or object, which are undefined in RFC 6570.
     pub(crate) fn pairs(self, name: &str, value: &Value) -> Result<Vec<Pair>, Unwritable> {
-        let encoded = self.escape.apply(name);
+        let encoded = self.escape.name(name)?;
         let mut pairs = Vec::new();
         match value {
             Value::Array(_) | Value::Object(_) if self.style == Style::DeepObject => {
-                self.deep(encoded, value, &mut pairs);
+                self.deep(encoded, value, &mut pairs)?;
             }
             Value::Array(_) if self.explode => {
-                pairs.extend(self.items(value).into_iter().map(|item| (encoded.clone(), item)));
+                pairs.extend(self.items(value)?.into_iter().map(|item| (encoded.clone(), item)));
             }
-            Value::Object(members) if self.explode => pairs.extend(self.members(members)),
-            single if is_single(single) => pairs.extend(self.items(single).pop().map(|item| (encoded, item))),
+            Value::Object(members) if self.explode => pairs = self.members(members)?,
+            single if is_single(single) => {
+                pairs.extend(self.items(single)?.pop().map(|item| (encoded, item)));
+            }
             value => {
-                let joined = joined(&self.items(value), self.delimiter())?;
+                let joined = joined(&self.items(value)?, self.delimiter())?;
                 pairs.extend(joined.map(|joined| (encoded, joined)));
             }
         }
         Ok(pairs)
     }
 
-    /// Writes `a[b][c]=1`. The items of an array have the name of the array, each.
-    fn deep(self, name: String, value: &Value, pairs: &mut Vec<Pair>) {
+    /// Writes `a[b][c]=1`. An item of an array has its index as a name, `a[b][0]=1`, so that no two items are mixed up:
+    /// OpenAPI does not say how an array is written.
+    fn deep(self, name: String, value: &Value, pairs: &mut Vec<Pair>) -> Result<(), Unwritable> {
         match value {
             Value::Null => {}
-            Value::Array(items) => items.iter().for_each(|item| self.deep(name.clone(), item, pairs)),
+            Value::Array(items) => {
+                for (index, item) in items.iter().filter(|item| !item.is_null()).enumerate() {
+                    self.deep(format!("{name}%5B{index}%5D"), item, pairs)?;
+                }
+            }
             Value::Object(members) => {
                 for (member, value) in members {
-                    self.deep(format!("{name}%5B{}%5D", Escape::Reserved.apply(member)), value, pairs);
+                    if let Some(bracket) = ["[", "]"].into_iter().find(|bracket| member.contains(bracket)) {
+                        return Err(unwritable(member, bracket, "separates the names"));
+                    }
+                    self.deep(format!("{name}%5B{}%5D", self.escape.name(member)?), value, pairs)?;
                 }
             }
             scalar => pairs.push((name, self.escaped(scalar))),
         }
+        Ok(())
     }
 
     /// Writes the value of a path or a header. `None` if there is nothing to write.
     pub(crate) fn text(self, name: &str, value: &Value) -> Result<Option<String>, Unwritable> {
-        let name = self.escape.apply(name);
+        let name = self.escape.name(name)?;
         let equation = |key: &str, value: &str| match (self.style, value) {
             (Style::Matrix, "") => key.to_owned(),
             _ => format!("{key}={value}"),
@@ -110,12 +131,12 @@ impl Writer {
         let is_matrix = self.style == Style::Matrix;
         let (items, is_named) = match value {
             Value::Array(_) if self.explode && is_matrix => {
-                (self.items(value).iter().map(|item| equation(&name, item)).collect(), true)
+                (self.items(value)?.iter().map(|item| equation(&name, item)).collect(), true)
             }
             Value::Object(members) if self.explode => {
-                (self.members(members).map(|(key, value)| equation(&key, &value)).collect(), true)
+                (self.members(members)?.iter().map(|(key, value)| equation(key, value)).collect(), true)
             }
-            value => (self.items(value), false),
+            value => (self.items(value)?, false),
         };
         let delimiter = match self.style {
             Style::Label if self.explode => ".",
@@ -143,20 +164,25 @@ impl Writer {
 
     /// Returns the texts of a value: of a scalar, of the items of an array, or of the members of an object with their
     /// names.
-    fn items(self, value: &Value) -> Vec<String> {
-        match value {
+    fn items(self, value: &Value) -> Result<Vec<String>, Unwritable> {
+        Ok(match value {
             Value::Null => Vec::new(),
             Value::Array(items) => {
                 items.iter().filter(|item| !item.is_null()).map(|item| self.escaped(item)).collect()
             }
-            Value::Object(members) => self.members(members).flat_map(<[String; 2]>::from).collect(),
+            Value::Object(members) => {
+                self.members(members)?.into_iter().flat_map(<[String; 2]>::from).collect()
+            }
             single => vec![self.escaped(single)],
-        }
+        })
     }
 
-    fn members(self, members: &Map<String, Value>) -> impl Iterator<Item = Pair> {
-        let members = members.iter().filter(|(_, value)| !value.is_null());
-        members.map(move |(key, value)| (self.escape.apply(key), self.escaped(value)))
+    fn members(self, members: &Map<String, Value>) -> Result<Vec<Pair>, Unwritable> {
+        let mut pairs = Vec::new();
+        for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+            pairs.push((self.escape.name(name)?, self.escaped(value)));
+        }
+        Ok(pairs)
     }
 
     fn escaped(self, value: &Value) -> String {
@@ -168,15 +194,23 @@ fn is_single(value: &Value) -> bool {
     !value.is_array() && !value.is_object()
 }
 
+/// Returns whether no style has a text for a value: an object, or a list with one or with a list.
+pub(super) fn is_nested(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => !items.iter().all(is_single),
+        value => value.is_object(),
+    }
+}
+
 /// Joins the texts of a value. An item that has the delimiter would be read as two.
 fn joined(items: &[String], delimiter: &str) -> Result<Option<String>, Unwritable> {
     if let Some(item) = items.iter().find(|item| item.contains(delimiter)) {
         let decode = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
-        return Err(format!(
-            "the item {:?} has the character {:?}, which separates the items; leave it out",
-            decode(item),
-            decode(delimiter)
-        ));
+        return Err(unwritable(&decode(item), &decode(delimiter), "separates the items"));
     }
     Ok((!items.is_empty()).then(|| items.join(delimiter)))
+}
+
+fn unwritable(item: &str, character: &str, effect: &str) -> Unwritable {
+    format!("the item {item:?} has the character {character:?}, which {effect}; leave it out")
 }

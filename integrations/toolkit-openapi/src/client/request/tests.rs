@@ -7,6 +7,7 @@ use crate::client::attachments::Attachments;
 use crate::client::operation::{Body, BodyMember, BodySource};
 use http::Method;
 use serde_json::{Map, json};
+use std::sync::Arc;
 
 fn operation(path: &str, parameters: Vec<Parameter>) -> Operation {
     Operation {
@@ -18,6 +19,7 @@ fn operation(path: &str, parameters: Vec<Parameter>) -> Operation {
         body: None,
         responses: Vec::new(),
         security: Vec::new(),
+        credentials: Arc::default(),
     }
 }
 
@@ -86,8 +88,17 @@ fn values_are_written_in_the_styles_of_the_specification() {
             Style::DeepObject,
             true,
             json!({"a": {"b": [1, 2]}, "c": null}),
-            "/?color%5Ba%5D%5Bb%5D=1&color%5Ba%5D%5Bb%5D=2",
+            "/?color%5Ba%5D%5Bb%5D%5B0%5D=1&color%5Ba%5D%5Bb%5D%5B1%5D=2",
         ),
+        // Each item of an array has its index, so that two objects are not mixed up.
+        (
+            query,
+            Style::DeepObject,
+            true,
+            json!([{"id": 1}, {"id": 2}]),
+            "/?color%5B0%5D%5Bid%5D=1&color%5B1%5D%5Bid%5D=2",
+        ),
+        (query, Style::DeepObject, true, json!(["a"]), "/?color%5B0%5D=a"),
         // Undefined in RFC 6570: nothing is written.
         (query, Style::Form, true, json!([]), "/"),
         (query, Style::Form, false, json!([]), "/"),
@@ -116,6 +127,18 @@ fn an_item_with_an_unencoded_delimiter_is_refused() {
         let operation = operation("/", vec![parameter("tags", location, styled(style, false))]);
         let error = send(&operation, &json!({"tags": [item, "c"]})).unwrap_err();
         assert!(error.message().contains("`tags`: the item") && error.message().contains(item), "{error}");
+    }
+}
+
+#[test]
+fn a_name_that_would_be_read_as_two_is_refused() {
+    for (location, style, value) in [
+        (Location::Query, Style::DeepObject, json!({"a": {"b][c": 1}})),
+        (Location::Header, Style::Simple, json!({"a=b": 1})),
+    ] {
+        let operation = operation("/", vec![parameter("filter", location, styled(style, true))]);
+        let error = send(&operation, &json!({"filter": value})).unwrap_err();
+        assert!(error.message().contains("`filter`: the item"), "{error}");
     }
 }
 
@@ -215,6 +238,10 @@ fn cookies_share_one_header_and_cannot_add_another() {
     let operation = operation("/", vec![cookie("session", true), cookie("ids", false)]);
     let request = send(&operation, &json!({"session": "a; admin=1\r\n", "ids": [1, 2]})).unwrap();
     assert_eq!(request.headers()["cookie"], "session=a%3B%20admin%3D1%0D%0A; ids=1,2");
+    let lenient = Serialization::Style { style: Style::Form, explode: true, allow_reserved: true };
+    let operation = self::operation("/", vec![parameter("pref", Location::Cookie, lenient)]);
+    let request = send(&operation, &json!({"pref": "a/b;c=d, \"e\\"})).unwrap();
+    assert_eq!(request.headers()["cookie"], "pref=a/b%3Bc=d%2C%20%22e%5C");
 }
 
 fn member(name: &str, serialization: Serialization, is_binary: bool) -> BodyMember {
@@ -240,7 +267,7 @@ fn body_of(operation: &Operation, arguments: &Value) -> (String, String) {
 
 #[test]
 fn a_body_is_written_in_its_media_type() {
-    let form = || styled(Style::Form, true);
+    let form = || Serialization::Plain;
     let json_part = || Serialization::Content("application/json".to_owned());
     let members = || BodySource::Members(vec![member("a", form(), false), member("b", json_part(), false)]);
     let whole = || BodySource::Whole("body".to_owned());
@@ -273,10 +300,17 @@ fn a_body_is_written_in_its_media_type() {
         ),
         (
             "application/x-www-form-urlencoded",
-            whole(),
-            json!({"body": {"z": 1, "y": null}}),
+            members(),
+            json!({"a": {"c": "d"}}),
             "application/x-www-form-urlencoded",
-            "z=1",
+            "a=%7B%22c%22%3A%22d%22%7D",
+        ),
+        (
+            "application/x-www-form-urlencoded",
+            whole(),
+            json!({"body": {"z": 1, "y": null, "x": {"z": 2}, "w": [{}]}}),
+            "application/x-www-form-urlencoded",
+            "z=1&x=%7B%22z%22%3A2%7D&w=%5B%7B%7D%5D",
         ),
         ("application/octet-stream", whole(), json!({"body": "aGk="}), "application/octet-stream", "hi"),
         ("application/octet-stream", whole(), json!({"body": "aGk"}), "application/octet-stream", "hi"),

@@ -4,21 +4,21 @@ use super::field::{Arguments, Field, WrittenBody, refused};
 use super::media_kind::{BodyKind, OCTETS};
 use super::multipart::multipart;
 use super::style::text;
-use super::{joined, pairs};
-use crate::client::operation::{Body, BodyMember, BodySource, Serialization, Style};
+use super::{Reserved, joined, pairs};
+use crate::client::operation::{Body, BodyMember, BodySource, Serialization};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use toolkit_core::ToolError;
 
-/// How the members of a form are written if the document describes the form as one value.
-const PLAIN: Serialization =
-    Serialization::Style { style: Style::Form, explode: true, allow_reserved: false };
-
 /// Writes the body. `None` if it is optional and no argument is for it.
-pub(super) fn write(body: &Body, arguments: Arguments<'_>) -> Result<Option<WrittenBody>, ToolError> {
+pub(super) fn write(
+    body: &Body,
+    reserved: Reserved<'_>,
+    arguments: Arguments<'_>,
+) -> Result<Option<WrittenBody>, ToolError> {
     match &body.source {
         BodySource::Whole(argument) => match arguments.values.get(argument) {
-            Some(value) => whole(&body.media_type, argument, value, arguments).map(Some),
+            Some(value) => whole(&body.media_type, argument, value, reserved, arguments).map(Some),
             None if body.is_required => Err(refused(argument, "the body of the request, is missing")),
             None => Ok(None),
         },
@@ -28,7 +28,7 @@ pub(super) fn write(body: &Body, arguments: Arguments<'_>) -> Result<Option<Writ
             if fields.is_empty() && !body.is_required {
                 return Ok(None);
             }
-            of_fields(&body.media_type, &fields, arguments).map(Some)
+            of_fields(&body.media_type, &fields, reserved, arguments).map(Some)
         }
     }
 }
@@ -47,6 +47,7 @@ fn whole(
     media_type: &str,
     argument: &str,
     value: &Value,
+    reserved: Reserved<'_>,
     arguments: Arguments<'_>,
 ) -> Result<WrittenBody, ToolError> {
     let concrete = |bytes: Bytes, fallback: &str| {
@@ -64,9 +65,18 @@ fn whole(
         (BodyKind::Form | BodyKind::Multipart, Value::Object(members)) => {
             let fields: Vec<Field<'_>> = members
                 .iter()
-                .map(|(name, value)| Field { argument, name, value, serialization: &PLAIN, is_binary: false })
+                .map(|(name, value)| Field {
+                    argument,
+                    name,
+                    value,
+                    serialization: &Serialization::Plain,
+                    is_binary: false,
+                })
                 .collect();
-            of_fields(media_type, &fields, arguments)
+            for name in members.keys() {
+                reserved.check(name).map_err(|reason| refused(argument, reason))?;
+            }
+            of_fields(media_type, &fields, reserved, arguments)
         }
         (BodyKind::Form | BodyKind::Multipart, _) => {
             Err(refused(argument, "the body of the request, must be an object"))
@@ -77,6 +87,7 @@ fn whole(
 fn of_fields(
     media_type: &str,
     fields: &[Field<'_>],
+    reserved: Reserved<'_>,
     arguments: Arguments<'_>,
 ) -> Result<WrittenBody, ToolError> {
     match BodyKind::of(media_type) {
@@ -84,7 +95,7 @@ fn of_fields(
         BodyKind::Form => {
             let mut all = Vec::new();
             for field in fields.iter().filter(|field| !field.value.is_null()) {
-                let pairs = pairs(field.name, field.serialization, field.value);
+                let pairs = pairs(field.name, field.serialization, field.value, reserved);
                 all.extend(pairs.map_err(|reason| refused(field.argument, reason))?);
             }
             Ok(WrittenBody { media_type: media_type.to_owned(), bytes: joined(&all, "&").into() })

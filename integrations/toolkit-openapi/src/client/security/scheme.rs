@@ -104,8 +104,7 @@ pub(crate) async fn authorize<'a>(
     let chosen = ways.iter().find(|way| !way.is_empty() && way.iter().all(has));
     let Some(way) = chosen else {
         let has_header = !credentials.headers.is_empty() || request.headers().contains_key(AUTHORIZATION);
-        let is_open = ways.is_empty() || ways.iter().any(Vec::is_empty) || has_header;
-        return if is_open { Ok(authorization) } else { Err(missing(ways)) };
+        return if has_header || is_open(ways) { Ok(authorization) } else { Err(missing(ways)) };
     };
     for requirement in way {
         let Some((credential, scheme)) =
@@ -120,6 +119,11 @@ pub(crate) async fn authorize<'a>(
         }
     }
     Ok(authorization)
+}
+
+/// Returns whether a request may go without credentials.
+pub(crate) fn is_open(ways: &[Vec<SecurityRequirement>]) -> bool {
+    ways.is_empty() || ways.iter().any(Vec::is_empty)
 }
 
 /// Returns the text to send for a scheme.
