@@ -53,8 +53,8 @@ impl Rule {
         let custom: Vec<String> =
             self.tags.iter().filter(|tag| ToolTag::from(tag.as_str()).is_custom()).cloned().collect();
         let selects = |patterns: &[String], tags: &[String]| Self::selects(patterns, tags, tools);
-        let is_dead = self.patterns.iter().any(|pattern| !selects(&[pattern.clone()], &[]))
-            || custom.iter().any(|tag| !selects(&[], &[tag.clone()]));
+        let is_dead = self.patterns.iter().any(|pattern| !selects(std::slice::from_ref(pattern), &[]))
+            || custom.iter().any(|tag| !selects(&[], std::slice::from_ref(tag)));
         let is_general = self.patterns.is_empty() && custom.is_empty();
         let is_empty = !is_general && !selects(&self.patterns, &custom);
         self.permission != Permission::Allow && (is_dead || is_empty)

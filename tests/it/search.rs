@@ -529,7 +529,7 @@ proptest! {
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Folder {
     name: String,
-    inside: Vec<Folder>,
+    inside: Vec<Self>,
 }
 
 /// Gemini reads each `$ref` in the JSON of a result as the name of a part, and refuses other names.

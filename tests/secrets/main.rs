@@ -162,7 +162,7 @@ async fn ask_model(case: Repeated, seen: Seen) {
         // What a model says is not changed.
         Ok(response) => drop(response),
         Err(error) => {
-            seen.add("error", format!("{error} {error:?} {}", serde_json::to_string(&error).unwrap()))
+            seen.add("error", format!("{error} {error:?} {}", serde_json::to_string(&error).unwrap()));
         }
     }
     match model.stream("Hello".into()).await {

@@ -28,7 +28,7 @@ impl Seen {
         let subscriber = tracing_subscriber::registry().with(seen.clone());
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         tracing::subscriber::with_default(subscriber, || {
-            runtime.block_on(program(case.clone(), seen.clone()))
+            runtime.block_on(program(case.clone(), seen.clone()));
         });
         let seen = seen.0.lock().unwrap();
         assert!(!seen.is_empty());

@@ -1,5 +1,5 @@
 //! Tests of the servers and clients of this crate.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, clippy::print_stdout)]
 
 #[cfg(all(feature = "client-http", feature = "server-http"))]
 mod both;

@@ -107,7 +107,7 @@ impl Answer {
             notes.push("There are more pages.".to_owned());
         }
         notes.extend(paging(operation).filter(|_| !notes.is_empty()));
-        let exact = exact_text(&shown, &self.body);
+        let exact = exact_text(&shown, self.text().as_str());
         let is_exact = exact.is_none();
         // A value nested too deeply for JSON text came from JSON text, so there is none.
         let output = match exact {

@@ -326,8 +326,7 @@ impl<'d> Reader<'d> {
     /// Adds the parameters that are in the path and not declared.
     fn add_undeclared(
         &mut self,
-        path: &'d str,
-        place: &str,
+        found: &FoundOperation<'d>,
         arguments: &mut ArgumentsDraft<'d>,
         parameters: &mut Vec<Parameter>,
     ) {
@@ -338,7 +337,7 @@ impl<'d> Reader<'d> {
                 continue;
             }
             let message = format!("the parameter `{name}` of the path is not declared, so it is any text");
-            self.issue(place, message);
+            self.issue(&found.node.place, message);
             let argument = arguments.add(name, "path", json!({"type": "string"}), true);
             let serialization =
                 Serialization::Style { style: Style::Simple, explode: false, allow_reserved: false };

@@ -271,9 +271,13 @@ pub(super) const SHAPES: &[Shape] = &[
     ("open comments", 10_000, |size| described("<!--", size)),
 ];
 
+/// The name of a text, its smaller size, and the function that makes it.
+#[cfg(feature = "yaml")]
+type Text = (&'static str, usize, fn(usize) -> String);
+
 /// Documents in YAML: a name, the smaller size, and the text of a size.
 #[cfg(feature = "yaml")]
-pub(super) const YAML: &[(&str, usize, fn(usize) -> String)] = &[
+pub(super) const YAML: &[Text] = &[
     ("brackets", 4_000, |size| format!("openapi: 3.1.0\nx-a: {}", "[".repeat(size))),
     ("brackets with items", 2_000, |size| format!("openapi: 3.1.0\nx-a: {}", "[a,\n ".repeat(size))),
     ("braces", 2_000, |size| format!("openapi: 3.1.0\nx-a: {}", "{a: ".repeat(size))),

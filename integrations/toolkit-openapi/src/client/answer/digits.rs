@@ -7,8 +7,7 @@ use toolkit_core::schema::__private::{Json, Kind, quoted};
 
 /// Returns the JSON text of `value` with the digits of `body`, the JSON that it was read from; `None` if a `Value` holds
 /// each number of `body`. A part that was left out or changed since then stays as it is.
-pub(super) fn exact_text(value: &Value, body: &[u8]) -> Option<Box<RawValue>> {
-    let body = std::str::from_utf8(body).ok()?;
+pub(super) fn exact_text(value: &Value, body: &str) -> Option<Box<RawValue>> {
     let original = Json::parse(body).ok().filter(|original| !original.is_exact())?;
     let mut written = String::new();
     write(value, &original, &mut written);

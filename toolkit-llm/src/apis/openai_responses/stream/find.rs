@@ -52,10 +52,8 @@ pub(super) fn find(parts: &Parts, key: &PartKey<&str>, is_begin: bool) -> Option
         let is_same_item = !key.item.is_empty() && known(number).item == key.item;
         let is_open =
             parts.awaits_arguments(*number) || !is_begin && (is_same_item || !parts[*number].is_done);
-        is_open
-            && !is_elsewhere(number)
-            && !(is_begin && is_other(number))
-            && !parts.by_call.contains_key(key.call)
+        let is_taken = parts.by_call.contains_key(key.call);
+        is_open && !(is_elsewhere(number) || is_begin && is_other(number) || is_taken)
     };
     let fits = |number: &usize| {
         let part = &parts[*number];
