@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use toolkit_core::redaction::Redactor;
 
 /// The number of tokens that are known. A server may still answer a request with an earlier token.
+#[cfg(feature = "client-http")]
 const TOKENS: usize = 16;
 
 /// The secrets of one connection. Clones share them.

@@ -1,8 +1,7 @@
 //! Secrets of the program's configuration: they reach the server, and nothing that is shown or logged.
 
-use super::within;
 use serde_json::json;
-use toolkit_mcp::client::{McpClient, McpCommand, McpEndpoint};
+use toolkit_mcp::client::{McpCommand, McpEndpoint};
 use toolkit_mcp::config::ConfigFile;
 
 /// The texts that each show where a secret came from.
@@ -67,12 +66,12 @@ fn an_invalid_entry_is_reported_without_its_values() {
 #[tokio::test]
 async fn errors_and_events_of_a_server_behind_a_url_show_no_secret() {
     use super::bare::Bare;
-    use super::{call, event};
+    use super::{call, event, within};
     use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
     use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
     use std::sync::Arc;
     use std::time::Duration;
-    use toolkit_mcp::client::{McpBackoff, McpEvent, McpUrl};
+    use toolkit_mcp::client::{McpBackoff, McpClient, McpEvent, McpUrl};
 
     let secret = |address: &str| {
         let url = format!(
