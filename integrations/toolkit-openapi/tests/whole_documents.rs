@@ -62,7 +62,7 @@ fn what_is_no_operation_behind_a_reference_is_an_issue() {
         ("#/nowhere", "the operation was left out: there is no `#/nowhere`"),
         (
             "#/paths/~1a/get",
-            "the operation was left out: the references at `/paths/~1a/get` lead back to themselves",
+            "the operation was left out: the references at `/paths/~1a/get` lead back to themselves, or are more than 127 in a row",
         ),
         ("#/info/title", "was left out: an operation is an object"),
     ] {
