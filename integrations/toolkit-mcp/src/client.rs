@@ -192,8 +192,7 @@ impl McpClient {
         self.0.name()
     }
 
-    /// Returns the server's description of itself. While the connection is lost, returns the last known
-    /// description.
+    /// Returns the server's description of itself. While the connection is lost, returns the last known description.
     #[must_use]
     pub fn server_info(&self) -> McpServerInfo {
         lock(&self.0.info).clone()
