@@ -7,9 +7,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-folder=${CARGO_TARGET_DIR:-target}/openapi-search
+target=${CARGO_TARGET_DIR:-target}
+folder=$target/openapi-search
 mkdir -p "$folder"
-search() { cargo run --quiet --workspace --all-features --example operation_search -- "$@"; }
+cargo build --quiet --workspace --all-features --example operation_search
+search() { "$target/debug/examples/operation_search" "$@"; }
 
 if [ "${1:-}" = --small ]; then
     own=integrations/toolkit-openapi/tests/documents/openapi-3.0.json
