@@ -60,6 +60,36 @@ fn all_ended(callers: &mut [Process]) -> bool {
     callers.iter_mut().all(Process::has_ended)
 }
 
+/// Kills a caller that still runs, and starts it again. With a ledger, it comes back with the same ids. Without one, it
+/// makes other calls.
+fn restart(name: &str, site: &Site, caller: &mut Process, number: usize, calls: usize) {
+    if caller.has_ended() {
+        return;
+    }
+    caller.kill();
+    let again = if site.has_ledger { format!("{name}{number}") } else { format!("{name}{number}b") };
+    *caller = site.caller(&again, calls, concurrency(calls));
+}
+
+/// Stops a process for a time, half a second from now.
+async fn pause(process: &Process, milliseconds: u64) {
+    sleep(ms(500)).await;
+    process.signal("STOP");
+    sleep(ms(milliseconds)).await;
+    process.signal("CONT");
+}
+
+/// Starts a worker with other tools, and asks the old one to leave.
+async fn upgrade(site: &Site, worker: &mut Process) {
+    let new = site.worker_at(site.port, &[("version", "2")]);
+    sleep(ms(500)).await;
+    worker.signal("TERM");
+    while !worker.has_ended() {
+        sleep(ms(20)).await;
+    }
+    *worker = new;
+}
+
 /// Disturbs the fleet while the callers run, and waits for their end.
 async fn disturb(
     name: &str,
@@ -83,15 +113,7 @@ async fn disturb(
             }
             "callers" if round < 2 => {
                 sleep(ms(600)).await;
-                let caller = &mut callers[round];
-                if !caller.has_ended() {
-                    caller.kill();
-                    let concurrency = concurrency(calls);
-                    // With a ledger, the caller comes back with the same ids. Without one, it makes other calls.
-                    let again =
-                        if site.has_ledger { format!("{name}{round}") } else { format!("{name}{round}b") };
-                    *caller = site.caller(&again, calls, concurrency);
-                }
+                restart(name, site, &mut callers[round], round, calls);
             }
             "server" if round < 2 => {
                 sleep(ms(700)).await;
@@ -108,29 +130,17 @@ async fn disturb(
                 sleep(ms(1_000)).await;
             }
             "stopped" if round < 2 => {
-                sleep(ms(500)).await;
-                workers[turn].signal("STOP");
-                sleep(ms(5_000)).await;
-                workers[turn].signal("CONT");
+                pause(&workers[turn], 5_000).await;
             }
             "stopped-caller" if round < 2 => {
                 while !site.has_begun(&format!("{name}{round}")) {
                     sleep(ms(20)).await;
                 }
-                sleep(ms(500)).await;
-                callers[round].signal("STOP");
-                sleep(ms(4_500)).await;
-                callers[round].signal("CONT");
+                pause(&callers[round], 4_500).await;
             }
             "upgrade" if round < 3 => {
                 sleep(ms(500)).await;
-                let new = site.worker_at(site.port, &[("version", "2")]);
-                sleep(ms(500)).await;
-                workers[turn].signal("TERM");
-                while !workers[turn].has_ended() {
-                    sleep(ms(20)).await;
-                }
-                workers[turn] = new;
+                upgrade(site, &mut workers[turn]).await;
             }
             "split" if round < 2 => {
                 sleep(ms(500)).await;
