@@ -40,13 +40,15 @@ fn read(
         Written::Chain => json!({"$ref": "#/x-operations/other"}),
         Written::OtherFile => json!({"$ref": "operations/call.json#/it"}),
     };
+    let components = json!({"schemas": {"Text": {"type": "string"}}, "securitySchemes": schemes});
     let document = json!({
         "openapi": "3.1.0",
         "paths": {path: {"post": own}},
         "x-operations": {"call": operation, "other": {"$ref": "#/x-operations/call"}},
-        "components": {"schemas": {"Text": {"type": "string"}}, "securitySchemes": schemes},
+        "components": components,
     });
-    let other = json!({"it": operation}).to_string();
+    // A reference without a file points into the file that has it.
+    let other = json!({"it": operation, "components": components}).to_string();
     builder.with_document("operations/call.json", other).read_document(&document.to_string()).unwrap()
 }
 
