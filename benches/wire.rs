@@ -9,10 +9,10 @@ mod support;
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher, black_box};
 use support::{named, registry_of, tools};
-use toolkit::name::WireNames;
-use toolkit::serde_json::{Value, json};
-use toolkit::wire::StrictTools;
-use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, prelude::*};
+use toolkit_ai::name::WireNames;
+use toolkit_ai::serde_json::{Value, json};
+use toolkit_ai::wire::StrictTools;
+use toolkit_ai::{ApiFormat, DefinitionOptions, ToolDefinition, prelude::*};
 
 #[global_allocator]
 static ALLOC: AllocProfiler = AllocProfiler::system();
@@ -115,8 +115,8 @@ mod one_definition {
     }
 
     #[cfg(feature = "translate")]
-    #[divan::bench(args = toolkit::wire::translate::RequestFormat::ALL)]
-    fn parsed(bencher: Bencher<'_, '_>, reader: toolkit::wire::translate::RequestFormat) {
+    #[divan::bench(args = toolkit_ai::wire::translate::RequestFormat::ALL)]
+    fn parsed(bencher: Bencher<'_, '_>, reader: toolkit_ai::wire::translate::RequestFormat) {
         let format = reader.api();
         let options = DefinitionOptions::default();
         let tools = format.encode_definitions([&definition()], &WireNames::default(), &options).to_value();

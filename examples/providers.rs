@@ -5,10 +5,10 @@
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
-use toolkit::prelude::*;
-use toolkit::serde_json::{Map, Value, json};
-use toolkit::wire::StreamEvent;
-use toolkit::{ToolChoice, ToolConfig};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{Map, Value, json};
+use toolkit_ai::wire::StreamEvent;
+use toolkit_ai::{ToolChoice, ToolConfig};
 
 /// Get current weather for a city.
 ///

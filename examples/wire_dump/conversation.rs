@@ -1,9 +1,9 @@
 //! A conversation with tool calls, encoded for each provider.
 
-use toolkit::name::WireNames;
-use toolkit::serde_json::{Map, Value};
-use toolkit::wire::HostedTool;
-use toolkit::{
+use toolkit_ai::name::WireNames;
+use toolkit_ai::serde_json::{Map, Value};
+use toolkit_ai::wire::HostedTool;
+use toolkit_ai::{
     ApiFormat, Content, DefinitionOptions, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult,
 };
 

@@ -5,10 +5,10 @@
 use crate::round_trip;
 use std::error::Error;
 use std::fs;
-use toolkit::name::WireNames;
-use toolkit::serde_json::{self, Map, Value, json};
-use toolkit::wire::{FinishReason, StreamEnd, StreamEvent};
-use toolkit::{ApiFormat, ToolCall};
+use toolkit_ai::name::WireNames;
+use toolkit_ai::serde_json::{self, Map, Value, json};
+use toolkit_ai::wire::{FinishReason, StreamEnd, StreamEvent};
+use toolkit_ai::{ApiFormat, ToolCall};
 
 /// Prints the calls of each recorded exchange in `file`, and the requests that this library writes for the same
 /// content. Streams are also read cut off, at `cuts` positions.

@@ -1,9 +1,9 @@
 //! The calls on their way through each provider's format: written as a response, read, dispatched.
 
 use serde_json::Value;
-use toolkit::name::WireNames;
-use toolkit::wire::StreamEvent;
-use toolkit::{ApiFormat, Dispatcher, ToolCall};
+use toolkit_ai::name::WireNames;
+use toolkit_ai::wire::StreamEvent;
+use toolkit_ai::{ApiFormat, Dispatcher, ToolCall};
 
 use crate::chance::Chance;
 use crate::provider::{self, Asked};
@@ -72,7 +72,7 @@ pub(crate) async fn check(
 /// The tools' answers to the calls.
 async fn answers(dispatcher: &Dispatcher, calls: Vec<ToolCall>) -> Vec<Result<String, String>> {
     let results = dispatcher.dispatch(calls).await;
-    let text = |outcome: Result<toolkit::ToolOutput, toolkit::ToolError>| match outcome {
+    let text = |outcome: Result<toolkit_ai::ToolOutput, toolkit_ai::ToolError>| match outcome {
         Ok(output) => Ok(output.to_text().into_owned()),
         Err(error) => Err(error.message().to_owned()),
     };

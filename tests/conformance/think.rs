@@ -1,7 +1,7 @@
 //! The argument for the reason of a call: with which tools it is published, and how.
 
 use serde_json::{Value, json};
-use toolkit::{
+use toolkit_ai::{
     ApiFormat, Tool, ToolContext, ToolDefinition, ToolFuture, ToolMetadata, ToolName, ToolRegistry,
 };
 

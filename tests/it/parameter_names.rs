@@ -1,11 +1,11 @@
 //! Names of parameters that a provider refuses: it gets other spellings, and the tool gets its own names.
 
 use proptest::prelude::*;
-use toolkit::name::NameRule;
-use toolkit::prelude::*;
-use toolkit::schema::each_subschema;
-use toolkit::serde_json::{Map, Value, from_str, json};
-use toolkit::{
+use toolkit_ai::name::NameRule;
+use toolkit_ai::prelude::*;
+use toolkit_ai::schema::each_subschema;
+use toolkit_ai::serde_json::{Map, Value, from_str, json};
+use toolkit_ai::{
     AdaptedTool, ArgumentTransform, DefinitionOptions, ToolDefinition, ToolFuture, ToolName, ToolOutput,
 };
 

@@ -1,8 +1,8 @@
 //! The registry: order, look-up, merging.
 
-use toolkit::prelude::*;
-use toolkit::registry::{Discovery, TagMatch};
-use toolkit::{ClosureTool, ToolFilter};
+use toolkit_ai::prelude::*;
+use toolkit_ai::registry::{Discovery, TagMatch};
+use toolkit_ai::{ClosureTool, ToolFilter};
 
 /// Adds.
 #[tool(namespace = "registry")]

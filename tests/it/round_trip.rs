@@ -1,12 +1,12 @@
 //! Definitions are converted to every format that can be read, and back: every loss is in the report.
 
 use proptest::prelude::*;
-use toolkit::definition::{ToolSource, parameter_names};
-use toolkit::name::{NameRule, WireNames};
-use toolkit::schema::each_subschema;
-use toolkit::serde_json::{Map, Value, json};
-use toolkit::wire::translate::RequestFormat;
-use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolMetadata, ToolName};
+use toolkit_ai::definition::{ToolSource, parameter_names};
+use toolkit_ai::name::{NameRule, WireNames};
+use toolkit_ai::schema::each_subschema;
+use toolkit_ai::serde_json::{Map, Value, json};
+use toolkit_ai::wire::translate::RequestFormat;
+use toolkit_ai::{ApiFormat, DefinitionOptions, ToolDefinition, ToolMetadata, ToolName};
 
 /// A typical schema of a tool, two levels deep.
 fn schema() -> impl Strategy<Value = Value> {

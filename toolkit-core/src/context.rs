@@ -38,7 +38,7 @@ use tokio_util::sync::CancellationToken;
 /// A tool receives it through a `&ToolContext` parameter, which is not part of the schema.
 ///
 /// ```
-/// use toolkit::prelude::*;
+/// use toolkit_ai::prelude::*;
 ///
 /// /// Count the files.
 /// #[tool]

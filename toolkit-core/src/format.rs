@@ -15,9 +15,9 @@ use std::sync::Arc;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use toolkit::format::ToolFormat;
-/// use toolkit::name::{NameRule, WireNames};
-/// use toolkit::{ToolDefinition, ToolRegistry};
+/// use toolkit_ai::format::ToolFormat;
+/// use toolkit_ai::name::{NameRule, WireNames};
+/// use toolkit_ai::{ToolDefinition, ToolRegistry};
 ///
 /// /// A line of text for each tool.
 /// #[derive(Debug, Clone, PartialEq, Eq, Hash)]

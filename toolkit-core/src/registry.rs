@@ -52,7 +52,7 @@ use switches::Switches;
 /// error shows where both tools are defined.
 ///
 /// ```
-/// use toolkit::{Tool, ToolRegistry};
+/// use toolkit_ai::{Tool, ToolRegistry};
 ///
 /// let registry = ToolRegistry::new();
 /// assert!(registry.get("add").is_none());
@@ -221,7 +221,7 @@ impl ToolRegistry {
     /// 2601.18282](https://arxiv.org/abs/2601.18282)).
     ///
     /// ```
-    /// use toolkit::{ClosureTool, ToolRegistry};
+    /// use toolkit_ai::{ClosureTool, ToolRegistry};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Add { a: i64, b: i64 }
@@ -319,8 +319,8 @@ impl ToolRegistry {
     /// The result is cached. After a change of the registry, only the changed tools are rendered again.
     ///
     /// ```
-    /// use toolkit::wire::{DefinitionOptions, StrictTools};
-    /// use toolkit::{ApiFormat, ToolRegistry};
+    /// use toolkit_ai::wire::{DefinitionOptions, StrictTools};
+    /// use toolkit_ai::{ApiFormat, ToolRegistry};
     ///
     /// let strict = DefinitionOptions::default().with_strict(StrictTools::All);
     /// let tools = ToolRegistry::new().definitions(ApiFormat::Anthropic.with_options(strict));

@@ -71,8 +71,8 @@ impl DefinitionOptions {
     /// have no namespaces and receive the tools without a group.
     ///
     /// ```
-    /// use toolkit::name::{Separator, WireNames};
-    /// use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
+    /// use toolkit_ai::name::{Separator, WireNames};
+    /// use toolkit_ai::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
     ///
     /// let format = ApiFormat::OpenAiResponses;
     /// let name = ToolName::qualified("fs", "read", Separator::Dot)?;
@@ -82,7 +82,7 @@ impl DefinitionOptions {
     /// let tools = format.encode_definitions([&read], &names, &options).to_value();
     /// assert_eq!(tools[0]["type"], "namespace");
     /// assert_eq!(tools[0]["tools"][0]["name"], "fs_read");
-    /// # Ok::<(), toolkit::name::NameError>(())
+    /// # Ok::<(), toolkit_ai::name::NameError>(())
     /// ```
     #[must_use]
     pub fn with_namespace(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
@@ -270,8 +270,8 @@ impl Definitions {
     /// as a loss.
     ///
     /// ```
-    /// use toolkit::wire::hosted::{anthropic, openai};
-    /// use toolkit::{ApiFormat, ToolRegistry};
+    /// use toolkit_ai::wire::hosted::{anthropic, openai};
+    /// use toolkit_ai::{ApiFormat, ToolRegistry};
     ///
     /// let tools = ToolRegistry::new().definitions(ApiFormat::Anthropic);
     /// let tools = tools.with_hosted(&[anthropic::web_search(), openai::web_search()]);

@@ -31,11 +31,11 @@ macro_rules! formats {
         /// The JSON format of one provider API.
         ///
         /// ```
-        /// use toolkit::ApiFormat;
+        /// use toolkit_ai::ApiFormat;
         ///
         /// let format: ApiFormat = "openai-chat".parse()?;
         /// assert_eq!(format, ApiFormat::OpenAiChat);
-        /// # Ok::<(), toolkit::wire::UnknownApiFormat>(())
+        /// # Ok::<(), toolkit_ai::wire::UnknownApiFormat>(())
         /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -137,8 +137,8 @@ impl ApiFormat {
     /// definitions lists all constraints and settings that the API cannot express.
     ///
     /// ```
-    /// use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
+    /// use toolkit_ai::name::WireNames;
     ///
     /// let now = ToolDefinition::new(ToolName::new("now")?, "The time.", serde_json::json!({"type": "object"}));
     /// let tools = ApiFormat::Anthropic.encode_definitions(
@@ -148,7 +148,7 @@ impl ApiFormat {
     /// );
     /// assert_eq!(tools.to_value()[0]["name"], "now");
     /// assert!(tools.report().is_clean());
-    /// # Ok::<(), toolkit::name::NameError>(())
+    /// # Ok::<(), toolkit_ai::name::NameError>(())
     /// ```
     #[must_use]
     pub fn encode_definitions<'a>(
@@ -170,8 +170,8 @@ impl ApiFormat {
     /// out.
     ///
     /// ```
-    /// use toolkit::{ApiFormat, ToolChoice, ToolConfig};
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::{ApiFormat, ToolChoice, ToolConfig};
+    /// use toolkit_ai::name::WireNames;
     ///
     /// let wanted = ToolConfig::from(ToolChoice::Required).with_parallel(false);
     /// let anthropic = ApiFormat::Anthropic.encode_tool_config(&wanted, &WireNames::default());
@@ -201,8 +201,8 @@ impl ApiFormat {
     /// `definitions` is empty, nothing is set, because providers refuse a tool choice without tools.
     ///
     /// ```
-    /// use toolkit::{ApiFormat, DefinitionOptions, ToolChoice, ToolDefinition, ToolName};
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::{ApiFormat, DefinitionOptions, ToolChoice, ToolDefinition, ToolName};
+    /// use toolkit_ai::name::WireNames;
     /// use serde_json::{Map, json};
     ///
     /// let now = ToolDefinition::new(ToolName::new("now")?, "The time.", json!({"type": "object"}));
@@ -213,7 +213,7 @@ impl ApiFormat {
     /// format.set_tools(&mut request, &tools, &required);
     /// assert_eq!(request["toolConfig"]["tools"][0]["toolSpec"]["name"], "now");
     /// assert_eq!(request["toolConfig"]["toolChoice"], json!({"any": {}}));
-    /// # Ok::<(), toolkit::name::NameError>(())
+    /// # Ok::<(), toolkit_ai::name::NameError>(())
     /// ```
     pub fn set_tools(
         self,
@@ -240,14 +240,14 @@ impl ApiFormat {
     /// another one.
     ///
     /// ```
-    /// use toolkit::ApiFormat;
+    /// use toolkit_ai::ApiFormat;
     ///
     /// let message = serde_json::json!({"role": "assistant", "content": null, "tool_calls": [
     ///     {"id": "call_a1", "type": "function", "function": {"name": "add", "arguments": "{\"a\": 1}"}},
     /// ]});
     /// let calls = ApiFormat::OpenAiChat.parse_calls(&message)?;
     /// assert_eq!(calls[0].arguments.as_str(), r#"{"a": 1}"#);
-    /// # Ok::<(), toolkit::WireError>(())
+    /// # Ok::<(), toolkit_ai::WireError>(())
     /// ```
     ///
     /// # Errors
@@ -271,7 +271,7 @@ impl ApiFormat {
     /// of a blocked prompt.
     ///
     /// ```
-    /// use toolkit::ApiFormat;
+    /// use toolkit_ai::ApiFormat;
     ///
     /// let body = serde_json::json!({
     ///     "promptFeedback": {"blockReason": "SAFETY"},

@@ -8,14 +8,14 @@
 //!
 //! ```
 //! use serde_json::json;
-//! use toolkit::wire::ApiFormat;
+//! use toolkit_ai::wire::ApiFormat;
 //!
 //! let response = json!({"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": [
 //!     {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": "{\"city\": \"Oslo\"}"}},
 //! ]}}]});
 //! let calls = ApiFormat::OpenAiChat.parse_calls(&response)?;
 //! assert_eq!((calls[0].name.as_str(), calls[0].arguments.as_str()), ("weather", r#"{"city": "Oslo"}"#));
-//! # Ok::<(), toolkit::wire::WireError>(())
+//! # Ok::<(), toolkit_ai::wire::WireError>(())
 //! ```
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

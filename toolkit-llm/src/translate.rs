@@ -33,9 +33,9 @@ use toolkit_core::tool::ToolDefinition;
 /// An API whose requests can be read.
 ///
 /// ```
-/// use toolkit::wire::translate::RequestFormat;
-/// use toolkit::{ApiFormat, DefinitionOptions};
-/// use toolkit::name::WireNames;
+/// use toolkit_ai::wire::translate::RequestFormat;
+/// use toolkit_ai::{ApiFormat, DefinitionOptions};
+/// use toolkit_ai::name::WireNames;
 ///
 /// let tools = serde_json::json!([{"type": "function", "function": {"name": "now"}}]);
 /// let definitions = RequestFormat::OpenAiChat.parse_definitions(&tools)?;
@@ -45,7 +45,7 @@ use toolkit_core::tool::ToolDefinition;
 ///     &DefinitionOptions::default(),
 /// );
 /// assert_eq!(tools.to_value()[0]["name"], "now");
-/// # Ok::<(), toolkit::WireError>(())
+/// # Ok::<(), toolkit_ai::WireError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -22,8 +22,8 @@ use toolkit_core::output::{Content, ToolOutput};
 /// all their results, in the same order.
 ///
 /// ```
-/// use toolkit::{ApiFormat, ToolCall, ToolResult};
-/// use toolkit::name::WireNames;
+/// use toolkit_ai::{ApiFormat, ToolCall, ToolResult};
+/// use toolkit_ai::name::WireNames;
 ///
 /// let format = ApiFormat::Gemini;
 /// let names = WireNames::new(format.name_rule(), ["2fa", "_2fa"]);
@@ -73,8 +73,8 @@ impl<'a> HistoryWriter<'a> {
     /// own form.
     ///
     /// ```
-    /// use toolkit::{ApiFormat, Media, ToolCall};
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::{ApiFormat, Media, ToolCall};
+    /// use toolkit_ai::name::WireNames;
     ///
     /// let names = WireNames::default();
     /// let history = ApiFormat::OpenAiChat.history(&names).with_mistral(true);
@@ -190,8 +190,8 @@ impl<'a> HistoryWriter<'a> {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::ApiFormat;
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::ApiFormat;
+    /// use toolkit_ai::name::WireNames;
     ///
     /// let names = WireNames::default();
     /// let history = ApiFormat::OpenAiChat.history(&names).with_mistral(true);

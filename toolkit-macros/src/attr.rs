@@ -18,12 +18,12 @@ use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{Attribute, Expr, Ident, LitStr, Token};
 
-/// The path by which generated code refers to the `toolkit` crate: the argument `crate = path`, or `::toolkit`.
+/// The path by which generated code refers to the facade: the argument `crate = path`, or `::toolkit_ai`.
 pub(crate) struct CratePath(TokenStream);
 
 impl Default for CratePath {
     fn default() -> Self {
-        Self(quote!(::toolkit))
+        Self(quote!(::toolkit_ai))
     }
 }
 

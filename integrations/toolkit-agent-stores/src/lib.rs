@@ -5,7 +5,7 @@
 //! [`MemoryStore`](toolkit_agent::session::MemoryStore).
 //!
 //! ```
-//! use toolkit::agent::{Agent, ScriptedModel, Sessions};
+//! use toolkit_ai::agent::{Agent, ScriptedModel, Sessions};
 //! use toolkit_agent_stores::FileStore;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

@@ -4,8 +4,8 @@
 
 #![allow(clippy::print_stdout)]
 
-use toolkit::prelude::*;
 use toolkit_agent::{Agent, ScriptedModel};
+use toolkit_ai::prelude::*;
 
 /// Get the weather for a city.
 ///

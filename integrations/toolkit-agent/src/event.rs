@@ -23,8 +23,8 @@ use toolkit_llm::HostedCall;
 /// is called twice at the same time, this field distinguishes the events of the two calls.
 ///
 /// ```
-/// use toolkit::agent::{Agent, RunEvent, RunScope, ScriptedModel};
-/// use toolkit::ToolRegistry;
+/// use toolkit_ai::agent::{Agent, RunEvent, RunScope, ScriptedModel};
+/// use toolkit_ai::ToolRegistry;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let expert = Agent::builder(ScriptedModel::new().text("42")).name("expert").build()?;

@@ -53,8 +53,8 @@ use toolkit_llm::{Messages, UserMessage};
 /// conversation, uses only its own guardrails.
 ///
 /// ```
-/// use toolkit::agent::guardrail::{Guardrail, GuardContext, Verdict};
-/// use toolkit::agent::{Agent, AgentError, ScriptedModel, UserMessage};
+/// use toolkit_ai::agent::guardrail::{Guardrail, GuardContext, Verdict};
+/// use toolkit_ai::agent::{Agent, AgentError, ScriptedModel, UserMessage};
 ///
 /// let secrets = Guardrail::new("secrets", |input: &UserMessage, context: &GuardContext| {
 ///     if context.session.get("user:trusted").is_none() && input.to_text().contains("password") {
@@ -194,8 +194,8 @@ impl Guardrail {
     /// decides what that means; [`Verdict::End`] lets nothing pass.
     ///
     /// ```
-    /// use toolkit::agent::guardrail::{Guardrail, Verdict};
-    /// use toolkit::agent::{Agent, AgentError, ScriptedModel, UserMessage};
+    /// use toolkit_ai::agent::guardrail::{Guardrail, Verdict};
+    /// use toolkit_ai::agent::{Agent, AgentError, ScriptedModel, UserMessage};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let judge = Agent::builder(ScriptedModel::new().text("true")).build()?;

@@ -1,8 +1,8 @@
 //! Agents: the loop between a language model and its tools.
 //!
 //! ```
-//! use toolkit::prelude::*;
-//! use toolkit::agent::{Agent, ScriptedModel};
+//! use toolkit_ai::prelude::*;
+//! use toolkit_ai::agent::{Agent, ScriptedModel};
 //!
 //! /// Get the weather for a city.
 //! #[tool]

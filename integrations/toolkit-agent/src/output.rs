@@ -7,7 +7,7 @@ use toolkit_llm::model::{FinishReason, Usage};
 /// The output of one agent in a run.
 ///
 /// ```
-/// use toolkit::agent::AgentOutput;
+/// use toolkit_ai::agent::AgentOutput;
 ///
 /// // What an agent of your own returns.
 /// let output = AgentOutput::new("clock", "It is noon.");

@@ -21,7 +21,7 @@ use toolkit_llm::answer::AnswerReader;
 /// The options for structured output.
 ///
 /// ```
-/// use toolkit::agent::structured::{AnswerMode, StructuredOptions};
+/// use toolkit_ai::agent::structured::{AnswerMode, StructuredOptions};
 ///
 /// let options = StructuredOptions::new().with_attempts(5).with_mode(AnswerMode::Tool);
 /// assert_eq!(options.attempts, 5);
@@ -101,7 +101,7 @@ impl Agent {
     /// [`SequentialAgent`](crate::team::SequentialAgent) or [`LoopAgent`](crate::team::LoopAgent) runs, once.
     ///
     /// ```
-    /// use toolkit::agent::{Agent, ScriptedModel};
+    /// use toolkit_ai::agent::{Agent, ScriptedModel};
     ///
     /// #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
     /// struct City {

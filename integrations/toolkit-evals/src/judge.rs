@@ -26,7 +26,7 @@ const CRITERIA: &str = "The answer is correct, complete, and agrees with the res
 /// apply.
 ///
 /// ```
-/// use toolkit::agent::{Agent, ScriptedModel};
+/// use toolkit_ai::agent::{Agent, ScriptedModel};
 /// use toolkit_evals::{Eval, Judge, Task, Trial};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

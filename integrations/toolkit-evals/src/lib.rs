@@ -5,9 +5,9 @@
 //! answer. The [`Report`] prints a table of the models and a table of the tasks, and serializes all trials.
 //!
 //! ```
-//! use toolkit::prelude::*;
+//! use toolkit_ai::prelude::*;
 //! use toolkit_evals::{Eval, Task, Trial};
-//! use toolkit::agent::{Agent, AgentError, ScriptedModel};
+//! use toolkit_ai::agent::{Agent, AgentError, ScriptedModel};
 //!
 //! /// Get the weather for a city.
 //! #[tool]
@@ -22,7 +22,7 @@
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let task = Task::new("oslo", "What is the weather in Oslo?")
-//!     .with_call("weather", toolkit::serde_json::json!({"city": "Oslo"}))
+//!     .with_call("weather", toolkit_ai::serde_json::json!({"city": "Oslo"}))
 //!     .with_answer_containing(["21"]);
 //! let good = ScriptedModel::new().call("weather", r#"{"city": "Oslo"}"#).text("Clear, 21 °C.");
 //! let lazy = ScriptedModel::new().text("Clear, 21 °C.");
@@ -96,7 +96,7 @@ struct Candidate {
 /// [module documentation](self) for an example.
 ///
 /// ```
-/// use toolkit::agent::{Agent, AgentError, ScriptedModel};
+/// use toolkit_ai::agent::{Agent, AgentError, ScriptedModel};
 /// use toolkit_evals::{Eval, Task, Trial};
 ///
 /// fn agent(trial: Trial) -> Result<Agent, AgentError> {

@@ -57,8 +57,8 @@ impl Transcript {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::ToolRegistry;
-    /// use toolkit::agent::Message;
+    /// use toolkit_ai::ToolRegistry;
+    /// use toolkit_ai::agent::Message;
     /// use toolkit_evals::{Task, Transcript};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

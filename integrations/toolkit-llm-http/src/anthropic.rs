@@ -22,10 +22,10 @@ client! {
     /// A client for Anthropic's Messages API and compatible servers.
     ///
     /// ```no_run
-    /// use toolkit::wire::ChatModel;
-    /// use toolkit::clients::Anthropic;
+    /// use toolkit_ai::wire::ChatModel;
+    /// use toolkit_ai::clients::Anthropic;
     ///
-    /// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit_ai::wire::ModelError> {
     /// let model = Anthropic::from_env().model("claude-sonnet-4-5");
     /// let answer = model.respond("What is the capital of France?".into()).await?;
     /// # Ok(())

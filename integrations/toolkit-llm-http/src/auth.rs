@@ -17,7 +17,7 @@ use toolkit_llm::model::ModelError;
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit::clients::AccessToken;
+/// use toolkit_ai::clients::AccessToken;
 ///
 /// let token = AccessToken::new("ya29.secret").with_lifetime(Duration::from_secs(3_600));
 /// assert!(!format!("{token:?}").contains("secret"));

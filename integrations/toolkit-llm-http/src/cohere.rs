@@ -17,10 +17,10 @@ client! {
     /// A client for Cohere's Chat API, version 2.
     ///
     /// ```no_run
-    /// use toolkit::wire::ChatModel;
-    /// use toolkit::clients::Cohere;
+    /// use toolkit_ai::wire::ChatModel;
+    /// use toolkit_ai::clients::Cohere;
     ///
-    /// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit_ai::wire::ModelError> {
     /// let answer = Cohere::from_env().model("command-a-03-2025").respond("Hello!".into()).await?;
     /// # Ok(())
     /// # }

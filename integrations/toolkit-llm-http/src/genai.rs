@@ -68,10 +68,10 @@ client! {
     /// - The size of an answer is not limited: [`HttpLimits::max_bytes`](crate::HttpLimits) has no effect.
     ///
     /// ```no_run
-    /// use toolkit::wire::ChatModel;
-    /// use toolkit::clients::GenAi;
+    /// use toolkit_ai::wire::ChatModel;
+    /// use toolkit_ai::clients::GenAi;
     ///
-    /// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit_ai::wire::ModelError> {
     /// let model = GenAi::new().model("groq::llama-3.3-70b-versatile");
     /// let answer = model.respond("What is the capital of France?".into()).await?;
     /// # Ok(())

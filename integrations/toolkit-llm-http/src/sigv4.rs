@@ -19,7 +19,7 @@ const SERVICE: &str = "bedrock";
 /// `Debug` shows neither the secret nor the session token.
 ///
 /// ```
-/// use toolkit::clients::AwsCredentials;
+/// use toolkit_ai::clients::AwsCredentials;
 ///
 /// let credentials = AwsCredentials::new("AKIDEXAMPLE", "wJalr-secret").with_session_token("token-secret");
 /// assert!(!format!("{credentials:?}").contains("secret"));

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::process::Child;
-use toolkit::{ClosureTool, ToolRegistry};
+use toolkit_ai::{ClosureTool, ToolRegistry};
 use toolkit_mcp::McpServer;
 
 /// Counts the instructions of one call with callgrind, over stdio and over HTTP. The count does not depend on the load

@@ -4,9 +4,9 @@ use serde_json::json;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::timeout;
-use toolkit::middleware::{PermissionRule, Permissions};
-use toolkit::output::Truncation;
-use toolkit::{
+use toolkit_ai::middleware::{PermissionRule, Permissions};
+use toolkit_ai::output::Truncation;
+use toolkit_ai::{
     ClosureTool, Dispatcher, LiveRegistry, RunContext, ToolContext, ToolError, ToolName, ToolRegistry, tool,
     tools,
 };

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
-use toolkit::{Dispatcher, ToolCall, ToolRegistry, tool, tools};
+use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry, tool, tools};
 use toolkit_mcp::McpServer;
 use toolkit_mcp::client::{McpClient, McpProtocol, McpUrl};
 

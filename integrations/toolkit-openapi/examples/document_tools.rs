@@ -10,7 +10,7 @@ use std::error::Error;
 use std::io::Write;
 use std::time::Instant;
 use std::{env, fs};
-use toolkit::{ApiFormat, ToolRegistry};
+use toolkit_ai::{ApiFormat, ToolRegistry};
 use toolkit_openapi::client::OpenApiToolset;
 
 fn main() -> Result<(), Box<dyn Error>> {

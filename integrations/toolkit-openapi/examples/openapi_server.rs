@@ -12,9 +12,9 @@
 
 use std::io::{IsTerminal, Read, stdin};
 use std::time::Duration;
-use toolkit::ToolTag;
-use toolkit::middleware::{PermissionRule, Permissions};
-use toolkit::prelude::*;
+use toolkit_ai::ToolTag;
+use toolkit_ai::middleware::{PermissionRule, Permissions};
+use toolkit_ai::prelude::*;
 use toolkit_openapi::OpenApiServer;
 
 /// Add two numbers.

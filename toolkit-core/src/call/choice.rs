@@ -29,7 +29,7 @@ pub enum ToolChoice {
 /// The tool choice and the setting for parallel tool calls of a request.
 ///
 /// ```
-/// use toolkit::{ToolChoice, ToolConfig};
+/// use toolkit_ai::{ToolChoice, ToolConfig};
 ///
 /// let one_at_a_time = ToolConfig::from(ToolChoice::Required).with_parallel(false);
 /// assert_eq!(one_at_a_time.parallel, Some(false));

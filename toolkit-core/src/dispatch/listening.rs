@@ -21,7 +21,7 @@ impl Dispatcher {
     /// quickly. A panic in the listener is ignored.
     ///
     /// ```
-    /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
+    /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let (sender, events) = std::sync::mpsc::channel();
@@ -29,7 +29,7 @@ impl Dispatcher {
     ///     .with_listener(move |event| sender.send(event.name()).unwrap());
     /// dispatcher.dispatch([ToolCall::new("1", "add", "{}")]).await;
     /// assert!(events.try_iter().eq(["tool.call", "tool.error"]));
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// # }).unwrap();
     /// ```
     pub fn with_listener(self, listener: impl Fn(&ToolEvent) + Send + Sync + 'static) -> Self {

@@ -29,13 +29,13 @@ use std::time::Duration;
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit::{Dispatcher, ToolRegistry};
-/// use toolkit::middleware::Cache;
+/// use toolkit_ai::{Dispatcher, ToolRegistry};
+/// use toolkit_ai::middleware::Cache;
 ///
 /// let cache = Cache::new(1_000).for_tool("geo-*")?.with_time_to_live(Duration::from_secs(3600));
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(cache.clone());
 /// cache.clear();
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Clone)]
 #[must_use]

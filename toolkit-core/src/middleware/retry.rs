@@ -27,12 +27,12 @@ use tokio::time::sleep;
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit::{Dispatcher, ToolRegistry};
-/// use toolkit::middleware::Retry;
+/// use toolkit_ai::{Dispatcher, ToolRegistry};
+/// use toolkit_ai::middleware::Retry;
 ///
 /// let retry = Retry::new().with_pauses(Duration::from_millis(50), Duration::from_secs(1));
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(retry);
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]

@@ -41,7 +41,7 @@ impl RegistrySource {
 /// built by [`tools!`](crate::tools).
 ///
 /// ```
-/// use toolkit::prelude::*;
+/// use toolkit_ai::prelude::*;
 ///
 /// /// Add two integers.
 /// #[tool]

@@ -12,8 +12,8 @@ use toolkit_schema::subschemas;
 /// of parameters.
 ///
 /// ```
-/// use toolkit::name::NameRule;
-/// use toolkit::definition::parameter_names;
+/// use toolkit_ai::name::NameRule;
+/// use toolkit_ai::definition::parameter_names;
 ///
 /// let schema = serde_json::json!({"properties": {"filter[name]": {"type": "string"}}});
 /// let names = parameter_names(NameRule::SHORT_DOTS, &schema);

@@ -21,8 +21,8 @@ impl ConfiguredFormat {
     /// [`ApiFormat::encode_tool_config`], but writes only the fields that the options allow.
     ///
     /// ```
-    /// use toolkit::{ApiFormat, DefinitionOptions, ToolConfig};
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::{ApiFormat, DefinitionOptions, ToolConfig};
+    /// use toolkit_ai::name::WireNames;
     ///
     /// let format = ApiFormat::OpenAiChat.with_options(DefinitionOptions::default().with_standard_fields(true));
     /// let wanted = ToolConfig::default().with_parallel(false);

@@ -15,7 +15,7 @@ const LONGEST_NAME: usize = 64;
 /// Options for a model's answer. If an option is `None`, the provider's default applies.
 ///
 /// ```
-/// use toolkit::wire::ModelOptions;
+/// use toolkit_ai::wire::ModelOptions;
 ///
 /// let options = ModelOptions::new().with_temperature(0.2).with_max_output_tokens(2_000);
 /// assert_eq!(options.max_output_tokens, Some(2_000));
@@ -91,8 +91,8 @@ pub struct ModelOptions {
     /// further fields that the server understands, use [`with_extra`](Self::with_extra).
     ///
     /// ```
-    /// use toolkit::wire::{Message, ModelOptions, ModelRequest, transport};
-    /// use toolkit::ApiFormat;
+    /// use toolkit_ai::wire::{Message, ModelOptions, ModelRequest, transport};
+    /// use toolkit_ai::ApiFormat;
     ///
     /// let options = ModelOptions::new().with_max_output_tokens(500).with_user_id("u1").with_standard_fields(true);
     /// let request = ModelRequest::new([Message::user("hi")]).with_options(options);
@@ -128,8 +128,8 @@ impl ModelOptions {
     /// Adds a tool defined by the provider itself, such as its web search or an MCP connector.
     ///
     /// ```
-    /// use toolkit::wire::hosted::anthropic;
-    /// use toolkit::wire::ModelOptions;
+    /// use toolkit_ai::wire::hosted::anthropic;
+    /// use toolkit_ai::wire::ModelOptions;
     ///
     /// let options = ModelOptions::new().with_hosted(anthropic::web_search());
     /// assert_eq!(options.hosted[0].name(), "web_search");
@@ -151,8 +151,8 @@ impl ModelOptions {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::wire::{Message, ModelOptions, ModelRequest, transport};
-    /// use toolkit::ApiFormat;
+    /// use toolkit_ai::wire::{Message, ModelOptions, ModelRequest, transport};
+    /// use toolkit_ai::ApiFormat;
     ///
     /// let options = ModelOptions::new()
     ///     .with_temperature(0.2)
@@ -205,9 +205,9 @@ setters! { ModelOptions:
 /// A format for the final answer: JSON that matches a schema.
 ///
 /// ```
-/// use toolkit::ToolParams;
-/// use toolkit::wire::ModelOptions;
-/// use toolkit::wire::model::OutputFormat;
+/// use toolkit_ai::ToolParams;
+/// use toolkit_ai::wire::ModelOptions;
+/// use toolkit_ai::wire::model::OutputFormat;
 ///
 /// #[derive(ToolParams)]
 /// struct City { name: String, population: u32 }

@@ -23,7 +23,7 @@ const TYPES: &str = "`function`, `mcp` or `custom`";
 /// - `metadata`: passed through as [`meta`](toolkit_core::ToolMetadata::meta).
 ///
 /// ```
-/// use toolkit::wire::translate::definition_from_neutral;
+/// use toolkit_ai::wire::translate::definition_from_neutral;
 ///
 /// let definition = definition_from_neutral(&serde_json::json!({
 ///     "type": "function",
@@ -33,7 +33,7 @@ const TYPES: &str = "`function`, `mcp` or `custom`";
 ///     "required_parameters": ["city"],
 /// }))?;
 /// assert_eq!(definition.parameters["required"], serde_json::json!(["city"]));
-/// # Ok::<(), toolkit::WireError>(())
+/// # Ok::<(), toolkit_ai::WireError>(())
 /// ```
 ///
 /// # Errors

@@ -34,8 +34,8 @@ pub struct EncodedRequest {
 /// For Gemini, the body contains neither `model` nor `stream`: both belong in the URL of the request.
 ///
 /// ```
-/// use toolkit::wire::{Message, ModelRequest, transport};
-/// use toolkit::ApiFormat;
+/// use toolkit_ai::wire::{Message, ModelRequest, transport};
+/// use toolkit_ai::ApiFormat;
 ///
 /// let request = ModelRequest::new([Message::user("hi")]).with_instructions("Be brief.");
 /// let body = transport::request_body(ApiFormat::OpenAiChat, "gpt-5", &request, false);
@@ -55,9 +55,9 @@ pub fn request_body(
 /// Returns the JSON body of a request to a model, like [`request_body`], and reports the losses.
 ///
 /// ```
-/// use toolkit::wire::{Message, ModelOptions, ModelRequest, transport};
-/// use toolkit::wire::model::Thinking;
-/// use toolkit::ApiFormat;
+/// use toolkit_ai::wire::{Message, ModelOptions, ModelRequest, transport};
+/// use toolkit_ai::wire::model::Thinking;
+/// use toolkit_ai::ApiFormat;
 ///
 /// let options = ModelOptions::new().with_thinking(Thinking::Budget(4_000)).with_seed(7);
 /// let request = ModelRequest::new([Message::user("hi")]).with_options(options);

@@ -108,7 +108,7 @@ impl Conversation {
     /// run.
     ///
     /// ```
-    /// use toolkit::agent::{Agent, Conversation, ScriptedModel};
+    /// use toolkit_ai::agent::{Agent, Conversation, ScriptedModel};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let agent = Agent::builder(ScriptedModel::new().text("Hello.")).build()?;

@@ -35,8 +35,8 @@ impl Agent {
 /// model or the tool is not called. Later `before` callbacks are skipped.
 ///
 /// ```
-/// use toolkit::prelude::*;
-/// use toolkit::agent::{Agent, Limits, ScriptedModel};
+/// use toolkit_ai::prelude::*;
+/// use toolkit_ai::agent::{Agent, Limits, ScriptedModel};
 ///
 /// /// Add two numbers.
 /// #[tool]
@@ -108,7 +108,7 @@ impl AgentBuilder {
     /// Sets a function that creates the instructions. The agent calls the function before each model call.
     ///
     /// ```
-    /// use toolkit::agent::{Agent, ScriptedModel};
+    /// use toolkit_ai::agent::{Agent, ScriptedModel};
     ///
     /// let agent = Agent::builder(ScriptedModel::new()).instructions_with(|context| {
     ///     let language = context.session.get("user:language").unwrap_or("English".into());

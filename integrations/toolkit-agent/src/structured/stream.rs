@@ -74,8 +74,8 @@ impl Agent {
     /// grows. See [`run_as`](Self::run_as).
     ///
     /// ```
-    /// use toolkit::agent::{Agent, ScriptedModel};
-    /// use toolkit::agent::structured::AnswerEvent;
+    /// use toolkit_ai::agent::{Agent, ScriptedModel};
+    /// use toolkit_ai::agent::structured::AnswerEvent;
     ///
     /// #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
     /// struct City {

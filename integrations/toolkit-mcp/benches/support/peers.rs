@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
-use toolkit::{ToolRegistry, tool, tools};
+use toolkit_ai::{ToolRegistry, tool, tools};
 use toolkit_mcp::McpServer;
 
 /// Adds two numbers.

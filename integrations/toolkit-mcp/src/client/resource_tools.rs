@@ -25,7 +25,7 @@ impl McpClient {
     /// link in a result names.
     ///
     /// ```no_run
-    /// # async fn example(client: toolkit::mcp::client::McpClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// # async fn example(client: toolkit_ai::mcp::client::McpClient) -> Result<(), Box<dyn std::error::Error>> {
     /// let mut registry = toolkit_core::ToolRegistry::new();
     /// registry.register_provider(client.clone())?;
     /// registry.register_provider(client.resource_tools()?)?;

@@ -4,7 +4,7 @@ use super::client::{Client, STATELESS};
 use super::http::{letters, open_session, post, start};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use toolkit::{ToolRegistry, tools};
+use toolkit_ai::{ToolRegistry, tools};
 use toolkit_mcp::McpServer;
 
 fn call(id: u64, name: &str, arguments: Value) -> Value {

@@ -5,8 +5,8 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
-use toolkit::middleware::{PermissionRule, Permissions};
-use toolkit::{Dispatcher, RunContext, State, ToolContext, ToolError, ToolRegistry, tool, tools};
+use toolkit_ai::middleware::{PermissionRule, Permissions};
+use toolkit_ai::{Dispatcher, RunContext, State, ToolContext, ToolError, ToolRegistry, tool, tools};
 use toolkit_mcp::server::{Caller, LogLevel};
 use toolkit_mcp::{McpServer, TraceContext};
 

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use toolkit::{ToolRegistry, tools};
+use toolkit_ai::{ToolRegistry, tools};
 use toolkit_mcp::McpServer;
 use toolkit_openapi::OpenApiServer;
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use toolkit::ToolRegistry;
+use toolkit_ai::ToolRegistry;
 use toolkit_mcp::McpServer;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,8 +2,8 @@
 
 use super::client::{Client, STATELESS, text};
 use serde_json::{Value, json};
-use toolkit::name::NameRule;
-use toolkit::{ClosureTool, LiveRegistry, ToolOutput, ToolRegistry, tool, tools};
+use toolkit_ai::name::NameRule;
+use toolkit_ai::{ClosureTool, LiveRegistry, ToolOutput, ToolRegistry, tool, tools};
 use toolkit_mcp::McpServer;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]

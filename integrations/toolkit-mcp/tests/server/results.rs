@@ -2,8 +2,8 @@
 
 use super::client::{Client, text};
 use serde_json::json;
-use toolkit::output::{Resource, Truncation};
-use toolkit::{ClosureTool, Content, ErrorKind, Media, ToolError, ToolOutput, ToolRegistry, tool, tools};
+use toolkit_ai::output::{Resource, Truncation};
+use toolkit_ai::{ClosureTool, Content, ErrorKind, Media, ToolError, ToolOutput, ToolRegistry, tool, tools};
 use toolkit_mcp::McpServer;
 
 /// Returns text with a message.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use toolkit::{ToolRegistry, tool, tools};
+use toolkit_ai::{ToolRegistry, tool, tools};
 use toolkit_mcp::McpServer;
 
 /// Serves tools with `serve_http` at the address in a variable, until a signal ends the server. The tests below start

@@ -26,8 +26,8 @@ pub(super) struct ToolOperation {
 /// [`OpenApiServer`](super::OpenApiServer) publishes it without settings.
 ///
 /// ```
-/// use toolkit::prelude::*;
-/// use toolkit::openapi::openapi_document;
+/// use toolkit_ai::prelude::*;
+/// use toolkit_ai::openapi::openapi_document;
 ///
 /// /// Add two numbers.
 /// #[tool]
@@ -39,7 +39,7 @@ pub(super) struct ToolOperation {
 /// let operation = &document["paths"]["/tools/add"]["post"];
 /// assert_eq!(operation["operationId"], "add");
 /// assert_eq!(operation["description"], "Add two numbers.");
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[must_use]
 pub fn openapi_document(registry: &ToolRegistry) -> Value {
