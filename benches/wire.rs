@@ -9,10 +9,12 @@ mod support;
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher, black_box};
 use support::{named, registry_of, tools};
+use toolkit_ai::ToolDefinition;
+use toolkit_ai::llm::StrictTools;
+use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
 use toolkit_ai::name::WireNames;
+use toolkit_ai::prelude::*;
 use toolkit_ai::serde_json::{Value, json};
-use toolkit_ai::wire::StrictTools;
-use toolkit_ai::{ApiFormat, DefinitionOptions, ToolDefinition, prelude::*};
 
 #[global_allocator]
 static ALLOC: AllocProfiler = AllocProfiler::system();
@@ -21,7 +23,7 @@ fn main() {
     divan::main();
 }
 
-const FORMATS: [ApiFormat; ApiFormat::ALL.len()] = ApiFormat::ALL;
+const FORMATS: &[ApiFormat] = ApiFormat::ALL;
 
 /// Ten nested fields.
 fn definition() -> ToolDefinition {
@@ -51,7 +53,7 @@ mod a_thousand_definitions {
 
     const COUNT: usize = 1_000;
 
-    #[divan::bench(args = FORMATS, sample_count = 20)]
+    #[divan::bench(args = FORMATS.iter().copied(), sample_count = 20)]
     fn first_floor_by_hand(bencher: Bencher<'_, '_>, format: ApiFormat) {
         bencher.with_inputs(|| registry_of(COUNT)).bench_local_refs(|registry| {
             let all: Vec<Value> =
@@ -60,12 +62,12 @@ mod a_thousand_definitions {
         });
     }
 
-    #[divan::bench(args = FORMATS, sample_count = 20)]
+    #[divan::bench(args = FORMATS.iter().copied(), sample_count = 20)]
     fn first(bencher: Bencher<'_, '_>, format: ApiFormat) {
         bencher.with_inputs(|| registry_of(COUNT)).bench_local_refs(|registry| registry.definitions(format));
     }
 
-    #[divan::bench(args = FORMATS, sample_count = 20)]
+    #[divan::bench(args = FORMATS.iter().copied(), sample_count = 20)]
     fn after_one_more_tool(bencher: Bencher<'_, '_>, format: ApiFormat) {
         let with_one_more = || {
             let mut registry = registry_of(COUNT);
@@ -76,7 +78,7 @@ mod a_thousand_definitions {
         bencher.with_inputs(with_one_more).bench_local_refs(|registry| registry.definitions(format));
     }
 
-    #[divan::bench(args = FORMATS, sample_size = 1000)]
+    #[divan::bench(args = FORMATS.iter().copied(), sample_size = 1000)]
     fn again(bencher: Bencher<'_, '_>, format: ApiFormat) {
         let registry = registry_of(COUNT);
         bencher.bench_local(|| registry.definitions(black_box(format)));
@@ -87,7 +89,7 @@ mod a_thousand_definitions {
 mod one_definition {
     use super::*;
 
-    #[divan::bench(args = FORMATS)]
+    #[divan::bench(args = FORMATS.iter().copied())]
     fn floor_by_hand(bencher: Bencher<'_, '_>, format: ApiFormat) {
         let definition = definition();
         bencher
@@ -95,12 +97,12 @@ mod one_definition {
             .bench_local(|| by_hand(black_box(&definition), format).to_string());
     }
 
-    #[divan::bench(args = FORMATS)]
+    #[divan::bench(args = FORMATS.iter().copied())]
     fn encoded(bencher: Bencher<'_, '_>, format: ApiFormat) {
         encode(bencher, format, StrictTools::Never);
     }
 
-    #[divan::bench(args = FORMATS)]
+    #[divan::bench(args = FORMATS.iter().copied())]
     fn encoded_strict(bencher: Bencher<'_, '_>, format: ApiFormat) {
         encode(bencher, format, StrictTools::All);
     }
@@ -115,8 +117,8 @@ mod one_definition {
     }
 
     #[cfg(feature = "translate")]
-    #[divan::bench(args = toolkit_ai::wire::translate::RequestFormat::ALL)]
-    fn parsed(bencher: Bencher<'_, '_>, reader: toolkit_ai::wire::translate::RequestFormat) {
+    #[divan::bench(args = toolkit_ai::llm::translate::RequestFormat::ALL.iter().copied())]
+    fn parsed(bencher: Bencher<'_, '_>, reader: toolkit_ai::llm::translate::RequestFormat) {
         let format = reader.api();
         let options = DefinitionOptions::default();
         let tools = format.encode_definitions([&definition()], &WireNames::default(), &options).to_value();
@@ -134,7 +136,7 @@ mod ten_calls {
         (0..10).map(|index| support::C.to_call("create_order").with_index(index)).collect()
     }
 
-    #[divan::bench(args = FORMATS)]
+    #[divan::bench(args = FORMATS.iter().copied())]
     fn parsed(bencher: Bencher<'_, '_>, format: ApiFormat) {
         let history = format.encode_calls(&calls(), &WireNames::default());
         let payload = if history.len() == 1 { history[0].clone() } else { Value::from(history) };
@@ -143,7 +145,7 @@ mod ten_calls {
             .bench_local(|| format.parse_calls(black_box(&payload)).unwrap());
     }
     /// The same calls as a stream, their arguments in pieces of four characters.
-    #[divan::bench(args = FORMATS)]
+    #[divan::bench(args = FORMATS.iter().copied())]
     fn streamed(bencher: Bencher<'_, '_>, format: ApiFormat) {
         let events: Vec<Value> = (0..10).flat_map(|index| events(format, index)).collect();
         bencher.counter(ItemsCount::new(10_u32)).bench_local(|| {

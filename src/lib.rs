@@ -27,33 +27,40 @@
 //! | Define tools | [`#[tool]`](macro@tool) on functions, [`#[toolset]`](macro@toolset) on methods, [`ClosureTool`] for closures, `DynamicTool` (feature `jsonschema`) for schemas known at run time, or any type with [`Tool`] |
 //! | Collect them | [`ToolRegistry::discover`], or [`ToolRegistry::from_tools`] with [`tools!`]; [`LiveRegistry`] changes at run time |
 //! | Integrate foreign tools | [`ToolProvider`] for the tools of a server; [`AdaptedTool`] and [`RegistryView`] for other names and arguments |
-//! | Publish them | [`ToolRegistry::definitions`] renders the `tools` of a request for an [`ApiFormat`]; [`ToolRegistry::with_tool_search`] lets the model search for deferred tools |
-//! | Parse calls | [`ApiFormat::parse_calls`] reads [`ToolCall`]s from a response |
+//! | Publish them | [`ToolRegistry::definitions`] renders the `tools` of a request for an [`ApiFormat`](llm::ApiFormat); [`ToolRegistry::with_tool_search`] lets the model search for deferred tools |
+//! | Parse calls | [`ApiFormat::parse_calls`](llm::ApiFormat::parse_calls) reads [`ToolCall`]s from a response |
 //! | Run them | [`Dispatcher::dispatch`] returns one [`ToolResult`] per call, in order; [`middleware`] adds permissions, retries, limits and caching |
-//! | Answer the model | [`ApiFormat::assistant_messages`] and [`ApiFormat::encode_results`] write the messages |
+//! | Answer the model | [`ApiFormat::assistant_messages`](llm::ApiFormat::assistant_messages) and [`ApiFormat::encode_results`](llm::ApiFormat::encode_results) write the messages |
 //!
 //! # Errors
 //!
 //! - [`ToolError`] is for the **model**: the failed result of a call, with advice.
 //! - [`BuildError`] is for the **programmer**: duplicate names, missing state and similar problems, found
 //!   before the program serves calls.
-//! - [`WireError`] is for the **program**: a provider's payload that violates its format.
+//! - [`WireError`](llm::WireError) is for the **program**: a provider's payload that violates its format.
+//!
+//! # Crates
+//!
+//! The modules [`agent`], [`llm`], [`llm_http`], [`mcp`], [`openapi`] and [`schema`] are the crates of these names, such as
+//! `toolkit-agent`. Three crates with dependencies of their own are used beside this one: `toolkit-agent-stores` (saved
+//! conversations in files, SQLite and PostgreSQL), `toolkit-evals` (measured agents) and `toolkit-nats` (tools on many
+//! machines; it needs Rust 1.89).
 //!
 //! # Features
 //!
-//! The APIs of OpenAI, Anthropic and Gemini are on by default. To link only the APIs that a program speaks, turn off the
-//! default features.
+//! The APIs of OpenAI, Anthropic and Gemini, and `aws-lc-rs`, are on by default. To link only the APIs that a program
+//! speaks, turn off the default features.
 //!
 //! | feature | adds |
 //! | --- | --- |
-//! | `anthropic` | `ApiFormat::Anthropic`: the Messages API; on by default |
-//! | `bedrock` | `ApiFormat::Bedrock`: the Converse API of Amazon Bedrock |
-//! | `cohere` | `ApiFormat::Cohere`: the Chat API, version 2 |
-//! | `gemini` | `ApiFormat::Gemini`: `generateContent`; on by default |
-//! | `gemini-interactions` | `ApiFormat::GeminiInteractions`: Gemini's Interactions API |
-//! | `ollama` | `ApiFormat::Ollama`: Ollama's own API |
-//! | `openai-chat` | `ApiFormat::OpenAiChat`: Chat Completions, of OpenAI and compatible servers; on by default |
-//! | `openai-responses` | `ApiFormat::OpenAiResponses`: OpenAI's Responses API; on by default |
+//! | `api-anthropic` | `ApiFormat::Anthropic`: the Messages API; on by default |
+//! | `api-bedrock` | `ApiFormat::Bedrock`: the Converse API of Amazon Bedrock |
+//! | `api-cohere` | `ApiFormat::Cohere`: the Chat API, version 2 |
+//! | `api-gemini` | `ApiFormat::Gemini`: `generateContent`; on by default |
+//! | `api-gemini-interactions` | `ApiFormat::GeminiInteractions`: Gemini's Interactions API |
+//! | `api-ollama` | `ApiFormat::Ollama`: Ollama's own API |
+//! | `api-openai-chat` | `ApiFormat::OpenAiChat`: Chat Completions, of OpenAI and compatible servers; on by default |
+//! | `api-openai-responses` | `ApiFormat::OpenAiResponses`: OpenAI's Responses API; on by default |
 //! | `jsonschema` | `DynamicTool`: tools with a schema known only at run time; patterns with look-around and `\p{…}` |
 //! | `cache` | `middleware::Cache`: answers repeated calls from memory |
 //! | `tower` | module `tower`: dispatchers as services, layers as middleware |
@@ -66,26 +73,32 @@
 //! | `rust_decimal` | `Decimal` |
 //! | `url` | `Url` |
 //! | `uuid` | `Uuid` |
-//! | `model` | `wire::ChatModel` and what belongs to it: models, their requests and answers |
+//! | `model` | `llm::ChatModel` and what belongs to it: models, their requests and answers |
 //! | `agent` | module `agent`: the loop between a model and its tools |
-//! | `clients` | module `clients`: clients over HTTP of the APIs whose features are on |
-//! | `openai` | `clients::OpenAi`: OpenAI and compatible servers |
-//! | `azure` | `clients::AzureOpenAi` |
-//! | `mistral` | `clients::Mistral` |
-//! | `vertex` | `clients::Vertex`: models of Google, Anthropic and others at Vertex AI |
-//! | `genai` | `clients::GenAi`: all providers of the crate `genai` |
+//! | `anthropic` | `llm_http::Anthropic`; this and the next nine are clients over HTTP, with the APIs that they speak |
+//! | `azure` | `llm_http::AzureOpenAi` |
+//! | `bedrock` | `llm_http::Bedrock`: Amazon Bedrock, with API keys or signed requests |
+//! | `cohere` | `llm_http::Cohere` |
+//! | `gemini` | `llm_http::Gemini` |
+//! | `genai` | `llm_http::GenAi`: all providers of the crate `genai` |
+//! | `mistral` | `llm_http::Mistral` |
+//! | `ollama` | `llm_http::Ollama`: Ollama's own API |
+//! | `openai` | `llm_http::OpenAi`: OpenAI and compatible servers |
+//! | `vertex` | `llm_http::Vertex`: models of Google, Anthropic and others at Vertex AI |
 //! | `mcp` | module `mcp`: the Model Context Protocol, both ways, over standard input and output |
 //! | `mcp-http` | `mcp` over HTTP |
 //! | `mcp-auth` | logins to MCP servers with OAuth |
 //! | `mcp-jwt` | MCP servers over HTTP that check JSON Web Tokens |
 //! | `openapi` | module `openapi`: the operations of a service are tools, a registry is a service |
-//! | `translate` | module `wire::translate`: reads requests of providers, and converts the tools of other systems |
+//! | `translate` | module `llm::translate`: reads requests of providers, and converts the tools of other systems |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod core_modules;
 mod directory;
 pub mod testing;
 
+pub use core_modules::*;
 #[cfg(feature = "jsonschema")]
 pub use toolkit_core::DynamicTool;
 pub use toolkit_core::{
@@ -95,57 +108,35 @@ pub use toolkit_core::{
     ToolDefinition, ToolError, ToolFilter, ToolFuture, ToolMetadata, ToolName, ToolOutput, ToolParams,
     ToolProvider, ToolRegistry, ToolResult, ToolTag, Toolset, tools,
 };
-pub use toolkit_llm::{ApiFormat, DefinitionOptions, WireError};
-
-/// Agents: the loop between a model and its tools. All of [`toolkit_agent`].
-#[cfg(feature = "agent")]
-pub mod agent {
-    #[doc(inline)]
-    pub use toolkit_agent::*;
-}
-#[cfg(feature = "tower")]
-pub use toolkit_core::tower;
-pub use toolkit_core::{
-    call, constraints, context, dispatch, error, format, middleware, name, redaction, registry, search,
-};
-pub use toolkit_core::{event as events, tool as definition};
-/// Messages and APIs of language models. All of [`toolkit_llm`].
-pub mod wire {
-    #[doc(inline)]
-    pub use toolkit_llm::*;
-}
-/// Clients of models over HTTP. All of [`toolkit_llm_http`].
-#[cfg(feature = "clients")]
-pub mod clients {
-    // Without an API there is no client.
-    #[allow(unused_imports, unreachable_pub)]
-    #[doc(inline)]
-    pub use toolkit_llm_http::*;
-}
-/// The Model Context Protocol, both ways. All of [`toolkit_mcp`].
-#[cfg(feature = "mcp")]
-pub mod mcp {
-    #[doc(inline)]
-    pub use toolkit_mcp::*;
-}
-/// OpenAPI, both ways. All of [`toolkit_openapi`].
-#[cfg(feature = "openapi")]
-pub mod openapi {
-    #[doc(inline)]
-    pub use toolkit_openapi::*;
-}
-/// JSON Schema for tools. All of [`toolkit_schema`].
-pub mod schema {
-    #[doc(inline)]
-    pub use toolkit_schema::*;
-}
 pub use {toolkit_core::schemars, toolkit_core::serde, toolkit_core::serde_json};
 
-/// Tool output: content, truncation, and sinks for full results.
-pub mod output {
-    pub use crate::directory::DirectorySink;
-    pub use toolkit_core::output::*;
-}
+#[cfg(feature = "agent")]
+#[doc(inline)]
+pub use toolkit_agent as agent;
+#[doc(inline)]
+pub use toolkit_llm as llm;
+#[cfg(any(
+    feature = "anthropic",
+    feature = "azure",
+    feature = "bedrock",
+    feature = "cohere",
+    feature = "gemini",
+    feature = "genai",
+    feature = "mistral",
+    feature = "ollama",
+    feature = "openai",
+    feature = "vertex"
+))]
+#[doc(inline)]
+pub use toolkit_llm_http as llm_http;
+#[cfg(feature = "mcp")]
+#[doc(inline)]
+pub use toolkit_mcp as mcp;
+#[cfg(feature = "openapi")]
+#[doc(inline)]
+pub use toolkit_openapi as openapi;
+#[doc(inline)]
+pub use toolkit_schema as schema;
 
 #[doc = include_str!("docs/tool.md")]
 pub use toolkit_macros::tool;
@@ -162,9 +153,10 @@ pub use toolkit_core::__private;
 /// The imports that most programs with tools need.
 pub mod prelude {
     pub use crate::{
-        ApiFormat, BuildError, Dispatcher, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolParams,
-        ToolRegistry, ToolResult, Toolset, tool, tools, toolset,
+        BuildError, Dispatcher, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolParams, ToolRegistry,
+        ToolResult, Toolset, tool, tools, toolset,
     };
+    pub use toolkit_llm::ApiFormat;
     #[cfg(feature = "model")]
     pub use toolkit_llm::ChatModel;
 }

@@ -8,7 +8,7 @@ use rmcp::{ServerHandler, ServiceExt, tool_handler, tool_router};
 use std::io;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use toolkit_ai::prelude::*;
-use toolkit_mcp::McpServer;
+use toolkit_mcp::server::McpServer;
 
 #[derive(toolkit_ai::serde::Deserialize, toolkit_ai::schemars::JsonSchema)]
 #[serde(crate = "toolkit_ai::serde")]

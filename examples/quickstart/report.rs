@@ -4,8 +4,8 @@
 
 use std::fs;
 use std::path::Path;
+use toolkit_ai::llm::Definitions;
 use toolkit_ai::serde_json::{self, Value};
-use toolkit_ai::wire::Definitions;
 use toolkit_ai::{ToolCall, ToolResult};
 
 /// Returns the recorded responses with titles, sorted by name.

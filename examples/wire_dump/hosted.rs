@@ -1,11 +1,10 @@
 //! The tools that providers define, and the calls that the program runs for them.
 
 use crate::conversation::{Conversation, Turn};
+use toolkit_ai::llm::hosted::{anthropic, gemini, openai};
+use toolkit_ai::llm::{ApiFormat, WireError};
 use toolkit_ai::serde_json::json;
-use toolkit_ai::wire::hosted::{anthropic, gemini, openai};
-use toolkit_ai::{
-    ApiFormat, Content, Media, ToolDefinition, ToolError, ToolName, ToolOutput, ToolResult, WireError,
-};
+use toolkit_ai::{Content, Media, ToolDefinition, ToolError, ToolName, ToolOutput, ToolResult};
 
 /// Returns a conversation with all known hosted tools, beside a deferred tool of the program that code may call.
 pub(crate) fn conversation() -> Result<Conversation, WireError> {

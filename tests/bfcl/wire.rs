@@ -1,9 +1,10 @@
 //! The calls on their way through each provider's format: written as a response, read, dispatched.
 
 use serde_json::Value;
+use toolkit_ai::llm::ApiFormat;
+use toolkit_ai::llm::StreamEvent;
 use toolkit_ai::name::WireNames;
-use toolkit_ai::wire::StreamEvent;
-use toolkit_ai::{ApiFormat, Dispatcher, ToolCall};
+use toolkit_ai::{Dispatcher, ToolCall};
 
 use crate::chance::Chance;
 use crate::provider::{self, Asked};
@@ -43,7 +44,7 @@ pub(crate) async fn check(
 ) -> Result<(), String> {
     tally.calls += calls.len();
     let direct = answers(dispatcher, crate::question::calls(calls)).await;
-    for (at, format) in ApiFormat::ALL.into_iter().enumerate() {
+    for (at, format) in ApiFormat::ALL.iter().copied().enumerate() {
         let names = dispatcher.registry().wire_names(&format);
         let asked: Vec<Asked> = calls
             .iter()

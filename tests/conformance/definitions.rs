@@ -1,7 +1,7 @@
 //! Definitions in the neutral form, to each provider and back.
 
 use serde_json::{Map, Value, json};
-use toolkit_core::tool::ToolKind;
+use toolkit_core::definition::ToolKind;
 use toolkit_core::{ToolDefinition, ToolName};
 use toolkit_llm::translate::{self, RequestFormat};
 use toolkit_llm::{ApiFormat, DefinitionLoss, DefinitionReport, WireError};
@@ -111,8 +111,9 @@ fn derived(definitions: Vec<ToolDefinition>, report: &mut Report<'_>) -> Result<
         definitions.into_iter().filter(|definition| definition.kind == ToolKind::Function).collect();
     let each = functions.iter().enumerate().flat_map(|(index, definition)| {
         let parameters = &definition.parameters;
-        ApiFormat::ALL
-            .map(|format| json!({"index": index, "parameters": parameters, "provider": format.name()}))
+        let formats = ApiFormat::ALL.iter();
+        formats
+            .map(move |format| json!({"index": index, "parameters": parameters, "provider": format.name()}))
     });
     let each: Vec<Value> = each.collect();
     let of_row = |row: &Value| {

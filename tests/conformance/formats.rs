@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 use toolkit_core::ToolDefinition;
+use toolkit_core::definition::parameter_names;
 use toolkit_core::name::{NameRule, WireNames};
-use toolkit_core::schema::each_subschema;
-use toolkit_core::tool::parameter_names;
+use toolkit_core::schema::keyword::each_subschema;
 use toolkit_llm::translate::RequestFormat;
 use toolkit_llm::{ApiFormat, DefinitionOptions, DefinitionReport};
 
@@ -34,7 +34,7 @@ pub(crate) fn encoded(format: ApiFormat, definition: &ToolDefinition) -> (Value,
 
 /// Gives the parameters the names that they have in `own`. A provider refuses names such as `$ref`.
 fn own_names(schema: &mut Value, own: &Value) {
-    let names = NameRule::COMMON_PARAMETERS.map(|rule| parameter_names(rule, own));
+    let names = [NameRule::SHORT_DOTS, NameRule::IDENTIFIERS].map(|rule| parameter_names(rule, own));
     let unspell =
         |name: &str| names.iter().fold(name.to_owned(), |name, names| names.unspell(&name).to_owned());
     each_subschema(schema, &mut |keywords| {

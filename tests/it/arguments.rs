@@ -3,8 +3,8 @@
 use super::calling;
 use std::collections::HashMap;
 use toolkit_ai::ErrorKind;
-use toolkit_ai::error::ViolationKind;
 use toolkit_ai::prelude::*;
+use toolkit_ai::schema::ViolationKind;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Filter {

@@ -1,8 +1,8 @@
 //! Call reasons: the reason that the model gives for a call.
 
 use std::sync::{Arc, Mutex};
-use toolkit_ai::DefinitionOptions;
 use toolkit_ai::error::{BuildProblem, ToolFault};
+use toolkit_ai::llm::DefinitionOptions;
 use toolkit_ai::prelude::*;
 
 /// Adds.
@@ -51,7 +51,7 @@ fn asked(registry: &ToolRegistry, format: ApiFormat) -> Vec<String> {
 
 #[test]
 fn the_setting_of_the_tool_takes_precedence_over_the_registry() {
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         assert_eq!(asked(&registry(), format), ["always"], "{format}");
         assert_eq!(asked(&registry().with_call_reason(true), format), ["add", "always"], "{format}");
     }

@@ -1,8 +1,8 @@
 //! Constraints: the same attribute is in the schema and checked at the call.
 
 use std::collections::BTreeMap;
-use toolkit_ai::error::ViolationKind;
 use toolkit_ai::prelude::*;
+use toolkit_ai::schema::ViolationKind;
 use toolkit_ai::serde_json::{Value, json};
 
 const MOST: u32 = 50;

@@ -167,7 +167,7 @@ fn objects_of_many_members_are_read_in_linear_time() {
 /// A conversation with many calls that have no result, and many results without a call.
 #[test]
 fn repairing_a_history_is_linear() {
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         let history = |size: usize| {
             let call = |at| ToolCall::new(format!("call_{at}"), "open", "{}");
             let calls: Vec<_> = (0..size).map(call).collect();

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::Builder;
 use toolkit_ai::definition::UnknownArguments;
-use toolkit_ai::error::{Violation, ViolationKind};
 use toolkit_ai::events::{ExecutionLog, LogFilter};
 use toolkit_ai::middleware::Retry;
 use toolkit_ai::prelude::*;
+use toolkit_ai::schema::{Violation, ViolationKind};
 use toolkit_ai::schemars::JsonSchema;
 use toolkit_ai::{
     AdaptedTool, ArgumentTransform, ClosureTool, ErrorKind, RegistryView, ToolDefinition, ToolFuture,

@@ -1,7 +1,7 @@
 //! The recorded answers of a model that the examples use.
 
 use std::path::Path;
-use toolkit_ai::ApiFormat::OpenAiChat;
+use toolkit_ai::llm::ApiFormat::OpenAiChat;
 use toolkit_ai::serde_json::{self, Map, Value};
 
 /// Checks the name and the arguments of each call.

@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
+use toolkit_ai::llm::DefinitionOptions;
 use toolkit_ai::middleware::{Next, PermissionRule, Permissions, ToolRequest};
 use toolkit_ai::prelude::*;
 use toolkit_ai::search::{SearchOptions, SearchWeights};
 use toolkit_ai::serde_json::{Value, from_str, json};
-use toolkit_ai::{
-    ClosureTool, DefinitionOptions, ErrorKind, LiveRegistry, ToolDefinition, ToolFuture, ToolName,
-};
+use toolkit_ai::{ClosureTool, ErrorKind, LiveRegistry, ToolDefinition, ToolFuture, ToolName};
 
 /// The events, in order.
 #[derive(Default)]

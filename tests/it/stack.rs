@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::thread::Builder;
-use toolkit_ai::call::ToolConfig;
+use toolkit_ai::ToolConfig;
 use toolkit_ai::name::WireNames;
 use toolkit_ai::prelude::*;
 use toolkit_ai::schema::{self, SchemaDialect, SchemaDiff, SchemaRef};
@@ -50,7 +50,9 @@ fn schemas(input: &dyn Debug, schema: &Value, value: &Value) {
     let [tidied, visited] = [schema, schema].map(|schema| Mutex::new(schema.clone()));
     run("tidy", &|| schema::tidy(&mut tidied.lock().expect("no panic")));
     run("each_subschema", &|| {
-        schema::each_subschema(&mut visited.lock().expect("no panic"), &mut |keywords| keywords.clear());
+        schema::keyword::each_subschema(&mut visited.lock().expect("no panic"), &mut |keywords| {
+            keywords.clear()
+        });
     });
     let defined = schema.pointer("/$defs/0").unwrap_or(schema);
     run("inner schemas", &|| {
@@ -108,7 +110,7 @@ fn tools(input: &dyn Debug, schema: &Value, value: &Value) {
         let _ = registry.check();
         drop(registry.search("a tool of words", 3));
         drop(testing::changes(&testing::record(&registry), &registry));
-        ApiFormat::ALL.into_iter().for_each(|format| drop(registry.definitions(format)));
+        ApiFormat::ALL.iter().copied().for_each(|format| drop(registry.definitions(format)));
         let _ = registry.validate("tool", &text);
         let live = LiveRegistry::new(registry).expect("a checked registry");
         let _ = live.change(|registry| registry.replace(AnyTool(plain.clone())));
@@ -137,7 +139,7 @@ fn formats(input: Input, schema: &Value, value: &Value) {
     let payload = input.payload(&mut random, input.levels.min(PARSED / 2));
     let names = WireNames::default();
     let text = json!({"a": value}).to_string();
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         on_small_stack(format.name(), &input, || {
             let calls =
                 [ToolCall::new("1", "tool", text.clone()), ToolCall::new("2", "tool", "[".repeat(10_000))];
@@ -153,7 +155,7 @@ fn formats(input: Input, schema: &Value, value: &Value) {
                 drop((format.parse_response(payload), format.assistant_messages(payload)));
                 let mut request = payload.as_object().cloned().unwrap_or_default();
                 #[cfg(feature = "translate")]
-                if let Some(reader) = toolkit_ai::wire::translate::RequestFormat::of(format) {
+                if let Some(reader) = toolkit_ai::llm::translate::RequestFormat::of(format) {
                     drop((reader.parse_definitions(payload), reader.hosted_tools(payload)));
                     drop((reader.parse_results(payload), reader.parse_tool_config(&request, &names)));
                 }
@@ -174,7 +176,7 @@ fn formats(input: Input, schema: &Value, value: &Value) {
     #[cfg(feature = "translate")]
     on_small_stack("neutral", &input, || {
         let neutral = json!({"name": "a", "parameters": schema, "input_schema": schema});
-        drop(toolkit_ai::wire::translate::definition_from_neutral(&neutral));
+        drop(toolkit_ai::llm::translate::definition_from_neutral(&neutral));
     });
 }
 

@@ -16,11 +16,11 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use toolkit_ai::ToolRegistry;
-use toolkit_ai::clients::OpenAi;
+use toolkit_ai::llm::ChatModel;
+use toolkit_ai::llm::record::Recorder;
+use toolkit_ai::llm_http::OpenAi;
 use toolkit_ai::mcp::client::{McpBackoff, McpClient, McpCommand, McpProtocol, McpUrl};
 use toolkit_ai::openapi::client::{Credentials, Namespaces, OpenApiToolset};
-use toolkit_ai::wire::ChatModel;
-use toolkit_ai::wire::record::Recorder;
 use toolkit_nats::Fleet;
 
 /// The statuses of answers.

@@ -82,7 +82,7 @@ impl Additions {
 /// What a program writes to use a part of the facade, and the features that have this part.
 const PARTS: [(&str, &[&str]); 8] = [
     ("toolkit_ai::agent", &["agent"]),
-    ("toolkit_ai::clients", &["clients", "openai"]),
+    ("toolkit_ai::llm_http", &["anthropic", "gemini", "ollama", "openai"]),
     ("toolkit_ai::mcp", &["mcp", "mcp-http", "mcp-auth"]),
     ("toolkit_ai::openapi", &["openapi"]),
     ("McpUrl", &["mcp-http", "mcp-auth"]),

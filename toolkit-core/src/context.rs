@@ -25,7 +25,7 @@ pub use trace_context::TraceContext;
 
 use crate::call::CallId;
 use crate::error::ToolError;
-use crate::event::{EventEmitter, ToolEventKind};
+use crate::events::{EventEmitter, ToolEventKind};
 use crate::name::ToolName;
 use deadline::Deadline;
 use draft::Draft;

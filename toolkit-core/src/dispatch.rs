@@ -24,13 +24,13 @@ pub use service::{DispatchFuture, DispatchService};
 
 use crate::call::ToolCall;
 use crate::context::RunContext;
+use crate::definition::Tool;
 use crate::error::{BuildError, ToolError};
 use crate::guard::guarded;
 use crate::middleware::{Approval, Middleware};
 use crate::output::ToolOutput;
 use crate::registry::{IntoArguments, IntoRegistrySource, RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
-use crate::tool::Tool;
 use batch::Cancellation;
 use preparation::{Numbering, Preparation};
 use prepared_call::PreparedCall;

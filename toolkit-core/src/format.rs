@@ -2,8 +2,8 @@
 //!
 //! A registry renders and caches definitions through [`ToolFormat`] and does not depend on any provider.
 
+use crate::definition::ToolDefinition;
 use crate::name::{NameRule, WireNames};
-use crate::tool::ToolDefinition;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;

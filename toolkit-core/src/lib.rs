@@ -28,8 +28,8 @@
 //! | [`error`] | errors for the model and for the programmer |
 //! | [`call`], [`output`] | tool calls made by the model, and the output of tools |
 //! | [`context`] | state, session and progress of a tool call |
-//! | [`event`] | events of tool calls, and a log of such events |
-//! | [`tool`], [`format`](mod@format) | tools, tool definitions, and the trait for rendering definitions |
+//! | [`events`] | events of tool calls, and a log of such events |
+//! | [`definition`], [`format`](mod@format) | tools, tool definitions, and the trait for rendering definitions |
 //! | [`search`], [`registry`] | tool search, and the registry of tools |
 //! | [`middleware`], [`dispatch`] | middleware around calls, and the dispatcher for running calls |
 //! | [`redaction`] | secrets of the program, removed from what other programs send |
@@ -54,10 +54,11 @@ mod macros;
 mod args;
 pub mod call;
 pub mod context;
+pub mod definition;
 mod depth;
 pub mod dispatch;
 pub mod error;
-pub mod event;
+pub mod events;
 pub mod format;
 mod guard;
 pub mod middleware;
@@ -69,7 +70,6 @@ pub mod registry;
 mod result;
 pub mod search;
 pub mod testing;
-pub mod tool;
 
 #[doc(hidden)]
 #[path = "private.rs"]
@@ -85,18 +85,18 @@ pub mod tower {
 pub use args::{ToolParams, constraints};
 pub use call::{CallId, RawArguments, ToolCall, ToolChoice, ToolConfig};
 pub use context::{RunContext, Session, State, ToolContext};
+#[cfg(feature = "jsonschema")]
+pub use definition::DynamicTool;
+pub use definition::{
+    AdaptedTool, ArgumentTransform, ClosureTool, FunctionTool, Tool, ToolDefinition, ToolFuture,
+    ToolMetadata, ToolProvider, ToolTag, Toolset,
+};
 pub use dispatch::{Batch, Dispatcher};
 pub use error::{BuildError, ErrorKind, ToolError};
 pub use name::ToolName;
 pub use output::{Content, IntoToolOutput, Json, Media, ToolOutput};
 pub use registry::{LiveRegistry, RegistryView, ToolFilter, ToolRegistry};
 pub use result::ToolResult;
-#[cfg(feature = "jsonschema")]
-pub use tool::DynamicTool;
-pub use tool::{
-    AdaptedTool, ArgumentTransform, ClosureTool, FunctionTool, Tool, ToolDefinition, ToolFuture,
-    ToolMetadata, ToolProvider, ToolTag, Toolset,
-};
 
 pub use tokio_util::sync::CancellationToken;
 pub use toolkit_schema as schema;

@@ -4,9 +4,9 @@
 //! current definitions with a recorded snapshot, so every change is visible in code review.
 //! `toolkit_ai::testing` keeps the record in a file.
 
+use crate::definition::ToolDefinition;
 use crate::registry::ToolRegistry;
 use crate::schema::{Compatibility, SchemaDiff};
-use crate::tool::ToolDefinition;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

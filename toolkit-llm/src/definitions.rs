@@ -15,8 +15,8 @@ use std::borrow::{Borrow, Cow};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use toolkit_core::definition::{ToolDefinition, parameter_names};
 use toolkit_core::name::WireNames;
-use toolkit_core::tool::{ToolDefinition, parameter_names};
 use toolkit_schema::SchemaLoss;
 
 /// Options for encoding definitions.
@@ -72,7 +72,8 @@ impl DefinitionOptions {
     ///
     /// ```
     /// use toolkit_ai::name::{Separator, WireNames};
-    /// use toolkit_ai::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
+    /// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
+    /// use toolkit_ai::{ToolDefinition, ToolName};
     ///
     /// let format = ApiFormat::OpenAiResponses;
     /// let name = ToolName::qualified("fs", "read", Separator::Dot)?;
@@ -270,8 +271,9 @@ impl Definitions {
     /// as a loss.
     ///
     /// ```
-    /// use toolkit_ai::wire::hosted::{anthropic, openai};
-    /// use toolkit_ai::{ApiFormat, ToolRegistry};
+    /// use toolkit_ai::llm::hosted::{anthropic, openai};
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::ToolRegistry;
     ///
     /// let tools = ToolRegistry::new().definitions(ApiFormat::Anthropic);
     /// let tools = tools.with_hosted(&[anthropic::web_search(), openai::web_search()]);

@@ -11,7 +11,7 @@ use std::fmt;
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit_ai::ApiFormat;
+/// use toolkit_ai::llm::ApiFormat;
 ///
 /// let body = json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}});
 /// let error = ApiFormat::Gemini.parse_response(&body).unwrap_err();
@@ -80,7 +80,7 @@ impl WireError {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit_ai::WireError;
+    /// use toolkit_ai::llm::WireError;
     ///
     /// let body = json!({"error": {"code": "content_filter", "message": "The response was filtered"}});
     /// let error = WireError::of_failure(&body);
@@ -162,8 +162,7 @@ impl UnknownApiFormat {
     /// alias of each format that has an alias.
     ///
     /// Do not change the message: other libraries have the same one, and callers may compare it.
-    pub(crate) fn new(text: &str, names: &[&str], aliases: &[Option<&str>]) -> Self {
-        let aliases: Vec<&str> = aliases.iter().flatten().copied().collect();
+    pub(crate) fn new(text: &str, names: &[&str], aliases: &[&str]) -> Self {
         let names = names.join(", ");
         let aliases = aliases.join(", ");
         Self { message: format!("Unknown provider: '{text}'. Supported: {names} (aliases: {aliases})") }

@@ -21,8 +21,8 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::str::FromStr;
 use toolkit_core::call::{ToolCall, ToolConfig};
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::{NameRule, WireNames};
-use toolkit_core::tool::ToolDefinition;
 
 /// Declares the enum [`ApiFormat`] from a table. Each row has the documentation of a format, its variant, the module of
 /// its codec, and its feature.
@@ -31,11 +31,11 @@ macro_rules! formats {
         /// The JSON format of one provider API.
         ///
         /// ```
-        /// use toolkit_ai::ApiFormat;
+        /// use toolkit_ai::llm::ApiFormat;
         ///
         /// let format: ApiFormat = "openai-chat".parse()?;
         /// assert_eq!(format, ApiFormat::OpenAiChat);
-        /// # Ok::<(), toolkit_ai::wire::UnknownApiFormat>(())
+        /// # Ok::<(), toolkit_ai::llm::UnknownApiFormat>(())
         /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -43,15 +43,9 @@ macro_rules! formats {
             $($(#[$doc])* #[cfg(feature = $feature)] $variant,)+
         }
 
-        /// The number of formats whose features are on.
-        const COUNT: usize = {
-            let names: &[&str] = &[$(#[cfg(feature = $feature)] $folder::FACTS.name),+];
-            names.len()
-        };
-
         impl ApiFormat {
             /// All formats whose features are on.
-            pub const ALL: [Self; COUNT] = [$(#[cfg(feature = $feature)] Self::$variant),+];
+            pub const ALL: &[Self] = &[$(#[cfg(feature = $feature)] Self::$variant),+];
 
             /// Returns the name of the format, as in `openai_chat`.
             #[must_use]
@@ -108,21 +102,21 @@ macro_rules! formats {
 
 formats! {
     /// OpenAI's Chat Completions API, also offered by many other servers.
-    OpenAiChat in openai_chat if "openai-chat";
+    OpenAiChat in openai_chat if "api-openai-chat";
     /// OpenAI's Responses API.
-    OpenAiResponses in openai_responses if "openai-responses";
+    OpenAiResponses in openai_responses if "api-openai-responses";
     /// Anthropic's Messages API.
-    Anthropic in anthropic if "anthropic";
+    Anthropic in anthropic if "api-anthropic";
     /// The `generateContent` API of Google's Gemini.
-    Gemini in gemini if "gemini";
+    Gemini in gemini if "api-gemini";
     /// Ollama's API `/api/chat`.
-    Ollama in ollama if "ollama";
+    Ollama in ollama if "api-ollama";
     /// The Converse API of Amazon Bedrock.
-    Bedrock in bedrock if "bedrock";
+    Bedrock in bedrock if "api-bedrock";
     /// Cohere's Chat API, version 2.
-    Cohere in cohere if "cohere";
+    Cohere in cohere if "api-cohere";
     /// Gemini's Interactions API.
-    GeminiInteractions in gemini_interactions if "gemini-interactions";
+    GeminiInteractions in gemini_interactions if "api-gemini-interactions";
 }
 
 impl ApiFormat {
@@ -137,7 +131,8 @@ impl ApiFormat {
     /// definitions lists all constraints and settings that the API cannot express.
     ///
     /// ```
-    /// use toolkit_ai::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
+    /// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
+    /// use toolkit_ai::{ToolDefinition, ToolName};
     /// use toolkit_ai::name::WireNames;
     ///
     /// let now = ToolDefinition::new(ToolName::new("now")?, "The time.", serde_json::json!({"type": "object"}));
@@ -170,7 +165,8 @@ impl ApiFormat {
     /// out.
     ///
     /// ```
-    /// use toolkit_ai::{ApiFormat, ToolChoice, ToolConfig};
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::{ToolChoice, ToolConfig};
     /// use toolkit_ai::name::WireNames;
     ///
     /// let wanted = ToolConfig::from(ToolChoice::Required).with_parallel(false);
@@ -201,7 +197,8 @@ impl ApiFormat {
     /// `definitions` is empty, nothing is set, because providers refuse a tool choice without tools.
     ///
     /// ```
-    /// use toolkit_ai::{ApiFormat, DefinitionOptions, ToolChoice, ToolDefinition, ToolName};
+    /// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
+    /// use toolkit_ai::{ToolChoice, ToolDefinition, ToolName};
     /// use toolkit_ai::name::WireNames;
     /// use serde_json::{Map, json};
     ///
@@ -240,14 +237,14 @@ impl ApiFormat {
     /// another one.
     ///
     /// ```
-    /// use toolkit_ai::ApiFormat;
+    /// use toolkit_ai::llm::ApiFormat;
     ///
     /// let message = serde_json::json!({"role": "assistant", "content": null, "tool_calls": [
     ///     {"id": "call_a1", "type": "function", "function": {"name": "add", "arguments": "{\"a\": 1}"}},
     /// ]});
     /// let calls = ApiFormat::OpenAiChat.parse_calls(&message)?;
     /// assert_eq!(calls[0].arguments.as_str(), r#"{"a": 1}"#);
-    /// # Ok::<(), toolkit_ai::WireError>(())
+    /// # Ok::<(), toolkit_ai::llm::WireError>(())
     /// ```
     ///
     /// # Errors
@@ -271,7 +268,7 @@ impl ApiFormat {
     /// of a blocked prompt.
     ///
     /// ```
-    /// use toolkit_ai::ApiFormat;
+    /// use toolkit_ai::llm::ApiFormat;
     ///
     /// let body = serde_json::json!({
     ///     "promptFeedback": {"blockReason": "SAFETY"},
@@ -317,9 +314,12 @@ impl FromStr for ApiFormat {
     type Err = UnknownApiFormat;
 
     fn from_str(text: &str) -> Result<Self, UnknownApiFormat> {
-        let known: Option<Self> =
-            Self::ALL.into_iter().find(|format| format.name() == text || format.aliases().contains(&text));
-        let aliases = Self::ALL.map(|format| format.aliases().first().copied());
-        known.ok_or_else(|| UnknownApiFormat::new(text, &Self::ALL.map(Self::name), &aliases))
+        let all = Self::ALL.iter().copied();
+        let known = all.clone().find(|format| format.name() == text || format.aliases().contains(&text));
+        known.ok_or_else(|| {
+            let names: Vec<&str> = all.clone().map(Self::name).collect();
+            let aliases: Vec<&str> = all.filter_map(|format| format.aliases().first().copied()).collect();
+            UnknownApiFormat::new(text, &names, &aliases)
+        })
     }
 }

@@ -8,42 +8,42 @@
 //!
 //! ```
 //! use serde_json::json;
-//! use toolkit_ai::wire::ApiFormat;
+//! use toolkit_ai::llm::ApiFormat;
 //!
 //! let response = json!({"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": [
 //!     {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": "{\"city\": \"Oslo\"}"}},
 //! ]}}]});
 //! let calls = ApiFormat::OpenAiChat.parse_calls(&response)?;
 //! assert_eq!((calls[0].name.as_str(), calls[0].arguments.as_str()), ("weather", r#"{"city": "Oslo"}"#));
-//! # Ok::<(), toolkit_ai::wire::WireError>(())
+//! # Ok::<(), toolkit_ai::llm::WireError>(())
 //! ```
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // With some features off, parts of the shared code are unused.
 #![cfg_attr(
     not(all(
-        feature = "anthropic",
-        feature = "bedrock",
-        feature = "cohere",
-        feature = "gemini",
-        feature = "gemini-interactions",
-        feature = "ollama",
-        feature = "openai-chat",
-        feature = "openai-responses"
+        feature = "api-anthropic",
+        feature = "api-bedrock",
+        feature = "api-cohere",
+        feature = "api-gemini",
+        feature = "api-gemini-interactions",
+        feature = "api-ollama",
+        feature = "api-openai-chat",
+        feature = "api-openai-responses"
     )),
     allow(dead_code, unused_imports, unused_macros)
 )]
 // Without any API, `ApiFormat` has no values.
 #![cfg_attr(
     not(any(
-        feature = "anthropic",
-        feature = "bedrock",
-        feature = "cohere",
-        feature = "gemini",
-        feature = "gemini-interactions",
-        feature = "ollama",
-        feature = "openai-chat",
-        feature = "openai-responses"
+        feature = "api-anthropic",
+        feature = "api-bedrock",
+        feature = "api-cohere",
+        feature = "api-gemini",
+        feature = "api-gemini-interactions",
+        feature = "api-ollama",
+        feature = "api-openai-chat",
+        feature = "api-openai-responses"
     )),
     allow(unreachable_code, unused_mut, unused_variables)
 )]
@@ -104,7 +104,6 @@ pub use definition_report::{DefinitionLoss, DefinitionReport, RenamedParameter};
 pub use definitions::{DefinitionOptions, Definitions};
 pub use error::{UnknownApiFormat, WireError};
 pub use format::{ApiFormat, ConfiguredFormat};
-pub use hosted::{HostedCall, HostedTool};
 pub use limits::LimitExceeded;
 pub use response::{FinishReason, Response, Usage};
 pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
@@ -116,8 +115,13 @@ pub use writer::HistoryWriter;
 pub use message::{AssistantMessage, Message, Messages, NativeMessages, ToolMessage, UserMessage};
 #[cfg(feature = "model")]
 pub use model::{
-    ChatModel, ModelError, ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry,
-    ModelStream, Price, answer,
+    chat_model::ChatModel,
+    error::{ModelError, ModelErrorKind},
+    options::ModelOptions,
+    request::ModelRequest,
+    response::{ModelResponse, Price},
+    retry::ModelRetry,
+    stream::ModelStream,
 };
 #[cfg(feature = "model")]
 pub use scripted::ScriptedModel;

@@ -14,7 +14,7 @@ use toolkit_core::{Content, ToolCall, ToolResult};
 /// In JSON, the field `role` is `user`, `assistant` or `tool`.
 ///
 /// ```
-/// use toolkit_ai::wire::{Message, ModelRequest};
+/// use toolkit_ai::llm::{Message, ModelRequest};
 ///
 /// let history = [Message::user("I am Ada."), Message::assistant("Hello, Ada."), Message::user("Who am I?")];
 /// let request = ModelRequest::new(history);
@@ -110,7 +110,7 @@ impl UserMessage {
     /// Creates a message from contents, such as text and images.
     ///
     /// ```
-    /// use toolkit_ai::wire::UserMessage;
+    /// use toolkit_ai::llm::UserMessage;
     /// use toolkit_ai::{Content, Media};
     ///
     /// let photo = Media::new("image/png", b"\x89PNG");
@@ -147,7 +147,7 @@ impl<T: Into<String>> From<T> for UserMessage {
 ///
 /// ```
 /// use toolkit_ai::{ToolCall, ToolResult};
-/// use toolkit_ai::wire::{AssistantMessage, Message, ToolMessage};
+/// use toolkit_ai::llm::{AssistantMessage, Message, ToolMessage};
 ///
 /// let call = ToolCall::new("call_1", "add", r#"{"a": 1, "b": 2}"#);
 /// let result = ToolResult::of(&call, Ok("3".into()));

@@ -27,14 +27,14 @@ pub(crate) use received_results::{encode_received_results, result_losses};
 use serde_json::{Map, Value};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolConfig;
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
-use toolkit_core::tool::ToolDefinition;
 
 /// An API whose requests can be read.
 ///
 /// ```
-/// use toolkit_ai::wire::translate::RequestFormat;
-/// use toolkit_ai::{ApiFormat, DefinitionOptions};
+/// use toolkit_ai::llm::translate::RequestFormat;
+/// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
 /// use toolkit_ai::name::WireNames;
 ///
 /// let tools = serde_json::json!([{"type": "function", "function": {"name": "now"}}]);
@@ -45,7 +45,7 @@ use toolkit_core::tool::ToolDefinition;
 ///     &DefinitionOptions::default(),
 /// );
 /// assert_eq!(tools.to_value()[0]["name"], "now");
-/// # Ok::<(), toolkit_ai::WireError>(())
+/// # Ok::<(), toolkit_ai::llm::WireError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -94,12 +94,12 @@ pub(crate) struct ResultForm {
 
 impl RequestFormat {
     /// All formats.
-    pub const ALL: [Self; 4] = [Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini];
+    pub const ALL: &[Self] = &[Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini];
 
     /// Returns the format for the requests of `api`, or `None` if they cannot be read.
     #[must_use]
     pub fn of(api: ApiFormat) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.api() == api)
+        Self::ALL.iter().copied().find(|format| format.api() == api)
     }
 
     /// Returns the API of the format.
@@ -124,7 +124,7 @@ impl RequestFormat {
 
     /// Returns the codec for the API with this name, which provider extras have.
     fn named(api: &str) -> Option<&'static dyn RequestCodec> {
-        Self::ALL.into_iter().find(|format| format.api().name() == api).map(Self::codec)
+        Self::ALL.iter().copied().find(|format| format.api().name() == api).map(Self::codec)
     }
 
     /// Parses definitions from a list of tools, a single tool, or a request with `tools`.

@@ -22,7 +22,8 @@ use toolkit_core::output::{Content, ToolOutput};
 /// all their results, in the same order.
 ///
 /// ```
-/// use toolkit_ai::{ApiFormat, ToolCall, ToolResult};
+/// use toolkit_ai::llm::ApiFormat;
+/// use toolkit_ai::{ToolCall, ToolResult};
 /// use toolkit_ai::name::WireNames;
 ///
 /// let format = ApiFormat::Gemini;
@@ -73,7 +74,8 @@ impl<'a> HistoryWriter<'a> {
     /// own form.
     ///
     /// ```
-    /// use toolkit_ai::{ApiFormat, Media, ToolCall};
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::{Media, ToolCall};
     /// use toolkit_ai::name::WireNames;
     ///
     /// let names = WireNames::default();
@@ -190,7 +192,7 @@ impl<'a> HistoryWriter<'a> {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit_ai::ApiFormat;
+    /// use toolkit_ai::llm::ApiFormat;
     /// use toolkit_ai::name::WireNames;
     ///
     /// let names = WireNames::default();
@@ -251,7 +253,7 @@ mod tests {
         let long = format!("call_{}", "x".repeat(300));
         let ids = ["same", "a/b", "same", &long, "same", &long];
         let calls: Vec<ToolCall> = ids.iter().map(|id| ToolCall::new(*id, "now", "{}")).collect();
-        for format in ApiFormat::ALL.into_iter().filter(|format| *format != ApiFormat::Gemini) {
+        for format in ApiFormat::ALL.iter().copied().filter(|format| *format != ApiFormat::Gemini) {
             for strict in [false, true] {
                 let names = WireNames::default();
                 let history = format.history(&names).with_strict_ids(strict);

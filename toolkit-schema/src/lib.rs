@@ -48,7 +48,6 @@ pub use diff::{Compatibility, SchemaChange, SchemaChangeKind, SchemaDiff};
 pub use generate::{output_schema_of, schema_of};
 pub use hash::schema_hash;
 pub use json::canonical_json;
-pub use keyword::{Subschema, booleans_to_objects, each_subschema, subschemas};
 pub use nearest::nearest;
 pub use reference::SchemaRef;
 pub use tidy::tidy;

@@ -1,6 +1,5 @@
 //! Errors of a run.
 
-use crate::model::ModelError;
 use crate::output::RunOutput;
 use crate::pending::PendingCall;
 use crate::session::StoreError;
@@ -8,6 +7,7 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 use toolkit_core::BuildError;
+use toolkit_llm::ModelError;
 
 /// The error of a failed run, together with its output up to the failure.
 ///
@@ -16,7 +16,8 @@ use toolkit_core::BuildError;
 /// one.
 ///
 /// ```
-/// use toolkit_ai::agent::{Agent, AgentError, ModelError, ModelResponse, Price, ScriptedModel, Usage};
+/// use toolkit_ai::agent::{Agent, AgentError};
+/// use toolkit_ai::llm::{ModelError, ModelResponse, Price, ScriptedModel, Usage};
 /// use toolkit_ai::ToolCall;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::future::ready;
 use std::sync::Arc;
 use toolkit_core::{Session, ToolCall, ToolOutput};
-use toolkit_llm::model::{ModelRequest, ModelResponse};
 use toolkit_llm::{Messages, UserMessage};
+use toolkit_llm::{ModelRequest, ModelResponse};
 
 /// A check of one type of value in the runs of an agent. The check can replace or block the value, or end the
 /// run.
@@ -45,7 +45,7 @@ use toolkit_llm::{Messages, UserMessage};
 ///
 /// A run with [autosave](crate::RunOptions::with_autosave) saves its input before the checks begin, so that the input
 /// survives a crash. A loaded conversation does not contain a blocked or replaced input, but the store keeps it in the
-/// log until the conversation is [erased](crate::Sessions::erase) or deleted. A [`Recorder`](crate::record::Recorder) records all
+/// log until the conversation is [erased](crate::Sessions::erase) or deleted. A [`Recorder`](toolkit_llm::record::Recorder) records all
 /// that its model reads and writes, also before a check.
 ///
 /// Guardrails for the same type run in the order in which they were added. Each checks the value that the
@@ -54,7 +54,8 @@ use toolkit_llm::{Messages, UserMessage};
 ///
 /// ```
 /// use toolkit_ai::agent::guardrail::{Guardrail, GuardContext, Verdict};
-/// use toolkit_ai::agent::{Agent, AgentError, ScriptedModel, UserMessage};
+/// use toolkit_ai::agent::{Agent, AgentError};
+/// use toolkit_ai::llm::{ScriptedModel, UserMessage};
 ///
 /// let secrets = Guardrail::new("secrets", |input: &UserMessage, context: &GuardContext| {
 ///     if context.session.get("user:trusted").is_none() && input.to_text().contains("password") {
@@ -195,7 +196,8 @@ impl Guardrail {
     ///
     /// ```
     /// use toolkit_ai::agent::guardrail::{Guardrail, Verdict};
-    /// use toolkit_ai::agent::{Agent, AgentError, ScriptedModel, UserMessage};
+    /// use toolkit_ai::agent::{Agent, AgentError};
+    /// use toolkit_ai::llm::{ScriptedModel, UserMessage};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let judge = Agent::builder(ScriptedModel::new().text("true")).build()?;

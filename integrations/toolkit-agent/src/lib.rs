@@ -2,7 +2,8 @@
 //!
 //! ```
 //! use toolkit_ai::prelude::*;
-//! use toolkit_ai::agent::{Agent, ScriptedModel};
+//! use toolkit_ai::agent::Agent;
+//! use toolkit_ai::llm::ScriptedModel;
 //!
 //! /// Get the weather for a city.
 //! #[tool]
@@ -23,7 +24,7 @@
 //!
 //! | task | items |
 //! | --- | --- |
-//! | connect a model | a client from [Features](#features), your own [`ChatModel`] or [`wire::Transport`] |
+//! | connect a model | a client from [Features](#features), your own [`ChatModel`](toolkit_llm::ChatModel) or [`transport::Transport`](toolkit_llm::transport::Transport) |
 //! | build an agent | [`Agent::builder`]: instructions, tools, options, limits, callbacks |
 //! | run it | [`Agent::run`]; [`Agent::run_in`] an existing [`Conversation`]; [`Agent::run_with`] options |
 //! | observe it | [`Agent::run_stream`] yields [`RunEvent`]s, also as JSON; spans with the feature `tracing` |
@@ -33,36 +34,38 @@
 //! | save and resume | [`Sessions`] with a store (`toolkit-agent-stores` has databases); a [`Conversation`] is serializable; [`Agent::resume`] |
 //! | stay within a context window | [`AgentBuilder::compaction`] with [`compaction::Compaction`] |
 //! | count costs | [`RunOutput::usage`], [`AgentBuilder::price`]; [`RunError::output`] after a failure |
-//! | retry | [`ModelRetry`] for agents; [`model::Retrying`] for a model used without an agent |
+//! | retry | [`ModelRetry`](toolkit_llm::ModelRetry) for agents; [`model::Retrying`](toolkit_llm::model::Retrying) for a model used without an agent |
 //! | combine agents | [`AgentBuilder::sub_agent`], [`Agent::to_tool`], [`team`], your own [`RunAgent`] |
-//! | test it | [`ScriptedModel`] answers from a script; [`record`] records and replays a real model |
+//! | test it | [`ScriptedModel`](toolkit_llm::ScriptedModel) answers from a script; [`record`](toolkit_llm::record) records and replays a real model |
 //! | compare models | the crate `toolkit-evals` runs tasks with several models and scores their calls and answers |
-//! | choose a model at run time | [`ChatModel::boxed`]; [`model::Fallback`] asks the next model after a failure |
+//! | choose a model at run time | [`ChatModel::boxed`](toolkit_llm::ChatModel::boxed); [`model::Fallback`](toolkit_llm::model::Fallback) asks the next model after a failure |
 //!
 //! # Errors by reader
 //!
 //! - [`ToolError`](toolkit_core::ToolError) is for the **model**: it is the result of a failed tool call.
-//! - [`ModelError`] is for the **agent loop**: a model call failed. The loop retries temporary failures.
+//! - [`ModelError`](toolkit_llm::ModelError) is for the **agent loop**: a model call failed. The loop retries temporary failures.
 //! - [`AgentError`] is for the **program**: the run failed without an answer. The conversation can continue. A
 //!   [`RunError`] contains the error together with the tokens, the cost and the messages of the failed run.
 //!
 //! # Features
 //!
-//! No feature is enabled by default.
+//! `aws-lc-rs` is the only feature that is on by default.
 //!
 //! | feature | adds |
 //! | --- | --- |
-//! | `openai` | `clients::OpenAi`: the Chat Completions and Responses APIs of OpenAI and compatible servers |
-//! | `anthropic` | `clients::Anthropic`: the Messages API |
-//! | `azure` | `clients::AzureOpenAi`: the Chat Completions and Responses APIs at Azure |
-//! | `bedrock` | `clients::Bedrock`: the Converse API of Amazon Bedrock |
-//! | `cohere` | `clients::Cohere`: the Chat API, version 2 |
-//! | `gemini` | `clients::Gemini`: the APIs `generateContent` and Interactions |
-//! | `mistral` | `clients::Mistral`: the chat completions of Mistral |
-//! | `ollama` | `clients::Ollama`: Ollama's own API |
-//! | `vertex` | `clients::Vertex`: models of Google, Anthropic and others at Vertex AI |
-//! | `genai` | `clients::GenAi`: all providers of the crate `genai` |
+//! | `openai` | `toolkit_llm_http::OpenAi`: the Chat Completions and Responses APIs of OpenAI and compatible servers |
+//! | `anthropic` | `toolkit_llm_http::Anthropic`: the Messages API |
+//! | `azure` | `toolkit_llm_http::AzureOpenAi`: the Chat Completions and Responses APIs at Azure |
+//! | `bedrock` | `toolkit_llm_http::Bedrock`: the Converse API of Amazon Bedrock |
+//! | `cohere` | `toolkit_llm_http::Cohere`: the Chat API, version 2 |
+//! | `gemini` | `toolkit_llm_http::Gemini`: the APIs `generateContent` and Interactions |
+//! | `mistral` | `toolkit_llm_http::Mistral`: the chat completions of Mistral |
+//! | `ollama` | `toolkit_llm_http::Ollama`: Ollama's own API |
+//! | `vertex` | `toolkit_llm_http::Vertex`: models of Google, Anthropic and others at Vertex AI |
+//! | `genai` | `toolkit_llm_http::GenAi`: all providers of the crate `genai` |
 //! | `tracing` | `tracing` spans of agents, model calls and tool calls, with OpenTelemetry's attribute names |
+//! | `aws-lc-rs` | cryptography of encrypted connections, as `rustls` and `reqwest` have it; on by default |
+//! | `ring` | cryptography of `ring` in place of it, which compiles faster |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -98,26 +101,7 @@ pub use options::RunOptions;
 pub use output::{AgentOutput, RunOutput};
 pub use pending::{Decision, Decisions, PendingCall};
 pub use run::RunStream;
-pub use session::Sessions;
-pub use toolkit_llm::{
-    AssistantMessage, ChatModel, FinishReason, Message, Messages, ModelError, ModelErrorKind, ModelOptions,
-    ModelRequest, ModelResponse, ModelRetry, ModelStream, NativeMessages, Price, ScriptedModel, StreamEvent,
-    ToolMessage, Usage, UserMessage,
-};
-pub use toolkit_llm::{model, record, transport as wire};
-#[cfg(any(
-    feature = "anthropic",
-    feature = "azure",
-    feature = "bedrock",
-    feature = "cohere",
-    feature = "gemini",
-    feature = "genai",
-    feature = "mistral",
-    feature = "ollama",
-    feature = "openai",
-    feature = "vertex"
-))]
-pub use toolkit_llm_http as clients;
+pub use session::sessions::Sessions;
 
 /// The examples of the README, compiled as doc tests.
 #[cfg(doctest)]

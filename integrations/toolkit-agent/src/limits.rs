@@ -2,13 +2,13 @@
 
 use crate::error::{AgentError, Limit};
 use crate::helpers::lock;
-use crate::model::{Price, Usage};
 use crate::output::Spent;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::Instant;
 use toolkit_llm::__private::Bill;
+use toolkit_llm::{Price, Usage};
 
 /// The limits of a run. All agents of the run share them, unless a field says otherwise. `None` means no
 /// limit. A [resumed](crate::Agent::resume) run counts from zero again.
@@ -43,7 +43,7 @@ pub struct Limits {
     /// The maximum cost of all model calls, in the currency of the [price](crate::AgentBuilder::price). It is
     /// checked before each model call, so the last model call may exceed it.
     ///
-    /// If neither the agent nor its [model](crate::model::Priced) has a price, the run ends with an error before the
+    /// If neither the agent nor its [model](toolkit_llm::model::Priced) has a price, the run ends with an error before the
     /// second model call. A free model is a `Priced` one with the default price.
     pub max_cost: Option<f64>,
     /// The maximum duration of the run. If a [save](crate::RunOptions::with_autosave) is in progress at the

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use toolkit_llm::Messages;
-use toolkit_llm::model::{FinishReason, Usage};
+use toolkit_llm::{FinishReason, Usage};
 
 /// The output of one agent in a run.
 ///

@@ -3,11 +3,10 @@
 mod history_tool;
 mod journal;
 mod memory;
-mod sessions;
+pub(crate) mod sessions;
 mod store;
 
 pub(crate) use journal::Journal;
 pub use memory::MemoryStore;
-pub use sessions::Sessions;
+pub(crate) use sessions::Sessions;
 pub use store::{ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError};
-pub use toolkit_core::context::SessionDelta;

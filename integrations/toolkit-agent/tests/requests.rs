@@ -7,15 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
-use toolkit_agent::model::{Effort, Fallback, PromptCache, Retrying, ServerState, ServiceTier, Thinking};
-use toolkit_agent::wire::{self, EventStream, Transport, WireModel};
-use toolkit_agent::{
-    Agent, AgentOutput, AssistantMessage, ChatModel, Conversation, Limits, Message, ModelError, ModelOptions,
-    ModelRequest, ModelResponse, ModelRetry, NativeMessages, Price, Usage,
-};
+use toolkit_agent::{Agent, AgentOutput, Conversation, Limits};
 use toolkit_core::{Content, Media, ToolChoice};
 use toolkit_llm::ApiFormat;
 use toolkit_llm::ApiFormat::{Anthropic, Bedrock, Cohere, Gemini, Ollama, OpenAiChat, OpenAiResponses};
+use toolkit_llm::model::{Effort, Fallback, PromptCache, Retrying, ServerState, ServiceTier, Thinking};
+use toolkit_llm::transport::{self, EventStream, Transport, WireModel};
+use toolkit_llm::{
+    AssistantMessage, ChatModel, Message, ModelError, ModelOptions, ModelRequest, ModelResponse, ModelRetry,
+    NativeMessages, Price, Usage,
+};
 
 const MODEL: &str = "gemini-3-flash";
 
@@ -24,7 +25,7 @@ fn request(options: ModelOptions) -> ModelRequest {
 }
 
 fn losses(format: ApiFormat, request: &ModelRequest) -> Vec<String> {
-    let encoded = wire::encode_request(format, MODEL, request, false);
+    let encoded = transport::encode_request(format, MODEL, request, false);
     encoded.losses.into_iter().map(|loss| loss.path).collect()
 }
 
@@ -61,7 +62,7 @@ fn options() -> Vec<(&'static str, ModelOptions)> {
 /// An API that lacks an option reports the loss. No option is dropped silently.
 #[test]
 fn every_option_is_sent_or_reported() {
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         for (name, options) in options() {
             let mut plain = options.clone();
             if name == "show_thinking" {
@@ -69,8 +70,8 @@ fn every_option_is_sent_or_reported() {
             } else {
                 plain = ModelOptions::new();
             }
-            let encoded = wire::encode_request(format, MODEL, &request(options.clone()), false);
-            let is_sent = encoded.body != wire::request_body(format, MODEL, &request(plain), false);
+            let encoded = transport::encode_request(format, MODEL, &request(options.clone()), false);
+            let is_sent = encoded.body != transport::request_body(format, MODEL, &request(plain), false);
             let path = format!("/options/{name}");
             let is_reported = encoded.losses.iter().any(|loss| loss.path.starts_with(&path));
             // Ollama and Cohere always show the thinking.
@@ -86,10 +87,10 @@ fn every_option_is_sent_or_reported() {
 /// A request with every part: nothing of it is dropped silently, for any API and server.
 #[test]
 fn instructions_tools_and_messages_reach_the_body_of_every_api() {
-    use wire::Server::{Mistral, Own, Standard, Vertex};
+    use transport::Server::{Mistral, Own, Standard, Vertex};
     let servers = [Own, Standard, Mistral, Vertex];
     for (format, server) in
-        ApiFormat::ALL.into_iter().flat_map(|format| servers.map(|server| (format, server)))
+        ApiFormat::ALL.iter().copied().flat_map(|format| servers.map(|server| (format, server)))
     {
         for has_tools in [false, true] {
             let options = ModelOptions::new().with_thinking(Effort::High).with_temperature(1.0);
@@ -162,11 +163,11 @@ fn options_have_the_fields_of_each_api() {
         (Anthropic, labels(), "/metadata", json!({"user_id": "u"})),
         (Gemini, labels(), "/labels", json!({"a": "b"})),
     ] {
-        let body = Value::from(wire::request_body(format, MODEL, &request(options), false));
+        let body = Value::from(transport::request_body(format, MODEL, &request(options), false));
         assert_eq!(body.pointer(path), Some(&value), "{format}: {body}");
     }
     // Earlier Gemini models know only budgets.
-    let body = Value::from(wire::request_body(Gemini, "gemini-2.5-pro", &request(high()), false));
+    let body = Value::from(transport::request_body(Gemini, "gemini-2.5-pro", &request(high()), false));
     let config = json!({"thinkingBudget": 24_576, "includeThoughts": true});
     assert_eq!(body["generationConfig"]["thinkingConfig"], config);
 }
@@ -175,19 +176,19 @@ fn options_have_the_fields_of_each_api() {
 fn settings_that_anthropic_refuses_together_are_not_sent_together() {
     let thinking = ModelOptions::new().with_thinking(Thinking::Budget(9_000));
     let warm = request(thinking.clone().with_temperature(0.2).with_top_p(0.5));
-    let body = wire::request_body(Anthropic, "m", &warm, false);
+    let body = transport::request_body(Anthropic, "m", &warm, false);
     assert!(!body.contains_key("temperature") && !body.contains_key("top_p"), "{body:?}");
     assert_eq!(losses(Anthropic, &warm), ["/options/temperature", "/options/top_p"]);
 
     let small = request(thinking.clone().with_max_output_tokens(4_000));
-    let body = wire::request_body(Anthropic, "m", &small, false);
+    let body = transport::request_body(Anthropic, "m", &small, false);
     assert_eq!((&body["max_tokens"], &body["thinking"]["budget_tokens"]), (&json!(4_000), &json!(3_999)));
     let tiny = request(thinking.clone().with_max_output_tokens(500));
-    assert!(!wire::request_body(Anthropic, "m", &tiny, false).contains_key("thinking"));
+    assert!(!transport::request_body(Anthropic, "m", &tiny, false).contains_key("thinking"));
     assert_eq!(losses(Anthropic, &tiny), ["/options/thinking"]);
 
     let forced = request(thinking).with_tools(tools()).with_tool_use(ToolChoice::Required);
-    let body = wire::request_body(Anthropic, "m", &forced, false);
+    let body = transport::request_body(Anthropic, "m", &forced, false);
     assert_eq!(body["tool_choice"]["type"], "any");
     assert!(!body.contains_key("thinking"));
     assert_eq!(losses(Anthropic, &forced), ["/options/thinking"]);
@@ -196,11 +197,11 @@ fn settings_that_anthropic_refuses_together_are_not_sent_together() {
 #[test]
 fn lost_media_and_tool_settings_are_reported() {
     let sound = Content::from(Media::new("audio/midi", b"MThd"));
-    let message = toolkit_agent::UserMessage::new([Content::Text("Listen.".to_owned()), sound]);
+    let message = toolkit_llm::UserMessage::new([Content::Text("Listen.".to_owned()), sound]);
     let request = ModelRequest::new([Message::user("hi"), Message::User(message)])
         .with_tools(tools())
         .with_tool_use(ToolChoice::Required);
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         let lost = losses(format, &request);
         assert!(lost.contains(&"/messages/1/1".to_owned()), "{format}: {lost:?}");
         assert_eq!(lost.contains(&"/tool_use/choice".to_owned()), format == Ollama, "{lost:?}");
@@ -247,7 +248,7 @@ fn encrypted_reasoning_is_requested_only_from_models_that_reason() {
         (reasoned(), none().with_server_state(ServerState::Responses), false),
     ] {
         let request = ModelRequest::new(messages).with_options(options);
-        let body = wire::request_body(OpenAiResponses, "m", &request, false);
+        let body = transport::request_body(OpenAiResponses, "m", &request, false);
         let expected = is_included.then(|| json!(["reasoning.encrypted_content"]));
         assert_eq!(body.get("include"), expected.as_ref(), "{request:?}");
         assert_eq!(body["store"], request.options.server_state.is_some());
@@ -255,7 +256,7 @@ fn encrypted_reasoning_is_requested_only_from_models_that_reason() {
     // The user's own fields are joined with ours.
     let extra =
         none().with_thinking(Effort::Low).with_extra("include", json!(["message.output_text.logprobs"]));
-    let body = wire::request_body(OpenAiResponses, "m", &request(extra), false);
+    let body = transport::request_body(OpenAiResponses, "m", &request(extra), false);
     assert_eq!(body["include"], json!(["reasoning.encrypted_content", "message.output_text.logprobs"]));
 }
 
@@ -268,7 +269,7 @@ fn reasoning_that_cannot_be_found_again_is_left_out() {
         json!({"type": "function_call_output", "call_id": "c", "output": "[No output available yet]"});
     let body = |reasoning: Value| {
         let request = ModelRequest::new([Message::user("hi"), thought(json!([reasoning, call]))]);
-        wire::request_body(OpenAiResponses, "m", &request, false)["input"].clone()
+        transport::request_body(OpenAiResponses, "m", &request, false)["input"].clone()
     };
     let lost =
         json!({"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}]});
@@ -330,12 +331,13 @@ async fn with_server_state_only_new_items_are_sent() {
         }
         // Without the setting, or for another API, the whole history is sent.
         let messages = conversation.messages().to_vec();
-        let whole = wire::request_body(OpenAiResponses, "m", &ModelRequest::new(messages.clone()), false);
+        let whole =
+            transport::request_body(OpenAiResponses, "m", &ModelRequest::new(messages.clone()), false);
         assert_eq!(whole["input"].as_array().map(Vec::len), Some(8), "{whole:?}");
         let options = ModelOptions::new().with_server_state(ServerState::Responses);
         let request = ModelRequest::new(messages).with_options(options);
         assert_eq!(losses(Anthropic, &request), ["/options/server_state"]);
-        let history = wire::request_body(Anthropic, "m", &request, false)["messages"].clone();
+        let history = transport::request_body(Anthropic, "m", &request, false)["messages"].clone();
         assert_eq!(history.as_array().map(Vec::len), Some(6), "{history}");
     }
 }
@@ -366,7 +368,7 @@ proptest! {
         let asked = server.asked();
         let sent: Vec<Value> = asked.iter().flat_map(|body| body["input"].as_array().cloned().unwrap()).collect();
         let messages = ModelRequest::new(conversation.messages().to_vec());
-        let whole = wire::request_body(OpenAiResponses, "m", &messages, false)["input"].clone();
+        let whole = transport::request_body(OpenAiResponses, "m", &messages, false)["input"].clone();
         let is_ours = |item: &&Value| {
             item["role"] == "user" || item["type"] == "function_call_output"
         };
@@ -439,7 +441,7 @@ impl Transport for Silent {
 #[tokio::test(start_paused = true)]
 async fn a_request_is_repeated_after_a_timeout_unless_it_runs_in_the_background() {
     let limits = || Limits::default().with_model_timeout(Duration::from_secs(60));
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         for (background, streaming) in (0..4).map(|case| (case & 1 == 1, case & 2 == 2)) {
             let asked = Silent::default();
             let other = Silent::default();
@@ -499,9 +501,9 @@ fn a_thinking_budget_is_lost_after_a_call_without_its_thinking() {
                 let mut said = ModelResponse::calls([call]).message;
                 said.native = native;
                 asked.messages.push(Message::Assistant(said));
-                asked.messages.push(Message::Tool(toolkit_agent::ToolMessage::new(vec![result])));
+                asked.messages.push(Message::Tool(toolkit_llm::ToolMessage::new(vec![result])));
             }
-            let encoded = wire::encode_request(Anthropic, MODEL, &asked, false);
+            let encoded = transport::encode_request(Anthropic, MODEL, &asked, false);
             let losses = encoded.losses.iter().filter(|loss| loss.path == "/options/thinking").count();
             assert_eq!(losses, usize::from(is_lost), "{thinking:?} {turn:?}");
             assert_eq!(encoded.body.contains_key("thinking"), !is_lost, "{thinking:?} {turn:?}");

@@ -21,10 +21,10 @@ client! {
     /// at Mistral.
     ///
     /// ```no_run
-    /// use toolkit_ai::wire::ChatModel;
-    /// use toolkit_ai::clients::Mistral;
+    /// use toolkit_ai::llm::ChatModel;
+    /// use toolkit_ai::llm_http::Mistral;
     ///
-    /// # async fn ask() -> Result<(), toolkit_ai::wire::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit_ai::llm::ModelError> {
     /// let answer = Mistral::from_env().model("mistral-large-latest").respond("Hello!".into()).await?;
     /// # Ok(())
     /// # }

@@ -26,7 +26,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::process::Child;
 use toolkit_ai::{ClosureTool, ToolRegistry};
-use toolkit_mcp::McpServer;
+use toolkit_mcp::server::McpServer;
 
 /// Counts the instructions of one call with callgrind, over stdio and over HTTP. The count does not depend on the load
 /// of the machine.

@@ -14,10 +14,10 @@
 use toolkit_ai::prelude::*;
 use toolkit_ai::registry::TagMatch;
 use toolkit_ai::{BuildError, LiveRegistry, ToolFilter, ToolTag};
-use toolkit_mcp::McpServer;
 use toolkit_mcp::client::{McpClient, McpEndpoint};
-use toolkit_openapi::OpenApiServer;
+use toolkit_mcp::server::McpServer;
 use toolkit_openapi::client::{Namespaces, OpenApiToolset};
+use toolkit_openapi::server::OpenApiServer;
 
 mod notes {
     use toolkit_ai::tool;

@@ -13,7 +13,7 @@ use toolkit_ai::ToolTag;
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::output::Truncation;
 use toolkit_ai::prelude::*;
-use toolkit_mcp::McpServer;
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{Caller, LogLevel, ask_client};
 
 /// Add two numbers.

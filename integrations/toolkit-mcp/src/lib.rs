@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use toolkit_ai::prelude::*;
-//! use toolkit_ai::mcp::McpServer;
+//! use toolkit_ai::mcp::server::McpServer;
 //! use toolkit_ai::mcp::client::{McpClient, McpEndpoint};
 //!
 //! /// Add two numbers.
@@ -12,7 +12,7 @@
 //! }
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-//! // A server in this process. `toolkit_ai::mcp::serve_stdio` and `McpServer::serve_http` serve other programs.
+//! // A server in this process. `toolkit_ai::mcp::server::serve_stdio` and `McpServer::serve_http` serve other programs.
 //! let server = McpServer::new(ToolRegistry::from_tools(tools![add])?)?;
 //! let (near, far) = tokio::io::duplex(65_536);
 //! tokio::spawn(server.serve(far));
@@ -30,7 +30,7 @@
 //!
 //! # Features
 //!
-//! No feature is enabled by default.
+//! `aws-lc-rs` is the only feature that is on by default.
 //!
 //! | feature | adds |
 //! | --- | --- |
@@ -41,6 +41,8 @@
 //! | `client-http` | `client::McpUrl`: connects to servers over streamable HTTP |
 //! | `auth` | `client::Login`: logs in to servers over HTTP with OAuth |
 //! | `tracing` | spans of requests and their measurements, with OpenTelemetry's names |
+//! | `aws-lc-rs` | cryptography of encrypted connections, as `rustls` and `reqwest` have it; on by default |
+//! | `ring` | cryptography of `ring` in place of it, which compiles faster |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -68,10 +70,6 @@ mod request_span;
 pub mod server;
 #[cfg(any(feature = "client", feature = "server"))]
 mod unsent;
-
-#[cfg(feature = "server")]
-pub use server::{McpServer, serve_stdio};
-pub use toolkit_core::context::TraceContext;
 
 /// The examples of the README, compiled as doc tests.
 #[cfg(all(doctest, feature = "client", feature = "server-http"))]

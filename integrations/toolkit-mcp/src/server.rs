@@ -5,7 +5,7 @@
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! let registry = ToolRegistry::new();
-//! toolkit_ai::mcp::serve_stdio(registry).await?;
+//! toolkit_ai::mcp::server::serve_stdio(registry).await?;
 //! # Ok(())
 //! # }
 //! ```
@@ -107,7 +107,7 @@ pub async fn serve_stdio(registry: impl IntoRegistrySource) -> io::Result<()> {
 /// use std::time::Duration;
 /// use toolkit_ai::middleware::{PermissionRule, Permissions};
 /// use toolkit_ai::{Dispatcher, ToolRegistry, ToolTag};
-/// use toolkit_ai::mcp::McpServer;
+/// use toolkit_ai::mcp::server::McpServer;
 /// use toolkit_ai::mcp::server::ask_client;
 ///
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -176,7 +176,7 @@ impl McpServer {
     /// ```
     /// use toolkit_ai::ToolRegistry;
     /// use toolkit_ai::output::Truncation;
-    /// use toolkit_ai::mcp::McpServer;
+    /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// let server = McpServer::new(ToolRegistry::new())?.with_truncation(Truncation::new(20_000));
     /// # Ok::<(), toolkit_ai::BuildError>(())
@@ -196,7 +196,7 @@ impl McpServer {
     ///
     /// ```
     /// use toolkit_ai::{ToolError, ToolRegistry};
-    /// use toolkit_ai::mcp::McpServer;
+    /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// /// Tools take a parameter `#[state] language: &Language`.
     /// struct Language(String);
@@ -222,7 +222,7 @@ impl McpServer {
     ///
     /// ```
     /// use toolkit_ai::ToolRegistry;
-    /// use toolkit_ai::mcp::McpServer;
+    /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// let server = McpServer::new(ToolRegistry::new())?
     ///     .with_filter(|caller, tool| tool.metadata.read_only == Some(true) || caller.client_name().is_some());
@@ -243,7 +243,7 @@ impl McpServer {
     ///
     /// ```
     /// use toolkit_ai::{ToolRegistry, tool, tools};
-    /// use toolkit_ai::mcp::McpServer;
+    /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// /// Added by a layer that checks tokens.
     /// #[derive(Clone)]
@@ -269,7 +269,7 @@ impl McpServer {
     ///
     /// ```
     /// use toolkit_ai::{ToolRegistry, tool, tools};
-    /// use toolkit_ai::mcp::McpServer;
+    /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// /// Explains a word.
     /// #[tool(register = false)]

@@ -10,11 +10,11 @@ use toolkit_ai::{
     ClosureTool, Dispatcher, LiveRegistry, RunContext, ToolContext, ToolError, ToolName, ToolRegistry, tool,
     tools,
 };
-use toolkit_mcp::McpServer;
 use toolkit_mcp::client::{
     ElicitationAnswer, ElicitationRequest, McpClient, McpClientBuilder, McpEndpoint, McpEvent, McpProtocol,
     McpUrl,
 };
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{Caller, LogLevel, ask_client};
 
 /// The time after which a test fails instead of waiting.

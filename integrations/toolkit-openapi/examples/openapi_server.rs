@@ -15,7 +15,7 @@ use std::time::Duration;
 use toolkit_ai::ToolTag;
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::prelude::*;
-use toolkit_openapi::OpenApiServer;
+use toolkit_openapi::server::OpenApiServer;
 
 /// Add two numbers.
 #[tool(read_only, idempotent, input_examples = [serde_json::json!({"a": 1, "b": 2})])]

@@ -5,7 +5,4 @@
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "server")]
-mod server;
-
-#[cfg(feature = "server")]
-pub use server::{BoundApi, HttpCaller, OpenApiServer, openapi_document};
+pub mod server;

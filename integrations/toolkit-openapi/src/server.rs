@@ -44,7 +44,7 @@ use toolkit_core::{BuildError, Dispatcher, ToolError};
 /// ```no_run
 /// use std::time::Duration;
 /// use toolkit_ai::prelude::*;
-/// use toolkit_ai::openapi::OpenApiServer;
+/// use toolkit_ai::openapi::server::OpenApiServer;
 ///
 /// /// Add two numbers.
 /// #[tool]
@@ -126,7 +126,7 @@ impl OpenApiServer {
     ///
     /// ```
     /// use toolkit_ai::{ToolError, ToolRegistry};
-    /// use toolkit_ai::openapi::OpenApiServer;
+    /// use toolkit_ai::openapi::server::OpenApiServer;
     ///
     /// /// Tools take a parameter `#[state] language: &Language`.
     /// struct Language(String);

@@ -210,7 +210,7 @@ fn chains_of_references_are_read_or_refused_with_their_place() {
                 );
                 let mut registry = toolkit_ai::ToolRegistry::new();
                 registry.register_provider(toolset).unwrap();
-                drop(registry.definitions(toolkit_ai::ApiFormat::Gemini));
+                drop(registry.definitions(toolkit_ai::llm::ApiFormat::Gemini));
             }
         }
     };

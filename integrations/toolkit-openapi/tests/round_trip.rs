@@ -9,8 +9,8 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use toolkit_ai::{Content, ToolOutput};
-use toolkit_openapi::OpenApiServer;
 use toolkit_openapi::client::{Credentials, Namespaces, OpenApiToolset};
+use toolkit_openapi::server::OpenApiServer;
 
 /// What went over the wire for one call: the request line, the media type and the body, and the body of the response.
 type Exchange = (String, String, String, Vec<u8>);

@@ -16,7 +16,7 @@ use toolkit_ai::middleware::{PermissionRule, Permissions, RateLimit};
 use toolkit_ai::output::Truncation;
 use toolkit_ai::prelude::*;
 use toolkit_ai::{CancellationToken, ErrorKind, LiveRegistry, Media};
-use toolkit_openapi::{HttpCaller, OpenApiServer};
+use toolkit_openapi::server::{HttpCaller, OpenApiServer};
 use tower::ServiceExt;
 
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -6,7 +6,7 @@ use axum::http::Request;
 use serde_json::{Value, json};
 use toolkit_ai::name::Separator;
 use toolkit_ai::prelude::*;
-use toolkit_openapi::{OpenApiServer, openapi_document};
+use toolkit_openapi::server::{OpenApiServer, openapi_document};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 #[expect(dead_code, reason = "only the schema is of interest")]

@@ -1,14 +1,14 @@
 //! Events of a dispatcher: streams, listeners, logs.
 
 use super::Dispatcher;
-use crate::event::{ExecutionLog, ToolEvent, ToolEvents};
+use crate::events::{ExecutionLog, ToolEvent, ToolEvents};
 use std::sync::Arc;
 
 impl Dispatcher {
     /// Subscribes to the events of this dispatcher and its clones, for batches started later.
     ///
     /// A stream keeps the latest 4,096 events. A stream that is read too slowly misses events and
-    /// [reports](crate::event::Lagged) their number. A [listener](Self::with_listener) misses no events.
+    /// [reports](crate::events::Lagged) their number. A [listener](Self::with_listener) misses no events.
     /// Events cost nothing while there are no streams and listeners.
     #[must_use]
     pub fn events(&self) -> ToolEvents {

@@ -6,15 +6,15 @@ use super::settings::Settings;
 use super::span::CallSpan;
 use crate::call::{CallId, ProviderExtras, RawArguments};
 use crate::context::{ContextExtras, RunContext, State, ToolActions, ToolContext};
+use crate::definition;
+use crate::definition::Tool;
 use crate::error::ToolError;
-use crate::event::CallGuard;
+use crate::events::CallGuard;
 use crate::middleware::{Approval, DecidedApproval};
 use crate::name::ToolName;
 use crate::output::Outcome;
 use crate::registry::{Rewritten, ToolRegistry};
 use crate::result::ToolResult;
-use crate::tool;
-use crate::tool::Tool;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -92,7 +92,8 @@ impl PreparedCall {
                     let (outcome, duration) = match path {
                         CallPath::Inline { tool, limit, arguments } => {
                             let started = Instant::now();
-                            let outcome = tool::run(&**tool, arguments.as_str(), &context, *limit).await;
+                            let outcome =
+                                definition::run(&**tool, arguments.as_str(), &context, *limit).await;
                             (outcome, started.elapsed())
                         }
                         CallPath::Scheduled(_) if !context.may_begin() => {

@@ -2,9 +2,9 @@
 
 use super::{Middleware, Next, Outcome, SharedOutcome, ToolRequest, run_once};
 use crate::context::SeenState;
+use crate::definition::Tool;
 use crate::error::BuildError;
 use crate::pattern::PerTool;
-use crate::tool::Tool;
 use lru::LruCache;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

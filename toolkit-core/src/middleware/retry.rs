@@ -1,10 +1,10 @@
 //! Retries of failed calls.
 
 use super::{Middleware, Next, Outcome, ToolRequest};
+use crate::definition::ToolMetadata;
 use crate::error::{ErrorKind, ToolError};
-use crate::event::ToolEventKind;
+use crate::events::ToolEventKind;
 use crate::guard::guarded;
-use crate::tool::ToolMetadata;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;

@@ -100,7 +100,8 @@ fn a_spelling_begins_with_an_accepted_character() {
 
 #[test]
 fn a_rule_accepts_all_its_spellings_at_each_maximum_length() {
-    let all = NameRule::COMMON.into_iter().chain(NameRule::COMMON_PARAMETERS).chain([NameRule::TOOL_NAMES]);
+    let all =
+        NameRule::COMMON.iter().chain(NameRule::COMMON_PARAMETERS).copied().chain([NameRule::TOOL_NAMES]);
     for rule in all.flat_map(|rule| [0, 5, 9, 10, 500].map(|length| rule.with_max_length(length))) {
         for name in ["", "é", "天气", "a b", "-", "9", &"é".repeat(600)] {
             let spelled = rule.hashed(name, 7);

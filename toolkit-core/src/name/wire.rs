@@ -35,7 +35,7 @@ impl NameRule {
     /// The rules of widely used provider APIs.
     ///
     /// A registry finds a tool by its name and by the spelling of the name under any of these rules.
-    pub const COMMON: [Self; 3] = [Self::DASHES, Self::LONG_DASHES, Self::DOTS];
+    pub const COMMON: &[Self] = &[Self::DASHES, Self::LONG_DASHES, Self::DOTS];
 
     /// Up to 64 characters of `A-Z a-z 0-9 _ . -`.
     pub const SHORT_DOTS: Self = Self { max_length: 64, punctuation: "_.-", letter_first: false };
@@ -46,7 +46,10 @@ impl NameRule {
     /// The rules of widely used provider APIs for the names of parameters.
     ///
     /// A registry finds a parameter by its name and by the spelling of the name under any of these rules.
-    pub const COMMON_PARAMETERS: [Self; 2] = [Self::SHORT_DOTS, Self::IDENTIFIERS];
+    pub const COMMON_PARAMETERS: &[Self] = &Self::OF_PARAMETERS;
+
+    /// [`COMMON_PARAMETERS`](Self::COMMON_PARAMETERS), with their number.
+    pub(crate) const OF_PARAMETERS: [Self; 2] = [Self::SHORT_DOTS, Self::IDENTIFIERS];
 
     /// Sets the maximum length of a name, in characters. A maximum below 9 counts as 9, the length of a digest.
     #[must_use]

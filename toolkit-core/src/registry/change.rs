@@ -2,9 +2,9 @@
 
 use super::filter::ToolFilter;
 use super::{RegisteredTool, ToolRegistry};
+use crate::definition::{AdaptedTool, Tool, ToolDefinition};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::ToolName;
-use crate::tool::{AdaptedTool, Tool, ToolDefinition};
 use std::sync::Arc;
 
 /// # Changing tools

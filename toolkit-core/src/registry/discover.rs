@@ -1,9 +1,9 @@
 //! Discovery of `#[tool]` functions collected by the linker.
 
 use super::{ToolFilter, ToolRegistry};
+use crate::definition::{FunctionTool, Tool};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{NameError, Separator, ToolName};
-use crate::tool::{FunctionTool, Tool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 
 use super::filter::TagMatch;
 use super::{RegisteredTool, ToolRegistry};
+use crate::definition::{Tool, ToolDefinition, ToolTag};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{ToolName, normalize};
-use crate::tool::{Tool, ToolDefinition, ToolTag};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Filters of tools by tag, namespace and name pattern.
 
+use crate::definition::{ToolDefinition, ToolTag};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{ToolName, normalize};
 use crate::pattern::NamePattern;
-use crate::tool::{ToolDefinition, ToolTag};
 use std::collections::BTreeSet;
 
 /// A condition on the tags of a tool: the tool must have any or all of the given tags.

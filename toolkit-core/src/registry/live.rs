@@ -7,8 +7,8 @@ pub use check::CheckOutcome;
 pub use events::{RegistryChange, RegistryEvent, RegistryEvents};
 
 use super::ToolRegistry;
+use crate::definition::ToolDefinition;
 use crate::error::BuildError;
-use crate::tool::ToolDefinition;
 use arc_swap::ArcSwap;
 use check::{Check, run_checks};
 use events::{EVENTS_KEPT, changes};

@@ -1,9 +1,9 @@
 //! Namespaces of a registry: moving tools, replacing tools, and splitting a namespace off.
 
 use super::{Collision, RegisteredTool, ToolRegistry};
+use crate::definition::{AdaptedTool, Tool, ToolDefinition};
 use crate::error::BuildError;
 use crate::name::{NameError, Separator, ToolName, normalize};
-use crate::tool::{AdaptedTool, Tool, ToolDefinition};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 use super::ToolRegistry;
 use crate::context::{State, StateNeed};
+use crate::definition::ToolDefinition;
 use crate::error::{BuildProblem, ToolFault};
-use crate::tool::ToolDefinition;
 use std::sync::Arc;
 
 impl ToolRegistry {

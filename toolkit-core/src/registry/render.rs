@@ -1,10 +1,10 @@
 //! Cached values of a registry: sorted tools, spellings, rendered definitions, the search index.
 
 use super::ToolRegistry;
+use crate::definition::{Tool, ToolDefinition};
 use crate::format::{Publication, ToolFormat};
 use crate::name::{NameRule, WireNames};
 use crate::search::{CALL_DEFERRED, Catalog, Index, SearchOptions, search_tools};
-use crate::tool::{Tool, ToolDefinition};
 use std::any::Any;
 use std::borrow::Cow;
 use std::ptr;
@@ -111,7 +111,7 @@ impl RenderCache {
 
     /// Returns the tool name for a provider's `spelling` under any known naming rule.
     pub(super) fn original(&self, registry: &ToolRegistry, spelling: &str) -> Option<Arc<str>> {
-        for rule in NameRule::COMMON {
+        for &rule in NameRule::COMMON {
             self.names(registry, rule);
         }
         self.names.lock().iter().find_map(|(_, names)| names.original(spelling))

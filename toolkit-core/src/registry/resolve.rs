@@ -2,13 +2,13 @@
 
 use super::{IntoArguments, ToolRegistry};
 use crate::context::{ContextExtras, ToolContext};
+use crate::definition::{
+    Tool, ToolDefinition, asks_for_call_reason, check, own_parameter_names, run, split_call_reason,
+};
 use crate::error::ToolError;
 use crate::guard::guarded;
 use crate::name::NameRule;
 use crate::output::ToolOutput;
-use crate::tool::{
-    Tool, ToolDefinition, asks_for_call_reason, check, own_parameter_names, run, split_call_reason,
-};
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The source of a dispatcher's tools.
 
 use super::{LiveRegistry, ToolRegistry};
-use crate::tool::Tool;
+use crate::definition::Tool;
 use std::sync::Arc;
 
 /// The source of a [`Dispatcher`](crate::Dispatcher)'s tools: a fixed registry or a [live](LiveRegistry) one.

@@ -1,9 +1,9 @@
 //! The tools of a changing source in a live registry.
 
 use super::{LiveRegistry, ToolRegistry};
+use crate::definition::Tool;
 use crate::error::BuildError;
 use crate::name::ToolName;
-use crate::tool::Tool;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;

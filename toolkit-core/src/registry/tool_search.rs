@@ -1,9 +1,9 @@
 //! Tool search over the tools of a registry, by programs and by models.
 
 use super::ToolRegistry;
+use crate::definition::Tool;
 use crate::error::{BuildProblem, ToolError, ToolFault};
 use crate::search::{CALL_DEFERRED, DeferredCall, SEARCH_TOOLS, SearchOptions, ToolMatch};
-use crate::tool::Tool;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// middleware and ordering apply. Only the result has the name `call_deferred`.
 ///
 /// ```
-/// use toolkit_ai::{ApiFormat, ClosureTool, Dispatcher, ToolCall, ToolRegistry};
+/// use toolkit_ai::llm::ApiFormat;
+/// use toolkit_ai::{ClosureTool, Dispatcher, ToolCall, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct City { city: String }

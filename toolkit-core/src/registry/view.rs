@@ -3,9 +3,9 @@
 use super::namespaces::inside;
 use super::switches::Switches;
 use super::{ToolFilter, ToolRegistry};
+use crate::definition::{AdaptedTool, Tool, ToolDefinition, ToolMetadata};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{NameError, Separator, ToolName};
-use crate::tool::{AdaptedTool, Tool, ToolDefinition, ToolMetadata};
 use std::fmt;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use toolkit_ai::ToolDefinition;
-//! use toolkit_ai::wire::translate::openjiuwen::ToolInfo;
+//! use toolkit_ai::llm::translate::openjiuwen::ToolInfo;
 //!
 //! let info: ToolInfo = serde_json::from_value(serde_json::json!({
 //!     "name": "get_weather",
@@ -23,7 +23,7 @@ use crate::ids;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toolkit_core::call;
-use toolkit_core::tool::ToolDefinition;
+use toolkit_core::definition::ToolDefinition;
 
 /// The type of a tool. openJiuwen has only one type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ pub struct ToolInfo {
 /// A tool call of the model.
 ///
 /// ```
-/// use toolkit_ai::wire::translate::openjiuwen::ToolCall;
+/// use toolkit_ai::llm::translate::openjiuwen::ToolCall;
 ///
 /// let call = ToolCall {
 ///     id: Some("call_890123".to_owned()),
@@ -117,7 +117,7 @@ pub struct ToolCall {
 /// without an id gets a unique id.
 ///
 /// ```
-/// use toolkit_ai::wire::translate::openjiuwen::{self, ToolCall};
+/// use toolkit_ai::llm::translate::openjiuwen::{self, ToolCall};
 ///
 /// let call = |index| ToolCall {
 ///     id: None,

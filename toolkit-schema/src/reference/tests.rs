@@ -3,7 +3,7 @@
 #![cfg(feature = "jsonschema")]
 
 use super::isolate_references;
-use crate::subschemas;
+use crate::keyword::subschemas;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::{Map, Value, json};

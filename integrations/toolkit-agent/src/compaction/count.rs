@@ -1,8 +1,8 @@
 //! Counting the tokens of a request.
 
-use crate::model::ModelRequest;
 use toolkit_core::{Content, Media, ToolDefinition, ToolResult};
 use toolkit_llm::Message;
+use toolkit_llm::ModelRequest;
 
 /// The estimated tokens that each message, call and result adds for its role, id and separators.
 const OVERHEAD: u64 = 4;
@@ -13,7 +13,7 @@ const OVERHEAD: u64 = 4;
 /// is a counter, so a tokenizer can be used without a new type.
 ///
 /// ```
-/// use toolkit_ai::agent::Message;
+/// use toolkit_ai::llm::Message;
 /// use toolkit_ai::agent::compaction::CountTokens;
 ///
 /// let words = |text: &str| text.split_whitespace().count() as u64;

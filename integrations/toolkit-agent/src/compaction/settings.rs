@@ -5,7 +5,8 @@ use super::summary::SummaryRequest;
 use crate::helpers::BoxFuture;
 use std::fmt::Display;
 use std::sync::Arc;
-use toolkit_llm::model::{BoxModel, ChatModel, ModelOptions};
+use toolkit_llm::model::BoxModel;
+use toolkit_llm::{ChatModel, ModelOptions};
 
 type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, String>> + Send + Sync;
 
@@ -35,12 +36,13 @@ type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, Str
 ///
 /// The token count of a request comes from the usage that the provider has reported with the latest answer.
 /// It excludes reasoning that later requests do not contain. Only newer messages are estimated. If the model
-/// refuses a request as [too long](crate::ModelErrorKind::ContextTooLong), the agent compacts once and asks
+/// refuses a request as [too long](toolkit_llm::ModelErrorKind::ContextTooLong), the agent compacts once and asks
 /// again. If an answer is cut off because the window is full, the agent does not ask again.
 ///
 /// ```
 /// use toolkit_ai::agent::compaction::Compaction;
-/// use toolkit_ai::agent::{Agent, Conversation, ModelResponse, ScriptedModel};
+/// use toolkit_ai::agent::{Agent, Conversation};
+/// use toolkit_ai::llm::{ModelResponse, ScriptedModel};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let model = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("I see. ".repeat(40))));

@@ -3,12 +3,12 @@
 use super::RunState;
 use super::branches::is_branch;
 use super::{Conversation, Entry, Frame, Live, Log, OwnLog, State, Stop};
-use crate::model::FinishReason;
 use crate::output::{AgentOutput, RunOutput, Spent};
 use crate::pending::PendingCall;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
 use toolkit_core::Session;
+use toolkit_llm::FinishReason;
 use toolkit_llm::UserMessage;
 
 /// The path in a log to the calls of a turn.
@@ -108,7 +108,8 @@ impl Conversation {
     /// run.
     ///
     /// ```
-    /// use toolkit_ai::agent::{Agent, Conversation, ScriptedModel};
+    /// use toolkit_ai::agent::{Agent, Conversation};
+    /// use toolkit_ai::llm::ScriptedModel;
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let agent = Agent::builder(ScriptedModel::new().text("Hello.")).build()?;

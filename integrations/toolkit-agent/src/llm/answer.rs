@@ -12,9 +12,10 @@ use toolkit_core::{
     ToolResult,
 };
 use toolkit_llm::ChatModel as _;
-use toolkit_llm::answer::{AnswerMode, AnswerTools, instructions};
-use toolkit_llm::model::{FinishReason, ModelRequest, OutputLosses};
+use toolkit_llm::model::OutputLosses;
+use toolkit_llm::model::answer::{AnswerMode, AnswerTools, instructions};
 use toolkit_llm::{AssistantMessage, Message, ToolMessage, UserMessage};
+use toolkit_llm::{FinishReason, ModelRequest};
 
 /// The requested form of an agent's final answer, and how far the agent has come with it.
 pub(super) struct FinalAnswer<'a> {
@@ -222,7 +223,7 @@ impl<'a> FinalAnswer<'a> {
     /// refused the request.
     pub(super) fn falls_back(&mut self, error: &AgentError) -> bool {
         let AgentError::Model(error) = error else { return false };
-        let is_refused = error.kind == crate::model::ModelErrorKind::InvalidRequest;
+        let is_refused = error.kind == toolkit_llm::ModelErrorKind::InvalidRequest;
         let falls_back = self.format.is_some() && is_refused && self.mode != AnswerMode::Text;
         self.is_refused |= falls_back;
         falls_back

@@ -43,7 +43,8 @@ impl Sessions {
     /// conversation in which the tool is called determines the user.
     ///
     /// ```
-    /// use toolkit_ai::agent::{Agent, ScriptedModel, Sessions};
+    /// use toolkit_ai::agent::{Agent, Sessions};
+    /// use toolkit_ai::llm::ScriptedModel;
     /// use toolkit_ai::ToolRegistry;
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {

@@ -2,9 +2,9 @@
 
 #[cfg(feature = "tracing")]
 use crate::helpers::lock;
-use crate::model::Usage;
 #[cfg(feature = "tracing")]
 use std::sync::{Arc, Mutex};
+use toolkit_llm::Usage;
 
 /// A counter for the tokens in an agent's span. Clones share the count. The default value counts nothing.
 #[derive(Clone, Default)]

@@ -39,7 +39,8 @@ impl Agent {
     /// call.
     ///
     /// ```
-    /// use toolkit_ai::agent::{Agent, ScriptedModel};
+    /// use toolkit_ai::agent::Agent;
+    /// use toolkit_ai::llm::ScriptedModel;
     /// use toolkit_ai::ToolRegistry;
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {

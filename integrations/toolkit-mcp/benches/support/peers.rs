@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 use toolkit_ai::{ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_mcp::server::McpServer;
 
 /// Adds two numbers.
 #[tool]

@@ -7,7 +7,6 @@ use super::content::{outcome, short};
 use super::server_requests::MOST_QUESTIONS;
 use super::session::{Pending, Session};
 use super::wire::ProgressSink;
-use crate::TraceContext;
 use crate::numbers::is_exact;
 use crate::reports::Reports;
 use crate::request_span::{RequestSpan, RequestTarget};
@@ -21,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
+use toolkit_core::context::TraceContext;
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
 use toolkit_foreign::clean;
 

@@ -5,8 +5,8 @@ use super::mcp_error::McpError;
 use super::remote_resources::McpResource;
 use crate::macros::debug;
 use serde_json::{Value, json};
+use toolkit_core::definition::ToolSource;
 use toolkit_core::name::{NameError, Separator};
-use toolkit_core::tool::ToolSource;
 use toolkit_core::{
     ToolCall, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolMetadata, ToolName, ToolOutput,
     ToolProvider, ToolTag,

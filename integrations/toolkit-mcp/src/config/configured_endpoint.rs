@@ -43,6 +43,7 @@ fn url_endpoint(url: String, headers: BTreeMap<String, String>) -> Result<McpEnd
 
 #[cfg(not(feature = "client-http"))]
 fn url_endpoint(_: String, _: BTreeMap<String, String>) -> Result<McpEndpoint, McpError> {
-    let text = "servers behind a URL need the feature `client-http` of `toolkit-mcp`";
+    let text =
+        "servers behind a URL need the feature `mcp-http` of `toolkit-ai`, or `client-http` of `toolkit-mcp`";
     Err(McpError::new(McpErrorKind::Config, text))
 }

@@ -1,7 +1,6 @@
 //! The client of a call, as state for tools.
 
 use super::input::{Elicited, Inputs, is_stateless};
-use crate::TraceContext;
 use crate::macros::debug;
 use rmcp::RoleServer;
 #[expect(deprecated, reason = "logging is still part of the protocol")]
@@ -10,6 +9,7 @@ use rmcp::service::RequestContext;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, from_value, json, to_value};
 use std::sync::Arc;
+use toolkit_core::context::TraceContext;
 use toolkit_core::{ToolContext, ToolError};
 
 /// The client that called a tool, with the data of the request. Clones are cheap.
@@ -28,7 +28,7 @@ use toolkit_core::{ToolContext, ToolError};
 /// }
 ///
 /// let registry = ToolRegistry::from_tools(tools![greet])?;
-/// let server = toolkit_ai::mcp::McpServer::new(registry)?;
+/// let server = toolkit_ai::mcp::server::McpServer::new(registry)?;
 /// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Clone)]

@@ -52,7 +52,7 @@ impl McpServer {
     /// ```
     /// use toolkit_ai::ToolRegistry;
     /// use toolkit_ai::serde_json::Value;
-    /// use toolkit_ai::mcp::McpServer;
+    /// use toolkit_ai::mcp::server::McpServer;
     /// use toolkit_ai::mcp::server::{AccessToken, ProtectedResource};
     ///
     /// /// Returns the claims of a valid token. Here stands the question to the authorization server.
@@ -103,7 +103,7 @@ impl McpServer {
     ///
     /// ```
     /// use toolkit_ai::ToolRegistry;
-    /// use toolkit_ai::mcp::McpServer;
+    /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// /// Added by a layer that checks tokens.
     /// #[derive(Clone)]
@@ -129,7 +129,7 @@ impl McpServer {
     /// use axum::Router;
     /// use axum::routing::get;
     /// use toolkit_ai::ToolRegistry;
-    /// use toolkit_ai::mcp::McpServer;
+    /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
     /// let tools = McpServer::new(ToolRegistry::new())?.into_router();

@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 ///
 /// ```
 /// use toolkit_ai::ToolRegistry;
-/// use toolkit_ai::mcp::McpServer;
+/// use toolkit_ai::mcp::server::McpServer;
 /// use toolkit_ai::mcp::server::{JwtVerifier, ProtectedResource};
 ///
 /// let url = "https://tools.example.com/mcp";

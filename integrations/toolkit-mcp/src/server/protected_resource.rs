@@ -59,7 +59,7 @@ type Check = Pin<Box<dyn Future<Output = Option<AccessToken>> + Send>>;
 /// ```
 /// use serde_json::json;
 /// use toolkit_ai::ToolRegistry;
-/// use toolkit_ai::mcp::McpServer;
+/// use toolkit_ai::mcp::server::McpServer;
 /// use toolkit_ai::mcp::server::{AccessToken, ProtectedResource};
 ///
 /// let resource = ProtectedResource::new("https://tools.example.com/mcp", ["https://login.example.com"])

@@ -28,7 +28,7 @@ const MEDIA_TYPE: &str = "mediaType";
 ///
 /// ```
 /// use toolkit_ai::{ToolRegistry, tool};
-/// use toolkit_ai::mcp::McpServer;
+/// use toolkit_ai::mcp::server::McpServer;
 /// use toolkit_ai::mcp::server::Resource;
 ///
 /// /// The profile of a user.

@@ -11,8 +11,8 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use toolkit_ai::{ToolRegistry, tools};
-use toolkit_mcp::McpServer;
-use toolkit_openapi::OpenApiServer;
+use toolkit_mcp::server::McpServer;
+use toolkit_openapi::server::OpenApiServer;
 
 /// Other addresses of this machine, which Linux has without being told.
 const EVIL: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);

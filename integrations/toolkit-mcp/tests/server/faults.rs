@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 use toolkit_ai::{ClosureTool, ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_mcp::server::McpServer;
 
 /// Repeats a text.
 #[tool]

@@ -3,7 +3,7 @@
 use super::client::Client;
 use serde_json::{Value, json};
 use toolkit_ai::{LiveRegistry, Media, ToolError, ToolParams, ToolRegistry, tool};
-use toolkit_mcp::McpServer;
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{Caller, Resource};
 
 #[derive(ToolParams)]

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use toolkit_ai::{LiveRegistry, ToolRegistry};
-use toolkit_mcp::McpServer;
+use toolkit_mcp::server::McpServer;
 
 /// A response that stays open, such as a stream of events.
 struct Stream {

@@ -3,7 +3,7 @@
 use super::client::{Client, text};
 use serde_json::{Value, json};
 use toolkit_ai::{ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::Resource;
 
 /// Lists notes.

@@ -14,7 +14,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use toolkit_core::tool::AdaptedTool;
+use toolkit_core::definition::AdaptedTool;
 use toolkit_core::{BuildError, Tool};
 
 /// The number of tools above which tool search is on, unless the program says otherwise.

@@ -16,7 +16,7 @@ use toolkit_core::{
 /// the tools. The toolset is also a [`ToolProvider`], for a registry with other tools.
 ///
 /// ```
-/// use toolkit_ai::ApiFormat;
+/// use toolkit_ai::llm::ApiFormat;
 /// use toolkit_ai::openapi::client::OpenApiToolset;
 ///
 /// let toolset = OpenApiToolset::from_document(r#"{

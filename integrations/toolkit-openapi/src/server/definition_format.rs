@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use toolkit_core::format::ToolFormat;
 use toolkit_core::name::{NameRule, WireNames};
-use toolkit_core::schema::{booleans_to_objects, each_subschema};
+use toolkit_core::schema::keyword::{booleans_to_objects, each_subschema};
 use toolkit_core::{ToolDefinition, ToolRegistry};
 
 /// The place of the schemas in the document.
@@ -27,7 +27,7 @@ pub(super) struct ToolOperation {
 ///
 /// ```
 /// use toolkit_ai::prelude::*;
-/// use toolkit_ai::openapi::openapi_document;
+/// use toolkit_ai::openapi::server::openapi_document;
 ///
 /// /// Add two numbers.
 /// #[tool]

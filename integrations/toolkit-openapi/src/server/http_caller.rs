@@ -11,7 +11,7 @@ use toolkit_core::ToolContext;
 ///
 /// ```
 /// use toolkit_ai::{ToolRegistry, tool, tools};
-/// use toolkit_ai::openapi::{HttpCaller, OpenApiServer};
+/// use toolkit_ai::openapi::server::{HttpCaller, OpenApiServer};
 ///
 /// /// Greets in the language of the user.
 /// #[tool]

@@ -1,11 +1,11 @@
 //! The rules of permissions.
 
 use super::Permission;
+use crate::definition::{ToolDefinition, ToolTag};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{CALL_DEFERRED, ToolName};
 use crate::pattern::NamePattern;
 use crate::registry::ToolRegistry;
-use crate::tool::{ToolDefinition, ToolTag};
 use serde_json::Value;
 use std::collections::BTreeSet;
 

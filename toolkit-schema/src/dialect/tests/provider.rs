@@ -158,7 +158,7 @@ pub(super) fn as_json_schema(dialect: SchemaDialect, schema: &Value) -> Value {
         return schema.clone();
     }
     let mut written = schema.clone();
-    crate::each_subschema(&mut written, &mut |keywords| {
+    crate::keyword::each_subschema(&mut written, &mut |keywords| {
         if keywords.contains_key("properties") {
             keywords.insert("additionalProperties".to_owned(), json!(false));
         }

@@ -12,9 +12,9 @@ use crate::llm::agent::LlmAgent;
 use crate::llm::guards::beside::passed;
 use crate::llm::settings::Settings;
 use crate::llm::turn::calls::TurnCalls;
-use crate::model::ModelRequest;
 use toolkit_core::Dispatcher;
 use toolkit_llm::Message;
+use toolkit_llm::ModelRequest;
 
 impl LlmAgent {
     /// Returns the latest compaction for this agent. If the agent has no compaction settings, returns an

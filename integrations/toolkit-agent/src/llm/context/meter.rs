@@ -4,9 +4,9 @@ use super::history::visible;
 use super::reduce::replacement;
 use crate::compaction::CountTokens;
 use crate::conversation::Compacted;
-use crate::model::ModelRequest;
 use serde_json::Value;
 use std::borrow::Cow;
+use toolkit_llm::ModelRequest;
 use toolkit_llm::{AssistantMessage, Message, UserMessage};
 
 /// Counts the tokens of one agent's requests in a run. Estimates each message only once.

@@ -62,8 +62,6 @@ settings! {
         idempotent: Option<bool>, with_idempotent(bool) => Some(idempotent);
         /// Whether the tool reaches systems outside of the program's control.
         open_world: Option<bool>, with_open_world(bool) => Some(open_world);
-        /// The allowed location for running the tool. The dispatcher does not enforce this setting.
-        locality: Locality, with_locality(Locality);
         /// Whether the tool is deferred. With tool search on, a deferred tool is left out of the definitions,
         /// and the model finds the tool with a search.
         defer: bool, with_defer(bool);
@@ -270,19 +268,6 @@ impl fmt::Display for ToolTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
-}
-
-/// The allowed location for running a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum Locality {
-    /// The tool may run anywhere.
-    #[default]
-    Any,
-    /// The tool may run in this process only.
-    Local,
-    /// The tool may run on another machine only.
-    Remote,
 }
 
 /// The source of a tool, such as the program itself or a server.

@@ -8,10 +8,9 @@ mod arguments;
 mod bound;
 mod call_reason;
 mod closure;
-mod definition;
 #[cfg(feature = "jsonschema")]
 mod dynamic;
-mod function;
+pub(crate) mod function;
 mod future;
 mod lane;
 mod made_once;
@@ -20,8 +19,9 @@ mod provider;
 mod rewriting;
 mod spelled;
 mod start;
+mod tool_definition;
 mod tool_kind;
-mod toolset;
+pub(crate) mod toolset;
 mod typed;
 
 pub use adapted::AdaptedTool;
@@ -31,18 +31,18 @@ pub(crate) use call_reason::{
     CALL_REASON, asks_for_call_reason, has_call_reason_parameter, split_call_reason,
 };
 pub use closure::ClosureTool;
-pub use definition::ToolDefinition;
 #[cfg(feature = "jsonschema")]
 pub use dynamic::DynamicTool;
-pub use function::{CallFn, Function, FunctionTool, Invocation, ToolCell};
+pub use function::FunctionTool;
 pub use future::ToolFuture;
-pub use metadata::{Locality, ToolIcon, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
+pub use metadata::{ToolIcon, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
 pub use spelled::parameter_names;
 pub(crate) use spelled::{has_refused_parameter, own_parameter_names};
 pub(crate) use start::{GuardedFuture, begin, check, run};
+pub use tool_definition::ToolDefinition;
 pub use tool_kind::{TextFormat, ToolKind};
-pub use toolset::{BlockTools, MoreTools, Toolset, ToolsetWithoutExtends};
+pub use toolset::Toolset;
 
 use crate::context::ToolContext;
 use crate::error::ToolError;

@@ -6,7 +6,7 @@ use crate::args::ObjectText;
 use crate::name::{NameRule, WireNames};
 use serde_json::{Map, Value};
 use toolkit_schema::__private::rename_members;
-use toolkit_schema::subschemas;
+use toolkit_schema::keyword::subschemas;
 
 /// Returns the spellings of a tool's parameter names that a provider accepts. They include the names of properties inside
 /// of parameters.
@@ -51,7 +51,7 @@ fn each_name<'a>(parameters: &'a Value, visit: &mut dyn FnMut(&'a str)) {
 /// Returns `None` if no member has a provider's spelling. Arguments that are [wrapped](ObjectText::repaired) stay
 /// wrapped, in a string, so the tool reports the coercion.
 pub(crate) fn own_parameter_names(definition: &ToolDefinition, text: &str) -> Option<String> {
-    let spellings = NameRule::COMMON_PARAMETERS.map(|rule| parameter_names(rule, &definition.parameters));
+    let spellings = NameRule::OF_PARAMETERS.map(|rule| parameter_names(rule, &definition.parameters));
     if spellings.iter().all(WireNames::is_identity) {
         return None;
     }

@@ -31,7 +31,8 @@ impl ToolConfig {
     /// Adds the custom tools among `definitions` to the [custom tools](Self::custom) of this choice.
     ///
     /// ```
-    /// use toolkit_ai::{ApiFormat, ToolChoice, ToolConfig, ToolDefinition, ToolName};
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::{ToolChoice, ToolConfig, ToolDefinition, ToolName};
     /// use toolkit_ai::definition::TextFormat;
     /// use toolkit_ai::name::WireNames;
     ///

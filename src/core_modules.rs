@@ -1,0 +1,88 @@
+//! The modules of [`toolkit_core`], without what is at the root of this crate: each item has one path.
+
+#[cfg(feature = "tower")]
+pub use toolkit_core::tower;
+pub use toolkit_core::{redaction, search};
+
+/// Tool calls of the model, and what a provider adds to them. [`ToolCall`](crate::ToolCall) and its parts are at the root.
+pub mod call {
+    pub use toolkit_core::call::ProviderExtras;
+}
+
+/// Marker traits for the JSON form of a type: number, string, array or object.
+///
+/// Generated code uses them as bounds, so that the compiler refuses, for instance, a `range` on a string parameter. Implement
+/// the matching trait for your own type if its JSON form is a number or a string.
+pub mod constraints {
+    pub use toolkit_core::constraints::{Countable, Items, Number, Text};
+}
+
+/// The context of a call: state, session, progress, cancellation. [`ToolContext`](crate::ToolContext), [`State`](crate::State) and
+/// [`Session`](crate::Session) are at the root.
+pub mod context {
+    pub use toolkit_core::context::{
+        ActionsHandle, Progress, SessionDelta, SessionHandle, SessionMap, StateNeed, ToolActions,
+        TraceContext,
+    };
+}
+
+/// The parts of a tool's definition. [`Tool`](crate::Tool) and the kinds of tools are at the root.
+pub mod definition {
+    pub use toolkit_core::definition::{
+        ProvidedTool, TextFormat, ToolIcon, ToolKind, ToolSource, UnknownArguments, parameter_names,
+    };
+}
+
+/// The parts of errors. [`ToolError`](crate::ToolError) and [`BuildError`](crate::BuildError) are at the root.
+pub mod error {
+    pub use toolkit_core::error::{BuildProblem, Location, Pending, ToolFault};
+}
+
+/// Events of calls: streams, listeners, a log, and statistics.
+pub mod events {
+    pub use toolkit_core::events::{
+        CallEnd, CallStatus, EventCall, EventReceiver, ExecutionLog, Lagged, LogEntry, LogFilter,
+        LogStatistics, METRICS_TARGET, ToolEvent, ToolEventKind, ToolEvents, ToolStatistics,
+    };
+}
+
+/// Tool formats: rendering of tool definitions for a provider or a protocol.
+pub mod format {
+    pub use toolkit_core::format::{Publication, ToolFormat};
+}
+
+/// Middleware: policies between calls and tools.
+pub mod middleware {
+    #[cfg(feature = "cache")]
+    pub use toolkit_core::middleware::Cache;
+    pub use toolkit_core::middleware::{
+        Approval, ApprovalRequest, AttemptLimit, BoxMiddleware, Callbacks, DecidedApprovals, Deduplicate,
+        Middleware, Next, Permission, PermissionRule, Permissions, RateLimit, Retry, ToolRequest,
+    };
+}
+
+/// Tool names: legal characters, namespaces, normalisation, and spellings for providers. [`ToolName`](crate::ToolName) is at
+/// the root.
+pub mod name {
+    pub use toolkit_core::name::{
+        MAX_NAME_LENGTH, NameError, NameRule, Separator, WireNames, check_name, fnv1a, is_in_namespace,
+        namespace_prefix, normalize, strip_namespace,
+    };
+}
+
+/// The parts of registries. [`ToolRegistry`](crate::ToolRegistry) and its views are at the root.
+pub mod registry {
+    pub use toolkit_core::registry::{
+        CheckOutcome, Collision, Discovery, IntoArguments, IntoRegistrySource, NameClash, RegistryChange,
+        RegistryEvent, RegistryEvents, RegistrySource, SyncedTools, TagMatch,
+    };
+}
+
+/// The output of tools: truncation, and sinks for full results. [`ToolOutput`](crate::ToolOutput) and
+/// [`Content`](crate::Content) are at the root.
+pub mod output {
+    pub use crate::directory::DirectorySink;
+    pub use toolkit_core::output::{
+        Base64, FullOutput, JsonText, MediaData, OutputSink, Resource, Truncation, TruncationStrategy,
+    };
+}

@@ -1,0 +1,107 @@
+//! [`ModelRequest`]: what a model is asked.
+
+use super::{Account, ModelOptions};
+use crate::message::{Message, Messages, UserMessage};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use toolkit_core::{ToolConfig, ToolRegistry};
+
+/// A request to a model: instructions, messages, tools and options.
+///
+/// ```
+/// use toolkit_ai::llm::{Message, ModelOptions, ModelRequest};
+///
+/// let request = ModelRequest::new([Message::user("Why is the sky blue?")])
+///     .with_instructions("Answer in one sentence.")
+///     .with_options(ModelOptions::new().with_max_output_tokens(200));
+/// assert_eq!(request.messages.len(), 1);
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ModelRequest {
+    /// The system prompt. Empty if there is none.
+    pub instructions: String,
+    /// The conversation so far. A request shares the list with its conversation instead of copying the
+    /// messages.
+    pub messages: Messages,
+    /// The tools available to the model.
+    pub tools: Arc<ToolRegistry>,
+    /// The tool choice and the other settings for tool use.
+    pub tool_use: ToolConfig,
+    /// Options for the answer. A request shares them with its agent; `Arc::make_mut` changes them for this request.
+    pub options: Arc<ModelOptions>,
+    /// Whether the provider goes on with the request. `None` if no agent asks for it.
+    #[doc(hidden)]
+    pub running: Option<Arc<AtomicBool>>,
+    /// Counts the tokens of a request that is dropped. `None` if no agent asks.
+    #[doc(hidden)]
+    pub account: Option<Account>,
+    /// Whether a layer above the model has opened the `chat` span of the request.
+    #[doc(hidden)]
+    pub is_traced: bool,
+}
+
+impl ModelRequest {
+    /// Creates a request without tools.
+    #[must_use]
+    pub fn new(messages: impl IntoIterator<Item = Message>) -> Self {
+        Self::of(messages.into_iter().collect())
+    }
+
+    /// Creates a request without tools that shares a list of messages.
+    #[must_use]
+    pub fn of(messages: Messages) -> Self {
+        Self {
+            instructions: String::new(),
+            messages,
+            tools: Arc::default(),
+            tool_use: ToolConfig::default(),
+            options: Arc::default(),
+            running: None,
+            account: None,
+            is_traced: false,
+        }
+    }
+
+    /// Sets whether the provider goes on with this request if the program no longer waits for the answer. While it
+    /// does, an agent does not repeat the request after its timeout.
+    ///
+    /// A model calls this before and after it waits for the answer to a
+    /// [background](ModelOptions::background) request. A model that wraps another model passes the request on.
+    pub fn set_running_in_background(&self, is_running: bool) {
+        if let Some(running) = &self.running {
+            running.store(is_running, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes from now on whether the provider goes on with the request.
+    #[doc(hidden)]
+    pub fn watch(&mut self) {
+        self.running = Some(Arc::default());
+    }
+
+    /// Returns whether the provider goes on with the [watched](Self::watch) request.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_running_in_background(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.load(Ordering::Relaxed))
+    }
+}
+
+/// Creates a request with one user message.
+impl<T: Into<UserMessage>> From<T> for ModelRequest {
+    fn from(question: T) -> Self {
+        Self::new([Message::user(question)])
+    }
+}
+
+setters! { ModelRequest:
+    /// Sets the system prompt.
+    with_instructions(instructions: impl Into<String>) = instructions.into();
+    /// Sets the tools available to the model.
+    with_tools(tools: impl Into<Arc<ToolRegistry>>) = tools.into();
+    /// Sets the tool choice and the other settings for tool use.
+    with_tool_use(tool_use: impl Into<ToolConfig>) = tool_use.into();
+    /// Sets options for the answer.
+    with_options(options: impl Into<Arc<ModelOptions>>) = options.into();
+}
