@@ -1,4 +1,5 @@
 //! Collects the programs of the guide: all pages as documentation with doctests, and the programs whose output a page shows.
+//! The new names in the table of the changelog become one more program.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -31,6 +32,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             writeln!(shown, "(\"{name}:{line}\", {module}::run as fn(), {output:?}),")?;
         }
     }
+    let changelog = guide.join("../../CHANGELOG.md");
+    println!("cargo::rerun-if-changed={}", changelog.display());
+    writeln!(doctests, "#[doc = {:?}]\npub struct NewNames;", new_names(&fs::read_to_string(changelog)?))?;
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     fs::write(out.join("pages.rs"), doctests)?;
     let table = format!("{modules}\nconst SHOWN: &[(&str, fn(), &str)] = &[\n{shown}];\n");
@@ -48,6 +52,17 @@ fn collect(folder: &Path, pages: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>
         }
     }
     Ok(())
+}
+
+/// Returns a program that imports the new name in each row of the changelog's table.
+fn new_names(changelog: &str) -> String {
+    let mut program = String::from("```\n#![allow(unused_imports)]\n");
+    for row in changelog.lines().filter(|line| line.starts_with("| `toolkit::")) {
+        let name = row.rsplit('`').nth(1).unwrap_or_default();
+        let name = name.trim_end_matches("::…");
+        program += &format!("mod row{} {{ use {name}; }}\n", program.len());
+    }
+    program + "```"
 }
 
 /// Returns the name of an item for a page: `AgentsFirstAgent` for `agents/first-agent.md`.

@@ -74,10 +74,8 @@ impl RawArguments {
     }
 }
 
-impl<T: Into<String>> From<T> for RawArguments {
-    fn from(text: T) -> Self {
-        Self(text.into())
-    }
+from! { RawArguments:
+    text: &str | &String | String | Box<str> | std::borrow::Cow<'_, str> => Self(text.into());
 }
 
 impl fmt::Display for RawArguments {

@@ -22,6 +22,17 @@ macro_rules! setters {
     };
 }
 
+/// Declares conversions from a list of types. A list, unlike a conversion from all types of a kind, can grow.
+macro_rules! from {
+    ($type:ident: $($value:ident: $($from:ty)|+ => $result:expr;)+) => {
+        $($(impl From<$from> for $type {
+            fn from($value: $from) -> Self {
+                $result
+            }
+        })+)+
+    };
+}
+
 /// Generates a settings struct with a `Default` implementation and builder methods.
 ///
 /// Each line declares a field, an optional default (`= …`) and an optional builder method. Without a default,

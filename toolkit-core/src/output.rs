@@ -222,8 +222,7 @@ impl ToolOutput {
     }
 }
 
-impl<T: Into<Content>> From<T> for ToolOutput {
-    fn from(content: T) -> Self {
-        Self { content: ContentList::One(content.into()), notes: None }
-    }
+from! { ToolOutput:
+    content: &str | String | JsonText | Media | Content => Self { content: ContentList::One(content.into()), notes: None };
+    contents: Vec<Content> => Self::new(contents);
 }

@@ -7,7 +7,7 @@ pub use list::Messages;
 use crate::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolkit_core::{Content, ToolCall, ToolResult};
+use toolkit_core::{Content, Media, ToolCall, ToolResult};
 
 /// One message of a conversation, independent of any provider.
 ///
@@ -137,9 +137,16 @@ impl UserMessage {
     }
 }
 
-impl<T: Into<String>> From<T> for UserMessage {
-    fn from(text: T) -> Self {
-        Self::new([Content::Text(text.into())])
+from! { UserMessage:
+    text: &str | &String | String | Box<str> | std::borrow::Cow<'_, str> => Self::new([Content::Text(text.into())]);
+    content: Content | Media => Self::new([content.into()]);
+    contents: Vec<Content> => Self::new(contents);
+}
+
+/// Creates a message from several contents, as in `agent.run(["What is this?".into(), photo.into()])`.
+impl<const N: usize> From<[Content; N]> for UserMessage {
+    fn from(contents: [Content; N]) -> Self {
+        Self::new(contents)
     }
 }
 

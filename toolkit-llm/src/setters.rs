@@ -1,4 +1,4 @@
-//! The macro for builder methods that only set a field.
+//! The macros for builder methods that only set a field, and for lists of conversions.
 
 /// Declares builder methods. Each method sets the field that has the same name as its parameter.
 macro_rules! setters {
@@ -9,5 +9,16 @@ macro_rules! setters {
                 self
             })*
         }
+    };
+}
+
+/// Declares conversions from a list of types. A list, unlike a conversion from all types of a kind, can grow.
+macro_rules! from {
+    ($type:ident: $($value:ident: $($from:ty)|+ => $result:expr;)+) => {
+        $($(impl From<$from> for $type {
+            fn from($value: $from) -> Self {
+                $result
+            }
+        })+)+
     };
 }

@@ -48,8 +48,14 @@ setters! { AccessToken:
     with_expiry(expires: SystemTime) = Some(expires);
 }
 
-impl<T: Into<String>> From<T> for AccessToken {
-    fn from(value: T) -> Self {
+impl From<&str> for AccessToken {
+    fn from(value: &str) -> Self {
+        Self::new(value)
+    }
+}
+
+impl From<String> for AccessToken {
+    fn from(value: String) -> Self {
         Self::new(value)
     }
 }

@@ -3,10 +3,10 @@
 use super::Message;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, RangeBounds};
 use std::sync::Arc;
 
-/// A list of messages, used like a `Vec<Message>`.
+/// A list of messages, read like a slice.
 ///
 /// Clones are cheap: they share the messages. The first change of a shared list copies all messages.
 ///
@@ -30,19 +30,46 @@ impl Messages {
     pub fn push(&mut self, message: Message) {
         Arc::make_mut(&mut self.list).push(message);
     }
+
+    /// Returns the message at `index` to be changed. `None` if there is none.
+    #[must_use]
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut Message> {
+        Arc::make_mut(&mut self.list).get_mut(index)
+    }
+
+    /// Replaces the messages in a range by others, also by none.
+    ///
+    /// ```
+    /// use toolkit_ai::llm::{Message, Messages};
+    ///
+    /// let mut history = Messages::from([Message::user("Hello."), Message::assistant("Hello."), Message::user("Bye.")]);
+    /// history.replace(..2, [Message::user("We greeted each other.")]);
+    /// assert_eq!(history.len(), 2);
+    /// ```
+    ///
+    /// # Panics
+    /// If the range ends behind the list.
+    pub fn replace(&mut self, range: impl RangeBounds<usize>, messages: impl IntoIterator<Item = Message>) {
+        Arc::make_mut(&mut self.list).splice(range, messages);
+    }
+
+    /// Keeps the first `length` messages.
+    pub fn truncate(&mut self, length: usize) {
+        Arc::make_mut(&mut self.list).truncate(length);
+    }
 }
 
 impl Deref for Messages {
-    type Target = Vec<Message>;
+    type Target = [Message];
 
-    fn deref(&self) -> &Vec<Message> {
+    fn deref(&self) -> &[Message] {
         &self.list
     }
 }
 
-impl DerefMut for Messages {
-    fn deref_mut(&mut self) -> &mut Vec<Message> {
-        Arc::make_mut(&mut self.list)
+impl Extend<Message> for Messages {
+    fn extend<I: IntoIterator<Item = Message>>(&mut self, messages: I) {
+        Arc::make_mut(&mut self.list).extend(messages);
     }
 }
 
@@ -85,15 +112,6 @@ impl<'a> IntoIterator for &'a Messages {
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
-    }
-}
-
-impl<'a> IntoIterator for &'a mut Messages {
-    type Item = &'a mut Message;
-    type IntoIter = std::slice::IterMut<'a, Message>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter_mut()
     }
 }
 
@@ -148,7 +166,7 @@ mod tests {
         let mut list = Messages::from(vec![said_by("a")]);
         let shared = list.clone();
         list.push(said_by("a"));
-        list[0] = Message::user("Hi.");
+        *list.get_mut(0).unwrap() = Message::user("Hi.");
         assert_eq!((shared.len(), &shared[0]), (1, &said_by("a")));
         assert_eq!((list.len(), &list[0]), (2, &Message::user("Hi.")));
     }

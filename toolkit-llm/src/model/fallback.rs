@@ -30,7 +30,7 @@ use super::{
 /// # }).unwrap();
 /// ```
 ///
-/// Agents repeat a request to the whole list after the pause of their [`ModelRetry`](super::ModelRetry). To
+/// Agents repeat a request to the whole list after the pause of their [`ModelRetry`](crate::ModelRetry). To
 /// repeat requests to a single model of the list, wrap that model in [`Retrying`](super::Retrying).
 #[doc(alias("with_fallbacks"))]
 #[derive(Debug, Clone)]

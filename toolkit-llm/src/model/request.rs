@@ -4,7 +4,7 @@ use super::{Account, ModelOptions};
 use crate::message::{Message, Messages, UserMessage};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use toolkit_core::{ToolConfig, ToolRegistry};
+use toolkit_core::{Content, Media, ToolConfig, ToolRegistry};
 
 /// A request to a model: instructions, messages, tools and options.
 ///
@@ -88,10 +88,25 @@ impl ModelRequest {
     }
 }
 
-/// Creates a request with one user message.
-impl<T: Into<UserMessage>> From<T> for ModelRequest {
-    fn from(question: T) -> Self {
-        Self::new([Message::user(question)])
+from! { ModelRequest:
+    question: &str | &String | String | Box<str> | std::borrow::Cow<'_, str> => Self::new([Message::user(question)]);
+    question: UserMessage | Content | Media | Vec<Content> => Self::new([Message::user(question)]);
+    message: Message => Self::new([message]);
+    messages: Messages => Self::of(messages);
+    messages: Vec<Message> => Self::new(messages);
+}
+
+/// Creates a request with one user message of several contents.
+impl<const N: usize> From<[Content; N]> for ModelRequest {
+    fn from(contents: [Content; N]) -> Self {
+        Self::new([Message::user(contents)])
+    }
+}
+
+/// Creates a request with these messages.
+impl<const N: usize> From<[Message; N]> for ModelRequest {
+    fn from(messages: [Message; N]) -> Self {
+        Self::new(messages)
     }
 }
 

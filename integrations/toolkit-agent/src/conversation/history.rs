@@ -95,7 +95,7 @@ impl History {
 
     fn remove(&mut self, range: Range<usize>) {
         if !range.is_empty() {
-            self.messages.drain(range.clone());
+            self.messages.replace(range.clone(), []);
             self.times.drain(range.clone());
             self.mark_changed(range.start);
         }
@@ -141,7 +141,7 @@ impl History {
         let own = self.messages.iter().zip(&self.times);
         let both = own.zip(around.messages.iter().zip(&around.times));
         let count = both.take_while(|(own, other)| own == other).count();
-        self.messages.drain(..count);
+        self.messages.replace(..count, []);
         self.times.drain(..count);
         self.copied.left_out = count;
     }
@@ -149,7 +149,7 @@ impl History {
     /// Adds the messages that [`leave_out`](Self::leave_out) has removed.
     pub(super) fn complete(&mut self, around: &Self) {
         let count = std::mem::take(&mut self.copied.left_out);
-        self.messages.splice(..0, around.messages.iter().take(count).cloned());
+        self.messages.replace(..0, around.messages.iter().take(count).cloned());
         self.times.splice(..0, around.times.iter().take(count).copied());
     }
 

@@ -21,7 +21,7 @@ const KEYS_AGE: Duration = Duration::from_secs(3_600);
 /// The minimum time between two attempts to read keys, so that forged tokens cannot flood the issuer.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// A check of access tokens that are JSON Web Tokens, for [`McpServer::with_oauth`](crate::McpServer::with_oauth).
+/// A check of access tokens that are JSON Web Tokens, for [`McpServer::with_oauth`](crate::server::McpServer::with_oauth).
 ///
 /// The verifier finds the keys of the issuer from its metadata (RFC 8414 or OpenID Connect), and reads them again after
 /// an hour, or when a token names an unknown key, at most every ten seconds. If keys cannot be read, the last ones stay

@@ -54,7 +54,7 @@ impl AccessToken {
 type Check = Pin<Box<dyn Future<Output = Option<AccessToken>> + Send>>;
 
 /// The description of a server as a protected resource, for
-/// [`McpServer::with_oauth`](crate::McpServer::with_oauth).
+/// [`McpServer::with_oauth`](crate::server::McpServer::with_oauth).
 ///
 /// ```
 /// use serde_json::json;

@@ -24,7 +24,7 @@ use toolkit_core::{
 const URI: &str = "uri";
 const MEDIA_TYPE: &str = "mediaType";
 
-/// A resource of a server, for [`McpServer::with_resources`](crate::McpServer::with_resources). It is a tool with a URI.
+/// A resource of a server, for [`McpServer::with_resources`](crate::server::McpServer::with_resources). It is a tool with a URI.
 ///
 /// ```
 /// use toolkit_ai::{ToolRegistry, tool};

@@ -1,8 +1,8 @@
 //! Compares converted schemas with the original schemas by a validator, for arbitrary schemas.
 
 use super::{ALL, provider};
+use crate::SchemaDialect;
 use crate::keyword::each_subschema;
-use crate::{SchemaDialect};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
