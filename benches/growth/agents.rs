@@ -6,20 +6,20 @@ use crate::support::{Nothing, Script, tools};
 use crate::{Case, MOST, block_on, case};
 use serde::Deserialize;
 use std::hint::black_box;
-use toolkit::serde_json;
 use toolkit_agent::compaction::Compaction;
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
-use toolkit_agent::model::FinishReason;
-use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::team::{LoopAgent, SequentialAgent};
-use toolkit_agent::wire::WireModel;
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, AgentOutput, ChatModel, Conversation, Decisions, Limits, Message,
-    ModelRequest, ModelResponse, RunOptions, Sessions, StreamEvent, UserMessage,
+    Agent, AgentBuilder, AgentError, AgentOutput, Conversation, Decisions, Limits, RunOptions, Sessions,
 };
+use toolkit_ai::serde_json;
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolOutput, ToolRegistry};
+use toolkit_llm::FinishReason;
+use toolkit_llm::record::{Recorder, Replay};
+use toolkit_llm::transport::WireModel;
+use toolkit_llm::{ChatModel, Message, ModelRequest, ModelResponse, StreamEvent, UserMessage};
 
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();

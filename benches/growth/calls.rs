@@ -2,10 +2,10 @@
 
 use crate::{Case, MOST, block_on, case};
 use std::hint::black_box;
-use toolkit::middleware::Deduplicate;
-use toolkit::name::WireNames;
-use toolkit::serde_json::{Value, json};
-use toolkit::{ClosureTool, DynamicTool, LiveRegistry, ToolDefinition, ToolFuture, ToolName, prelude::*};
+use toolkit_ai::middleware::Deduplicate;
+use toolkit_ai::name::WireNames;
+use toolkit_ai::serde_json::{Value, json};
+use toolkit_ai::{ClosureTool, DynamicTool, LiveRegistry, ToolDefinition, ToolFuture, ToolName, prelude::*};
 
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 #[allow(dead_code, reason = "only the form of the arguments matters")]
@@ -44,7 +44,7 @@ async fn narrow() {
 
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> = calls().into_iter().map(call).collect();
-    cases.extend(ApiFormat::ALL.into_iter().map(repaired));
+    cases.extend(ApiFormat::ALL.iter().copied().map(repaired));
     cases.extend([waiting("wait", r#"{"key": 1}"#), waiting("narrow", "{}")]);
     cases.extend([replaced(), nearest_names(), search_words(), search_tools()]);
     cases

@@ -2,8 +2,8 @@
 
 use crate::{Case, case};
 use std::hint::black_box;
-use toolkit::schema::{self, SchemaDialect, SchemaDiff};
-use toolkit::serde_json::{Map, Value, json};
+use toolkit_ai::schema::{self, SchemaDialect, SchemaDiff};
+use toolkit_ai::serde_json::{Map, Value, json};
 use toolkit_foreign::{SchemaLimits, checked_parameters};
 
 pub(crate) fn cases() -> Vec<Case> {

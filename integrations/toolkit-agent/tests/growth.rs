@@ -8,8 +8,9 @@ use messages::{Pieces, events, kinds};
 use runs::{RUNS, agent, helper};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::SequentialAgent;
-use toolkit_agent::wire::WireModel;
-use toolkit_agent::{Agent, ScriptedModel, Sessions};
+use toolkit_agent::{Agent, Sessions};
+use toolkit_llm::ScriptedModel;
+use toolkit_llm::transport::WireModel;
 
 /// Returns the number of entries and of bytes in the log of a saved run.
 async fn log_of(agent: &Agent) -> (usize, usize) {

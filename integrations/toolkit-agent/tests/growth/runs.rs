@@ -4,12 +4,12 @@ use crate::support::tools;
 use futures_util::stream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use toolkit_agent::model::{FinishReason, OutputFormat, OutputLosses};
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::{
-    Agent, AgentBuilder, ChatModel, Limits, ModelError, ModelRequest, ModelResponse, ModelStream, StreamEvent,
-};
+use toolkit_agent::{Agent, AgentBuilder, Limits};
 use toolkit_core::{ToolCall, ToolRegistry};
+use toolkit_llm::FinishReason;
+use toolkit_llm::model::{OutputFormat, OutputLosses};
+use toolkit_llm::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, StreamEvent};
 
 /// A name, the smaller size, and an agent whose run has this size.
 pub(crate) type Run = (&'static str, usize, fn(usize) -> Agent);
