@@ -9,6 +9,12 @@
 #     benches/callgrind.sh            every case
 #     benches/callgrind.sh add list   the cases whose name starts with one of these
 #     benches/callgrind.sh --check    those that CI counts, and a case with a twentieth more, which must be found
+#
+# `--growth` counts the work of `growth.rs` at two sizes, in one process with a count for each. Fails if four times the input
+# costs more than 4.5 times as much, or what the case allows. The case `planted` is quadratic, and must be found.
+#
+#     benches/callgrind.sh --growth             every kind of work
+#     benches/callgrind.sh --growth yaml call   those whose name starts with one of these
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -16,8 +22,43 @@ if ! command -v valgrind >/dev/null; then
     echo "callgrind: valgrind is not installed"
     exit 1
 fi
-said=$(cargo bench -p toolkit-benches --bench instructions --no-run 2>&1) || { echo "$said" >&2; exit 1; }
-runner=$(echo "$said" | sed -n 's/.*Executable.*(\(.*\))$/\1/p')
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# Compiles a benchmark, and prints the path of its program.
+compile() {
+    said=$(cargo bench -p toolkit-benches "$@" --no-run 2>&1) || { echo "$said" >&2; return 1; }
+    echo "$said" | sed -n 's/.*Executable.*(\(.*\))$/\1/p'
+}
+
+# Prints the table of the growth of each kind of work. Fails if one grows faster than it may, or if the planted one does not.
+growth() {
+    runner=$(compile --bench growth --features jsonschema)
+    valgrind --tool=callgrind --toggle-collect='*counted_work*' --dump-before='*end_of_count*' --combine-dumps=yes \
+        --dump-line=no --callgrind-out-file="$folder/counts" "$runner" "$@" >"$folder/sizes" 2>"$folder/said" ||
+        { cat "$folder/said" >&2; return 1; }
+    sed -n 's/^totals: //p' "$folder/counts" >"$folder/totals"
+    awk -v selected=$# '
+        BEGIN { row = "%-52s %7s %12s %12s %7s  %s\n"; printf row, "case", "size", "instructions", "for 4 x size", "ratio", "" }
+        FNR == NR { total[FNR] = $1; next }
+        FNR % 2 { small = total[FNR]; size = $2; next }
+        {
+            ratio = small ? total[FNR] / small : 0
+            verdict = ""
+            if ($1 == "planted") { planted = ratio > $3; verdict = planted ? "found" : "NOT FOUND" }
+            else if (ratio == 0 || ratio > $3) { verdict = "MORE THAN " $3; missed++ }
+            else if ($3 != 4.5) verdict = "<= " $3
+            printf row, $1, size, small, total[FNR], sprintf("%.2f", ratio), verdict
+        }
+        END { exit missed > 0 || !selected && !planted }' "$folder/totals" "$folder/sizes"
+}
+
+if [ "${1:-}" = --growth ]; then
+    shift
+    growth "$@"
+    exit 0
+fi
+runner=$(compile --bench instructions)
 "$runner"
 
 instructions() {
@@ -77,9 +118,6 @@ table() {
             exit missed > 0
         }' "$1" "$2"
 }
-
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 
 if [ "${1:-}" = --check ]; then
     targets ci >"$folder/targets"

@@ -224,19 +224,3 @@ fn many_waiting_calls_end_with_their_runtime() {
         }
     }
 }
-
-#[test]
-fn waiting_calls_end_with_their_runtime_in_linear_time() {
-    for (tool, arguments) in [("wait", r#"{"key": 1}"#), ("narrow", "{}")] {
-        super::growth::assert_linear(tool, 2_000, |size| {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            let batch = runtime.block_on(async {
-                let batch = dispatcher(&Runs::default()).batch(vec![call(tool, arguments); size]);
-                tokio::task::yield_now().await;
-                batch
-            });
-            drop(runtime);
-            assert_eq!(without_runtime(batch.finish()).len(), size);
-        });
-    }
-}

@@ -22,8 +22,6 @@ mod failures;
 mod first_steps;
 #[cfg(feature = "types")]
 mod foreign_types;
-mod growth;
-mod growth_schemas;
 mod hidden_arguments;
 mod integers;
 mod live;

@@ -18,14 +18,15 @@ pub type Fault = (String, String);
 /// other languages know: patterns with look-around, and references by anchors.
 #[must_use]
 pub(crate) fn fault(schema: &Value, is_foreign: bool) -> Option<Fault> {
-    match too_deep(schema) {
-        Some(message) => Some(("#".to_owned(), message)),
-        None => faults(schema, is_foreign).into_iter().next(),
-    }
+    faults(schema, is_foreign).into_iter().next()
 }
 
-/// Returns all faults of a schema that is not too deep, inner schemas first.
-pub(crate) fn faults(schema: &Value, is_foreign: bool) -> Vec<Fault> {
+/// Returns all faults of a schema, inner schemas first. A schema that is too deep has no other fault.
+#[must_use]
+pub fn faults(schema: &Value, is_foreign: bool) -> Vec<Fault> {
+    if let Some(message) = too_deep(schema) {
+        return vec![("#".to_owned(), message)];
+    }
     let mut found = Vec::new();
     each(schema, &mut "#".to_owned(), &mut |inside, path| {
         add_malformed(inside, path, &mut found);

@@ -61,7 +61,7 @@ pub mod __private {
     pub use crate::contract::{Contract, ReadValue, Unpublished};
     pub use crate::default::{check_null_default, set_default};
     pub use crate::depth::{MAX_DEPTH, nests_deeper};
-    pub use crate::fault::Fault;
+    pub use crate::fault::{Fault, faults};
     pub use crate::generate::{SchemaBuilder, argument_schema_of, output_schema, type_name};
     pub use crate::json::{Json, Kind, Member, members_of, quoted};
     pub use crate::json_repair::extract_object;

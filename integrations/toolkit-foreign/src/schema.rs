@@ -2,11 +2,14 @@
 
 use crate::{Note, SchemaLimits, ToolIssueKind, clean, hides_text};
 use serde_json::{Map, Value};
-use toolkit_core::schema::__private::{Contract, nests_deeper};
+use toolkit_core::schema::__private::{faults, nests_deeper};
 use toolkit_core::schema::keyword::{each_subschema, subschemas};
 
 /// The keywords that refer to another schema.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+
+/// How often faults are removed. A second time is needed if one of them contained the target of a reference.
+const ROUNDS: usize = 4;
 
 /// Checks the parameter schema of a tool, and returns the schema with the root type `object`.
 ///
@@ -41,7 +44,6 @@ pub fn checked_parameters(
 /// # Errors
 /// The kind of the first fault, and its description.
 pub fn checked_schema(mut schema: Value, limits: SchemaLimits, notes: &mut Vec<Note>) -> Result<Value, Note> {
-    let fault = |reason: String| (ToolIssueKind::Schema, reason);
     let size = schema.to_string().len();
     if size > limits.bytes {
         let limit = limits.bytes;
@@ -55,21 +57,36 @@ pub fn checked_schema(mut schema: Value, limits: SchemaLimits, notes: &mut Vec<N
         let reason = format!("refers to the document {reference:?}, which is never fetched; it was left out");
         return Err((ToolIssueKind::RemoteReference, reason));
     }
-    while let Err((path, reason)) = Contract::foreign(&schema) {
-        let removed = path
-            .strip_prefix('#')
-            .and_then(|place| place.rsplit_once('/'))
-            .and_then(|(place, keyword)| schema.pointer_mut(place)?.as_object_mut()?.shift_remove(keyword));
-        if removed.is_none() {
-            return Err(fault(format!("has a faulty schema, and was left out: {reason}")));
-        }
-        notes.push(fault(format!("has a schema with a fault at `{path}`, which was removed: {reason}")));
-    }
+    remove_faults(&mut schema, notes)?;
     if clean_texts(&mut schema) {
         let message = "has invisible characters in the texts of its schema, which were removed";
         notes.push((ToolIssueKind::Description, message.to_owned()));
     }
     Ok(schema)
+}
+
+fn fault(reason: String) -> Note {
+    (ToolIssueKind::Schema, reason)
+}
+
+/// Removes the keywords with faults, all that one walk finds at once.
+fn remove_faults(schema: &mut Value, notes: &mut Vec<Note>) -> Result<(), Note> {
+    for round in 0..=ROUNDS {
+        let found = faults(schema, true);
+        if found.is_empty() {
+            break;
+        }
+        for (path, reason) in found {
+            let removed = path.strip_prefix('#').and_then(|place| place.rsplit_once('/')).and_then(
+                |(place, keyword)| schema.pointer_mut(place)?.as_object_mut()?.shift_remove(keyword),
+            );
+            if removed.is_none() || round == ROUNDS {
+                return Err(fault(format!("has a faulty schema, and was left out: {reason}")));
+            }
+            notes.push(fault(format!("has a schema with a fault at `{path}`, which was removed: {reason}")));
+        }
+    }
+    Ok(())
 }
 
 /// Removes hidden characters from the texts that models and humans read: titles, descriptions and
@@ -104,10 +121,48 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn fault(schema: Value) -> Option<(ToolIssueKind, String)> {
+    const LIMITS: SchemaLimits = SchemaLimits { bytes: 400, depth: 6 };
+
+    fn refusal(schema: Value) -> Option<Note> {
         let Value::Object(schema) = schema else { return None };
-        let limits = SchemaLimits { bytes: 400, depth: 6 };
-        checked_parameters(schema, limits, &mut Vec::new()).err()
+        checked_parameters(schema, LIMITS, &mut Vec::new()).err()
+    }
+
+    #[test]
+    fn all_faults_are_removed_with_a_note_for_each() {
+        let schema = json!({
+            "properties": {"a": {"$ref": "#/patternProperties/(/items"}, "b": {"minimum": "1", "type": "text"}},
+            "patternProperties": {"(": {"items": {"pattern": "["}}},
+            "required": true,
+        });
+        let mut notes = Vec::new();
+        let checked = checked_schema(schema, LIMITS, &mut notes);
+        assert_eq!(checked, Ok(json!({"properties": {"a": {}, "b": {}}})));
+        let places = notes.iter().filter_map(|(_, note)| note.split('`').nth(1)).collect::<Vec<_>>();
+        let expected = [
+            "#/properties/b/minimum",
+            "#/properties/b/type",
+            "#/patternProperties/(/items/pattern",
+            "#/required",
+            "#/patternProperties",
+            "#/properties/a/$ref",
+        ];
+        assert_eq!(places, expected);
+    }
+
+    #[test]
+    fn a_schema_whose_faults_depend_on_one_another_again_and_again_is_refused() {
+        let referring = |count: usize| {
+            let place = |index: usize| match index {
+                0 => "#/none".to_owned(),
+                _ => format!("#/properties/{}/$ref", index - 1),
+            };
+            let member = |index: usize| (index.to_string(), json!({"$ref": place(index)}));
+            json!({"properties": (0..count).map(member).collect::<Map<_, _>>()})
+        };
+        assert_eq!(refusal(referring(ROUNDS)), None);
+        let (_, reason) = refusal(referring(ROUNDS + 1)).expect("a fault");
+        assert!(reason.contains("there is no `#/properties/3/$ref`"), "{reason}");
     }
 
     #[test]
@@ -121,7 +176,7 @@ mod tests {
             // These are not references: a property with the name of a keyword, and a default value.
             json!({"properties": {"$ref": {"type": "string"}}, "default": {"$ref": "https://example.com"}}),
         ] {
-            assert_eq!(fault(schema.clone()), None, "{schema}");
+            assert_eq!(refusal(schema.clone()), None, "{schema}");
         }
     }
 
@@ -141,7 +196,7 @@ mod tests {
             (json!({"description": "x".repeat(500)}), Schema, "bytes, more than 400"),
             (deep, Schema, "deeper than 6"),
         ] {
-            let (found, reason) = fault(schema).expect("a fault");
+            let (found, reason) = refusal(schema).expect("a fault");
             assert_eq!(found, kind, "{reason}");
             assert!(reason.contains(part), "{reason}");
         }

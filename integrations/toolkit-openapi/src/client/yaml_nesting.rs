@@ -1,17 +1,18 @@
-//! The nesting of lists and objects in brackets, counted before YAML is parsed.
+//! The nesting of lists and objects, counted before YAML is parsed.
 //!
-//! The parser's work for each token grows with the number of open brackets, and its limit comes after its work. This reader
-//! only knows where brackets are not text: in quotes, comments, block scalars (`|`, `>`) and plain scalars.
+//! The parser's work for each token grows with the number of open brackets and block collections, and its limit comes after
+//! its work. This reader only knows where brackets and `-`, `?` and `:` are not text: in quotes, comments, block scalars
+//! (`|`, `>`) and plain scalars.
 
-/// The maximum number of open brackets. The parser refuses more levels as well.
+/// The maximum number of open brackets and block collections. The parser refuses more levels as well.
 const DEEPEST: usize = 128;
 
-/// Checks that no more brackets are open at once than the parser accepts.
+/// Checks that no more lists and objects are open at once than the parser accepts.
 ///
 /// # Errors
 /// More are open.
 pub(super) fn check_nesting(text: &str) -> Result<(), String> {
-    let mut reader = BracketReader {
+    let mut reader = NestingReader {
         text: text.as_bytes(),
         at: 0,
         line: 0,
@@ -19,18 +20,21 @@ pub(super) fn check_nesting(text: &str) -> Result<(), String> {
         expects_value: true,
         is_plain: false,
         token: None,
-        indent: None,
+        blocks: Vec::new(),
     };
     while reader.at < reader.text.len() {
         reader.step();
-        if reader.depth > DEEPEST {
-            return Err(format!("has more than {DEEPEST} open brackets at byte {}", reader.at));
+        if reader.blocks.len() + reader.depth > DEEPEST {
+            return Err(format!(
+                "has more than {DEEPEST} lists and objects in one another at byte {}",
+                reader.at
+            ));
         }
     }
     Ok(())
 }
 
-struct BracketReader<'t> {
+struct NestingReader<'t> {
     text: &'t [u8],
     at: usize,
     /// The start of the line.
@@ -43,11 +47,11 @@ struct BracketReader<'t> {
     is_plain: bool,
     /// The column of the token that may be a key.
     token: Option<usize>,
-    /// The column of the innermost block collection.
-    indent: Option<usize>,
+    /// The columns of the open block collections, outermost first.
+    blocks: Vec<usize>,
 }
 
-impl BracketReader<'_> {
+impl NestingReader<'_> {
     fn peek(&self, ahead: usize) -> u8 {
         self.text.get(self.at + ahead).copied().unwrap_or(b'\n')
     }
@@ -81,16 +85,18 @@ impl BracketReader<'_> {
             b',' if !in_block => self.indicator(),
             b':' if !in_block => self.indicator(),
             b':' if ends_word => {
-                self.indent = self.token.or(Some(self.column()));
+                self.open_block(self.token.unwrap_or(self.column()));
                 self.indicator();
             }
             b'-' if in_block && self.column() == 0 && self.text[self.at..].starts_with(b"---") => {
-                self.indent = None;
+                self.blocks.clear();
                 self.at += 2;
                 self.indicator();
             }
             b'-' | b'?' if self.expects_value && ends_word => {
-                self.indent = Some(self.column());
+                if in_block {
+                    self.open_block(self.column());
+                }
                 self.indicator();
             }
             b'"' | b'\'' if self.expects_value => self.skip_quoted(byte),
@@ -103,6 +109,19 @@ impl BracketReader<'_> {
                 self.at += 1;
             }
         }
+    }
+
+    /// Opens the block collection at a column, or continues it. Those further inside end.
+    fn open_block(&mut self, column: usize) {
+        while self.blocks.last().is_some_and(|inner| *inner >= column) {
+            self.blocks.pop();
+        }
+        self.blocks.push(column);
+    }
+
+    /// Returns the column of the innermost block collection.
+    fn indent(&self) -> Option<usize> {
+        self.blocks.last().copied()
     }
 
     /// Goes behind a character after which a value may begin.
@@ -133,7 +152,7 @@ impl BracketReader<'_> {
         while self.at < self.text.len() && self.peek(0) == b' ' {
             self.at += 1;
         }
-        let is_inside = self.indent.is_none_or(|indent| self.column() > indent);
+        let is_inside = self.indent().is_none_or(|indent| self.column() > indent);
         if self.depth == 0 && !(self.is_plain && is_inside) && self.line_break(self.at) == 0 {
             self.expects_value = true;
             self.is_plain = false;
@@ -181,8 +200,8 @@ impl BracketReader<'_> {
         self.skip_line();
         let header = self.text[start..self.at].iter().take_while(|byte| !byte.is_ascii_whitespace());
         let digit = header.copied().find(u8::is_ascii_digit).map(|digit| usize::from(digit - b'0'));
-        let least = self.indent.map_or(1, |indent| indent + 1);
-        let mut indent = digit.map(|digit| self.indent.unwrap_or_default() + digit);
+        let least = self.indent().map_or(1, |indent| indent + 1);
+        let mut indent = digit.map(|digit| self.indent().unwrap_or_default() + digit);
         while self.at < self.text.len() {
             let line = self.at + self.line_break(self.at);
             let spaces = self.text[line..].iter().take_while(|byte| **byte == b' ').count();
@@ -203,9 +222,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brackets_are_counted_where_they_are_no_text() {
+    fn lists_and_objects_are_counted_where_they_are_no_text() {
         let open = |part: &str| part.repeat(DEEPEST + 1);
-        for flow in [
+        for text in [
             open("["),
             open("{a: "),
             open("[a, "),
@@ -218,8 +237,12 @@ mod tests {
             format!("--- |\n [\n--- {}", open("[")),
             format!("a: it's\nb: {}", open("['it''s', ")),
             format!("a: text\n  more\nb: {}", open("[")),
+            open("- "),
+            open("? "),
+            format!("a:\n {}[a]", open("- ? ")),
+            format!("{}a: [[[1]]]", "- ".repeat(DEEPEST - 2)),
         ] {
-            assert!(check_nesting(&flow).is_err(), "{flow}");
+            assert!(check_nesting(&text).is_err(), "{text}");
         }
         for text in [
             "a: [1, [2], {b: [3]}]\n".repeat(1_000),
@@ -232,7 +255,10 @@ mod tests {
             "# a [0, 10)\na: from [0, 10)\n".repeat(1_000),
             "a: >\n  [0, 10)\nb:\n  - |\n    {\n".repeat(1_000),
             "a: ['it''s [', \"a \\\" [\", don't]\n".repeat(1_000),
-            open("- "),
+            "- ".repeat(DEEPEST),
+            format!("a: [{}]", "? b: 1, ".repeat(1_000)),
+            "- - a\n- ? - b\n  : - c: 1\n      d:\n      - e\n".repeat(1_000),
+            format!("a: text\n {}\nb: \"{}\"", open("- "), open("? ")),
         ] {
             assert_eq!(check_nesting(&text), Ok(()), "{text}");
         }

@@ -1,4 +1,4 @@
-//! Documents by their size: each shape asks for much with little text.
+//! Documents by their size: each shape asks for much with little text. `benches/growth.rs` reads them, too.
 
 use serde_json::{Map, Value, json};
 
@@ -272,11 +272,9 @@ pub(super) const SHAPES: &[Shape] = &[
 ];
 
 /// The name of a text, its smaller size, and the function that makes it.
-#[cfg(feature = "yaml")]
 type Text = (&'static str, usize, fn(usize) -> String);
 
 /// Documents in YAML: a name, the smaller size, and the text of a size.
-#[cfg(feature = "yaml")]
 pub(super) const YAML: &[Text] = &[
     ("brackets", 4_000, |size| format!("openapi: 3.1.0\nx-a: {}", "[".repeat(size))),
     ("brackets with items", 2_000, |size| format!("openapi: 3.1.0\nx-a: {}", "[a,\n ".repeat(size))),

@@ -1,10 +1,56 @@
-//! Work on schemas and registries that grows in proportion to its input.
+//! Schemas are compared, converted and checked, and values are checked by them.
 
-use super::growth::assert_linear;
-use toolkit_ai::prelude::*;
+use crate::{Case, case};
+use std::hint::black_box;
 use toolkit_ai::schema::{self, SchemaDialect, SchemaDiff};
 use toolkit_ai::serde_json::{Map, Value, json};
-use toolkit_ai::{ClosureTool, LiveRegistry, ToolDefinition, ToolFuture, ToolName};
+use toolkit_foreign::{SchemaLimits, checked_parameters};
+
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (kind, schema) in schemas() {
+        cases.push(compared(kind, schema));
+        cases.push(case(format!("schema_converted/{kind}"), 125, move |size| {
+            let schema = schema(0, size);
+            move || {
+                let dialects = [SchemaDialect::OpenAiStrict, SchemaDialect::Gemini];
+                drop(black_box((dialects.map(|it| it.convert(&schema)), schema::describe(&schema))));
+            }
+        }));
+        cases.push(case(format!("value_checked/{kind}"), 125, move |size| {
+            let schema = schema(0, size);
+            move || {
+                for mut value in [json!({"a": "N 5"}), json!({"a": {"kind": "n", "N1": 1}})] {
+                    black_box(schema::violations(&schema, &value));
+                    schema::coerce(&schema, &mut value);
+                    black_box(value);
+                }
+            }
+        }));
+    }
+    cases.extend(references().into_iter().map(|(kind, schema)| compared(kind, schema)));
+    cases.extend(foreign().into_iter().map(|(kind, schema)| {
+        case(format!("schema_foreign/{kind}"), 100, move |size| {
+            let Value::Object(schema) = schema(0, size) else { panic!("no object") };
+            let limits = SchemaLimits { bytes: 1 << 20, depth: 100 };
+            move || {
+                let mut notes = Vec::new();
+                black_box(checked_parameters(schema, limits, &mut notes).unwrap());
+                assert!(notes.len() >= size, "{notes:?}");
+            }
+        })
+    }));
+    cases
+}
+
+fn compared(kind: &str, schema: fn(usize, usize) -> Value) -> Case {
+    case(format!("schema_compared/{kind}"), 125, move |size| {
+        let [old, new] = [schema(0, size), schema(1, size)];
+        move || {
+            drop(black_box((SchemaDiff::of_arguments(&old, &new), SchemaDiff::of_results(&new, &old))));
+        }
+    })
+}
 
 /// Returns a list of `size` items. The items of another `start` differ, but half of them are the same.
 fn list(start: usize, size: usize, item: impl Fn(usize) -> Value) -> Vec<Value> {
@@ -86,85 +132,17 @@ fn references() -> Vec<Kind> {
     ]
 }
 
-#[test]
-fn schemas_are_compared_and_converted_in_linear_time() {
-    for (kind, schema) in schemas() {
-        assert_linear(kind, 500, |size| {
-            let old = schema(0, size);
-            let new = schema(1, size);
-            let diffs = (SchemaDiff::of_arguments(&old, &new), SchemaDiff::of_results(&new, &old));
-            let converted = [SchemaDialect::OpenAiStrict, SchemaDialect::Gemini].map(|it| it.convert(&old));
-            (diffs, converted, schema::describe(&old))
-        });
-    }
-}
-
-#[test]
-fn references_are_compared_in_linear_time() {
-    for (kind, schema) in references() {
-        assert_linear(kind, 500, |size| SchemaDiff::of_arguments(&schema(0, size), &schema(1, size)));
-    }
-}
-
-#[test]
-fn values_are_checked_and_coerced_in_linear_time() {
-    for (kind, schema) in schemas() {
-        assert_linear(kind, 500, |size| {
-            let schema = schema(0, size);
-            [json!({"a": "N 5"}), json!({"a": {"kind": "n", "N1": 1}})].map(|mut value| {
-                let found = schema::violations(&schema, &value);
-                schema::coerce(&schema, &mut value);
-                (found, value)
-            })
-        });
-    }
-}
-
-/// A tool with any schema.
-struct AnyTool(ToolDefinition);
-
-impl Tool for AnyTool {
-    fn definition(&self) -> &ToolDefinition {
-        &self.0
-    }
-
-    fn call<'a>(&'a self, _: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
-        ToolFuture::ready(Ok(ToolOutput::text("")))
-    }
-}
-
-#[test]
-fn a_live_registry_replaces_a_tool_in_linear_time() {
-    let tool = |parameters: Value| {
-        AnyTool(ToolDefinition::new(ToolName::new("tool").expect("a legal name"), "", parameters))
-    };
-    let of_size =
-        |start, size| tool(json!({"type": "object", "properties": {"a": {"enum": list(start, size, name)}}}));
-    assert_linear("replaced", 500, |size| {
-        let registry = ToolRegistry::from_tools([of_size(0, size)]).expect("one tool");
-        let live = LiveRegistry::new(registry).expect("complete");
-        live.change(|registry| registry.replace(of_size(1, size))).expect("the same name");
-        live
-    });
-}
-
-fn many_tools(size: usize) -> ToolRegistry {
-    let tool = |index| ClosureTool::without_arguments(&format!("tool_number_{index}"), "Does this.", || "");
-    ToolRegistry::from_tools((0..size).map(|index| tool(index).expect("a legal name"))).expect("other names")
-}
-
-#[test]
-fn the_nearest_names_are_found_in_linear_time() {
-    let registries = [1_000, 4_000].map(many_tools);
-    assert_linear("tools", 1_000, |size| {
-        registries[usize::from(size > 1_000)].validate("tol_numer_17", "{}").expect_err("no such tool")
-    });
-}
-
-#[test]
-fn tools_are_searched_in_linear_time() {
-    let words = |size: usize| (0..size).map(|index| format!("word{index} this ")).collect::<String>();
-    let registries = [250, 1_000].map(many_tools);
-    assert_linear("words", 250, |size| registries[1].search(&words(size), 5));
-    assert_linear("tools and words", 250, |size| registries[usize::from(size > 250)].search(&words(size), 5));
+/// Schemas with `size` faults.
+fn foreign() -> Vec<Kind> {
+    vec![
+        (
+            "values of keywords",
+            |start, size| json!({"properties": named(start, size, |_| json!({"minimum": "1"}))}),
+        ),
+        (
+            "references",
+            |start, size| json!({"properties": named(start, size, |_| json!({"$ref": "#/$defs/None"}))}),
+        ),
+        ("patterns", |start, size| json!({"properties": named(start, size, |_| json!({"pattern": "("}))})),
+    ]
 }
