@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use toolkit::ToolProvider;
+use toolkit_ai::ToolProvider;
 use toolkit_mcp::client::{McpClient, McpEndpoint, McpProtocol, McpUrl};
 
 struct Nested;

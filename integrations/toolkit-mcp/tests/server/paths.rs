@@ -2,8 +2,8 @@
 
 use super::http::{send, stateless};
 use axum::Router;
-use toolkit::{ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_ai::{ToolRegistry, tool, tools};
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{AccessToken, ProtectedResource};
 
 /// Greets.
