@@ -36,12 +36,14 @@ mod accept;
 mod allowed;
 mod arriving_bodies;
 mod guards;
+mod path;
 mod peer_limits;
 mod refusal;
 mod write_timeout;
 
 pub use accept::terminated;
 pub use guards::{HttpGuards, bearer};
+pub use path::checked_path;
 pub use peer_limits::PeerLimits;
 pub use refusal::Refusal;
 

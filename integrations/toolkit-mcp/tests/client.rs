@@ -10,6 +10,8 @@ mod calls;
 mod changes;
 mod config;
 mod connect_errors;
+#[cfg(feature = "client-http")]
+mod deep_lists;
 mod endings;
 #[cfg(feature = "client-http")]
 mod evil;

@@ -20,6 +20,8 @@ mod oauth;
 #[cfg(feature = "server-http")]
 mod pages;
 #[cfg(feature = "server-http")]
+mod paths;
+#[cfg(feature = "server-http")]
 mod peers;
 mod prompts;
 mod resources;

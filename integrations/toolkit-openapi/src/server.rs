@@ -17,7 +17,6 @@ pub use http_caller::HttpCaller;
 
 use axum::Router;
 use published::Api;
-use routes::check_path;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -26,6 +25,7 @@ use tokio::net::ToSocketAddrs;
 use tokio::sync::Semaphore;
 use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 use toolkit_core::{BuildError, Dispatcher, ToolError};
+use toolkit_http::server::checked_path;
 
 /// A server that publishes the tools of a registry as operations of an HTTP API.
 ///
@@ -111,9 +111,7 @@ impl OpenApiServer {
     /// No request can have the path: it has characters that a URL has only percent-encoded, or a part `.` or `..`. Also if
     /// a part begins with `:` or `*`, which routers take for the name of a parameter.
     pub fn with_path(self, path: impl AsRef<str>) -> Result<Self, BuildError> {
-        let path = path.as_ref().trim_matches('/');
-        check_path(path)?;
-        let path = if path.is_empty() { String::new() } else { format!("/{path}") };
+        let path = checked_path(path.as_ref())?;
         Ok(self.with(|api| api.path = path))
     }
 

@@ -2,22 +2,30 @@
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::from_str;
 use toolkit_core::schema::__private::MAX_DEPTH;
 
 /// The maximum nesting of a tool in a list, in levels of JSON. The list and the result are around it.
 pub(super) const MAX_TOOL_DEPTH: usize = MAX_DEPTH - 7;
 
-/// A list of tools. Values that are ignored have any depth.
+/// The result of `tools/list`. Values that are ignored have any depth.
 #[derive(Deserialize)]
 struct ListedTools {
     #[serde(rename = "tools")]
     _tools: Vec<IgnoredAny>,
 }
 
-/// Returns the text of a list of tools with `null` in place of each value that is nested deeper than parsers read; `None`
-/// for any other text. The tool around such a value is deeper than [`MAX_TOOL_DEPTH`].
+/// The message with this result.
+#[derive(Deserialize)]
+struct ListMessage {
+    #[serde(rename = "result")]
+    _result: ListedTools,
+}
+
+/// Returns the text of a list of tools, or of the message with it, with `null` in place of each value that is nested deeper
+/// than parsers read; `None` for any other text, or if no value is. The tool around such a value is deeper than
+/// [`MAX_TOOL_DEPTH`].
 pub(super) fn cut(text: &str) -> Option<String> {
-    serde_json::from_str::<ListedTools>(text).ok()?;
     let mut cut = String::new();
     let mut kept = 0;
     let mut start = 0;
@@ -49,5 +57,6 @@ pub(super) fn cut(text: &str) -> Option<String> {
         }
     }
     cut.push_str(text.get(kept..).unwrap_or_default());
-    Some(cut)
+    let is_list = || from_str::<ListedTools>(text).is_ok() || from_str::<ListMessage>(text).is_ok();
+    (kept > 0 && is_list()).then_some(cut)
 }

@@ -2,7 +2,7 @@
 
 use super::McpServer;
 use super::http_service::HttpService;
-use super::protected_resource::{AccessToken, ProtectedResource};
+use super::protected_resource::{AccessToken, ProtectedResource, WELL_KNOWN};
 use super::server_settings::ServerSettings;
 use crate::macros::{debug, setters};
 use axum::Router;
@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio_util::sync::CancellationToken;
-use toolkit_http::server::terminated;
+use toolkit_core::BuildError;
+use toolkit_core::error::BuildProblem;
+use toolkit_http::server::{checked_path, terminated};
 
 /// The time for writing the responses of calls that have just ended.
 const LAST_RESPONSES: Duration = Duration::from_millis(500);
@@ -117,6 +119,21 @@ impl McpServer {
         self.with(|settings| settings.http.identity = Some(Arc::new(identity)))
     }
 
+    /// Sets the path of the server in its router, `/mcp` by default.
+    ///
+    /// # Errors
+    /// No request can have the path: it has characters that a URL has only percent-encoded, or a part `.` or `..`. Also if
+    /// a part begins with `:` or `*`, which routers take for the name of a parameter, or if the path is one of the metadata
+    /// of OAuth.
+    pub fn with_path(self, path: impl AsRef<str>) -> Result<Self, BuildError> {
+        let path = checked_path(path.as_ref())?;
+        if path.starts_with(WELL_KNOWN) {
+            let message = "it is the path of the metadata of OAuth; use another path".to_owned();
+            return Err(BuildProblem::InvalidPath { path, message }.into());
+        }
+        Ok(self.with(|settings| settings.http.path = path))
+    }
+
     /// Returns the server as a tower service, to mount it at any path.
     #[must_use]
     pub fn into_service(self) -> HttpService {
@@ -165,8 +182,6 @@ impl McpServer {
 }
 
 setters! { McpServer.settings.http:
-    /// Sets the path of the server in its router, `/mcp` by default.
-    with_path(path: impl Into<String>) = path.into();
     /// Sets the maximum number of open sessions, 1,000 by default. Beyond it, a new session ends the one that has
     /// been unused for the longest time, at least ten seconds. If there is none, the new session is refused with
     /// the status 503. With zero, only clients without sessions are served.
@@ -210,11 +225,10 @@ setters! { McpServer.settings.http.guards.peers:
 
 /// Returns a router that serves the path of the server, with and without a slash at its end.
 fn router<S: Clone + Send + Sync + 'static>(settings: Arc<ServerSettings>) -> Router<S> {
-    let path = settings.http.path.clone();
+    let path = &settings.http.path;
     let service = HttpService::new(settings.clone());
-    let router = Router::new().route_service(&path, service.clone());
-    let router =
-        if path.ends_with('/') { router } else { router.route_service(&format!("{path}/"), service) };
+    let router = Router::new().route_service(&format!("{path}/"), service.clone());
+    let router = if path.is_empty() { router } else { router.route_service(path, service) };
     match &settings.http.oauth {
         Some(oauth) => oauth.add_routes(router),
         None => router,

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use toolkit_http::server::bearer;
+use toolkit_http::server::{bearer, checked_path};
 
 /// The path of the metadata, before the path of the resource.
-const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
 /// What a checked access token proves. Tools read it with [`Caller::extension`](super::Caller::extension).
 ///
@@ -104,14 +104,16 @@ impl ProtectedResource {
         self
     }
 
-    /// Returns the path of the metadata, and the origin of the resource before it.
+    /// Returns the path of the metadata, and the origin of the resource before it. A resource whose path cannot be served has
+    /// the metadata of the origin.
     fn metadata_path(&self) -> (String, String) {
         let uri: Uri = self.resource.parse().unwrap_or_default();
         let origin = match (uri.scheme_str(), uri.authority()) {
             (Some(scheme), Some(authority)) => format!("{scheme}://{authority}"),
             _ => String::new(),
         };
-        (origin, format!("{WELL_KNOWN}{}", uri.path().trim_end_matches('/')))
+        let path = checked_path(uri.path()).unwrap_or_default();
+        (origin, format!("{WELL_KNOWN}{path}"))
     }
 
     /// Adds the routes of the metadata. Every page may read it.

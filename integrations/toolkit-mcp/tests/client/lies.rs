@@ -171,47 +171,6 @@ async fn schemas_that_unfold_without_end_are_harmless() {
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
 
-/// Tools with a value that is nested to a depth, in every member that holds values.
-fn nested_tools(_: &Value) -> Value {
-    let mut tools = vec![tool("first", json!({"type": "object"}))];
-    for levels in [60, 64, 115, 117, 120, 121, 123, 124, 125, 130, 300] {
-        let nested = (0..levels).fold(json!([]), |inside, _| json!([inside]));
-        for member in ["inputSchema", "outputSchema", "annotations", "_meta"] {
-            let mut tool = tool(&format!("{member}_{levels}"), json!({"type": "object"}));
-            tool[member] = json!({"type": "object", "x-\"[{": nested});
-            tools.push(tool);
-        }
-    }
-    tools.push(tool("last", json!({"type": "object"})));
-    json!({ "tools": tools })
-}
-
-#[tokio::test]
-async fn a_tool_that_is_nested_too_deep_is_left_out_alone() {
-    let client = within(builder(nested_tools, |_| json!({"content": []})).connect()).await.unwrap();
-    let names: Vec<String> = client.tools().iter().map(|tool| tool.name.to_string()).collect();
-    let deepest: Vec<&str> = names.iter().filter_map(|name| name.strip_prefix("_meta_")).collect();
-    assert_eq!(deepest, ["115", "117", "60", "64"]);
-    assert!(names.contains(&"first".to_owned()) && names.contains(&"last".to_owned()), "{names:?}");
-    assert!(!names.contains(&"inputSchema_64".to_owned()), "{names:?}");
-    // Members of annotations that the protocol does not know are not read.
-    assert!(names.contains(&"annotations_300".to_owned()), "{names:?}");
-    let issues = client.issues();
-    for (name, message) in [
-        ("inputSchema_64", "deeper than 64 levels, and was left out"),
-        ("inputSchema_117", "deeper than 64 levels, and was left out"),
-        ("outputSchema_117", "was registered without output schema"),
-        ("inputSchema_120", "its entry is nested deeper than 120 levels"),
-        ("_meta_123", "its entry is nested deeper than 120 levels"),
-        ("_meta_125", "its entry is nested deeper than 120 levels"),
-        ("outputSchema_130", "its entry is nested deeper than 120 levels"),
-        ("inputSchema_300", "its entry is nested deeper than 120 levels"),
-    ] {
-        let issue = issues.iter().find(|issue| issue.tool == name).expect(name);
-        assert!(issue.message.contains(message), "{issue}");
-    }
-}
-
 #[tokio::test]
 async fn a_flood_of_questions_does_not_reach_the_user() {
     let server = Raw::new(Liar { list: |_| json!({"tools": []}), call: |_| json!({}) });

@@ -282,7 +282,8 @@ async fn only_this_machine_is_served_unless_hosts_are_named() {
 #[tokio::test]
 async fn a_router_stands_beside_other_routes_and_passes_claims_on() {
     let (registry, _) = registry();
-    let tools: Router = McpServer::new(registry).expect("complete").with_path("/tools").into_router();
+    let tools: Router =
+        McpServer::new(registry).expect("complete").with_path("/tools").expect("a path").into_router();
     let add_claims = |mut request: axum::extract::Request| {
         request.extensions_mut().insert(Claims("admin"));
         request

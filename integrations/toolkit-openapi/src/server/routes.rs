@@ -11,8 +11,6 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use std::sync::Arc;
-use toolkit_core::BuildError;
-use toolkit_core::error::BuildProblem;
 
 /// The policy of all responses but the page. The output of a tool may be HTML, and must not run in a browser.
 const OUTPUT_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
@@ -42,37 +40,6 @@ pub(super) fn router<S: Clone + Send + Sync + 'static>(api: Arc<Api>) -> Router<
         .route(&format!("{path}/openapi.json"), show_document)
         .route(&format!("{path}/tools/{{name}}"), run_call)
         .layer(from_fn(move |request, next| guarded(api.clone(), request, next)))
-}
-
-/// Checks that a path is one of RFC 3986, and the same for requests, the router and the document.
-pub(super) fn check_path(path: &str) -> Result<(), BuildError> {
-    for part in path.split('/') {
-        let is_marked = part.starts_with([':', '*']) || matches!(part, "." | "..");
-        if is_marked || !is_part(part) {
-            let message = "write letters, digits and `-._~!$&'()+,;=@`, and other characters percent-encoded"
-                .to_owned();
-            return Err(BuildProblem::InvalidPath { path: path.to_owned(), message }.into());
-        }
-    }
-    Ok(())
-}
-
-/// Returns whether a text may be between two slashes of a URL.
-fn is_part(text: &str) -> bool {
-    let mut encoded = text.split('%');
-    let plain = encoded.next().unwrap_or_default();
-    let is_legal =
-        |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@".contains(c));
-    if !is_legal(plain) {
-        return false;
-    }
-    for rest in encoded {
-        let is_byte = rest.len() >= 2 && rest.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
-        if !is_byte || !is_legal(rest) {
-            return false;
-        }
-    }
-    true
 }
 
 /// Answers a request that the guards accept.

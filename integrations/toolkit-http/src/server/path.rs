@@ -1,0 +1,40 @@
+//! Paths of servers.
+
+use toolkit_core::BuildError;
+use toolkit_core::error::BuildProblem;
+
+/// Returns the path of a server, with a slash before it and none after it; the empty path stays empty.
+///
+/// # Errors
+/// No request can have the path: it has characters that a URL has only percent-encoded, or a part `.` or `..`. Also if
+/// a part begins with `:` or `*`, which routers take for the name of a parameter.
+pub fn checked_path(path: &str) -> Result<String, BuildError> {
+    let path = path.trim_matches('/');
+    for part in path.split('/') {
+        let is_marked = part.starts_with([':', '*']) || matches!(part, "." | "..");
+        if is_marked || !is_part(part) {
+            let message = "write letters, digits and `-._~!$&'()+,;=@`, and other characters percent-encoded"
+                .to_owned();
+            return Err(BuildProblem::InvalidPath { path: path.to_owned(), message }.into());
+        }
+    }
+    Ok(if path.is_empty() { String::new() } else { format!("/{path}") })
+}
+
+/// Returns whether a text may be between two slashes of a URL.
+fn is_part(text: &str) -> bool {
+    let mut encoded = text.split('%');
+    let plain = encoded.next().unwrap_or_default();
+    let is_legal =
+        |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@".contains(c));
+    if !is_legal(plain) {
+        return false;
+    }
+    for rest in encoded {
+        let is_byte = rest.len() >= 2 && rest.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
+        if !is_byte || !is_legal(rest) {
+            return false;
+        }
+    }
+    true
+}
