@@ -130,7 +130,7 @@ proptest! {
             match ended.map_err(AgentError::from) {
                 Ok((city, output)) => {
                     prop_assert_eq!(city, oslo());
-                    prop_assert_eq!(output.messages.as_slice(), conversation.messages());
+                    prop_assert_eq!(&*output.messages, conversation.messages());
                 }
                 Err(AgentError::InvalidOutput(_) | AgentError::Model(_)) => {}
                 Err(error) => prop_assert!(false, "{error}"),
