@@ -186,24 +186,28 @@ fn the_message_names_what_was_meant() {
     let cases = [
         (
             ask().for_tag("destrucive"),
-            "tag named by middleware `destrucive` not found; did you mean `destructive`?",
+            "rule `ask` for the tag `destrucive` selects no tool; did you mean `destructive`?",
         ),
         (
             ask().for_tag("Destructive"),
-            "tag named by middleware `Destructive` not found; did you mean `destructive`?",
+            "rule `ask` for the tag `Destructive` selects no tool; did you mean `destructive`?",
         ),
-        (ask().for_tag("biling"), "tag named by middleware `biling` not found; did you mean `billing`?"),
+        (ask().for_tag("biling"), "rule `ask` for the tag `biling` selects no tool; did you mean `billing`?"),
         (
             ask().for_tool("delte").unwrap(),
-            "tool named by middleware `delte` not found; did you mean `fs-delete`?",
+            "rule `ask` for the tool `delte` selects no tool; did you mean `fs-delete`?",
         ),
         (
             ask().for_tool("*delete").unwrap().for_tool("move*").unwrap(),
-            "tool named by middleware `move*` not found; known are `fs-delete`, `fs-read`",
+            "rule `ask` for the tool `move*` selects no tool; known are `fs-delete`, `fs-read`",
         ),
         (
             ask().for_tool("*read").unwrap().for_tag("billing"),
-            "tool with the conditions `*read, billing` not found",
+            "rule `ask` for the tool `*read` and the tag `billing` selects no tool; correct or remove it",
+        ),
+        (
+            ask().for_tool("fs-read").unwrap().for_tool("*read").unwrap().for_tag("billing"),
+            "rule `ask` for the tool `fs-read` or `*read` and the tag `billing` selects no tool; correct or remove it",
         ),
     ];
     for (rule, expected) in cases {
