@@ -221,6 +221,24 @@ fn the_message_names_what_was_meant() {
 }
 
 #[test]
+fn rules_are_checked_for_each_registry() {
+    let named = |name: &str| {
+        let tool = ClosureTool::without_arguments(name, "", || "done").unwrap();
+        ToolRegistry::from_tools([tool]).unwrap()
+    };
+    let rules = Permissions::new().rule(PermissionRule::deny("no").for_tool("pay").unwrap());
+    let dispatcher = Dispatcher::new(named("pay")).unwrap();
+    let dispatcher = dispatcher.with_middleware(rules.rule(PermissionRule::allow()));
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let denied = |dispatcher: &Dispatcher, name: &str| {
+        runtime.block_on(dispatcher.call(name, "{}")).unwrap_err().to_string()
+    };
+    assert_eq!(denied(&dispatcher, "pay"), "Tool `pay` was denied: no");
+    let other = dispatcher.with_registry(named("look")).unwrap();
+    assert!(denied(&other, "look").contains("rule `deny` for the tool `pay` selects no tool"));
+}
+
+#[test]
 fn tags_of_the_library_may_wait_for_their_tools() {
     let tool = ClosureTool::without_arguments("look", "", || "done").unwrap();
     let registry = ToolRegistry::from_tools([tool]).unwrap().with_tool_search();
