@@ -9,8 +9,8 @@ mod support;
 
 use divan::{AllocProfiler, Bencher, black_box};
 use support::agents::{Script, agent, by_hand, conversation, runtime};
-use toolkit::prelude::*;
 use toolkit_agent::RunOptions;
+use toolkit_ai::prelude::*;
 
 #[global_allocator]
 static ALLOC: AllocProfiler = AllocProfiler::system();

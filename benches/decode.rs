@@ -8,9 +8,9 @@ use divan::{AllocProfiler, Bencher, black_box};
 use support::by_hand::{Add, CreateOrder, SearchWeb};
 use support::tools::{take_order, take_query, take_two};
 use support::{A, B, C, Call};
-use toolkit::serde::de::DeserializeOwned;
-use toolkit::serde_json::{self, Value};
-use toolkit::{FunctionTool, prelude::*};
+use toolkit_ai::serde::de::DeserializeOwned;
+use toolkit_ai::serde_json::{self, Value};
+use toolkit_ai::{FunctionTool, prelude::*};
 
 #[global_allocator]
 static ALLOC: AllocProfiler = AllocProfiler::system();

@@ -6,7 +6,7 @@ mod support;
 
 use divan::{AllocProfiler, Bencher, black_box};
 use support::{A, B, C, Call, by_hand, registry_of};
-use toolkit::{prelude::*, serde_json};
+use toolkit_ai::{prelude::*, serde_json};
 
 #[global_allocator]
 static ALLOC: AllocProfiler = AllocProfiler::system();
@@ -78,7 +78,7 @@ one_call!(c_create_order, C);
 mod on_the_way {
     use super::*;
     use std::time::Duration;
-    use toolkit::middleware::{
+    use toolkit_ai::middleware::{
         AttemptLimit, Callbacks, Deduplicate, Next, PermissionRule, Permissions, RateLimit, Retry,
         ToolRequest,
     };
@@ -144,7 +144,7 @@ mod on_the_way {
     #[divan::bench]
     fn cache_of_others(bencher: Bencher<'_, '_>) {
         one(bencher, |dispatcher| {
-            dispatcher.with_middleware(toolkit::middleware::Cache::new(9).for_tool("other-*").unwrap())
+            dispatcher.with_middleware(toolkit_ai::middleware::Cache::new(9).for_tool("other-*").unwrap())
         });
     }
 
@@ -152,7 +152,7 @@ mod on_the_way {
     #[divan::bench]
     fn cache_hit(bencher: Bencher<'_, '_>) {
         one(bencher, |dispatcher| {
-            dispatcher.with_middleware(toolkit::middleware::Cache::new(9).for_tool("*").unwrap())
+            dispatcher.with_middleware(toolkit_ai::middleware::Cache::new(9).for_tool("*").unwrap())
         });
     }
 
@@ -162,7 +162,7 @@ mod on_the_way {
     fn tower_layer(bencher: Bencher<'_, '_>) {
         one(bencher, |dispatcher| {
             dispatcher
-                .with_middleware(toolkit::tower::TowerMiddleware::new(tower::layer::util::Identity::new()))
+                .with_middleware(toolkit_ai::tower::TowerMiddleware::new(tower::layer::util::Identity::new()))
         });
     }
 

@@ -14,7 +14,7 @@ mod support;
 use std::hint::black_box;
 use std::time::Duration;
 use support::{A, B, C, Call, D, agents, by_hand, mcp, registry_of, repeat, streams};
-use toolkit::{prelude::*, serde_json};
+use toolkit_ai::{prelude::*, serde_json};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a benchmark that fails should stop")]
 
 use divan::{AllocProfiler, Bencher, black_box};
-use toolkit::serde_json::json;
-use toolkit::{
+use toolkit_ai::serde_json::json;
+use toolkit_ai::{
     Tool, ToolContext, ToolDefinition, ToolFuture, ToolMetadata, ToolName, ToolOutput, ToolRegistry,
 };
 

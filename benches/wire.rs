@@ -9,10 +9,12 @@ mod support;
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher, black_box};
 use support::{named, registry_of, tools};
-use toolkit::name::WireNames;
-use toolkit::serde_json::{Value, json};
-use toolkit::wire::StrictTools;
-use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, prelude::*};
+use toolkit_ai::ToolDefinition;
+use toolkit_ai::llm::StrictTools;
+use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
+use toolkit_ai::name::WireNames;
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{Value, json};
 
 #[global_allocator]
 static ALLOC: AllocProfiler = AllocProfiler::system();
@@ -115,8 +117,8 @@ mod one_definition {
     }
 
     #[cfg(feature = "translate")]
-    #[divan::bench(args = toolkit::wire::translate::RequestFormat::ALL)]
-    fn parsed(bencher: Bencher<'_, '_>, reader: toolkit::wire::translate::RequestFormat) {
+    #[divan::bench(args = toolkit_ai::llm::translate::RequestFormat::ALL)]
+    fn parsed(bencher: Bencher<'_, '_>, reader: toolkit_ai::llm::translate::RequestFormat) {
         let format = reader.api();
         let options = DefinitionOptions::default();
         let tools = format.encode_definitions([&definition()], &WireNames::default(), &options).to_value();

@@ -5,10 +5,10 @@
 #![allow(clippy::print_stdout)]
 
 use std::time::Duration;
-use toolkit::ToolTag;
-use toolkit::middleware::{Approval, ApprovalRequest, PermissionRule, Permissions};
-use toolkit::prelude::*;
-use toolkit::serde_json::json;
+use toolkit_ai::ToolTag;
+use toolkit_ai::middleware::{Approval, ApprovalRequest, PermissionRule, Permissions};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::json;
 
 /// List the files of a folder.
 #[tool(namespace = "fs", read_only)]

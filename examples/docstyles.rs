@@ -1,7 +1,7 @@
 //! One tool, documented in five styles: the model sees the same definition.
 //! Run with `cargo run --example docstyles`.
 #![allow(clippy::print_stdout, unused_variables)]
-use toolkit::prelude::*;
+use toolkit_ai::prelude::*;
 
 /// Find places near a city.
 ///

@@ -4,9 +4,9 @@
 
 #![allow(clippy::print_stdout)]
 
-use toolkit::prelude::*;
-use toolkit::serde_json::{self, Value};
-use toolkit::{ClosureTool, DynamicTool};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{self, Value};
+use toolkit_ai::{ClosureTool, DynamicTool};
 
 const LISTED: &str = r#"[
     {"name": "weather.forecast", "description": "The weather of the next days.", "schema": {

@@ -4,9 +4,9 @@
 
 #![allow(clippy::print_stdout)]
 
-use toolkit::LiveRegistry;
-use toolkit::prelude::*;
-use toolkit::registry::CheckOutcome;
+use toolkit_ai::LiveRegistry;
+use toolkit_ai::prelude::*;
+use toolkit_ai::registry::CheckOutcome;
 
 /// Search the web.
 #[tool(tags("network"))]

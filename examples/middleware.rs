@@ -6,8 +6,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
-use toolkit::middleware::{Callbacks, Deduplicate, Next, Retry, ToolRequest};
-use toolkit::prelude::*;
+use toolkit_ai::middleware::{Callbacks, Deduplicate, Next, Retry, ToolRequest};
+use toolkit_ai::prelude::*;
 
 static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
 

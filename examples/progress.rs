@@ -5,8 +5,8 @@
 #![allow(clippy::print_stdout)]
 
 use std::time::Duration;
-use toolkit::prelude::*;
-use toolkit::{RunContext, Session};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{RunContext, Session};
 
 /// Index the documents of a folder.
 ///

@@ -5,10 +5,10 @@
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
-use toolkit::prelude::*;
-use toolkit::serde_json::{Map, Value, json};
-use toolkit::wire::StreamEvent;
-use toolkit::{ToolChoice, ToolConfig};
+use toolkit_ai::llm::StreamEvent;
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{Map, Value, json};
+use toolkit_ai::{ToolChoice, ToolConfig};
 
 /// Get current weather for a city.
 ///
@@ -58,7 +58,7 @@ fn response(format: ApiFormat) -> Value {
 async fn main() -> Result<(), Box<dyn Error>> {
     let dispatcher = Dispatcher::new(ToolRegistry::discover()?)?;
     let registry = dispatcher.registry();
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         println!("== {format}");
         let wanted = ToolConfig::from(ToolChoice::Required).with_parallel(false);
         let tools = registry.definitions(format);

@@ -4,7 +4,7 @@
 
 #![allow(clippy::print_stdout)]
 
-use toolkit::prelude::*;
+use toolkit_ai::prelude::*;
 
 /// Read a file from disk.
 #[tool]

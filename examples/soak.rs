@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use toolkit::events::{CallStatus, ExecutionLog, LogFilter, ToolEvent, ToolEventKind};
-use toolkit::middleware::Retry;
-use toolkit::prelude::*;
+use toolkit_ai::events::{CallStatus, ExecutionLog, LogFilter, ToolEvent, ToolEventKind};
+use toolkit_ai::middleware::Retry;
+use toolkit_ai::prelude::*;
 
 /// The number of concurrently dispatching tasks.
 const TASKS: u64 = 16;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use toolkit::prelude::*;
+use toolkit_ai::prelude::*;
 
 /// Only read, so it needs no lock.
 struct Prices(BTreeMap<&'static str, u32>);

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use toolkit::name::Separator;
-use toolkit::prelude::*;
-use toolkit::{AdaptedTool, ToolName};
+use toolkit_ai::name::Separator;
+use toolkit_ai::prelude::*;
+use toolkit_ai::{AdaptedTool, ToolName};
 
 struct Account {
     cents: AtomicI64,

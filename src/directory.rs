@@ -23,8 +23,8 @@ const PREFIX: &str = "toolkit_";
 /// names, are never deleted.
 ///
 /// ```
-/// use toolkit::ToolOutput;
-/// use toolkit::output::{DirectorySink, Truncation};
+/// use toolkit_ai::ToolOutput;
+/// use toolkit_ai::output::{DirectorySink, Truncation};
 ///
 /// # let folder = std::env::temp_dir().join(format!("toolkit-doc-{}", std::process::id()));
 /// let sink = DirectorySink::new(&folder).with_max_bytes(10_000_000);

@@ -1,7 +1,7 @@
 //! Turns plain functions into tools for any LLM.
 //!
 //! ```
-//! use toolkit::prelude::*;
+//! use toolkit_ai::prelude::*;
 //!
 //! /// Add two integers.
 //! ///

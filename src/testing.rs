@@ -3,7 +3,7 @@
 //! ```no_run
 //! #[test]
 //! fn tools_are_unchanged() {
-//!     toolkit::testing::assert_tools_unchanged("tests/tools.json");
+//!     toolkit_ai::testing::assert_tools_unchanged("tests/tools.json");
 //! }
 //! ```
 //!

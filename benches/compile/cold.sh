@@ -50,7 +50,7 @@ write() {
     case $2 in
     one)
         {
-            printf 'use toolkit::prelude::*;\n\n/// Add two integers.\n///\n/// :param a: The first number\n'
+            printf 'use toolkit_ai::prelude::*;\n\n/// Add two integers.\n///\n/// :param a: The first number\n'
             printf '/// :param b: The second number\n#[tool]\nfn add(a: i64, b: i64) -> i64 {\n    a + b\n}\n\n'
             printf 'fn main() {\n    println!("{}", ToolRegistry::from_tools(tools![add]).unwrap().len());\n}\n'
         } >"$folder/src/main.rs"

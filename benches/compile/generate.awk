@@ -39,7 +39,7 @@ function header() {
     print "#![allow(dead_code, unused_imports)]\n"
     print "use std::pin::{Pin, pin};"
     print "use std::task::{Context, Poll, Waker};"
-    if (kind == "ours") print "use toolkit::prelude::*;"
+    if (kind == "ours") print "use toolkit_ai::prelude::*;"
     print "\n#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]"
     print "struct Place {\n    /// Its name.\n    name: String,\n    latitude: f64,\n    longitude: f64,\n}"
     print "\n#[derive(Debug, Clone, Copy, serde::Deserialize, schemars::JsonSchema)]"

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
-use toolkit::prelude::*;
-use toolkit_agent::{
-    Agent, AssistantMessage, ChatModel, Conversation, Message, ModelError, ModelRequest, ModelResponse,
-    Sessions, ToolMessage,
+use toolkit_agent::{Agent, Conversation, Sessions};
+use toolkit_ai::prelude::*;
+use toolkit_llm::{
+    AssistantMessage, ChatModel, Message, ModelError, ModelRequest, ModelResponse, ToolMessage,
 };
 
 /// A model that answers an input with calls of `add`, and results with a text.

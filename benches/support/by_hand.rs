@@ -4,8 +4,8 @@ use super::tools::{self, Address, Item, Priority};
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::time::Duration;
-use toolkit::serde::{self, Deserialize};
-use toolkit::serde_json;
+use toolkit_ai::serde::{self, Deserialize};
+use toolkit_ai::serde_json;
 
 pub(crate) type Outcome = serde_json::Result<String>;
 pub(crate) type Started<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;

@@ -7,12 +7,12 @@ use rmcp::model::{ServerCapabilities, ServerConfig};
 use rmcp::{ServerHandler, ServiceExt, tool_handler, tool_router};
 use std::io;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
-use toolkit::prelude::*;
-use toolkit_mcp::McpServer;
+use toolkit_ai::prelude::*;
+use toolkit_mcp::server::McpServer;
 
-#[derive(toolkit::serde::Deserialize, toolkit::schemars::JsonSchema)]
-#[serde(crate = "toolkit::serde")]
-#[schemars(crate = "toolkit::schemars")]
+#[derive(toolkit_ai::serde::Deserialize, toolkit_ai::schemars::JsonSchema)]
+#[serde(crate = "toolkit_ai::serde")]
+#[schemars(crate = "toolkit_ai::schemars")]
 struct Add {
     a: i64,
     b: i64,

@@ -11,7 +11,7 @@ pub(crate) mod tools;
 use std::hint::black_box;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
-use toolkit::{ToolDefinition, ToolFuture, ToolName, ToolRegistry, prelude::*};
+use toolkit_ai::{ToolDefinition, ToolFuture, ToolName, ToolRegistry, prelude::*};
 
 /// One call: raw JSON in, JSON text out.
 #[derive(Clone, Copy)]
@@ -138,7 +138,7 @@ pub(crate) fn dispatch(dispatcher: &Dispatcher, call: ToolCall) {
 pub(crate) fn text(results: &[ToolResult]) -> &str {
     match results {
         [ToolResult { outcome: Ok(output), .. }] => match output.content() {
-            [toolkit::Content::Json(json)] => json.as_str(),
+            [toolkit_ai::Content::Json(json)] => json.as_str(),
             _ => "",
         },
         _ => "",

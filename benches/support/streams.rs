@@ -2,9 +2,9 @@
 
 use super::repeat;
 use std::hint::black_box;
-use toolkit::ApiFormat;
-use toolkit::serde_json::{self, Value, json};
-use toolkit::wire::StreamEvent;
+use toolkit_ai::llm::ApiFormat;
+use toolkit_ai::llm::StreamEvent;
+use toolkit_ai::serde_json::{self, Value, json};
 
 /// Fifty pieces of text, and a call whose arguments come in fifty pieces, in the form of Chat Completions.
 fn events() -> Vec<String> {

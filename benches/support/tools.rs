@@ -2,10 +2,10 @@
 
 use std::hint::black_box;
 use std::time::Duration;
-use toolkit::schemars::{self, JsonSchema};
-use toolkit::serde::{self, Deserialize, Serialize};
-use toolkit::serde_json::{self, Value};
-use toolkit::{FunctionTool, ToolDefinition, ToolFuture, ToolName, prelude::*};
+use toolkit_ai::schemars::{self, JsonSchema};
+use toolkit_ai::serde::{self, Deserialize, Serialize};
+use toolkit_ai::serde_json::{self, Value};
+use toolkit_ai::{FunctionTool, ToolDefinition, ToolFuture, ToolName, prelude::*};
 
 /// All tools.
 pub(crate) fn all() -> [FunctionTool; 12] {

@@ -5,8 +5,8 @@
 mod report;
 
 use std::time::Duration;
-use toolkit::prelude::*;
-use toolkit::serde_json::Value;
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::Value;
 
 /// Add two integers.
 ///

@@ -4,9 +4,9 @@
 
 use std::fs;
 use std::path::Path;
-use toolkit::serde_json::{self, Value};
-use toolkit::wire::Definitions;
-use toolkit::{ToolCall, ToolResult};
+use toolkit_ai::llm::Definitions;
+use toolkit_ai::serde_json::{self, Value};
+use toolkit_ai::{ToolCall, ToolResult};
 
 /// Returns the recorded responses with titles, sorted by name.
 pub(crate) fn recorded_responses() -> Result<Vec<(String, Value)>, Box<dyn std::error::Error>> {

@@ -1,11 +1,10 @@
 //! A conversation with tool calls, encoded for each provider.
 
-use toolkit::name::WireNames;
-use toolkit::serde_json::{Map, Value};
-use toolkit::wire::HostedTool;
-use toolkit::{
-    ApiFormat, Content, DefinitionOptions, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult,
-};
+use toolkit_ai::llm::hosted::HostedTool;
+use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
+use toolkit_ai::name::WireNames;
+use toolkit_ai::serde_json::{Map, Value};
+use toolkit_ai::{Content, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult};
 
 /// A user message, the model's calls, and the tools' results.
 pub(crate) struct Turn {
@@ -26,7 +25,7 @@ pub(crate) struct Conversation {
 impl Conversation {
     /// Returns a section per format, with the fields of its requests.
     pub(crate) fn to_json(&self, options: &DefinitionOptions) -> Value {
-        let sections = ApiFormat::ALL.into_iter().map(|format| (format.name(), format));
+        let sections = ApiFormat::ALL.iter().copied().map(|format| (format.name(), format));
         // Mistral's API is Chat Completions with standard fields only.
         let mistral = options.standard_fields.then_some(("mistral", ApiFormat::OpenAiChat));
         let sections = sections.chain(mistral);

@@ -1,11 +1,10 @@
 //! The tools that providers define, and the calls that the program runs for them.
 
 use crate::conversation::{Conversation, Turn};
-use toolkit::serde_json::json;
-use toolkit::wire::hosted::{anthropic, gemini, openai};
-use toolkit::{
-    ApiFormat, Content, Media, ToolDefinition, ToolError, ToolName, ToolOutput, ToolResult, WireError,
-};
+use toolkit_ai::llm::hosted::{anthropic, gemini, openai};
+use toolkit_ai::llm::{ApiFormat, WireError};
+use toolkit_ai::serde_json::json;
+use toolkit_ai::{Content, Media, ToolDefinition, ToolError, ToolName, ToolOutput, ToolResult};
 
 /// Returns a conversation with all known hosted tools, beside a deferred tool of the program that code may call.
 pub(crate) fn conversation() -> Result<Conversation, WireError> {
@@ -56,7 +55,7 @@ pub(crate) fn conversation() -> Result<Conversation, WireError> {
     };
     let mut tools = Vec::new();
     if let Ok(name) = ToolName::new("add") {
-        let metadata = toolkit::ToolMetadata::default().with_allowed_callers([
+        let metadata = toolkit_ai::ToolMetadata::default().with_allowed_callers([
             "direct",
             "programmatic",
             "code_execution_20250825",

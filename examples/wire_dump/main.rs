@@ -19,10 +19,11 @@ use std::collections::HashSet;
 use std::error::Error;
 use std::path::Path;
 use std::{env, fs};
-use toolkit::serde_json::{self, Value};
-use toolkit::wire::StrictTools;
-use toolkit::wire::translate::definition_from_neutral;
-use toolkit::{DefinitionOptions, ToolCall, ToolDefinition, ToolOutput, ToolResult};
+use toolkit_ai::llm::DefinitionOptions;
+use toolkit_ai::llm::StrictTools;
+use toolkit_ai::llm::translate::definition_from_neutral;
+use toolkit_ai::serde_json::{self, Value};
+use toolkit_ai::{ToolCall, ToolDefinition, ToolOutput, ToolResult};
 
 /// The maximum number of tools in one document; providers accept 128.
 const MOST_TOOLS: usize = 100;

@@ -2,11 +2,11 @@
 
 use crate::conversation::{Conversation, Turn};
 use std::collections::BTreeMap;
-use toolkit::definition::TextFormat;
-use toolkit::output::{MediaData, Resource};
-use toolkit::prelude::*;
-use toolkit::serde_json::json;
-use toolkit::{Content, Media, ToolDefinition, ToolName, ToolOutput, ToolResult, tools};
+use toolkit_ai::definition::TextFormat;
+use toolkit_ai::output::{MediaData, Resource};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::json;
+use toolkit_ai::{Content, Media, ToolDefinition, ToolName, ToolOutput, ToolResult, tools};
 
 /// Add two integers.
 ///

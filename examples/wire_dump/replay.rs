@@ -5,10 +5,11 @@
 use crate::round_trip;
 use std::error::Error;
 use std::fs;
-use toolkit::name::WireNames;
-use toolkit::serde_json::{self, Map, Value, json};
-use toolkit::wire::{FinishReason, StreamEnd, StreamEvent};
-use toolkit::{ApiFormat, ToolCall};
+use toolkit_ai::ToolCall;
+use toolkit_ai::llm::ApiFormat;
+use toolkit_ai::llm::{FinishReason, StreamEnd, StreamEvent};
+use toolkit_ai::name::WireNames;
+use toolkit_ai::serde_json::{self, Map, Value, json};
 
 /// Prints the calls of each recorded exchange in `file`, and the requests that this library writes for the same
 /// content. Streams are also read cut off, at `cuts` positions.

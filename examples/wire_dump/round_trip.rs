@@ -1,11 +1,11 @@
 //! Recorded requests, read and written again in the same format.
 
 use crate::replay::map;
-use toolkit::name::WireNames;
-use toolkit::serde_json::{Map, Value, json};
-use toolkit::wire::HostedTool;
-use toolkit::wire::translate::RequestFormat;
-use toolkit::{ApiFormat, DefinitionOptions, WireError};
+use toolkit_ai::llm::hosted::HostedTool;
+use toolkit_ai::llm::translate::RequestFormat;
+use toolkit_ai::llm::{ApiFormat, DefinitionOptions, WireError};
+use toolkit_ai::name::WireNames;
+use toolkit_ai::serde_json::{Map, Value, json};
 
 /// Returns the tools, the tool choice and the messages of a request, as this library writes them. Tools are left out for
 /// APIs whose requests cannot be read.

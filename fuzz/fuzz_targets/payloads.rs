@@ -11,7 +11,7 @@ use toolkit_llm::translate::RequestFormat;
 fuzz_target!(|text: &str| {
     let Ok(payload) = serde_json::from_str::<Value>(text) else { return };
     let names = WireNames::default();
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         if let Some(reader) = RequestFormat::of(format) {
             let _ = reader.parse_definitions(&payload);
             let _ = reader.hosted_tools(&payload);

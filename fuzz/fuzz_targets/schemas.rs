@@ -24,7 +24,7 @@ fuzz_target!(|text: &str| {
     }
     let Ok(name) = ToolName::new("tool") else { return };
     let tool = ToolDefinition::new(name, "", schema);
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         let options = DefinitionOptions::default().with_strict(StrictTools::All);
         let definitions = format.encode_definitions([&tool], &WireNames::default(), &options);
         let _ = RequestFormat::of(format).map(|reader| reader.parse_definitions(&definitions.to_value()));

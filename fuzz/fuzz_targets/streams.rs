@@ -7,7 +7,7 @@ use toolkit_llm::{ApiFormat, StreamEvent};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((size, body)) = bytes.split_first() else { return };
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         let mut stream = format.accumulator();
         let mut events = Vec::new();
         for piece in body.chunks(usize::from(*size).max(1)) {

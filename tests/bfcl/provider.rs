@@ -1,7 +1,7 @@
 //! A provider's response with these calls: whole, and as a stream.
 
 use serde_json::{Value, json};
-use toolkit::ApiFormat;
+use toolkit_ai::llm::ApiFormat;
 
 use crate::chance::Chance;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Value, json};
-use toolkit::{Dispatcher, DynamicTool, Json, ToolCall, ToolRegistry, ToolResult};
+use toolkit_ai::{Dispatcher, DynamicTool, Json, ToolCall, ToolRegistry, ToolResult};
 
 use crate::spoil::{self, Spoiled};
 use crate::wire::{self, WireTally};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use toolkit::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput, ToolRegistry};
+use toolkit_ai::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput, ToolRegistry};
 
 /// For questions of these files, the percentage that must have its tool among the first five: the rate that the `bm25`
 /// crate reached, with English stemming and stop words, on the tools of all files.

@@ -1,9 +1,10 @@
 //! The calls on their way through each provider's format: written as a response, read, dispatched.
 
 use serde_json::Value;
-use toolkit::name::WireNames;
-use toolkit::wire::StreamEvent;
-use toolkit::{ApiFormat, Dispatcher, ToolCall};
+use toolkit_ai::llm::ApiFormat;
+use toolkit_ai::llm::StreamEvent;
+use toolkit_ai::name::WireNames;
+use toolkit_ai::{Dispatcher, ToolCall};
 
 use crate::chance::Chance;
 use crate::provider::{self, Asked};
@@ -43,7 +44,7 @@ pub(crate) async fn check(
 ) -> Result<(), String> {
     tally.calls += calls.len();
     let direct = answers(dispatcher, crate::question::calls(calls)).await;
-    for (at, format) in ApiFormat::ALL.into_iter().enumerate() {
+    for (at, format) in ApiFormat::ALL.iter().copied().enumerate() {
         let names = dispatcher.registry().wire_names(&format);
         let asked: Vec<Asked> = calls
             .iter()
@@ -72,7 +73,7 @@ pub(crate) async fn check(
 /// The tools' answers to the calls.
 async fn answers(dispatcher: &Dispatcher, calls: Vec<ToolCall>) -> Vec<Result<String, String>> {
     let results = dispatcher.dispatch(calls).await;
-    let text = |outcome: Result<toolkit::ToolOutput, toolkit::ToolError>| match outcome {
+    let text = |outcome: Result<toolkit_ai::ToolOutput, toolkit_ai::ToolError>| match outcome {
         Ok(output) => Ok(output.to_text().into_owned()),
         Err(error) => Err(error.message().to_owned()),
     };

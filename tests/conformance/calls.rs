@@ -40,7 +40,7 @@ fn parse_tool_call(row: &Value) -> Result<Answers, String> {
     let input = entry(row, "input")?;
     // Chat Completions and Responses read the calls of these formats, too, so those are the formats that count.
     let alike = [ApiFormat::Ollama, ApiFormat::Cohere, ApiFormat::GeminiInteractions];
-    let formats = ApiFormat::ALL.into_iter().filter(|format| !alike.contains(format));
+    let formats = ApiFormat::ALL.iter().copied().filter(|format| !alike.contains(format));
     let readings = formats.filter_map(|format| format.parse_calls(input).ok());
     let readings: Vec<Vec<ToolCall>> = readings.filter(|calls| !calls.is_empty()).collect();
     let ours = match readings.as_slice() {

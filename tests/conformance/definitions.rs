@@ -1,7 +1,7 @@
 //! Definitions in the neutral form, to each provider and back.
 
 use serde_json::{Map, Value, json};
-use toolkit_core::tool::ToolKind;
+use toolkit_core::definition::ToolKind;
 use toolkit_core::{ToolDefinition, ToolName};
 use toolkit_llm::translate::{self, RequestFormat};
 use toolkit_llm::{ApiFormat, DefinitionLoss, DefinitionReport, WireError};

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 use toolkit_core::ToolDefinition;
+use toolkit_core::definition::parameter_names;
 use toolkit_core::name::{NameRule, WireNames};
-use toolkit_core::schema::each_subschema;
-use toolkit_core::tool::parameter_names;
+use toolkit_core::schema::keyword::each_subschema;
 use toolkit_llm::translate::RequestFormat;
 use toolkit_llm::{ApiFormat, DefinitionOptions, DefinitionReport};
 

@@ -66,7 +66,7 @@ fn in_format(
 fn histories(file: &Value) -> Result<Value, String> {
     let mut all = Vec::new();
     let repaired = entry(file, "fix_orphaned")?;
-    for format in ApiFormat::ALL.into_iter().filter(|format| repaired.get(format.name()).is_some()) {
+    for format in ApiFormat::ALL.iter().copied().filter(|format| repaired.get(format.name()).is_some()) {
         for row in rows(repaired, format.name())? {
             let mut row = row.clone();
             row["provider"] = json!(format.name());

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::python;
 use crate::report::{Answers, Report};
 use crate::vectors::{Context, entry, text};
-use toolkit::output::TruncationStrategy;
+use toolkit_ai::output::TruncationStrategy;
 
 /// `results_toolregistry.json`
 pub(crate) fn results(file: &Value, report: &mut Report<'_>) -> Result<(), String> {

@@ -1,9 +1,8 @@
 //! The argument for the reason of a call: with which tools it is published, and how.
 
 use serde_json::{Value, json};
-use toolkit::{
-    ApiFormat, Tool, ToolContext, ToolDefinition, ToolFuture, ToolMetadata, ToolName, ToolRegistry,
-};
+use toolkit_ai::llm::ApiFormat;
+use toolkit_ai::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolMetadata, ToolName, ToolRegistry};
 
 use crate::report::{Answers, Report};
 use crate::vectors::{Context, entry, flag};

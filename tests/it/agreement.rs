@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 use tokio::runtime::Builder;
-use toolkit::ClosureTool;
-use toolkit::prelude::*;
-use toolkit::serde_json::{self, Map, Value};
+use toolkit_ai::ClosureTool;
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{self, Map, Value};
 
 mod equal;
 mod made;

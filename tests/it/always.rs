@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
-use toolkit::events::{ToolEvent, ToolEventKind};
-use toolkit::middleware::{BoxMiddleware, Deduplicate, Middleware, Retry};
-use toolkit::prelude::*;
-use toolkit::{ErrorKind, RunContext, Session};
+use toolkit_ai::events::{ToolEvent, ToolEventKind};
+use toolkit_ai::middleware::{BoxMiddleware, Deduplicate, Middleware, Retry};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{ErrorKind, RunContext, Session};
 
 #[derive(Clone, Default)]
 struct Runs(Arc<AtomicUsize>);
@@ -109,7 +109,7 @@ fn a_listener_may_report_progress_of_its_own_call() {
         };
         let known = context.clone();
         let dispatcher = dispatcher(&Runs::default()).with_listener(listener).with_middleware(
-            move |request: toolkit::middleware::ToolRequest, next: toolkit::middleware::Next| {
+            move |request: toolkit_ai::middleware::ToolRequest, next: toolkit_ai::middleware::Next| {
                 *known.lock().unwrap() = Some(request.context().clone());
                 next.run(request)
             },
@@ -176,7 +176,7 @@ proptest! {
 }
 
 /// The numbers in the debug form of a batch.
-fn held(batch: &toolkit::Batch) -> Vec<(String, usize)> {
+fn held(batch: &toolkit_ai::Batch) -> Vec<(String, usize)> {
     let text = format!("{batch:?}").replace("Batch { ", "").replace(" }", "");
     let numbers = text.split(", ").filter_map(|field| field.split_once(": "));
     numbers.map(|(name, number)| (name.to_owned(), number.parse().unwrap())).collect()
@@ -209,7 +209,7 @@ fn many_waiting_calls_end_with_their_runtime() {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             let runtime = runtime.unwrap();
             let dispatcher = dispatcher(&Runs::default());
-            let mut batches: Vec<toolkit::Batch> = runtime.block_on(async {
+            let mut batches: Vec<toolkit_ai::Batch> = runtime.block_on(async {
                 let arguments = if tool == "wait" { r#"{"key": 1}"# } else { "{}" };
                 let batch = |_| dispatcher.batch(vec![call(tool, arguments); size]);
                 (0..20_000 / size).map(batch).collect()

@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use toolkit::middleware::{Approval, ApprovalRequest, Permission, PermissionRule, Permissions};
-use toolkit::name::Separator;
-use toolkit::prelude::*;
-use toolkit::serde_json::{self, json};
-use toolkit::{
+use toolkit_ai::middleware::{Approval, ApprovalRequest, Permission, PermissionRule, Permissions};
+use toolkit_ai::name::Separator;
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{self, json};
+use toolkit_ai::{
     AdaptedTool, ArgumentTransform, ClosureTool, ErrorKind, RegistryView, RunContext, Session,
     ToolDefinition, ToolFuture, ToolName, ToolProvider,
 };
@@ -217,7 +217,7 @@ fn kinds(runs: &Runs) -> Vec<Arc<dyn Tool>> {
             "type": "object", "required": ["amount"], "additionalProperties": false,
             "properties": {"amount": {"type": "integer", "minimum": 0}, "account": {"type": ["string", "null"]}},
         });
-        let dynamic = toolkit::DynamicTool::new("dynamic", "Pays.", schema, move |args| {
+        let dynamic = toolkit_ai::DynamicTool::new("dynamic", "Pays.", schema, move |args| {
             also_counted.0.fetch_add(1, Ordering::Relaxed);
             args.to_string()
         });
@@ -252,8 +252,8 @@ fn registry(runs: &Runs) -> ToolRegistry {
     registry
 }
 
-fn only(pattern: &str) -> toolkit::ToolFilter {
-    toolkit::ToolFilter::new().include([pattern]).unwrap()
+fn only(pattern: &str) -> toolkit_ai::ToolFilter {
+    toolkit_ai::ToolFilter::new().include([pattern]).unwrap()
 }
 
 fn asking(runs: &Runs, approval: Approval) -> (Dispatcher, Runs) {

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolkit::error::{BuildProblem, ToolFault};
-use toolkit::prelude::*;
-use toolkit::schemars::JsonSchema;
-use toolkit::{
+use toolkit_ai::error::{BuildProblem, ToolFault};
+use toolkit_ai::prelude::*;
+use toolkit_ai::schemars::JsonSchema;
+use toolkit_ai::{
     AdaptedTool, ArgumentTransform as Argument, ErrorKind, RunContext, Session, ToolDefinition, ToolFuture,
 };
 
@@ -99,7 +99,7 @@ impl Tool for Echo {
 }
 
 fn echo(schema: Value) -> Echo {
-    Echo(ToolDefinition::new(toolkit::ToolName::new("echo").expect("legal"), "", schema))
+    Echo(ToolDefinition::new(toolkit_ai::ToolName::new("echo").expect("legal"), "", schema))
 }
 
 #[tokio::test]

@@ -2,9 +2,9 @@
 
 use super::calling;
 use std::collections::HashMap;
-use toolkit::ErrorKind;
-use toolkit::error::ViolationKind;
-use toolkit::prelude::*;
+use toolkit_ai::ErrorKind;
+use toolkit_ai::prelude::*;
+use toolkit_ai::schema::ViolationKind;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Filter {

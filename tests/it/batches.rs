@@ -4,8 +4,8 @@ use serde_json::json;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
-use toolkit::prelude::*;
-use toolkit::{CancellationToken, ErrorKind, RunContext, Session};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{CancellationToken, ErrorKind, RunContext, Session};
 
 type Written = Arc<Mutex<Vec<String>>>;
 

@@ -1,9 +1,9 @@
 //! Call reasons: the reason that the model gives for a call.
 
 use std::sync::{Arc, Mutex};
-use toolkit::DefinitionOptions;
-use toolkit::error::{BuildProblem, ToolFault};
-use toolkit::prelude::*;
+use toolkit_ai::error::{BuildProblem, ToolFault};
+use toolkit_ai::llm::DefinitionOptions;
+use toolkit_ai::prelude::*;
 
 /// Adds.
 #[tool(register = false)]
@@ -51,7 +51,7 @@ fn asked(registry: &ToolRegistry, format: ApiFormat) -> Vec<String> {
 
 #[test]
 fn the_setting_of_the_tool_takes_precedence_over_the_registry() {
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         assert_eq!(asked(&registry(), format), ["always"], "{format}");
         assert_eq!(asked(&registry().with_call_reason(true), format), ["add", "always"], "{format}");
     }
@@ -107,7 +107,7 @@ fn a_parameter_with_the_reserved_name_is_reported() {
 
 #[tokio::test]
 async fn tools_that_opt_out_receive_the_arguments_unchanged() {
-    use toolkit::{ToolDefinition, ToolFuture, ToolName};
+    use toolkit_ai::{ToolDefinition, ToolFuture, ToolName};
 
     struct Raw(ToolDefinition, Arc<Mutex<Vec<String>>>);
 

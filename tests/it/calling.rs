@@ -4,8 +4,8 @@ use serde_json::Value;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use toolkit::middleware::{PermissionRule, Permissions};
-use toolkit::prelude::*;
+use toolkit_ai::middleware::{PermissionRule, Permissions};
+use toolkit_ai::prelude::*;
 
 /// Calls a tool without a dispatcher. Returns the output as text, or the message of the error.
 pub(super) fn call(tool: &dyn Tool, arguments: &str) -> Result<String, String> {

@@ -7,11 +7,11 @@ use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use toolkit::definition::UnknownArguments;
-use toolkit::error::{BuildProblem, ToolFault};
-use toolkit::prelude::*;
-use toolkit::serde_json::json;
-use toolkit::{ClosureTool, ErrorKind, Json};
+use toolkit_ai::definition::UnknownArguments;
+use toolkit_ai::error::{BuildProblem, ToolFault};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::json;
+use toolkit_ai::{ClosureTool, ErrorKind, Json};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Search {

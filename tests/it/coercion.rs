@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use toolkit::prelude::*;
-use toolkit::{AdaptedTool, ArgumentTransform, ClosureTool, DynamicTool, ToolName};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{AdaptedTool, ArgumentTransform, ClosureTool, DynamicTool, ToolName};
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToolParams)]
 #[serde(rename_all = "kebab-case")]
@@ -58,7 +58,7 @@ fn closure() -> ClosureTool {
 }
 
 fn dynamic() -> DynamicTool {
-    let mut schema = toolkit::schema::schema_of::<Members>();
+    let mut schema = toolkit_ai::schema::schema_of::<Members>();
     schema["additionalProperties"] = false.into();
     let decoded = |arguments: Value| shown(&serde_json::from_value(arguments).expect("members"));
     DynamicTool::new("dynamic", "", schema, decoded).expect("a schema").with_coerce(true)

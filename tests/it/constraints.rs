@@ -1,9 +1,9 @@
 //! Constraints: the same attribute is in the schema and checked at the call.
 
 use std::collections::BTreeMap;
-use toolkit::error::ViolationKind;
-use toolkit::prelude::*;
-use toolkit::serde_json::{Value, json};
+use toolkit_ai::prelude::*;
+use toolkit_ai::schema::ViolationKind;
+use toolkit_ai::serde_json::{Value, json};
 
 const MOST: u32 = 50;
 
@@ -121,7 +121,7 @@ fn search_whole(#[param(flatten)] query: Query) -> String {
 #[tokio::test]
 async fn constraints_apply_under_every_alias() {
     let by_closure =
-        toolkit::ClosureTool::new("by-closure", "", |query: Query| search(query)).expect("a legal name");
+        toolkit_ai::ClosureTool::new("by-closure", "", |query: Query| search(query)).expect("a legal name");
     let mut registry = ToolRegistry::from_tools(tools![search, search_whole]).expect("two tools");
     registry.register(by_closure).expect("another tool");
     for (given, violation) in [
@@ -151,5 +151,5 @@ async fn constraints_apply_under_every_alias() {
 fn aliases_are_not_published() {
     let schema = search::tool().definition().parameters.to_string();
     assert!(!schema.contains("alias") && !schema.contains(r#""q""#), "{schema}");
-    assert!(!toolkit::schema::schema_of::<Query>().to_string().contains("alias"));
+    assert!(!toolkit_ai::schema::schema_of::<Query>().to_string().contains("alias"));
 }

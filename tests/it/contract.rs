@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use toolkit::definition::UnknownArguments;
-use toolkit::prelude::*;
-use toolkit::{ClosureTool, DynamicTool, ToolDefinition, ToolFuture, ToolName, ToolProvider};
+use toolkit_ai::definition::UnknownArguments;
+use toolkit_ai::prelude::*;
+use toolkit_ai::{ClosureTool, DynamicTool, ToolDefinition, ToolFuture, ToolName, ToolProvider};
 
 /// Keywords beyond the type.
 #[derive(Debug, Deserialize, JsonSchema)]

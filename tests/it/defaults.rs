@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
-use toolkit::Tool;
-use toolkit::prelude::*;
-use toolkit::serde_json::{Value, json};
+use toolkit_ai::Tool;
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{Value, json};
 
 const FEW: u32 = 3;
 const NONE: u32 = 0;
@@ -133,7 +133,7 @@ fn defaults(schema: &Value) -> Value {
 }
 
 fn schema<T: ToolParams>() -> Value {
-    toolkit::schema::schema_of::<T>()
+    toolkit_ai::schema::schema_of::<T>()
 }
 
 #[test]

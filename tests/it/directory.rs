@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use toolkit::ToolOutput;
-use toolkit::output::{DirectorySink, Truncation};
+use toolkit_ai::ToolOutput;
+use toolkit_ai::output::{DirectorySink, Truncation};
 
 fn folder() -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);

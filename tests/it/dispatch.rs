@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use toolkit::prelude::*;
-use toolkit::{CancellationToken, ClosureTool, ErrorKind};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{CancellationToken, ClosureTool, ErrorKind};
 
 /// Echoes.
 #[tool(namespace = "batch")]

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Builder;
-use toolkit::events::{CallStatus, ExecutionLog, LogFilter, ToolEvent, ToolEventKind, ToolEvents};
-use toolkit::middleware::{Approval, Callbacks, PermissionRule, Permissions, Retry};
-use toolkit::prelude::*;
-use toolkit::{ErrorKind, RunContext};
+use toolkit_ai::events::{CallStatus, ExecutionLog, LogFilter, ToolEvent, ToolEventKind, ToolEvents};
+use toolkit_ai::middleware::{Approval, Callbacks, PermissionRule, Permissions, Retry};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{ErrorKind, RunContext};
 
 /// Echoes.
 #[tool(namespace = "events")]

@@ -1,9 +1,9 @@
 //! Failures: messages, details, and requests for another call.
 
 use std::sync::{Arc, Mutex};
-use toolkit::events::{CallStatus, ToolEventKind};
-use toolkit::prelude::*;
-use toolkit::{ClosureTool, ErrorKind};
+use toolkit_ai::events::{CallStatus, ToolEventKind};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{ClosureTool, ErrorKind};
 
 /// Wants a date of this century.
 #[tool(register = false)]
@@ -168,7 +168,7 @@ fn a_failed_main_prints_the_message_of_an_error() {
     assert!(book.to_string().contains("registered twice"));
     shown(&book);
     shown(&ToolError::failed("the disk is full"));
-    shown(&toolkit::name::check_name("a b").unwrap_err());
+    shown(&toolkit_ai::name::check_name("a b").unwrap_err());
     shown(&ApiFormat::OpenAiChat.parse_calls(&serde_json::json!({})).unwrap_err());
 }
 

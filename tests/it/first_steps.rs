@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use tokio::runtime::Builder;
-use toolkit::prelude::*;
-use toolkit::registry::IntoArguments;
-use toolkit::schemars::JsonSchema;
-use toolkit::{ClosureTool, Content, Json, RawArguments, ToolMetadata, ToolTag};
+use toolkit_ai::prelude::*;
+use toolkit_ai::registry::IntoArguments;
+use toolkit_ai::schemars::JsonSchema;
+use toolkit_ai::{ClosureTool, Content, Json, RawArguments, ToolMetadata, ToolTag};
 
 /// Repeats its arguments.
 fn echo() -> ToolRegistry {

@@ -1,7 +1,8 @@
 //! Types of other crates as parameters and results, each with the feature of its crate.
 
 use serde_json::{Value, json};
-use toolkit::{ApiFormat, ToolRegistry, tool, tools};
+use toolkit_ai::llm::ApiFormat;
+use toolkit_ai::{ToolRegistry, tool, tools};
 
 /// A value of each crate, sent back.
 #[tool]

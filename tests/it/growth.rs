@@ -6,8 +6,8 @@
 use std::fs;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
-use toolkit::name::WireNames;
-use toolkit::prelude::*;
+use toolkit_ai::name::WireNames;
+use toolkit_ai::prelude::*;
 
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 #[allow(dead_code)]
@@ -134,7 +134,7 @@ fn objects_of_many_members_are_read_in_linear_time() {
             "number": {"type": "integer"}, "text": {"type": "string"},
         }});
         let dynamic = |name: &str| {
-            toolkit::DynamicTool::new(name, "", schema.clone(), |_: serde_json::Value| "taken")
+            toolkit_ai::DynamicTool::new(name, "", schema.clone(), |_: serde_json::Value| "taken")
                 .expect("a schema")
         };
         registry.register(dynamic("plain")).expect("another name");
@@ -152,7 +152,7 @@ fn objects_of_many_members_are_read_in_linear_time() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let dispatcher = Dispatcher::new(registry).expect("complete");
     let dispatcher =
-        dispatcher.with_middleware(toolkit::middleware::Deduplicate::new()).with_listener(|_| ());
+        dispatcher.with_middleware(toolkit_ai::middleware::Deduplicate::new()).with_listener(|_| ());
     for (index, (tool, arguments, fits)) in calls.into_iter().enumerate() {
         let texts = [2_500, 10_000].map(&arguments);
         assert_linear(&format!("{index} {tool}"), 2_500, |size| {
@@ -167,7 +167,7 @@ fn objects_of_many_members_are_read_in_linear_time() {
 /// A conversation with many calls that have no result, and many results without a call.
 #[test]
 fn repairing_a_history_is_linear() {
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         let history = |size: usize| {
             let call = |at| ToolCall::new(format!("call_{at}"), "open", "{}");
             let calls: Vec<_> = (0..size).map(call).collect();

@@ -1,10 +1,10 @@
 //! Work on schemas and registries that grows in proportion to its input.
 
 use super::growth::assert_linear;
-use toolkit::prelude::*;
-use toolkit::schema::{self, SchemaDialect, SchemaDiff};
-use toolkit::serde_json::{Map, Value, json};
-use toolkit::{ClosureTool, LiveRegistry, ToolDefinition, ToolFuture, ToolName};
+use toolkit_ai::prelude::*;
+use toolkit_ai::schema::{self, SchemaDialect, SchemaDiff};
+use toolkit_ai::serde_json::{Map, Value, json};
+use toolkit_ai::{ClosureTool, LiveRegistry, ToolDefinition, ToolFuture, ToolName};
 
 /// Returns a list of `size` items. The items of another `start` differ, but half of them are the same.
 fn list(start: usize, size: usize, item: impl Fn(usize) -> Value) -> Vec<Value> {

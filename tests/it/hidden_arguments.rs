@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::Builder;
-use toolkit::definition::UnknownArguments;
-use toolkit::error::{Violation, ViolationKind};
-use toolkit::events::{ExecutionLog, LogFilter};
-use toolkit::middleware::Retry;
-use toolkit::prelude::*;
-use toolkit::schemars::JsonSchema;
-use toolkit::{
+use toolkit_ai::definition::UnknownArguments;
+use toolkit_ai::events::{ExecutionLog, LogFilter};
+use toolkit_ai::middleware::Retry;
+use toolkit_ai::prelude::*;
+use toolkit_ai::schema::{Violation, ViolationKind};
+use toolkit_ai::schemars::JsonSchema;
+use toolkit_ai::{
     AdaptedTool, ArgumentTransform, ClosureTool, ErrorKind, RegistryView, ToolDefinition, ToolFuture,
 };
 
@@ -52,7 +52,7 @@ impl Tool for Raw {
 }
 
 fn raw(schema: &Value, run: fn(&str) -> Result<ToolOutput, ToolError>) -> Arc<dyn Tool> {
-    let name = toolkit::ToolName::new("tool").expect("legal");
+    let name = toolkit_ai::ToolName::new("tool").expect("legal");
     Arc::new(Raw(ToolDefinition::new(name, "Works.", schema.clone()), run))
 }
 
@@ -85,7 +85,7 @@ fn tools() -> Vec<Arc<dyn Tool>> {
         json!({"properties": {"q": {"type": "string"}, "secret": {}}, "maxProperties": 0}),
         json!({"properties": {"q": {}, "secret": {}}, "anyOf": [{"required": ["x"]}, {"maxProperties": 0}]}),
     ] {
-        let tool = toolkit::DynamicTool::new("tool", "Works.", schema, |_: Value| "accepted");
+        let tool = toolkit_ai::DynamicTool::new("tool", "Works.", schema, |_: Value| "accepted");
         tools.push(Arc::new(tool.expect("a schema")));
     }
     tools
@@ -195,7 +195,7 @@ proptest! {
 
 #[tokio::test]
 async fn a_request_for_approval_has_no_hidden_value() {
-    use toolkit::middleware::{Approval, ApprovalRequest, Permission, Permissions};
+    use toolkit_ai::middleware::{Approval, ApprovalRequest, Permission, Permissions};
 
     /// Take a secret.
     #[tool(register = false)]

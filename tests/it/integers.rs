@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use toolkit::definition::UnknownArguments;
-use toolkit::{ClosureTool, DynamicTool, Tool, ToolDefinition, ToolName, ToolParams, tool};
+use toolkit_ai::definition::UnknownArguments;
+use toolkit_ai::{ClosureTool, DynamicTool, Tool, ToolDefinition, ToolName, ToolParams, tool};
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct In<T> {

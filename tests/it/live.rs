@@ -2,9 +2,9 @@
 
 use std::env;
 use std::path::Path;
-use toolkit::prelude::*;
-use toolkit::serde_json::{self, Value};
-use toolkit::wire::{StreamAccumulator, StreamEvent};
+use toolkit_ai::llm::{StreamAccumulator, StreamEvent};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{self, Value};
 
 const SECTIONS: [(&str, ApiFormat, &[&str]); 4] = [
     ("openai_chat", ApiFormat::OpenAiChat, &["Paris", "London", "Rome"]),

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Notify;
-use toolkit::events::Lagged;
-use toolkit::prelude::*;
-use toolkit::registry::{CheckOutcome, RegistryChange};
-use toolkit::schema::Compatibility;
-use toolkit::{AdaptedTool, LiveRegistry, ToolName};
+use toolkit_ai::events::Lagged;
+use toolkit_ai::prelude::*;
+use toolkit_ai::registry::{CheckOutcome, RegistryChange};
+use toolkit_ai::schema::Compatibility;
+use toolkit_ai::{AdaptedTool, LiveRegistry, ToolName};
 
 /// Signals its start and waits for a permit.
 #[tool(namespace = "live")]
@@ -50,7 +50,7 @@ fn name(name: &str) -> ToolName {
 }
 
 /// Returns the next event as text.
-async fn next(events: &mut toolkit::registry::RegistryEvents) -> String {
+async fn next(events: &mut toolkit_ai::registry::RegistryEvents) -> String {
     let event = events.next().await.expect("the registry is there").expect("none was missed");
     let tool = event.tool;
     match event.change {

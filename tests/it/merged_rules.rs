@@ -1,9 +1,9 @@
 //! Rules for disabling tools in merged registries, and names taken by tools of other namespaces.
 
-use toolkit::name::Separator;
-use toolkit::prelude::*;
-use toolkit::registry::{Collision, TagMatch};
-use toolkit::{ClosureTool, ToolName};
+use toolkit_ai::name::Separator;
+use toolkit_ai::prelude::*;
+use toolkit_ai::registry::{Collision, TagMatch};
+use toolkit_ai::{ClosureTool, ToolName};
 
 /// The names of the tools: namespace and method.
 const NAMES: [(&str, &str); 4] = [("math", "add"), ("math", "divide"), ("web", "fetch"), ("web", "send")];

@@ -1,8 +1,8 @@
 //! State in merged registries: every tool sees the state of its original registry.
 
 use std::sync::Arc;
-use toolkit::prelude::*;
-use toolkit::{FunctionTool, LiveRegistry, RegistryView, RunContext};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{FunctionTool, LiveRegistry, RegistryView, RunContext};
 
 struct Db(&'static str);
 

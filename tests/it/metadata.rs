@@ -1,10 +1,10 @@
 //! Every option of a tool, as attribute and as builder.
 
 use std::time::Duration;
-use toolkit::definition::{ToolSource, UnknownArguments};
-use toolkit::prelude::*;
-use toolkit::serde_json::json;
-use toolkit::{ToolMetadata, ToolTag};
+use toolkit_ai::definition::{ToolSource, UnknownArguments};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::json;
+use toolkit_ai::{ToolMetadata, ToolTag};
 
 const PROGRAM: &str = "programmatic";
 

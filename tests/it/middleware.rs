@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
-use toolkit::middleware::{
+use toolkit_ai::middleware::{
     Approval, Callbacks, Deduplicate, Middleware, Next, Permission, PermissionRule, Permissions, Retry,
     ToolRequest,
 };
-use toolkit::prelude::*;
-use toolkit::serde_json::{Value, json};
-use toolkit::{CancellationToken, ErrorKind, ToolTag};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{Value, json};
+use toolkit_ai::{CancellationToken, ErrorKind, ToolTag};
 
 type Outcome = Result<ToolOutput, ToolError>;
 
@@ -358,8 +358,10 @@ async fn null_is_another_call_than_absence_if_the_schema_takes_null() {
     let schema = json!({"type": "object", "properties": {
         "note": {"type": ["string", "null"]}, "any": {}, "count": {"type": "integer"},
     }});
-    let patch = toolkit::DynamicTool::new("patch", "Patches.", schema, |changes: Value| changes.to_string());
-    let optional = toolkit::ClosureTool::new("optional", "Takes or not.", |it: Optional| format!("{it:?}"));
+    let patch =
+        toolkit_ai::DynamicTool::new("patch", "Patches.", schema, |changes: Value| changes.to_string());
+    let optional =
+        toolkit_ai::ClosureTool::new("optional", "Takes or not.", |it: Optional| format!("{it:?}"));
     let mut registry = ToolRegistry::from_tools([patch.unwrap()]).unwrap();
     registry.register(optional.unwrap()).unwrap();
     registry.register(optional_any::tool()).unwrap();

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
-use toolkit::middleware::{Cache, Deduplicate};
-use toolkit::prelude::*;
-use toolkit::serde_json::json;
-use toolkit::{
+use toolkit_ai::middleware::{Cache, Deduplicate};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::json;
+use toolkit_ai::{
     AdaptedTool, ArgumentTransform, ClosureTool, LiveRegistry, RegistryView, RunContext, ToolDefinition,
     ToolFuture, ToolName, ToolOutput,
 };

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toolkit::middleware::{Callbacks, Middleware, Next, PermissionRule, Permissions, Retry, ToolRequest};
-use toolkit::prelude::*;
-use toolkit::serde_json::Value;
-use toolkit::{AdaptedTool, ClosureTool, ErrorKind, RunContext, Session, ToolName};
+use toolkit_ai::middleware::{Callbacks, Middleware, Next, PermissionRule, Permissions, Retry, ToolRequest};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::Value;
+use toolkit_ai::{AdaptedTool, ClosureTool, ErrorKind, RunContext, Session, ToolName};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}
@@ -110,7 +110,7 @@ async fn middleware_sees_the_reason_apart_from_the_arguments() {
 async fn rules_see_the_parameter_names_of_a_renamed_tool() {
     let renamed = note::tool();
     let renamed = AdaptedTool::new(renamed).with_name(ToolName::new("write").expect("legal"));
-    let many = |_: &toolkit::ToolDefinition, arguments: &Value| arguments["attempts"] == 3;
+    let many = |_: &toolkit_ai::ToolDefinition, arguments: &Value| arguments["attempts"] == 3;
     let rules =
         Permissions::new().rule(PermissionRule::deny("too many").when(many)).rule(PermissionRule::allow());
     let dispatcher = Dispatcher::new(ToolRegistry::from_tools([renamed]).expect("no collisions"))

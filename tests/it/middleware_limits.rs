@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
-use toolkit::middleware::{AttemptLimit, RateLimit};
-use toolkit::prelude::*;
-use toolkit::{Batch, CancellationToken, ClosureTool, ErrorKind, RunContext};
+use toolkit_ai::middleware::{AttemptLimit, RateLimit};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{Batch, CancellationToken, ClosureTool, ErrorKind, RunContext};
 
 /// Returns how many milliseconds have passed.
 #[tool(namespace = "rate")]

@@ -1,8 +1,8 @@
 //! Names: collisions, legality, spellings for providers.
 
-use toolkit::prelude::*;
-use toolkit::serde_json::json;
-use toolkit::{ToolDefinition, ToolFuture, ToolName, ToolOutput};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::json;
+use toolkit_ai::{ToolDefinition, ToolFuture, ToolName, ToolOutput};
 
 struct Named(ToolDefinition);
 
@@ -55,12 +55,12 @@ async fn a_provider_gets_accepted_names_and_its_calls_find_the_tool() {
 fn a_collision_is_refused_with_both_locations() {
     mod one {
         /// One.
-        #[toolkit::tool]
+        #[toolkit_ai::tool]
         pub(super) fn twin() {}
     }
     mod other {
         /// Other.
-        #[toolkit::tool(name = "twin", namespace = "other")]
+        #[toolkit_ai::tool(name = "twin", namespace = "other")]
         pub(super) fn twin() {}
     }
     let mut registry = ToolRegistry::from_tools(tools![one::twin]).expect("one tool");
@@ -95,7 +95,7 @@ async fn errors_use_the_spellings_the_model_knows() {
         results[1].to_text(),
         "Tool `nothing like it` not found; available tools: `fs_read`, `fs_write`"
     );
-    let token = toolkit::CancellationToken::new();
+    let token = toolkit_ai::CancellationToken::new();
     token.cancel();
     let cancelled = dispatcher.dispatch_with([ToolCall::new("3", "fs_read", "{}")], token).await;
     assert_eq!(cancelled[0].to_text(), "Tool `fs_read` was cancelled before it finished");

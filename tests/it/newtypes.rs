@@ -1,7 +1,7 @@
 //! Structs around one value, as parameters.
 
 use serde_json::json;
-use toolkit::{ToolParams, ToolRegistry, tool, tools};
+use toolkit_ai::{ToolParams, ToolRegistry, tool, tools};
 
 /// The id of a user.
 #[derive(ToolParams)]

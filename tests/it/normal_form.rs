@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toolkit::middleware::{Approval, Cache, Deduplicate, PermissionRule, Permissions};
-use toolkit::prelude::*;
-use toolkit::{
+use toolkit_ai::middleware::{Approval, Cache, Deduplicate, PermissionRule, Permissions};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{
     AdaptedTool, ArgumentTransform, ClosureTool, ErrorKind, ToolDefinition, ToolFuture, ToolName,
     ToolProvider,
 };

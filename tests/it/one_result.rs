@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, sleep, timeout};
-use toolkit::ToolTag;
-use toolkit::middleware::{
+use toolkit_ai::ToolTag;
+use toolkit_ai::middleware::{
     Approval, AttemptLimit, Deduplicate, PermissionRule, Permissions, RateLimit, Retry,
 };
-use toolkit::prelude::*;
-use toolkit::serde_json::json;
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::json;
 
 /// The number of running calls per resource, its maximum, and the order in which calls began.
 #[derive(Default)]
@@ -253,7 +253,7 @@ fn surround(mut dispatcher: Dispatcher, world: &World) -> Dispatcher {
     }
     #[cfg(feature = "cache")]
     if world.cache {
-        let cache = toolkit::middleware::Cache::new(2)
+        let cache = toolkit_ai::middleware::Cache::new(2)
             .for_tool("rnd-w*")
             .unwrap()
             .with_time_to_live(Duration::from_millis(3));

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use toolkit::output::Base64;
-use toolkit::prelude::*;
-use toolkit::serde_json::{Map, Value, json};
-use toolkit::{ClosureTool, Content, FunctionTool, IntoToolOutput, Json, Media};
+use toolkit_ai::output::Base64;
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{Map, Value, json};
+use toolkit_ai::{ClosureTool, Content, FunctionTool, IntoToolOutput, Json, Media};
 
 type Fallible<T> = Result<T, String>;
 
@@ -102,8 +102,8 @@ fn weather(full: bool) -> Weather {
 mod described {
     use super::{Fallible, Found, Sky, Tree, Weather, weather};
     use std::collections::{BTreeSet, HashMap};
-    use toolkit::output::Base64;
-    use toolkit::{Json, tool};
+    use toolkit_ai::output::Base64;
+    use toolkit_ai::{Json, tool};
 
     #[tool(register = false)]
     pub(super) fn number(full: bool) -> f64 {
@@ -418,7 +418,7 @@ fn an_explicit_output_schema_goes_before_that_of_the_type() {
 #[test]
 fn the_output_schema_of_a_dynamic_tool_is_checked() {
     let tool =
-        toolkit::DynamicTool::new("count", "", json!({"type": "object"}), |_: Value| 1).expect("a tool");
+        toolkit_ai::DynamicTool::new("count", "", json!({"type": "object"}), |_: Value| 1).expect("a tool");
     let error = tool.clone().with_output_schema(json!({"type": "numbr"})).expect_err("no such type");
     let text = error.to_string();
     assert!(text.contains(") has an invalid schema at `#/type`: in the output schema, "), "{text}");

@@ -1,10 +1,10 @@
 //! Conversion of return values into output.
 
 use std::fmt;
-use toolkit::output::MediaData;
-use toolkit::prelude::*;
-use toolkit::serde_json::json;
-use toolkit::{Content, ErrorKind, IntoToolOutput, Media, ToolFuture};
+use toolkit_ai::output::MediaData;
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::json;
+use toolkit_ai::{Content, ErrorKind, IntoToolOutput, Media, ToolFuture};
 
 #[derive(serde::Serialize)]
 struct Point {
@@ -35,7 +35,7 @@ type Outcome<T> = Result<T, Refused>;
 mod kinds {
     use super::{Celsius, Outcome, Point, Refused};
     use std::collections::BTreeMap;
-    use toolkit::{Content, ToolError, ToolOutput, tool};
+    use toolkit_ai::{Content, ToolError, ToolOutput, tool};
 
     #[tool]
     pub(super) fn unit() {}

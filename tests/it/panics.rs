@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use toolkit::events::ToolEvent;
-use toolkit::middleware::{Approval, Next, PermissionRule, Permissions, ToolRequest};
-use toolkit::output::{FullOutput, Truncation};
-use toolkit::prelude::*;
-use toolkit::{
+use toolkit_ai::events::ToolEvent;
+use toolkit_ai::middleware::{Approval, Next, PermissionRule, Permissions, ToolRequest};
+use toolkit_ai::output::{FullOutput, Truncation};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{
     AdaptedTool, ArgumentTransform, CancellationToken, ErrorKind, RunContext, Session, ToolDefinition,
     ToolFuture, ToolMetadata, ToolName,
 };
@@ -184,9 +184,9 @@ fn tool(fuse: &Fuse) -> Arc<dyn Tool> {
 struct Layered<S>(S, Fuse);
 
 #[cfg(feature = "tower")]
-impl<S> tower::Service<toolkit::tower::ServiceRequest> for Layered<S>
+impl<S> tower::Service<toolkit_ai::tower::ServiceRequest> for Layered<S>
 where
-    S: tower::Service<toolkit::tower::ServiceRequest>,
+    S: tower::Service<toolkit_ai::tower::ServiceRequest>,
     S::Future: Send + 'static,
 {
     type Response = S::Response;
@@ -198,7 +198,7 @@ where
         self.0.poll_ready(cx)
     }
 
-    fn call(&mut self, request: toolkit::tower::ServiceRequest) -> Self::Future {
+    fn call(&mut self, request: toolkit_ai::tower::ServiceRequest) -> Self::Future {
         self.1.burn(Place::Layer);
         let fuse = self.1.clone();
         let inner = self.0.call(request);
@@ -212,7 +212,7 @@ where
 #[cfg(feature = "tower")]
 fn with_layer(dispatcher: Dispatcher, fuse: Fuse) -> Dispatcher {
     let layer = tower::layer::layer_fn(move |inner| Layered(inner, fuse.clone()));
-    dispatcher.with_middleware(toolkit::tower::TowerMiddleware::new(layer))
+    dispatcher.with_middleware(toolkit_ai::tower::TowerMiddleware::new(layer))
 }
 
 #[cfg(not(feature = "tower"))]

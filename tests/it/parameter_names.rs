@@ -1,13 +1,12 @@
 //! Names of parameters that a provider refuses: it gets other spellings, and the tool gets its own names.
 
 use proptest::prelude::*;
-use toolkit::name::NameRule;
-use toolkit::prelude::*;
-use toolkit::schema::each_subschema;
-use toolkit::serde_json::{Map, Value, from_str, json};
-use toolkit::{
-    AdaptedTool, ArgumentTransform, DefinitionOptions, ToolDefinition, ToolFuture, ToolName, ToolOutput,
-};
+use toolkit_ai::llm::DefinitionOptions;
+use toolkit_ai::name::NameRule;
+use toolkit_ai::prelude::*;
+use toolkit_ai::schema::keyword::each_subschema;
+use toolkit_ai::serde_json::{Map, Value, from_str, json};
+use toolkit_ai::{AdaptedTool, ArgumentTransform, ToolDefinition, ToolFuture, ToolName, ToolOutput};
 
 /// A tool with the given parameters. It returns its arguments.
 struct Echo(ToolDefinition);
@@ -128,7 +127,7 @@ proptest! {
             let output = runtime.block_on(registry.call("echo", arguments.to_string())).unwrap();
             from_str::<Value>(&output.to_text()).unwrap()
         };
-        for format in ApiFormat::ALL {
+        for &format in ApiFormat::ALL {
             let (rule, pointer) = api(format);
             let plain = DefinitionOptions::default().with_json_schema(true);
             let ways = [(DefinitionOptions::default(), pointer), (plain, "/0/function_declarations/0/parametersJsonSchema")];

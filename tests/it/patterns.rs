@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::time::Instant;
-use toolkit::middleware::{AttemptLimit, Middleware, Permission, PermissionRule, Permissions, RateLimit};
-use toolkit::name::{Separator, normalize};
-use toolkit::prelude::*;
-use toolkit::serde_json::{Value, json};
-use toolkit::{ClosureTool, ErrorKind, RegistryView, ToolDefinition, ToolFilter, ToolName};
+use toolkit_ai::middleware::{AttemptLimit, Middleware, Permission, PermissionRule, Permissions, RateLimit};
+use toolkit_ai::name::{Separator, normalize};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{Value, json};
+use toolkit_ai::{ClosureTool, ErrorKind, RegistryView, ToolDefinition, ToolFilter, ToolName};
 
 fn definition(name: &str) -> ToolDefinition {
     ToolDefinition::new(ToolName::new(name).unwrap(), "", json!({"type": "object"}))
@@ -51,7 +51,7 @@ fn a_pattern_without_a_possible_match_is_a_build_error() {
             ToolFilter::new().exclude(["*", pattern]).map(drop),
         ];
         #[cfg(feature = "cache")]
-        results.push(toolkit::middleware::Cache::new(1).for_tool(pattern).map(drop));
+        results.push(toolkit_ai::middleware::Cache::new(1).for_tool(pattern).map(drop));
         for result in results.drain(..) {
             let error = result.unwrap_err().to_string();
             assert!(error.ends_with(fault), "{error}");
@@ -142,7 +142,7 @@ proptest! {
         prop_assert_eq!(limited, Seen { runs: 2, second_waited: false, first_was_last_attempt: excluded });
         #[cfg(feature = "cache")]
         {
-            let cache = toolkit::middleware::Cache::new(9).for_tool(pattern.as_str()).unwrap();
+            let cache = toolkit_ai::middleware::Cache::new(9).for_tool(pattern.as_str()).unwrap();
             let cached = two_calls(&name, false, cache);
             let runs = if allowed { 1 } else { 2 };
             prop_assert_eq!(cached, Seen { runs, second_waited: false, first_was_last_attempt: false });
@@ -244,7 +244,8 @@ fn middleware_for_a_tool_that_does_not_exist_is_warned_of() {
             new().with_middleware(AttemptLimit::new(1).for_tool(name, 1).unwrap()),
         ];
         #[cfg(feature = "cache")]
-        dispatchers.push(new().with_middleware(toolkit::middleware::Cache::new(1).for_tool(name).unwrap()));
+        dispatchers
+            .push(new().with_middleware(toolkit_ai::middleware::Cache::new(1).for_tool(name).unwrap()));
         for (index, dispatcher) in dispatchers.into_iter().enumerate() {
             // Only rules that stop calls need a tool for a pattern with wildcards.
             let expected = near.filter(|_| index < 2 || !name.contains(['*', '?'])).map(|near| match index {

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use toolkit::error::Pending;
-use toolkit::events::CallStatus;
-use toolkit::middleware::{
+use toolkit_ai::error::Pending;
+use toolkit_ai::events::CallStatus;
+use toolkit_ai::middleware::{
     Approval, AttemptLimit, Cache, DecidedApprovals, Deduplicate, PermissionRule, Permissions, Retry,
 };
-use toolkit::{
+use toolkit_ai::{
     ClosureTool, Dispatcher, ErrorKind, RunContext, ToolCall, ToolContext, ToolError, ToolRegistry,
     ToolResult,
 };
@@ -100,7 +100,7 @@ async fn a_question_of_a_tool_is_no_failure() {
     let statuses = Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = statuses.clone();
     let dispatcher = dispatcher.with_listener(move |event| {
-        if let toolkit::events::ToolEventKind::Ended(end) = &event.kind {
+        if let toolkit_ai::events::ToolEventKind::Ended(end) = &event.kind {
             seen.lock().unwrap().push(end.status);
         }
     });

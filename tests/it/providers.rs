@@ -4,11 +4,11 @@ use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toolkit::definition::ProvidedTool;
-use toolkit::middleware::{Next, ToolRequest};
-use toolkit::name::Separator;
-use toolkit::prelude::*;
-use toolkit::{
+use toolkit_ai::definition::ProvidedTool;
+use toolkit_ai::middleware::{Next, ToolRequest};
+use toolkit_ai::name::Separator;
+use toolkit_ai::prelude::*;
+use toolkit_ai::{
     AdaptedTool, ArgumentTransform, Batch, Dispatcher, ErrorKind, LiveRegistry, RunContext, Session,
     ToolDefinition, ToolFuture, ToolName, ToolProvider,
 };

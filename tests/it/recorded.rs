@@ -1,8 +1,8 @@
 //! The recorded answers of a model that the examples use.
 
 use std::path::Path;
-use toolkit::ApiFormat::OpenAiChat;
-use toolkit::serde_json::{self, Map, Value};
+use toolkit_ai::llm::ApiFormat::OpenAiChat;
+use toolkit_ai::serde_json::{self, Map, Value};
 
 /// Checks the name and the arguments of each call.
 #[track_caller]

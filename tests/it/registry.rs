@@ -1,8 +1,8 @@
 //! The registry: order, look-up, merging.
 
-use toolkit::prelude::*;
-use toolkit::registry::{Discovery, TagMatch};
-use toolkit::{ClosureTool, ToolFilter};
+use toolkit_ai::prelude::*;
+use toolkit_ai::registry::{Discovery, TagMatch};
+use toolkit_ai::{ClosureTool, ToolFilter};
 
 /// Adds.
 #[tool(namespace = "registry")]
@@ -93,7 +93,7 @@ fn a_changed_registry_renders_like_a_new_one() {
     struct Nothing {}
     let named =
         |name: &str| ClosureTool::new(name, "A tool.", |Nothing {}: Nothing| async { "done" }).unwrap();
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         let mut registry = ToolRegistry::from_tools([named("fs.read"), named("zip")]).unwrap();
         let before = registry.definitions(format).to_value();
         // Where dots are refused, the new name gets the spelling of the old name.

@@ -1,9 +1,9 @@
 //! Registry changes: disabling, replacing, overriding, namespaces, filters.
 
-use toolkit::name::Separator;
-use toolkit::prelude::*;
-use toolkit::registry::{Collision, TagMatch};
-use toolkit::{AdaptedTool, ErrorKind, ToolFilter, ToolName, ToolTag};
+use toolkit_ai::name::Separator;
+use toolkit_ai::prelude::*;
+use toolkit_ai::registry::{Collision, TagMatch};
+use toolkit_ai::{AdaptedTool, ErrorKind, ToolFilter, ToolName, ToolTag};
 
 /// Adds.
 #[tool(namespace = "math", tags("pure"))]

@@ -1,9 +1,9 @@
 //! Views of registries, fixed and live.
 
-use toolkit::name::Separator;
-use toolkit::prelude::*;
-use toolkit::registry::{Collision, TagMatch};
-use toolkit::{ArgumentTransform, ErrorKind, RegistryView, ToolFilter, ToolName, ToolTag};
+use toolkit_ai::name::Separator;
+use toolkit_ai::prelude::*;
+use toolkit_ai::registry::{Collision, TagMatch};
+use toolkit_ai::{ArgumentTransform, ErrorKind, RegistryView, ToolFilter, ToolName, ToolTag};
 
 /// Reads.
 #[tool(namespace = "files", read_only, register = false)]

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::Builder;
-use toolkit::events::ToolEventKind;
-use toolkit::middleware::{AttemptLimit, BoxMiddleware, Deduplicate, Middleware, Retry};
-use toolkit::prelude::*;
-use toolkit::{CancellationToken, ClosureTool, ErrorKind, ToolContext};
+use toolkit_ai::events::ToolEventKind;
+use toolkit_ai::middleware::{AttemptLimit, BoxMiddleware, Deduplicate, Middleware, Retry};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{CancellationToken, ClosureTool, ErrorKind, ToolContext};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}
@@ -50,7 +50,7 @@ impl Other {
         match self {
             Self::Deduplicate => Deduplicate::new().boxed(),
             #[cfg(feature = "cache")]
-            Self::Cache => toolkit::middleware::Cache::new(9).for_tool("flaky").unwrap().boxed(),
+            Self::Cache => toolkit_ai::middleware::Cache::new(9).for_tool("flaky").unwrap().boxed(),
             Self::AttemptLimit => AttemptLimit::new(9).boxed(),
         }
     }

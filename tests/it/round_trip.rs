@@ -1,12 +1,13 @@
 //! Definitions are converted to every format that can be read, and back: every loss is in the report.
 
 use proptest::prelude::*;
-use toolkit::definition::{ToolSource, parameter_names};
-use toolkit::name::{NameRule, WireNames};
-use toolkit::schema::each_subschema;
-use toolkit::serde_json::{Map, Value, json};
-use toolkit::wire::translate::RequestFormat;
-use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolMetadata, ToolName};
+use toolkit_ai::definition::{ToolSource, parameter_names};
+use toolkit_ai::llm::translate::RequestFormat;
+use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
+use toolkit_ai::name::{NameRule, WireNames};
+use toolkit_ai::schema::keyword::each_subschema;
+use toolkit_ai::serde_json::{Map, Value, json};
+use toolkit_ai::{ToolDefinition, ToolMetadata, ToolName};
 
 /// A typical schema of a tool, two levels deep.
 fn schema() -> impl Strategy<Value = Value> {
@@ -87,7 +88,7 @@ proptest! {
     #[test]
     fn every_loss_is_in_the_report(definition in definition(), json_schema: bool) {
         let options = DefinitionOptions::default().with_json_schema(json_schema);
-        for reader in RequestFormat::ALL {
+        for &reader in RequestFormat::ALL {
             let format = reader.api();
             let names = WireNames::new(format.name_rule(), [definition.name.as_str()]);
             let tools = format.encode_definitions([&definition], &names, &options);
@@ -115,7 +116,7 @@ fn a_tool_of_an_mcp_server_loses_nothing_as_a_function() {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let mut tool = ToolDefinition::new(ToolName::new("weather").unwrap(), "Tells it.", schema);
     tool.metadata.source = ToolSource::Mcp;
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         let tools = format.encode_definitions([&tool], &WireNames::default(), &DefinitionOptions::default());
         assert_eq!(tools.report().to_string(), "", "{format}");
     }

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use tokio::runtime::Builder;
-use toolkit::middleware::{Middleware, Next, Permission, PermissionRule, Permissions, ToolRequest};
-use toolkit::prelude::*;
-use toolkit::serde_json::Value;
-use toolkit::{ClosureTool, ErrorKind, LiveRegistry, ToolDefinition, ToolName, ToolTag};
+use toolkit_ai::middleware::{Middleware, Next, Permission, PermissionRule, Permissions, ToolRequest};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::Value;
+use toolkit_ai::{ClosureTool, ErrorKind, LiveRegistry, ToolDefinition, ToolName, ToolTag};
 
 /// A tool of a random registry.
 #[derive(Debug, Clone)]

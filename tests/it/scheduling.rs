@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
-use toolkit::prelude::*;
-use toolkit::{CancellationToken, ErrorKind};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{CancellationToken, ErrorKind};
 
 /// A log of the running calls. Each test has its own, as the state of its tools.
 #[derive(Default)]

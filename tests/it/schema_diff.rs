@@ -3,7 +3,7 @@
 use jsonschema::Validator;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use toolkit::schema::{Compatibility, SchemaChange, SchemaChangeKind, SchemaDiff};
+use toolkit_ai::schema::{Compatibility, SchemaChange, SchemaChangeKind, SchemaDiff};
 
 /// A random schema with a maximum depth. Its references lead to `T` and `U`.
 fn schema(depth: u32) -> BoxedStrategy<Value> {

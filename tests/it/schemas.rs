@@ -1,8 +1,8 @@
 //! The schemas of parameters.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use toolkit::prelude::*;
-use toolkit::serde_json::{Value, json};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{Value, json};
 
 /// How warm.
 #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

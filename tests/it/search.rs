@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
-use toolkit::middleware::{Next, PermissionRule, Permissions, ToolRequest};
-use toolkit::prelude::*;
-use toolkit::search::{SearchOptions, SearchWeights};
-use toolkit::serde_json::{Value, from_str, json};
-use toolkit::{
-    ClosureTool, DefinitionOptions, ErrorKind, LiveRegistry, ToolDefinition, ToolFuture, ToolName,
-};
+use toolkit_ai::llm::DefinitionOptions;
+use toolkit_ai::middleware::{Next, PermissionRule, Permissions, ToolRequest};
+use toolkit_ai::prelude::*;
+use toolkit_ai::search::{SearchOptions, SearchWeights};
+use toolkit_ai::serde_json::{Value, from_str, json};
+use toolkit_ai::{ClosureTool, ErrorKind, LiveRegistry, ToolDefinition, ToolFuture, ToolName};
 
 /// The events, in order.
 #[derive(Default)]
@@ -212,9 +211,9 @@ fn a_query_of_common_words_finds_all_tools() {
     assert_eq!(found(&registry, "crabs or lobsters").len(), 4, "no word is common");
 }
 
-#[derive(toolkit::serde::Deserialize, toolkit::schemars::JsonSchema)]
-#[serde(crate = "toolkit::serde")]
-#[schemars(crate = "toolkit::schemars")]
+#[derive(toolkit_ai::serde::Deserialize, toolkit_ai::schemars::JsonSchema)]
+#[serde(crate = "toolkit_ai::serde")]
+#[schemars(crate = "toolkit_ai::schemars")]
 struct Nothing {}
 
 #[tokio::test]
@@ -392,8 +391,8 @@ async fn a_deferred_call_keeps_its_reason() {
     assert_eq!(result.to_text(), "geo.weather: sun in Lima for 1, to plan");
 
     // The tool opts out of call reasons, but the model was asked for one.
-    let quiet =
-        toolkit::AdaptedTool::new(weather::tool()).map_metadata(|metadata| metadata.with_call_reason(false));
+    let quiet = toolkit_ai::AdaptedTool::new(weather::tool())
+        .map_metadata(|metadata| metadata.with_call_reason(false));
     let registry = ToolRegistry::from_tools([quiet]).unwrap().with_tool_search().with_call_reason(true);
     let result = one(&dispatcher(registry), "call_deferred", call).await;
     assert_eq!(result.to_text(), "geo.weather: sun in Lima for 1, no reason");
@@ -422,10 +421,10 @@ fn a_merged_registry_keeps_tool_search() {
     both.merge(mail.clone()).unwrap();
     assert_eq!(found(&both, "mail"), ["send_mail"]);
     assert!((mail + ToolRegistry::new().with_tool_search()).contains("call_deferred"));
-    let part = both.filtered(&toolkit::ToolFilter::new().exclude(["send*"]).unwrap());
+    let part = both.filtered(&toolkit_ai::ToolFilter::new().exclude(["send*"]).unwrap());
     assert_eq!(found(&part, "mail"), [""; 0]);
     assert!(!part.get("discover_tools").unwrap().definition().description.contains("send_mail"));
-    both.update_namespace("home", false, toolkit::name::Separator::Dash).unwrap();
+    both.update_namespace("home", false, toolkit_ai::name::Separator::Dash).unwrap();
     assert_eq!(found(&both, "home-send_mail"), ["home-send_mail"]);
 }
 

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use toolkit::name::Separator;
-use toolkit::prelude::*;
-use toolkit::search::SearchOptions;
-use toolkit::{ClosureTool, ToolName};
+use toolkit_ai::name::Separator;
+use toolkit_ai::prelude::*;
+use toolkit_ai::search::SearchOptions;
+use toolkit_ai::{ClosureTool, ToolName};
 
 fn tool(name: &ToolName) -> ClosureTool {
     let tool = ClosureTool::without_arguments("tool", "Does what its name says. More of it.", || 1);

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::time::sleep;
-use toolkit::middleware::{Approval, ApprovalRequest, PermissionRule, Permissions};
-use toolkit::prelude::*;
-use toolkit::{ClosureTool, RunContext, Session};
+use toolkit_ai::middleware::{Approval, ApprovalRequest, PermissionRule, Permissions};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{ClosureTool, RunContext, Session};
 
 /// Answers the questions in order with `answers`, each after a moment. The last answer is repeated.
 fn permissions(answers: Vec<Approval>, asked: &Arc<Mutex<Vec<String>>>) -> Permissions {

@@ -9,12 +9,14 @@ use proptest::prelude::*;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::thread::Builder;
-use toolkit::call::ToolConfig;
-use toolkit::name::WireNames;
-use toolkit::prelude::*;
-use toolkit::schema::{self, SchemaDialect, SchemaDiff, SchemaRef};
-use toolkit::serde_json::{Value, json};
-use toolkit::{AdaptedTool, ArgumentTransform, LiveRegistry, ToolDefinition, ToolFuture, ToolName, testing};
+use toolkit_ai::ToolConfig;
+use toolkit_ai::name::WireNames;
+use toolkit_ai::prelude::*;
+use toolkit_ai::schema::{self, SchemaDialect, SchemaDiff, SchemaRef};
+use toolkit_ai::serde_json::{Value, json};
+use toolkit_ai::{
+    AdaptedTool, ArgumentTransform, LiveRegistry, ToolDefinition, ToolFuture, ToolName, testing,
+};
 
 mod chains;
 mod inputs;
@@ -106,13 +108,13 @@ fn tools(input: &dyn Debug, schema: &Value, value: &Value) {
         let _ = registry.check();
         drop(registry.search("a tool of words", 3));
         drop(testing::changes(&testing::record(&registry), &registry));
-        ApiFormat::ALL.into_iter().for_each(|format| drop(registry.definitions(format)));
+        ApiFormat::ALL.iter().copied().for_each(|format| drop(registry.definitions(format)));
         let _ = registry.validate("tool", &text);
         let live = LiveRegistry::new(registry).expect("a checked registry");
         let _ = live.change(|registry| registry.replace(AnyTool(plain.clone())));
         let _ = live.change(|registry| registry.replace(AnyTool(definition.clone())));
         let dispatcher = Dispatcher::new(live).expect("a checked registry");
-        let dispatcher = dispatcher.with_middleware(toolkit::middleware::Deduplicate::new());
+        let dispatcher = dispatcher.with_middleware(toolkit_ai::middleware::Deduplicate::new());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(dispatcher.dispatch([ToolCall::new("1", "tool", text.clone())]));
     };
@@ -124,7 +126,7 @@ fn tools(input: &dyn Debug, schema: &Value, value: &Value) {
     });
     #[cfg(feature = "jsonschema")]
     on_small_stack("dynamic tools", input, || {
-        let tool = toolkit::DynamicTool::new("tool", "", schema.clone(), |value: Value| value.to_string());
+        let tool = toolkit_ai::DynamicTool::new("tool", "", schema.clone(), |value: Value| value.to_string());
         tool.into_iter().for_each(|tool| use_all(Arc::new(tool.with_coerce(true))));
     });
 }
@@ -135,7 +137,7 @@ fn formats(input: Input, schema: &Value, value: &Value) {
     let payload = input.payload(&mut random, input.levels.min(PARSED / 2));
     let names = WireNames::default();
     let text = json!({"a": value}).to_string();
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         on_small_stack(format.name(), &input, || {
             let calls =
                 [ToolCall::new("1", "tool", text.clone()), ToolCall::new("2", "tool", "[".repeat(10_000))];
@@ -151,7 +153,7 @@ fn formats(input: Input, schema: &Value, value: &Value) {
                 drop((format.parse_response(payload), format.assistant_messages(payload)));
                 let mut request = payload.as_object().cloned().unwrap_or_default();
                 #[cfg(feature = "translate")]
-                if let Some(reader) = toolkit::wire::translate::RequestFormat::of(format) {
+                if let Some(reader) = toolkit_ai::llm::translate::RequestFormat::of(format) {
                     drop((reader.parse_definitions(payload), reader.hosted_tools(payload)));
                     drop((reader.parse_results(payload), reader.parse_tool_config(&request, &names)));
                 }
@@ -172,7 +174,7 @@ fn formats(input: Input, schema: &Value, value: &Value) {
     #[cfg(feature = "translate")]
     on_small_stack("neutral", &input, || {
         let neutral = json!({"name": "a", "parameters": schema, "input_schema": schema});
-        drop(toolkit::wire::translate::definition_from_neutral(&neutral));
+        drop(toolkit_ai::llm::translate::definition_from_neutral(&neutral));
     });
 }
 

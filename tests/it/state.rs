@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
-use toolkit::name::Separator;
-use toolkit::prelude::*;
+use toolkit_ai::name::Separator;
+use toolkit_ai::prelude::*;
 
 struct Db(&'static str);
 
@@ -70,7 +70,7 @@ impl Calculator {
     }
 
     /// Reads the memory.
-    #[toolkit::tool(name = "recall", read_only)]
+    #[toolkit_ai::tool(name = "recall", read_only)]
     async fn read(&self, context: &ToolContext) -> String {
         tokio::task::yield_now().await;
         format!("{} {}", context.tool_name(), self.memory.load(Ordering::SeqCst))
@@ -83,7 +83,7 @@ impl Calculator {
     }
 }
 
-#[derive(Debug, Clone, toolkit::serde::Serialize, ToolParams)]
+#[derive(Debug, Clone, toolkit_ai::serde::Serialize, ToolParams)]
 struct Vector {
     parts: [i64; Self::SIZE],
 }

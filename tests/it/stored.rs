@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 use std::time::Duration;
-use toolkit::call::ProviderExtras;
-use toolkit::middleware::Retry;
-use toolkit::prelude::*;
-use toolkit::serde_json::{self, Value, json};
-use toolkit::{ErrorKind, ToolError};
+use toolkit_ai::call::ProviderExtras;
+use toolkit_ai::middleware::Retry;
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{self, Value, json};
+use toolkit_ai::{ErrorKind, ToolError};
 
 /// Panics with a secret.
 #[tool(register = false)]

@@ -1,9 +1,9 @@
 //! Strict tools: a model that is held to a strict schema writes `null` for everything it omits.
 
-use toolkit::DefinitionOptions;
-use toolkit::prelude::*;
-use toolkit::serde_json::{Value, json};
-use toolkit::wire::StrictTools;
+use toolkit_ai::llm::DefinitionOptions;
+use toolkit_ai::llm::StrictTools;
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{Value, json};
 
 #[derive(ToolParams)]
 struct Guest {

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::{env, fs, process};
-use toolkit::prelude::*;
-use toolkit::testing::{assert_registry_unchanged, assert_tools_unchanged, record};
+use toolkit_ai::prelude::*;
+use toolkit_ai::testing::{assert_registry_unchanged, assert_tools_unchanged, record};
 
 /// Weather of a place.
 #[tool(name = "forecast")]
@@ -84,7 +84,7 @@ fn an_update_writes_the_record_and_other_runs_report_changes() {
     assert_registry_unchanged(&registry, &file.0);
 
     let renamed =
-        toolkit::AdaptedTool::new(later::tool()).with_name(earlier::tool().definition().name.clone());
+        toolkit_ai::AdaptedTool::new(later::tool()).with_name(earlier::tool().definition().name.clone());
     let changed = ToolRegistry::from_tools([renamed]).expect("one tool") + later::tool();
     let message = failure(|| assert_registry_unchanged(&changed, &file.0));
     let (first, rest) = message.split_once('\n').expect("there are several lines");

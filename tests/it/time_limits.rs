@@ -3,9 +3,9 @@
 use std::time::Duration;
 use tokio::task::consume_budget;
 use tokio::time::timeout;
-use toolkit::middleware::{Approval, Middleware, Next, PermissionRule, Permissions, ToolRequest};
-use toolkit::prelude::*;
-use toolkit::{
+use toolkit_ai::middleware::{Approval, Middleware, Next, PermissionRule, Permissions, ToolRequest};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{
     AdaptedTool, CancellationToken, ClosureTool, ErrorKind, RegistryView, ToolDefinition, ToolFuture,
     ToolMetadata, ToolName, ToolProvider,
 };

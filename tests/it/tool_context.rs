@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toolkit::context::{Progress, SessionMap};
-use toolkit::prelude::*;
-use toolkit::{RunContext, Session, ToolName};
+use toolkit_ai::context::{Progress, SessionMap};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{RunContext, Session, ToolName};
 
 /// Sets a key of the session, and then fails if an argument asks for it.
 #[tool(register = false)]
@@ -211,7 +211,7 @@ async fn writes_of_an_abandoned_thread_are_discarded() {
     let shelf = kept.clone();
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Nothing {}
-    let leak = toolkit::ClosureTool::with_context("leak", "", move |_: Nothing, context: ToolContext| {
+    let leak = toolkit_ai::ClosureTool::with_context("leak", "", move |_: Nothing, context: ToolContext| {
         context.session().set("a", 1);
         *shelf.lock().unwrap() = Some(context);
     });

@@ -1,8 +1,8 @@
 //! The expansion of `#[tool]` on a function.
 
 use std::collections::BTreeMap;
-use toolkit::prelude::*;
-use toolkit::serde_json::{Value, json};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{Value, json};
 
 /// Adds two numbers.
 ///
@@ -17,7 +17,7 @@ fn add(a: i64, b: i64) -> i64 {
 }
 
 mod math {
-    use toolkit::tool;
+    use toolkit_ai::tool;
 
     /// Multiplies.
     #[tool(namespace = "MathOps")]
@@ -102,7 +102,7 @@ async fn call(tool: &impl Tool, arguments: &str) -> String {
     }
 }
 
-fn property<'a>(definition: &'a toolkit::ToolDefinition, name: &str) -> &'a Value {
+fn property<'a>(definition: &'a toolkit_ai::ToolDefinition, name: &str) -> &'a Value {
     &definition.parameters["properties"][name]
 }
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
-use toolkit::schemars::JsonSchema;
-use toolkit::serde::Serialize;
-use toolkit::serde::de::DeserializeOwned;
-use toolkit::{Tool, ToolContext, ToolParams, ToolRegistry, Toolset, tool, tools, toolset};
+use toolkit_ai::schemars::JsonSchema;
+use toolkit_ai::serde::Serialize;
+use toolkit_ai::serde::de::DeserializeOwned;
+use toolkit_ai::{Tool, ToolContext, ToolParams, ToolRegistry, Toolset, tool, tools, toolset};
 
 /// Stores rows.
 trait Store: Send + Sync {
@@ -15,8 +15,8 @@ trait Store: Send + Sync {
     fn rows(&self) -> Vec<Self::Row>;
 }
 
-#[derive(Debug, Clone, Default, PartialEq, toolkit::serde::Serialize, ToolParams)]
-#[serde(crate = "toolkit::serde")]
+#[derive(Debug, Clone, Default, PartialEq, toolkit_ai::serde::Serialize, ToolParams)]
+#[serde(crate = "toolkit_ai::serde")]
 struct Person {
     name: String,
 }

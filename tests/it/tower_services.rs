@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
-use toolkit::prelude::*;
-use toolkit::tower::{ServiceRequest, TowerMiddleware};
-use toolkit::{ClosureTool, ErrorKind};
+use toolkit_ai::prelude::*;
+use toolkit_ai::tower::{ServiceRequest, TowerMiddleware};
+use toolkit_ai::{ClosureTool, ErrorKind};
 use tower::limit::ConcurrencyLimitLayer;
 use tower::timeout::TimeoutLayer;
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
-use toolkit::output::{DirectorySink, FullOutput, Truncation, TruncationStrategy};
-use toolkit::prelude::*;
-use toolkit::{CancellationToken, ClosureTool, RunContext, Session};
+use toolkit_ai::output::{DirectorySink, FullOutput, Truncation, TruncationStrategy};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{CancellationToken, ClosureTool, RunContext, Session};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}

@@ -15,12 +15,12 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
-use toolkit::ToolRegistry;
-use toolkit::clients::OpenAi;
-use toolkit::mcp::client::{McpBackoff, McpClient, McpCommand, McpProtocol, McpUrl};
-use toolkit::openapi::client::{Credentials, Namespaces, OpenApiToolset};
-use toolkit::wire::ChatModel;
-use toolkit::wire::record::Recorder;
+use toolkit_ai::ToolRegistry;
+use toolkit_ai::llm::ChatModel;
+use toolkit_ai::llm::record::Recorder;
+use toolkit_ai::llm_http::OpenAi;
+use toolkit_ai::mcp::client::{McpBackoff, McpClient, McpCommand, McpProtocol, McpUrl};
+use toolkit_ai::openapi::client::{Credentials, Namespaces, OpenApiToolset};
 use toolkit_nats::Fleet;
 
 /// The statuses of answers.

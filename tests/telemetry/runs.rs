@@ -2,17 +2,16 @@
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use toolkit::RunContext;
-use toolkit::agent::{
-    Agent, ChatModel, Conversation, ModelError, ModelOptions, ModelResponse, ModelRetry, RunOptions,
-    ScriptedModel, Usage,
-};
-use toolkit::clients::OpenAi;
-use toolkit::mcp::client::{McpClient, McpEndpoint, McpProtocol, McpUrl};
-use toolkit::mcp::server::Resource;
-use toolkit::mcp::{McpServer, TraceContext};
-use toolkit::prelude::*;
-use toolkit::schemars::JsonSchema;
+use toolkit_ai::RunContext;
+use toolkit_ai::agent::{Agent, Conversation, RunOptions};
+use toolkit_ai::context::TraceContext;
+use toolkit_ai::llm::{ChatModel, ModelError, ModelOptions, ModelResponse, ModelRetry, ScriptedModel, Usage};
+use toolkit_ai::llm_http::OpenAi;
+use toolkit_ai::mcp::client::{McpClient, McpEndpoint, McpProtocol, McpUrl};
+use toolkit_ai::mcp::server::McpServer;
+use toolkit_ai::mcp::server::Resource;
+use toolkit_ai::prelude::*;
+use toolkit_ai::schemars::JsonSchema;
 
 /// Adds.
 #[tool]
@@ -33,7 +32,7 @@ fn explain(word: String) -> String {
 }
 
 #[derive(serde::Deserialize, JsonSchema)]
-#[schemars(crate = "toolkit::schemars")]
+#[schemars(crate = "toolkit_ai::schemars")]
 struct City {
     name: String,
 }
@@ -88,7 +87,7 @@ pub(crate) async fn ask_model() -> u16 {
         .with_top_p(0.9)
         .with_max_output_tokens(100)
         .with_stop("END");
-    let request = toolkit::wire::ModelRequest::from("Where?").with_options(options);
+    let request = toolkit_ai::llm::ModelRequest::from("Where?").with_options(options);
     let model = client.chat("gpt-5");
     let (city, ()) = tokio::join!(model.ask::<City>(request), answer);
     assert_eq!(city.unwrap().value.name, "Oslo");

@@ -81,10 +81,10 @@ impl Additions {
 
 /// What a program writes to use a part of the facade, and the features that have this part.
 const PARTS: [(&str, &[&str]); 8] = [
-    ("toolkit::agent", &["agent"]),
-    ("toolkit::clients", &["clients", "openai"]),
-    ("toolkit::mcp", &["mcp", "mcp-http", "mcp-auth"]),
-    ("toolkit::openapi", &["openapi"]),
+    ("toolkit_ai::agent", &["agent"]),
+    ("toolkit_ai::llm_http", &["clients", "openai"]),
+    ("toolkit_ai::mcp", &["mcp", "mcp-http", "mcp-auth"]),
+    ("toolkit_ai::openapi", &["openapi"]),
     ("McpUrl", &["mcp-http", "mcp-auth"]),
     ("JwtVerifier", &["mcp-jwt"]),
     ("DynamicTool::", &["jsonschema"]),
@@ -162,7 +162,7 @@ fn doc_examples_import_what_the_readme_or_their_page_adds() {
     let readme = readme_dependencies();
     let mut allowed = names(&table(&readme, "dependencies"));
     // The name of the library.
-    allowed.insert("toolkit".to_owned());
+    allowed.insert("toolkit_ai".to_owned());
     let workspace = names(&table(&read("Cargo.toml"), "workspace.dependencies"));
     let crates: BTreeSet<String> = workspace.iter().map(|name| name.replace('-', "_")).collect();
     let mut wrong = Vec::new();

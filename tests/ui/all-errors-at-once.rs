@@ -1,4 +1,4 @@
-use toolkit::{tool, tools, ToolRegistry};
+use toolkit_ai::{tool, tools, ToolRegistry};
 
 /// Searches.
 ///

@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool(retries = 0, max_result_size = 0)]
 fn nothing() {}

@@ -1,4 +1,4 @@
-use toolkit::ClosureTool;
+use toolkit_ai::ClosureTool;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}

@@ -1,4 +1,4 @@
-use toolkit::{ToolContext, tool};
+use toolkit_ai::{ToolContext, tool};
 
 #[tool]
 fn name(context: &mut ToolContext) -> String {

@@ -1,4 +1,4 @@
-use toolkit::{tool, ToolContext};
+use toolkit_ai::{tool, ToolContext};
 
 #[tool]
 fn who(context: ToolContext, other: Option<&ToolContext>) -> String {

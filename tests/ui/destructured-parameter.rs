@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn add((a, b): (i64, i64)) -> i64 {

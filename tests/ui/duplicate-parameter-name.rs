@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn search(query: String, #[param(rename = "query")] text: String, #[param(alias = "query")] more: String) -> String {

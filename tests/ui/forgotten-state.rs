@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use toolkit::tool;
+use toolkit_ai::tool;
 
 struct Db;
 

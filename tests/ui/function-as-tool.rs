@@ -1,4 +1,4 @@
-use toolkit::{tool, ToolRegistry};
+use toolkit_ai::{tool, ToolRegistry};
 
 #[tool]
 fn add(a: i64, b: i64) -> i64 {

@@ -1,5 +1,5 @@
 use std::rc::Rc;
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 async fn count(items: Vec<i64>) -> usize {

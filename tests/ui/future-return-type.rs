@@ -1,6 +1,6 @@
 use std::future::Future;
 use std::pin::Pin;
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn add(a: i64, b: i64) -> impl Future<Output = i64> + Send {

@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool(namespace = "math.basic")]
 fn add(a: i64, b: i64) -> i64 {

@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn search(#[param(pattern = "[a-z")] query: String) -> String {

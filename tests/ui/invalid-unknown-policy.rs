@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool(unknown = "allow")]
 fn search(query: String) -> String {

@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn search(#[param(items(length = 1..))] query: String) -> String {

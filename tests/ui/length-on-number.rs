@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn search(#[param(length = 1..=5)] limit: Option<u32>) -> u32 {

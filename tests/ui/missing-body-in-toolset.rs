@@ -1,4 +1,4 @@
-use toolkit::{tool, toolset};
+use toolkit_ai::{tool, toolset};
 
 struct Counter;
 

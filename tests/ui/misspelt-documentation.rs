@@ -1,5 +1,5 @@
 // A keyword of the documentation with a typing mistake.
-use toolkit::prelude::*;
+use toolkit_ai::prelude::*;
 
 /// Adds.
 ///

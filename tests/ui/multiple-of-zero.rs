@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn step(#[param(multiple_of = 0)] by: u32) -> u32 {

@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn sort(items: Option<&mut Vec<i64>>, text: Option<&'static str>) -> usize {

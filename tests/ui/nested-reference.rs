@@ -1,5 +1,5 @@
 use std::path::Path;
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn shout(rest: Vec<(&str, i64)>, paths: &[&Path], few: Option<&[&str]>, twice: Option<&&str>) -> String {

@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use toolkit::{ToolRegistry, toolset};
+use toolkit_ai::{ToolRegistry, toolset};
 
 struct Plain;
 

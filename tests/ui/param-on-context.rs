@@ -1,4 +1,4 @@
-use toolkit::{tool, ToolContext};
+use toolkit_ai::{tool, ToolContext};
 
 #[tool]
 fn who(#[param(description = "The context.")] context: &ToolContext) -> String {

@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn add(#[param(rename = "a\"b")] a: i64, #[param(alias = "c\\d\n")] b: i64) -> i64 {

@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn first(a: i64, _: i64) -> i64 {

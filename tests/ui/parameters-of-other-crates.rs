@@ -1,6 +1,6 @@
 // Parameters as axum and rmcp write them.
 use std::sync::Arc;
-use toolkit::prelude::*;
+use toolkit_ai::prelude::*;
 
 struct Db;
 struct State<T>(T);
@@ -18,6 +18,6 @@ fn axum(State(db): State<Db>) {}
 fn rmcp(Parameters(Query { a }): Parameters<Query>) {}
 
 #[tool]
-fn context(context: Arc<ToolContext>, run: &toolkit::RunContext) {}
+fn context(context: Arc<ToolContext>, run: &toolkit_ai::RunContext) {}
 
 fn main() {}

@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn search(#[param(pattern = "^[0-9]+$")] limit: u32) -> u32 {

@@ -1,7 +1,7 @@
-use toolkit::tools;
+use toolkit_ai::tools;
 
 mod math {
-    use toolkit::tool;
+    use toolkit_ai::tool;
 
     #[tool]
     fn add(a: i64, b: i64) -> i64 {

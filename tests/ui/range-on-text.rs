@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn search(#[param(range = 1..=5)] query: String) -> String {

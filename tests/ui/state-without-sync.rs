@@ -1,5 +1,5 @@
 use std::cell::Cell;
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn count(#[state] counter: &Cell<u32>) -> u32 {

@@ -1,4 +1,4 @@
-use toolkit::{ToolContext, tool, toolset};
+use toolkit_ai::{ToolContext, tool, toolset};
 
 #[tool(timeout = "5s")]
 fn add(a: i64, b: i64) -> i64 {

@@ -1,5 +1,5 @@
 // `tools!` lists names.
-use toolkit::prelude::*;
+use toolkit_ai::prelude::*;
 
 /// Adds.
 #[tool]

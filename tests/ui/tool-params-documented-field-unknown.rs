@@ -1,4 +1,4 @@
-use toolkit::{tool, ToolParams};
+use toolkit_ai::{tool, ToolParams};
 
 /// Which rows.
 ///

@@ -1,4 +1,4 @@
-use toolkit::ToolParams;
+use toolkit_ai::ToolParams;
 
 #[derive(ToolParams)]
 struct Filter {

@@ -1,4 +1,4 @@
-use toolkit::{ToolParams, tool};
+use toolkit_ai::{ToolParams, tool};
 
 #[derive(ToolParams)]
 enum Never {}

@@ -1,5 +1,5 @@
 use std::rc::Rc;
-use toolkit::toolset;
+use toolkit_ai::toolset;
 
 struct Counter(Rc<i64>);
 

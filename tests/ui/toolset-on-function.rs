@@ -1,4 +1,4 @@
-use toolkit::toolset;
+use toolkit_ai::toolset;
 
 #[toolset]
 fn add(a: i64, b: i64) -> i64 {

@@ -1,4 +1,4 @@
-use toolkit::toolset;
+use toolkit_ai::toolset;
 
 #[toolset]
 trait Count {

@@ -1,4 +1,4 @@
-use toolkit::toolset;
+use toolkit_ai::toolset;
 
 struct Counter;
 
@@ -9,7 +9,7 @@ impl Counter {
 }
 
 mod more {
-    use toolkit::toolset;
+    use toolkit_ai::toolset;
 
     #[toolset]
     impl super::Counter {

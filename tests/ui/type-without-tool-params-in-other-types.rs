@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use toolkit::prelude::*;
+use toolkit_ai::prelude::*;
 
 struct Foo;
 

@@ -1,4 +1,4 @@
-use toolkit::tool;
+use toolkit_ai::tool;
 
 #[tool]
 fn search(#[param(items(lenght = 1..))] words: Vec<String>) -> usize {

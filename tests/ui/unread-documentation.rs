@@ -1,6 +1,6 @@
 #![deny(deprecated)]
 
-use toolkit::{ToolParams, tool};
+use toolkit_ai::{ToolParams, tool};
 
 macro_rules! text {
     () => {

@@ -1,5 +1,5 @@
 // Words that other crates use are answered with the words of this one.
-use toolkit::prelude::*;
+use toolkit_ai::prelude::*;
 
 #[tool(annotations(read_only = true))]
 fn rmcp(a: i64) -> i64 {

@@ -89,7 +89,7 @@ impl fmt::Display for RawArguments {
 /// One tool call of the model.
 ///
 /// ```
-/// use toolkit::ToolCall;
+/// use toolkit_ai::ToolCall;
 ///
 /// let call = ToolCall::new("call_890123", "get_weather", r#"{"city": "Beijing"}"#);
 /// assert_eq!(call.id.as_str(), "call_890123");

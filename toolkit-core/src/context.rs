@@ -25,7 +25,7 @@ pub use trace_context::TraceContext;
 
 use crate::call::CallId;
 use crate::error::ToolError;
-use crate::event::{EventEmitter, ToolEventKind};
+use crate::events::{EventEmitter, ToolEventKind};
 use crate::name::ToolName;
 use deadline::Deadline;
 use draft::Draft;
@@ -38,7 +38,7 @@ use tokio_util::sync::CancellationToken;
 /// A tool receives it through a `&ToolContext` parameter, which is not part of the schema.
 ///
 /// ```
-/// use toolkit::prelude::*;
+/// use toolkit_ai::prelude::*;
 ///
 /// /// Count the files.
 /// #[tool]

@@ -24,13 +24,13 @@ pub use service::{DispatchFuture, DispatchService};
 
 use crate::call::ToolCall;
 use crate::context::RunContext;
+use crate::definition::Tool;
 use crate::error::{BuildError, ToolError};
 use crate::guard::guarded;
 use crate::middleware::{Approval, Middleware};
 use crate::output::ToolOutput;
 use crate::registry::{IntoArguments, IntoRegistrySource, RegistrySource, ToolRegistry};
 use crate::result::ToolResult;
-use crate::tool::Tool;
 use batch::Cancellation;
 use preparation::{Numbering, Preparation};
 use prepared_call::PreparedCall;
@@ -78,13 +78,13 @@ use tokio_util::sync::CancellationToken;
 /// same dispatcher, its call keeps its own permit while the nested calls wait for theirs.
 ///
 /// ```
-/// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
+/// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?;
 /// let results = dispatcher.dispatch([ToolCall::new("call_1", "add", "{}")]).await;
 /// assert_eq!(results[0].outcome.as_ref().unwrap_err().brief(), "Tool `add` not found");
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// # }).unwrap();
 /// ```
 #[doc(alias("ToolNode", "executor"))]
@@ -190,8 +190,8 @@ impl Dispatcher {
     /// of another type with [`IntoArguments`].
     ///
     /// ```
-    /// use toolkit::{ClosureTool, Dispatcher, ErrorKind};
-    /// use toolkit::middleware::{PermissionRule, Permissions};
+    /// use toolkit_ai::{ClosureTool, Dispatcher, ErrorKind};
+    /// use toolkit_ai::middleware::{PermissionRule, Permissions};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let hello = ClosureTool::without_arguments("hello", "Greets.", || "Hello!")?;
@@ -233,7 +233,7 @@ impl Dispatcher {
     /// To cancel single calls, use a [`batch`](Self::batch).
     ///
     /// ```
-    /// use toolkit::{CancellationToken, Dispatcher, ErrorKind, ClosureTool, ToolCall, ToolRegistry};
+    /// use toolkit_ai::{CancellationToken, Dispatcher, ErrorKind, ClosureTool, ToolCall, ToolRegistry};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Nothing {}
@@ -245,7 +245,7 @@ impl Dispatcher {
     /// let results = dispatcher.dispatch_with([ToolCall::new("call_1", "wait", "{}")], token.clone());
     /// token.cancel();
     /// assert_eq!(results.await[0].error().map(|error| error.kind()), Some(ErrorKind::Cancelled));
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// # }).unwrap();
     /// ```
     pub fn dispatch_with(

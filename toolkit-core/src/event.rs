@@ -39,7 +39,7 @@ pub const METRICS_TARGET: &str = "toolkit::metrics";
 /// them.
 ///
 /// ```
-/// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
+/// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?;
@@ -52,7 +52,7 @@ pub const METRICS_TARGET: &str = "toolkit::metrics";
 /// assert_eq!(ended["type"], "tool.error");
 /// assert_eq!(ended["error"], "not_found");
 ///
-/// let read: toolkit::events::ToolEvent = serde_json::from_value(ended)?;
+/// let read: toolkit_ai::events::ToolEvent = serde_json::from_value(ended)?;
 /// assert_eq!((read.name(), read.call.tool.as_str()), ("tool.error", "add"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();

@@ -2,8 +2,8 @@
 //!
 //! A registry renders and caches definitions through [`ToolFormat`] and does not depend on any provider.
 
+use crate::definition::ToolDefinition;
 use crate::name::{NameRule, WireNames};
-use crate::tool::ToolDefinition;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use std::sync::Arc;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use toolkit::format::ToolFormat;
-/// use toolkit::name::{NameRule, WireNames};
-/// use toolkit::{ToolDefinition, ToolRegistry};
+/// use toolkit_ai::format::ToolFormat;
+/// use toolkit_ai::name::{NameRule, WireNames};
+/// use toolkit_ai::{ToolDefinition, ToolRegistry};
 ///
 /// /// A line of text for each tool.
 /// #[derive(Debug, Clone, PartialEq, Eq, Hash)]

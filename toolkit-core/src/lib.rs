@@ -6,7 +6,7 @@
 //! talk to a provider.
 //!
 //! ```
-//! use toolkit::{ClosureTool, Dispatcher, ToolCall, ToolRegistry};
+//! use toolkit_ai::{ClosureTool, Dispatcher, ToolCall, ToolRegistry};
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
 //! struct Add { a: i64, b: i64 }
@@ -16,7 +16,7 @@
 //! let dispatcher = Dispatcher::new(ToolRegistry::from_tools([add])?)?;
 //! let results = dispatcher.dispatch([ToolCall::new("call_1", "add", r#"{"a": 17, "b": "25"}"#)]).await;
 //! assert_eq!(results[0].to_text(), "42");
-//! # Ok::<(), toolkit::BuildError>(())
+//! # Ok::<(), toolkit_ai::BuildError>(())
 //! # }).unwrap();
 //! ```
 //!

@@ -49,9 +49,9 @@ type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 /// Closures with the same signature are middleware. The types of their parameters must be written out:
 ///
 /// ```
-/// use toolkit::{Dispatcher, ToolCall, ToolError, ToolRegistry};
-/// use toolkit::middleware::{Next, ToolRequest};
-/// # use toolkit::ClosureTool;
+/// use toolkit_ai::{Dispatcher, ToolCall, ToolError, ToolRegistry};
+/// use toolkit_ai::middleware::{Next, ToolRequest};
+/// # use toolkit_ai::ClosureTool;
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// # struct Nothing {}
 ///
@@ -65,7 +65,7 @@ type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 /// });
 /// let results = dispatcher.dispatch([ToolCall::new("call_1", "reboot", "{}")]).await;
 /// assert_eq!(results[0].to_text(), "Tool `reboot` was denied: ask the operator");
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// # }).unwrap();
 /// ```
 #[diagnostic::on_unimplemented(
@@ -137,13 +137,13 @@ where
 /// A boxed [`Middleware`], created by [`Middleware::boxed`]. Clones share it.
 ///
 /// ```
-/// use toolkit::{Dispatcher, ToolRegistry};
-/// use toolkit::middleware::{AttemptLimit, BoxMiddleware, Middleware, Retry};
+/// use toolkit_ai::{Dispatcher, ToolRegistry};
+/// use toolkit_ai::middleware::{AttemptLimit, BoxMiddleware, Middleware, Retry};
 ///
 /// let policies: Vec<BoxMiddleware> = vec![AttemptLimit::new(3).boxed(), Retry::new().boxed()];
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?;
 /// let dispatcher = policies.into_iter().fold(dispatcher, Dispatcher::with_middleware);
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Clone)]
 pub struct BoxMiddleware(Arc<dyn DynMiddleware>);

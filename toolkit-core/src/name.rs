@@ -23,8 +23,8 @@ pub(crate) const CALL_DEFERRED: &str = "call_deferred";
 /// The separator between the namespace and the method name in a qualified tool name.
 ///
 /// ```
-/// use toolkit::ToolName;
-/// use toolkit::name::Separator;
+/// use toolkit_ai::ToolName;
+/// use toolkit_ai::name::Separator;
 ///
 /// assert_eq!(ToolName::qualified("math", "add", Separator::Dot)?.as_str(), "math.add");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -67,14 +67,14 @@ impl Separator {
 /// qualified name has 1 to 128 characters of `A-Z a-z 0-9 _ . -`. Clones are cheap.
 ///
 /// ```
-/// use toolkit::ToolName;
-/// use toolkit::name::Separator;
+/// use toolkit_ai::ToolName;
+/// use toolkit_ai::name::Separator;
 ///
 /// let name = ToolName::new("add")?.update_namespace("MathOps", false, Separator::Dash)?;
 /// assert_eq!(name.as_str(), "math_ops-add");
 /// assert_eq!(name.namespace(), Some("math_ops"));
 /// assert_eq!(name.method_name(), "add");
-/// # Ok::<(), toolkit::name::NameError>(())
+/// # Ok::<(), toolkit_ai::name::NameError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ToolName(Arc<NameParts>);
@@ -142,12 +142,12 @@ impl ToolName {
     /// function name and the namespace are [normalised](normalize).
     ///
     /// ```
-    /// use toolkit::ToolName;
-    /// use toolkit::name::Separator;
+    /// use toolkit_ai::ToolName;
+    /// use toolkit_ai::name::Separator;
     ///
     /// let name = ToolName::from_function("MultiplyNumbers", Some("Calc"), Separator::Dash)?;
     /// assert_eq!(name.as_str(), "calc-multiply_numbers");
-    /// # Ok::<(), toolkit::name::NameError>(())
+    /// # Ok::<(), toolkit_ai::name::NameError>(())
     /// ```
     ///
     /// # Errors
@@ -268,7 +268,7 @@ impl AsRef<str> for ToolName {
 /// Returns the part of `name` before the first separator, or `None` if `name` has no separator.
 ///
 /// ```
-/// use toolkit::name::{namespace_prefix, Separator};
+/// use toolkit_ai::name::{namespace_prefix, Separator};
 ///
 /// assert_eq!(namespace_prefix("math-add", Separator::Dash), Some("math"));
 /// assert_eq!(namespace_prefix("math-add", Separator::Dot), None);

@@ -30,7 +30,7 @@ pub(crate) type Outcome = Result<ToolOutput, ToolError>;
 /// message for the model about the result, and a brief text for the user.
 ///
 /// ```
-/// use toolkit::ToolOutput;
+/// use toolkit_ai::ToolOutput;
 ///
 /// let output = ToolOutput::text("Beijing: clear, 25 °C").with_brief("weather found");
 /// assert_eq!(output.to_text(), "Beijing: clear, 25 °C");
@@ -102,7 +102,7 @@ impl ToolOutput {
     /// Creates output with an image, audio or a file, depending on the media type.
     ///
     /// ```
-    /// use toolkit::{Content, ToolOutput};
+    /// use toolkit_ai::{Content, ToolOutput};
     ///
     /// let output = ToolOutput::media("image/png", b"\x89PNG").with_brief("chart drawn");
     /// assert!(matches!(output.content(), [Content::Image(_)]));

@@ -9,15 +9,15 @@ pub use crate::args::{
     ToolParams, default_value, set_default, struct_args,
 };
 pub use crate::context::{StateNeed, ToolContext};
+pub use crate::definition::{
+    BlockTools, CallFn, Function, FunctionTool, Invocation, MoreTools, Tool, ToolCell, ToolFuture, ToolTag,
+    ToolsetWithoutExtends, UnknownArguments,
+};
 pub use crate::error::ToolError;
 pub use crate::output::probes::{Output, Returned, SchemaFn};
 pub use crate::registry::discover::Registration;
 pub use crate::schema::__private::{constants_to_enum, remove_description, type_name};
 pub use crate::schema::Constraints;
-pub use crate::tool::{
-    BlockTools, CallFn, Function, FunctionTool, Invocation, MoreTools, Tool, ToolCell, ToolFuture, ToolTag,
-    ToolsetWithoutExtends, UnknownArguments,
-};
 pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};
 pub use {inventory, schemars, serde};

@@ -4,7 +4,7 @@
 //! [`Unread`] until a redactor has read it. Texts are shortened afterwards, because a part of a secret cannot be found.
 //!
 //! ```
-//! use toolkit::redaction::{Redactor, Unread};
+//! use toolkit_ai::redaction::{Redactor, Unread};
 //!
 //! let mut redactor = Redactor::new();
 //! redactor.add("sk/123456");
@@ -44,7 +44,7 @@ const MARK: &str = "…";
 /// `Debug` shows no secret.
 ///
 /// ```
-/// use toolkit::redaction::Redactor;
+/// use toolkit_ai::redaction::Redactor;
 ///
 /// let redactor = Redactor::from(vec!["key=123456".to_owned()]);
 /// assert_eq!(redactor.redact("`key=123456`, `key%3D123456`, `key\\u003d123456`"), "`…`, `…`, `…`");
@@ -184,7 +184,7 @@ impl Redactor {
 /// `secret`, `password`, `authorization` or `credentials`.
 ///
 /// ```
-/// use toolkit::redaction::is_secret_name;
+/// use toolkit_ai::redaction::is_secret_name;
 ///
 /// assert!(is_secret_name("OPENAI_API_KEY") && !is_secret_name("KEY_COUNT"));
 /// ```

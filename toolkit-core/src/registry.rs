@@ -28,14 +28,14 @@ pub use synced_tools::SyncedTools;
 pub use view::RegistryView;
 
 use crate::context::State;
+use crate::definition::{
+    CALL_REASON, ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset, asks_for_call_reason,
+    has_call_reason_parameter, has_refused_parameter,
+};
 use crate::error::{BuildError, BuildProblem, ToolFault};
 use crate::format::ToolFormat;
 use crate::name::{Separator, ToolName, WireNames, check_name};
 use crate::search::SearchOptions;
-use crate::tool::{
-    CALL_REASON, ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset, asks_for_call_reason,
-    has_call_reason_parameter, has_refused_parameter,
-};
 use foldhash::fast::RandomState;
 use render::RenderCache;
 use std::collections::HashMap;
@@ -52,7 +52,7 @@ use switches::Switches;
 /// error shows where both tools are defined.
 ///
 /// ```
-/// use toolkit::{Tool, ToolRegistry};
+/// use toolkit_ai::{Tool, ToolRegistry};
 ///
 /// let registry = ToolRegistry::new();
 /// assert!(registry.get("add").is_none());
@@ -221,7 +221,7 @@ impl ToolRegistry {
     /// 2601.18282](https://arxiv.org/abs/2601.18282)).
     ///
     /// ```
-    /// use toolkit::{ClosureTool, ToolRegistry};
+    /// use toolkit_ai::{ClosureTool, ToolRegistry};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Add { a: i64, b: i64 }
@@ -319,8 +319,9 @@ impl ToolRegistry {
     /// The result is cached. After a change of the registry, only the changed tools are rendered again.
     ///
     /// ```
-    /// use toolkit::wire::{DefinitionOptions, StrictTools};
-    /// use toolkit::{ApiFormat, ToolRegistry};
+    /// use toolkit_ai::llm::{DefinitionOptions, StrictTools};
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::ToolRegistry;
     ///
     /// let strict = DefinitionOptions::default().with_strict(StrictTools::All);
     /// let tools = ToolRegistry::new().definitions(ApiFormat::Anthropic.with_options(strict));

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// a member `error`.
 ///
 /// ```
-/// use toolkit::{ToolError, ToolResult};
+/// use toolkit_ai::{ToolError, ToolResult};
 ///
 /// let result = ToolResult::new("call_1".into(), "pay", Err(ToolError::denied("pay", "ask first")));
 /// let written = serde_json::to_value(&result)?;

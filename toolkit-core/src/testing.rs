@@ -2,11 +2,11 @@
 //!
 //! Prompts are tuned to tool definitions, and callers rely on parameters and results. A test compares the
 //! current definitions with a recorded snapshot, so every change is visible in code review.
-//! `toolkit::testing` keeps the record in a file.
+//! `toolkit_ai::testing` keeps the record in a file.
 
+use crate::definition::ToolDefinition;
 use crate::registry::ToolRegistry;
 use crate::schema::{Compatibility, SchemaDiff};
-use crate::tool::ToolDefinition;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -43,8 +43,8 @@ pub fn record(registry: &ToolRegistry) -> String {
 /// Compares the registry with an earlier [record](record()) and returns the changes.
 ///
 /// ```
-/// use toolkit::{testing, ToolRegistry};
-/// use toolkit::schema::Compatibility;
+/// use toolkit_ai::{testing, ToolRegistry};
+/// use toolkit_ai::schema::Compatibility;
 ///
 /// let registry = ToolRegistry::new();
 /// let recorded = r#"[{"name": "add", "description": "Adds.", "parameters": {"type": "object"}}]"#;

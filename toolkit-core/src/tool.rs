@@ -101,7 +101,7 @@ definition_setters! { DynamicTool }
 /// tool is data in the [`ToolDefinition`].
 ///
 /// ```
-/// use toolkit::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput};
+/// use toolkit_ai::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput};
 ///
 /// struct Echo(ToolDefinition);
 ///
@@ -118,7 +118,7 @@ definition_setters! { DynamicTool }
 /// let schema = serde_json::json!({"type": "object"});
 /// let echo = Echo(ToolDefinition::new(ToolName::new("echo")?, "Repeats its arguments.", schema));
 /// assert_eq!(echo.definition().name.as_str(), "echo");
-/// # Ok::<(), toolkit::name::NameError>(())
+/// # Ok::<(), toolkit_ai::name::NameError>(())
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",

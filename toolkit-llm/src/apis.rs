@@ -1,21 +1,21 @@
 //! The APIs of the providers, a folder and a feature for each.
 
-#[cfg(feature = "anthropic")]
+#[cfg(feature = "api-anthropic")]
 pub(crate) mod anthropic;
-#[cfg(feature = "bedrock")]
+#[cfg(feature = "api-bedrock")]
 pub(crate) mod bedrock;
-#[cfg(any(feature = "cohere", feature = "ollama"))]
+#[cfg(any(feature = "api-cohere", feature = "api-ollama"))]
 pub(crate) mod chat_messages;
-#[cfg(feature = "cohere")]
+#[cfg(feature = "api-cohere")]
 pub(crate) mod cohere;
-#[cfg(feature = "gemini")]
+#[cfg(feature = "api-gemini")]
 pub(crate) mod gemini;
-#[cfg(feature = "gemini-interactions")]
+#[cfg(feature = "api-gemini-interactions")]
 pub(crate) mod gemini_interactions;
-#[cfg(feature = "ollama")]
+#[cfg(feature = "api-ollama")]
 pub(crate) mod ollama;
 pub(crate) mod openai;
-#[cfg(feature = "openai-chat")]
+#[cfg(feature = "api-openai-chat")]
 pub(crate) mod openai_chat;
-#[cfg(feature = "openai-responses")]
+#[cfg(feature = "api-openai-responses")]
 pub(crate) mod openai_responses;

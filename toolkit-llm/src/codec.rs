@@ -14,9 +14,9 @@ use crate::{DefinitionOptions, Response, WireError, unknown_fields};
 use serde_json::Value;
 use std::fmt;
 use toolkit_core::ToolResult;
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
-use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::SchemaLoss;
 
 /// The codec of one provider's JSON. [`ApiFormat`](crate::ApiFormat) documents the public methods.

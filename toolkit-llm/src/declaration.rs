@@ -4,10 +4,11 @@ use crate::facts::Facts;
 use crate::fields::{Fields, text};
 use crate::{ApiFormat, standard, unknown_fields};
 use serde_json::Value;
+use toolkit_core::definition::{TextFormat, ToolDefinition, ToolKind};
 use toolkit_core::name::WireNames;
-use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind};
 use toolkit_schema::__private::{rename_members, rename_properties};
-use toolkit_schema::{SchemaDialect, SchemaLoss, booleans_to_objects};
+use toolkit_schema::keyword::booleans_to_objects;
+use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 /// Options for writing one definition: the spelling of names, strictness, the schema dialect, and the output
 /// schema.

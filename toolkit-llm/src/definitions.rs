@@ -15,8 +15,8 @@ use std::borrow::{Borrow, Cow};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use toolkit_core::definition::{ToolDefinition, parameter_names};
 use toolkit_core::name::WireNames;
-use toolkit_core::tool::{ToolDefinition, parameter_names};
 use toolkit_schema::SchemaLoss;
 
 /// Options for encoding definitions.
@@ -71,8 +71,9 @@ impl DefinitionOptions {
     /// have no namespaces and receive the tools without a group.
     ///
     /// ```
-    /// use toolkit::name::{Separator, WireNames};
-    /// use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
+    /// use toolkit_ai::name::{Separator, WireNames};
+    /// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
+    /// use toolkit_ai::{ToolDefinition, ToolName};
     ///
     /// let format = ApiFormat::OpenAiResponses;
     /// let name = ToolName::qualified("fs", "read", Separator::Dot)?;
@@ -82,7 +83,7 @@ impl DefinitionOptions {
     /// let tools = format.encode_definitions([&read], &names, &options).to_value();
     /// assert_eq!(tools[0]["type"], "namespace");
     /// assert_eq!(tools[0]["tools"][0]["name"], "fs_read");
-    /// # Ok::<(), toolkit::name::NameError>(())
+    /// # Ok::<(), toolkit_ai::name::NameError>(())
     /// ```
     #[must_use]
     pub fn with_namespace(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
@@ -270,8 +271,9 @@ impl Definitions {
     /// as a loss.
     ///
     /// ```
-    /// use toolkit::wire::hosted::{anthropic, openai};
-    /// use toolkit::{ApiFormat, ToolRegistry};
+    /// use toolkit_ai::llm::hosted::{anthropic, openai};
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::ToolRegistry;
     ///
     /// let tools = ToolRegistry::new().definitions(ApiFormat::Anthropic);
     /// let tools = tools.with_hosted(&[anthropic::web_search(), openai::web_search()]);

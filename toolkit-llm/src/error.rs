@@ -11,7 +11,7 @@ use std::fmt;
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit::ApiFormat;
+/// use toolkit_ai::llm::ApiFormat;
 ///
 /// let body = json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}});
 /// let error = ApiFormat::Gemini.parse_response(&body).unwrap_err();
@@ -80,7 +80,7 @@ impl WireError {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::WireError;
+    /// use toolkit_ai::llm::WireError;
     ///
     /// let body = json!({"error": {"code": "content_filter", "message": "The response was filtered"}});
     /// let error = WireError::of_failure(&body);

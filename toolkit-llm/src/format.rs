@@ -21,8 +21,8 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::str::FromStr;
 use toolkit_core::call::{ToolCall, ToolConfig};
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::{NameRule, WireNames};
-use toolkit_core::tool::ToolDefinition;
 
 /// Declares the enum [`ApiFormat`] from a table. Each row has the documentation of a format, its variant, the module of
 /// its codec, and its feature.
@@ -31,11 +31,11 @@ macro_rules! formats {
         /// The JSON format of one provider API.
         ///
         /// ```
-        /// use toolkit::ApiFormat;
+        /// use toolkit_ai::llm::ApiFormat;
         ///
         /// let format: ApiFormat = "openai-chat".parse()?;
         /// assert_eq!(format, ApiFormat::OpenAiChat);
-        /// # Ok::<(), toolkit::wire::UnknownApiFormat>(())
+        /// # Ok::<(), toolkit_ai::llm::UnknownApiFormat>(())
         /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -137,8 +137,9 @@ impl ApiFormat {
     /// definitions lists all constraints and settings that the API cannot express.
     ///
     /// ```
-    /// use toolkit::{ApiFormat, DefinitionOptions, ToolDefinition, ToolName};
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
+    /// use toolkit_ai::{ToolDefinition, ToolName};
+    /// use toolkit_ai::name::WireNames;
     ///
     /// let now = ToolDefinition::new(ToolName::new("now")?, "The time.", serde_json::json!({"type": "object"}));
     /// let tools = ApiFormat::Anthropic.encode_definitions(
@@ -148,7 +149,7 @@ impl ApiFormat {
     /// );
     /// assert_eq!(tools.to_value()[0]["name"], "now");
     /// assert!(tools.report().is_clean());
-    /// # Ok::<(), toolkit::name::NameError>(())
+    /// # Ok::<(), toolkit_ai::name::NameError>(())
     /// ```
     #[must_use]
     pub fn encode_definitions<'a>(
@@ -170,8 +171,9 @@ impl ApiFormat {
     /// out.
     ///
     /// ```
-    /// use toolkit::{ApiFormat, ToolChoice, ToolConfig};
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::{ToolChoice, ToolConfig};
+    /// use toolkit_ai::name::WireNames;
     ///
     /// let wanted = ToolConfig::from(ToolChoice::Required).with_parallel(false);
     /// let anthropic = ApiFormat::Anthropic.encode_tool_config(&wanted, &WireNames::default());
@@ -201,8 +203,9 @@ impl ApiFormat {
     /// `definitions` is empty, nothing is set, because providers refuse a tool choice without tools.
     ///
     /// ```
-    /// use toolkit::{ApiFormat, DefinitionOptions, ToolChoice, ToolDefinition, ToolName};
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
+    /// use toolkit_ai::{ToolChoice, ToolDefinition, ToolName};
+    /// use toolkit_ai::name::WireNames;
     /// use serde_json::{Map, json};
     ///
     /// let now = ToolDefinition::new(ToolName::new("now")?, "The time.", json!({"type": "object"}));
@@ -213,7 +216,7 @@ impl ApiFormat {
     /// format.set_tools(&mut request, &tools, &required);
     /// assert_eq!(request["toolConfig"]["tools"][0]["toolSpec"]["name"], "now");
     /// assert_eq!(request["toolConfig"]["toolChoice"], json!({"any": {}}));
-    /// # Ok::<(), toolkit::name::NameError>(())
+    /// # Ok::<(), toolkit_ai::name::NameError>(())
     /// ```
     pub fn set_tools(
         self,
@@ -240,14 +243,14 @@ impl ApiFormat {
     /// another one.
     ///
     /// ```
-    /// use toolkit::ApiFormat;
+    /// use toolkit_ai::llm::ApiFormat;
     ///
     /// let message = serde_json::json!({"role": "assistant", "content": null, "tool_calls": [
     ///     {"id": "call_a1", "type": "function", "function": {"name": "add", "arguments": "{\"a\": 1}"}},
     /// ]});
     /// let calls = ApiFormat::OpenAiChat.parse_calls(&message)?;
     /// assert_eq!(calls[0].arguments.as_str(), r#"{"a": 1}"#);
-    /// # Ok::<(), toolkit::WireError>(())
+    /// # Ok::<(), toolkit_ai::llm::WireError>(())
     /// ```
     ///
     /// # Errors
@@ -271,7 +274,7 @@ impl ApiFormat {
     /// of a blocked prompt.
     ///
     /// ```
-    /// use toolkit::ApiFormat;
+    /// use toolkit_ai::llm::ApiFormat;
     ///
     /// let body = serde_json::json!({
     ///     "promptFeedback": {"blockReason": "SAFETY"},

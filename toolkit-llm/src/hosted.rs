@@ -10,11 +10,11 @@ macro_rules! hosted_tools {
     };
 }
 
-#[cfg(feature = "anthropic")]
+#[cfg(feature = "api-anthropic")]
 pub mod anthropic;
-#[cfg(feature = "gemini")]
+#[cfg(feature = "api-gemini")]
 pub mod gemini;
-#[cfg(feature = "openai-responses")]
+#[cfg(feature = "api-openai-responses")]
 pub mod openai;
 
 use crate::ApiFormat;
@@ -35,8 +35,8 @@ use std::fmt;
 /// [`answered_by`](Self::answered_by).
 ///
 /// ```
-/// use toolkit::ApiFormat;
-/// use toolkit::wire::hosted::{HostedTool, openai};
+/// use toolkit_ai::llm::ApiFormat;
+/// use toolkit_ai::llm::hosted::{HostedTool, openai};
 ///
 /// let search = openai::web_search().with("search_context_size", "low");
 /// assert_eq!(search.name(), "web_search");
@@ -145,7 +145,7 @@ impl HostedTool {
     /// reference, and its results are converted to the provider's form.
     ///
     /// ```
-    /// use toolkit::wire::hosted::{anthropic, openai};
+    /// use toolkit_ai::llm::hosted::{anthropic, openai};
     ///
     /// assert_eq!(openai::shell().answered_by(), Some("shell"));
     /// assert_eq!(anthropic::text_editor().answered_by(), Some("str_replace_based_edit_tool"));
@@ -160,8 +160,8 @@ impl HostedTool {
     /// list in the same field, the lists are joined. Tools of other APIs are skipped.
     ///
     /// ```
-    /// use toolkit::ApiFormat;
-    /// use toolkit::wire::hosted::{HostedTool, anthropic};
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::llm::hosted::{HostedTool, anthropic};
     ///
     /// let tools = [anthropic::mcp("docs", "https://a.example/mcp"), anthropic::mcp("mail", "https://b.example/mcp")];
     /// let fields = HostedTool::request_fields(&tools, ApiFormat::Anthropic);

@@ -8,42 +8,42 @@
 //!
 //! ```
 //! use serde_json::json;
-//! use toolkit::wire::ApiFormat;
+//! use toolkit_ai::llm::ApiFormat;
 //!
 //! let response = json!({"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": [
 //!     {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": "{\"city\": \"Oslo\"}"}},
 //! ]}}]});
 //! let calls = ApiFormat::OpenAiChat.parse_calls(&response)?;
 //! assert_eq!((calls[0].name.as_str(), calls[0].arguments.as_str()), ("weather", r#"{"city": "Oslo"}"#));
-//! # Ok::<(), toolkit::wire::WireError>(())
+//! # Ok::<(), toolkit_ai::llm::WireError>(())
 //! ```
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // With some features off, parts of the shared code are unused.
 #![cfg_attr(
     not(all(
-        feature = "anthropic",
-        feature = "bedrock",
-        feature = "cohere",
-        feature = "gemini",
-        feature = "gemini-interactions",
-        feature = "ollama",
-        feature = "openai-chat",
-        feature = "openai-responses"
+        feature = "api-anthropic",
+        feature = "api-bedrock",
+        feature = "api-cohere",
+        feature = "api-gemini",
+        feature = "api-gemini-interactions",
+        feature = "api-ollama",
+        feature = "api-openai-chat",
+        feature = "api-openai-responses"
     )),
     allow(dead_code, unused_imports, unused_macros)
 )]
 // Without any API, `ApiFormat` has no values.
 #![cfg_attr(
     not(any(
-        feature = "anthropic",
-        feature = "bedrock",
-        feature = "cohere",
-        feature = "gemini",
-        feature = "gemini-interactions",
-        feature = "ollama",
-        feature = "openai-chat",
-        feature = "openai-responses"
+        feature = "api-anthropic",
+        feature = "api-bedrock",
+        feature = "api-cohere",
+        feature = "api-gemini",
+        feature = "api-gemini-interactions",
+        feature = "api-ollama",
+        feature = "api-openai-chat",
+        feature = "api-openai-responses"
     )),
     allow(unreachable_code, unused_mut, unused_variables)
 )]

@@ -5,8 +5,8 @@ pub(super) mod measure;
 use crate::facts::Facts;
 use std::collections::HashMap;
 use std::fmt;
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
-use toolkit_core::tool::ToolDefinition;
 
 /// A limit of the provider that the definitions of a request exceed.
 #[derive(Debug, Clone, PartialEq, Eq)]

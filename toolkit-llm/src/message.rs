@@ -14,7 +14,7 @@ use toolkit_core::{Content, ToolCall, ToolResult};
 /// In JSON, the field `role` is `user`, `assistant` or `tool`.
 ///
 /// ```
-/// use toolkit::wire::{Message, ModelRequest};
+/// use toolkit_ai::llm::{Message, ModelRequest};
 ///
 /// let history = [Message::user("I am Ada."), Message::assistant("Hello, Ada."), Message::user("Who am I?")];
 /// let request = ModelRequest::new(history);
@@ -110,8 +110,8 @@ impl UserMessage {
     /// Creates a message from contents, such as text and images.
     ///
     /// ```
-    /// use toolkit::wire::UserMessage;
-    /// use toolkit::{Content, Media};
+    /// use toolkit_ai::llm::UserMessage;
+    /// use toolkit_ai::{Content, Media};
     ///
     /// let photo = Media::new("image/png", b"\x89PNG");
     /// let message = UserMessage::new([Content::Text("What is this?".to_owned()), photo.into()]);
@@ -146,8 +146,8 @@ impl<T: Into<String>> From<T> for UserMessage {
 /// A message of the model: its text, its reasoning and its tool calls.
 ///
 /// ```
-/// use toolkit::{ToolCall, ToolResult};
-/// use toolkit::wire::{AssistantMessage, Message, ToolMessage};
+/// use toolkit_ai::{ToolCall, ToolResult};
+/// use toolkit_ai::llm::{AssistantMessage, Message, ToolMessage};
 ///
 /// let call = ToolCall::new("call_1", "add", r#"{"a": 1, "b": 2}"#);
 /// let result = ToolResult::of(&call, Ok("3".into()));

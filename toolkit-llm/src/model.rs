@@ -39,7 +39,7 @@ use toolkit_core::{ToolConfig, ToolParams, ToolRegistry};
 /// A request to a model: instructions, messages, tools and options.
 ///
 /// ```
-/// use toolkit::wire::{Message, ModelOptions, ModelRequest};
+/// use toolkit_ai::llm::{Message, ModelOptions, ModelRequest};
 ///
 /// let request = ModelRequest::new([Message::user("Why is the sky blue?")])
 ///     .with_instructions("Answer in one sentence.")
@@ -142,7 +142,7 @@ setters! { ModelRequest:
 /// implements [`stream`](Self::stream), so that tool calls start while the model is still writing.
 ///
 /// ```
-/// use toolkit::wire::{ChatModel, Message, ModelError, ModelRequest, ModelResponse};
+/// use toolkit_ai::llm::{ChatModel, Message, ModelError, ModelRequest, ModelResponse};
 ///
 /// struct Parrot;
 ///
@@ -209,7 +209,7 @@ pub trait ChatModel: Send + Sync + 'static {
     /// request are not run; an agent does that.
     ///
     /// ```
-    /// use toolkit::wire::{ChatModel, ScriptedModel};
+    /// use toolkit_ai::llm::{ChatModel, ScriptedModel};
     ///
     /// #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
     /// struct City {
@@ -217,7 +217,7 @@ pub trait ChatModel: Send + Sync + 'static {
     ///     population: u32,
     /// }
     ///
-    /// # use toolkit::schemars;
+    /// # use toolkit_ai::schemars;
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let model = ScriptedModel::new()
     ///     .text(r#"{"name": "Oslo", "inhabitants": 717710}"#)
@@ -227,7 +227,7 @@ pub trait ChatModel: Send + Sync + 'static {
     ///
     /// let feedback = model.requests()[1].messages.last().unwrap().to_text();
     /// assert!(feedback.contains("`population`: required, but missing"), "{feedback}");
-    /// # Ok::<(), toolkit::wire::ModelError>(())
+    /// # Ok::<(), toolkit_ai::llm::ModelError>(())
     /// # }).unwrap();
     /// ```
     ///

@@ -13,8 +13,8 @@ use toolkit_core::call::ToolCall;
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit::ApiFormat;
-/// use toolkit::wire::FinishReason;
+/// use toolkit_ai::llm::ApiFormat;
+/// use toolkit_ai::llm::FinishReason;
 ///
 /// let body = json!({
 ///     "choices": [{"message": {"role": "assistant", "content": "Hello."}, "finish_reason": "length"}],
@@ -24,7 +24,7 @@ use toolkit_core::call::ToolCall;
 /// assert_eq!(response.text, "Hello.");
 /// assert_eq!(response.finish, FinishReason::Length);
 /// assert_eq!(response.usage.total(), 9);
-/// # Ok::<(), toolkit::WireError>(())
+/// # Ok::<(), toolkit_ai::llm::WireError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
@@ -91,7 +91,7 @@ impl FinishReason {
     /// Parses the finish reason of any provider.
     ///
     /// ```
-    /// use toolkit::wire::FinishReason;
+    /// use toolkit_ai::llm::FinishReason;
     ///
     /// assert_eq!(FinishReason::parse("model_length"), FinishReason::Length);
     /// assert_eq!(FinishReason::parse("pause_turn"), FinishReason::Other("pause_turn".to_owned()));
@@ -149,7 +149,7 @@ impl FinishReason {
     /// with the same message, unchanged.
     ///
     /// ```
-    /// use toolkit::wire::FinishReason;
+    /// use toolkit_ai::llm::FinishReason;
     ///
     /// assert!(FinishReason::parse("pause_turn").is_paused());
     /// assert!(!FinishReason::Stop.is_paused());
@@ -180,7 +180,7 @@ impl FinishReason {
 /// The token counts of a response. A count is 0 if the provider does not report it.
 ///
 /// ```
-/// use toolkit::wire::Usage;
+/// use toolkit_ai::llm::Usage;
 ///
 /// let usage = Usage::new(1_200, 80).with_cached_input(1_000);
 /// assert_eq!(usage.total(), 1_280);

@@ -18,7 +18,7 @@ type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send
 /// [`fallback`](Self::fallback), or returns an error if there is none. Clones share the script and the log.
 ///
 /// ```
-/// use toolkit::wire::{ChatModel, ModelRequest, ScriptedModel};
+/// use toolkit_ai::llm::{ChatModel, ModelRequest, ScriptedModel};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let model = ScriptedModel::new().text("Hello, Ada.");
@@ -26,7 +26,7 @@ type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send
 /// let answer = model.respond(request).await?;
 /// assert_eq!(answer.message.text, "Hello, Ada.");
 /// assert_eq!(model.requests()[0].instructions, "Be polite.");
-/// # Ok::<(), toolkit::wire::ModelError>(())
+/// # Ok::<(), toolkit_ai::llm::ModelError>(())
 /// # }).unwrap();
 /// ```
 #[doc(alias("mock", "fake", "TestModel", "FunctionModel"))]

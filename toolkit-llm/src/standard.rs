@@ -4,7 +4,7 @@
 use crate::facts::{Facts, Strictness};
 use crate::tool_config::without_set;
 use toolkit_core::call::ToolConfig;
-use toolkit_core::tool::ToolDefinition;
+use toolkit_core::definition::ToolDefinition;
 use toolkit_schema::SchemaLoss;
 
 /// The reason reported for a setting that is not a standard field of the API.
@@ -44,8 +44,8 @@ mod tests {
     use crate::{ApiFormat, DefinitionOptions, StrictTools};
     use serde_json::{Value, json};
     use toolkit_core::call::{ToolChoice, ToolConfig};
+    use toolkit_core::definition::{TextFormat, ToolDefinition, ToolMetadata};
     use toolkit_core::name::{ToolName, WireNames};
-    use toolkit_core::tool::{TextFormat, ToolDefinition, ToolMetadata};
 
     #[test]
     fn definitions_have_only_standard_fields_and_losses_are_reported() {

@@ -60,8 +60,8 @@ pub struct StreamEnd {
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit::ApiFormat;
-/// use toolkit::wire::StreamEvent;
+/// use toolkit_ai::llm::ApiFormat;
+/// use toolkit_ai::llm::StreamEvent;
 ///
 /// let mut stream = ApiFormat::OpenAiChat.accumulator();
 /// for fragment in ["{\"a\"", ": 1}"] {
@@ -72,7 +72,7 @@ pub struct StreamEnd {
 /// let end = stream.finish();
 /// let [StreamEvent::Call(call)] = end.events.as_slice() else { panic!("one call") };
 /// assert_eq!(call.arguments.as_str(), r#"{"a": 1}"#);
-/// # Ok::<(), toolkit::WireError>(())
+/// # Ok::<(), toolkit_ai::llm::WireError>(())
 /// ```
 pub struct StreamAccumulator {
     codec: &'static dyn Codec,
@@ -95,8 +95,8 @@ impl StreamAccumulator {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::ApiFormat;
-    /// use toolkit::wire::StreamEvent;
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::llm::StreamEvent;
     ///
     /// let mut stream = ApiFormat::OpenAiChat.accumulator().with_argument_events();
     /// let events = stream.push(&json!({"choices": [{"delta": {"tool_calls": [
@@ -104,7 +104,7 @@ impl StreamAccumulator {
     /// ]}}]}))?;
     /// let piece = StreamEvent::Arguments { id: "call_a1".into(), piece: "{\"a\"".to_owned() };
     /// assert_eq!(events[1], piece);
-    /// # Ok::<(), toolkit::WireError>(())
+    /// # Ok::<(), toolkit_ai::llm::WireError>(())
     /// ```
     #[must_use]
     pub fn with_argument_events(mut self) -> Self {
@@ -135,8 +135,8 @@ impl StreamAccumulator {
     /// too much data. The events before and after an error are returned as well.
     ///
     /// ```
-    /// use toolkit::ApiFormat;
-    /// use toolkit::wire::StreamEvent;
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::llm::StreamEvent;
     ///
     /// let mut stream = ApiFormat::OpenAiChat.accumulator();
     /// let body = "data: {\"choices\": [{\"delta\": {\"content\": \"Grüße\"}}]}\n\ndata: [DONE]\n\n";
@@ -189,7 +189,7 @@ impl StreamAccumulator {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::ApiFormat;
+    /// use toolkit_ai::llm::ApiFormat;
     ///
     /// let mut stream = ApiFormat::Anthropic.accumulator();
     /// for (index, id) in ["toolu_1", "toolu_2"].into_iter().enumerate() {
@@ -199,7 +199,7 @@ impl StreamAccumulator {
     ///     assert_eq!(stream.take_native(), [json!({"role": "assistant", "content": [block]})]);
     /// }
     /// assert!(stream.take_native().is_empty());
-    /// # Ok::<(), toolkit::WireError>(())
+    /// # Ok::<(), toolkit_ai::llm::WireError>(())
     /// ```
     pub fn take_native(&mut self) -> Vec<Value> {
         let new = self.stream.take_complete();

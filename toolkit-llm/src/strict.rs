@@ -3,7 +3,7 @@
 use crate::facts::{Facts, Strictness};
 use crate::limits::measure::Measure;
 use std::fmt;
-use toolkit_core::tool::{ToolDefinition, ToolKind};
+use toolkit_core::definition::{ToolDefinition, ToolKind};
 
 /// The tools for which the provider enforces the schema (`strict: true`).
 ///
@@ -168,8 +168,8 @@ mod tests {
     use super::*;
     use crate::ApiFormat;
     use serde_json::{Map, Value, json};
+    use toolkit_core::definition::{TextFormat, ToolMetadata};
     use toolkit_core::name::ToolName;
-    use toolkit_core::tool::{TextFormat, ToolMetadata};
 
     fn tool(name: &str, parameters: Value) -> ToolDefinition {
         ToolDefinition::new(ToolName::new(name).unwrap(), "", parameters)

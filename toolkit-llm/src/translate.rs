@@ -27,15 +27,15 @@ pub(crate) use received_results::{encode_received_results, result_losses};
 use serde_json::{Map, Value};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolConfig;
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
-use toolkit_core::tool::ToolDefinition;
 
 /// An API whose requests can be read.
 ///
 /// ```
-/// use toolkit::wire::translate::RequestFormat;
-/// use toolkit::{ApiFormat, DefinitionOptions};
-/// use toolkit::name::WireNames;
+/// use toolkit_ai::llm::translate::RequestFormat;
+/// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
+/// use toolkit_ai::name::WireNames;
 ///
 /// let tools = serde_json::json!([{"type": "function", "function": {"name": "now"}}]);
 /// let definitions = RequestFormat::OpenAiChat.parse_definitions(&tools)?;
@@ -45,7 +45,7 @@ use toolkit_core::tool::ToolDefinition;
 ///     &DefinitionOptions::default(),
 /// );
 /// assert_eq!(tools.to_value()[0]["name"], "now");
-/// # Ok::<(), toolkit::WireError>(())
+/// # Ok::<(), toolkit_ai::llm::WireError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -22,8 +22,9 @@ use toolkit_core::output::{Content, ToolOutput};
 /// all their results, in the same order.
 ///
 /// ```
-/// use toolkit::{ApiFormat, ToolCall, ToolResult};
-/// use toolkit::name::WireNames;
+/// use toolkit_ai::llm::ApiFormat;
+/// use toolkit_ai::{ToolCall, ToolResult};
+/// use toolkit_ai::name::WireNames;
 ///
 /// let format = ApiFormat::Gemini;
 /// let names = WireNames::new(format.name_rule(), ["2fa", "_2fa"]);
@@ -73,8 +74,9 @@ impl<'a> HistoryWriter<'a> {
     /// own form.
     ///
     /// ```
-    /// use toolkit::{ApiFormat, Media, ToolCall};
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::{Media, ToolCall};
+    /// use toolkit_ai::name::WireNames;
     ///
     /// let names = WireNames::default();
     /// let history = ApiFormat::OpenAiChat.history(&names).with_mistral(true);
@@ -190,8 +192,8 @@ impl<'a> HistoryWriter<'a> {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::ApiFormat;
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::name::WireNames;
     ///
     /// let names = WireNames::default();
     /// let history = ApiFormat::OpenAiChat.history(&names).with_mistral(true);
@@ -251,7 +253,7 @@ mod tests {
         let long = format!("call_{}", "x".repeat(300));
         let ids = ["same", "a/b", "same", &long, "same", &long];
         let calls: Vec<ToolCall> = ids.iter().map(|id| ToolCall::new(*id, "now", "{}")).collect();
-        for format in ApiFormat::ALL.into_iter().filter(|format| *format != ApiFormat::Gemini) {
+        for format in ApiFormat::ALL.iter().copied().filter(|format| *format != ApiFormat::Gemini) {
             for strict in [false, true] {
                 let names = WireNames::default();
                 let history = format.history(&names).with_strict_ids(strict);

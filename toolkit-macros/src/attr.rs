@@ -23,7 +23,7 @@ pub(crate) struct CratePath(TokenStream);
 
 impl Default for CratePath {
     fn default() -> Self {
-        Self(quote!(::toolkit))
+        Self(quote!(::toolkit_ai))
     }
 }
 

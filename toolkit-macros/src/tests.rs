@@ -89,7 +89,7 @@ fn state_and_context_are_not_in_the_schema() {
                 key: &str,
                 #[state] store: Arc<dyn Store>,
                 #[state] cache: Option<&Cache>,
-                context: &toolkit::ToolContext,
+                context: &toolkit_ai::ToolContext,
             ) -> String {
                 find(db, key, store, cache, context).await
             }

@@ -196,7 +196,7 @@ pub struct Subschema<'a> {
 ///
 /// ```
 /// let schema = serde_json::json!({"properties": {"a": {}, "items": {}}, "default": {"not": {}}});
-/// let keys = toolkit_schema::subschemas(&schema).filter_map(|inside| inside.key);
+/// let keys = toolkit_schema::keyword::subschemas(&schema).filter_map(|inside| inside.key);
 /// assert!(keys.eq(["a", "items"]));
 /// ```
 pub fn subschemas(schema: &Value) -> impl Iterator<Item = Subschema<'_>> {
@@ -226,7 +226,7 @@ pub(crate) fn held<'a>(keyword: &'a str, value: &'a Value) -> Vec<Subschema<'a>>
 ///
 /// ```
 /// let mut schema = serde_json::json!({"title": "A", "items": {"title": "B"}, "default": {"title": "C"}});
-/// toolkit_schema::each_subschema(&mut schema, &mut |keywords| drop(keywords.remove("title")));
+/// toolkit_schema::keyword::each_subschema(&mut schema, &mut |keywords| drop(keywords.remove("title")));
 /// assert_eq!(schema, serde_json::json!({"items": {}, "default": {"title": "C"}}));
 /// ```
 pub fn each_subschema(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
@@ -274,7 +274,7 @@ pub(crate) fn takes_boolean(keyword: &str) -> bool {
 ///
 /// ```
 /// let mut schema = serde_json::json!({"items": true, "additionalProperties": true});
-/// toolkit_schema::booleans_to_objects(&mut schema);
+/// toolkit_schema::keyword::booleans_to_objects(&mut schema);
 /// assert_eq!(schema, serde_json::json!({"items": {}, "additionalProperties": true}));
 /// ```
 pub fn booleans_to_objects(schema: &mut Value) {

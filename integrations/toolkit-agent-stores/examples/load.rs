@@ -10,10 +10,11 @@ use std::error::Error;
 use std::time::Instant;
 use tokio::task::JoinSet;
 use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::{Agent, ScriptedModel, Sessions};
+use toolkit_agent::{Agent, Sessions};
 use toolkit_agent_stores::{FileStore, PostgresStore, SqliteStore};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolRegistry};
+use toolkit_llm::ScriptedModel;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]

@@ -30,7 +30,7 @@ const OPERATIONS: usize = 8;
 /// bytes), opening the conversation fails.
 ///
 /// ```
-/// use toolkit::agent::Sessions;
+/// use toolkit_ai::agent::Sessions;
 /// use toolkit_agent_stores::FileStore;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {

@@ -5,7 +5,8 @@
 //! [`MemoryStore`](toolkit_agent::session::MemoryStore).
 //!
 //! ```
-//! use toolkit::agent::{Agent, ScriptedModel, Sessions};
+//! use toolkit_ai::agent::{Agent, Sessions};
+//! use toolkit_ai::llm::ScriptedModel;
 //! use toolkit_agent_stores::FileStore;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

@@ -94,7 +94,7 @@ const UPDATE_STATE: &str = "
 /// `statement_timeout` in its `options`.
 ///
 /// ```no_run
-/// use toolkit::agent::Sessions;
+/// use toolkit_ai::agent::Sessions;
 /// use toolkit_agent_stores::PostgresStore;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {

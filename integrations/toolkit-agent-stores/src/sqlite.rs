@@ -40,7 +40,7 @@ const FIND: &str = "SELECT number, version FROM conversations WHERE user_id = ?1
 /// the thread, and it ends when the last clone is dropped.
 ///
 /// ```
-/// use toolkit::agent::Sessions;
+/// use toolkit_ai::agent::Sessions;
 /// use toolkit_agent_stores::SqliteStore;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {

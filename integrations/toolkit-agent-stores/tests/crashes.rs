@@ -11,10 +11,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::time::sleep;
 use toolkit_agent::session::ConversationStore;
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
-use toolkit_agent::{Agent, Conversation, Message, ModelRequest, ModelResponse, ScriptedModel, Sessions};
+use toolkit_agent::{Agent, Conversation, Sessions};
 use toolkit_agent_stores::{FileStore, SqliteStore};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry, ToolResult};
+use toolkit_llm::{Message, ModelRequest, ModelResponse, ScriptedModel};
 
 /// The folder of a killed run, for the child process.
 const FOLDER: &str = "TOOLKIT_CRASH_FOLDER";

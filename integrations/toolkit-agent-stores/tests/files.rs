@@ -4,9 +4,10 @@ use crate::contract;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use toolkit_agent::Sessions;
 use toolkit_agent::session::ConversationStore;
-use toolkit_agent::{Message, Sessions};
 use toolkit_agent_stores::FileStore;
+use toolkit_llm::Message;
 
 #[tokio::test]
 async fn file_store_keeps_conversations() {

@@ -13,11 +13,12 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
 use toolkit_agent::session::{ConversationStore, StateScope};
-use toolkit_agent::{Agent, ScriptedModel, Sessions};
+use toolkit_agent::{Agent, Sessions};
 use toolkit_agent_stores::PostgresStore;
 use toolkit_core::context::SessionDelta;
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolRegistry};
+use toolkit_llm::ScriptedModel;
 
 /// Isolation levels of the server. In the last two, the server rolls back statements instead of letting them wait.
 const LEVELS: [&str; 3] = ["read\\ committed", "repeatable\\ read", "serializable"];

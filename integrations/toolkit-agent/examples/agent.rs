@@ -4,8 +4,9 @@
 
 #![allow(clippy::print_stdout)]
 
-use toolkit::prelude::*;
-use toolkit_agent::{Agent, ScriptedModel};
+use toolkit_agent::Agent;
+use toolkit_ai::prelude::*;
+use toolkit_llm::ScriptedModel;
 
 /// Get the weather for a city.
 ///

@@ -16,13 +16,11 @@ use serde_json::{Value, json};
 use std::error::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use toolkit::ToolDefinition;
-use toolkit::middleware::{PermissionRule, Permissions};
-use toolkit::prelude::*;
-use toolkit_agent::{
-    Agent, AgentError, Decisions, Message, ModelRequest, ModelResponse, RunError, RunEvent, RunOptions,
-    RunOutput, ScriptedModel, Sessions,
-};
+use toolkit_agent::{Agent, AgentError, Decisions, RunError, RunEvent, RunOptions, RunOutput, Sessions};
+use toolkit_ai::ToolDefinition;
+use toolkit_ai::middleware::{PermissionRule, Permissions};
+use toolkit_ai::prelude::*;
+use toolkit_llm::{Message, ModelRequest, ModelResponse, ScriptedModel};
 
 /// Pay an invoice.
 ///

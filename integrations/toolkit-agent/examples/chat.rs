@@ -23,8 +23,8 @@ use screen::Screen;
 use std::error::Error;
 use std::io::{self, IsTerminal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use toolkit::prelude::*;
 use toolkit_agent::{Agent, Conversation, RunOptions};
+use toolkit_ai::prelude::*;
 use toolkit_core::CancellationToken;
 
 /// The user's lines in the demonstration.

@@ -20,7 +20,8 @@ use std::sync::Arc;
 /// convert the implementing value with `Agent::from`.
 ///
 /// ```
-/// use toolkit::agent::{Agent, AgentError, AgentOutput, Conversation, Message, Run, RunAgent};
+/// use toolkit_ai::agent::{Agent, AgentError, AgentOutput, Conversation, Run, RunAgent};
+/// use toolkit_ai::llm::Message;
 ///
 /// struct Clock;
 ///
@@ -119,8 +120,9 @@ object_safe! {
 /// many conversations at the same time.
 ///
 /// ```
-/// use toolkit::agent::{Agent, ScriptedModel};
-/// use toolkit::{ClosureTool, ToolRegistry};
+/// use toolkit_ai::agent::Agent;
+/// use toolkit_ai::llm::ScriptedModel;
+/// use toolkit_ai::{ClosureTool, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Add { a: i64, b: i64 }

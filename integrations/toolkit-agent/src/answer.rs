@@ -4,8 +4,9 @@ use crate::helpers::lock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use toolkit_core::ToolError;
-use toolkit_llm::answer::AnswerMode;
-use toolkit_llm::model::{FinishReason, OutputFormat};
+use toolkit_llm::FinishReason;
+use toolkit_llm::model::OutputFormat;
+use toolkit_llm::model::answer::AnswerMode;
 
 /// The [finish reason](FinishReason::Other) of an answer that replaces a blocked value, such as an input or a
 /// response. A guardrail has blocked the value.

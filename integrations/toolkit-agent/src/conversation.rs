@@ -51,7 +51,8 @@ use toolkit_llm::{Message, Messages};
 /// because they may contain secrets. Use [`with_error_details`](Self::with_error_details) to store them too.
 ///
 /// ```
-/// use toolkit::agent::{Conversation, Message};
+/// use toolkit_ai::agent::Conversation;
+/// use toolkit_ai::llm::Message;
 ///
 /// let mut conversation = Conversation::new("session 1");
 /// conversation.push(Message::user("My name is Ada."));

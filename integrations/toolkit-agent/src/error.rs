@@ -16,8 +16,9 @@ use toolkit_core::BuildError;
 /// one.
 ///
 /// ```
-/// use toolkit::agent::{Agent, AgentError, ModelError, ModelResponse, Price, ScriptedModel, Usage};
-/// use toolkit::ToolCall;
+/// use toolkit_ai::agent::{Agent, AgentError};
+/// use toolkit_ai::llm::{ModelError, ModelResponse, Price, ScriptedModel, Usage};
+/// use toolkit_ai::ToolCall;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let call = ModelResponse::calls([ToolCall::new("call_1", "search", "{}")]);

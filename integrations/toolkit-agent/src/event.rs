@@ -6,10 +6,10 @@ use crate::output::RunOutput;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use toolkit_core::error::Pending;
-use toolkit_core::event::ToolEvent;
+use toolkit_core::events::ToolEvent;
 use toolkit_core::{CallId, ToolResult};
 use toolkit_llm::AssistantMessage;
-use toolkit_llm::HostedCall;
+use toolkit_llm::hosted::HostedCall;
 
 /// An event of a run.
 ///
@@ -23,8 +23,9 @@ use toolkit_llm::HostedCall;
 /// is called twice at the same time, this field distinguishes the events of the two calls.
 ///
 /// ```
-/// use toolkit::agent::{Agent, RunEvent, RunScope, ScriptedModel};
-/// use toolkit::ToolRegistry;
+/// use toolkit_ai::agent::{Agent, RunEvent, RunScope};
+/// use toolkit_ai::llm::ScriptedModel;
+/// use toolkit_ai::ToolRegistry;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let expert = Agent::builder(ScriptedModel::new().text("42")).name("expert").build()?;

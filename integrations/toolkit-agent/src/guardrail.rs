@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::future::ready;
 use std::sync::Arc;
 use toolkit_core::{Session, ToolCall, ToolOutput};
-use toolkit_llm::model::{ModelRequest, ModelResponse};
 use toolkit_llm::{Messages, UserMessage};
+use toolkit_llm::{ModelRequest, ModelResponse};
 
 /// A check of one type of value in the runs of an agent. The check can replace or block the value, or end the
 /// run.
@@ -53,8 +53,9 @@ use toolkit_llm::{Messages, UserMessage};
 /// conversation, uses only its own guardrails.
 ///
 /// ```
-/// use toolkit::agent::guardrail::{Guardrail, GuardContext, Verdict};
-/// use toolkit::agent::{Agent, AgentError, ScriptedModel, UserMessage};
+/// use toolkit_ai::agent::guardrail::{Guardrail, GuardContext, Verdict};
+/// use toolkit_ai::agent::{Agent, AgentError};
+/// use toolkit_ai::llm::{ScriptedModel, UserMessage};
 ///
 /// let secrets = Guardrail::new("secrets", |input: &UserMessage, context: &GuardContext| {
 ///     if context.session.get("user:trusted").is_none() && input.to_text().contains("password") {
@@ -194,8 +195,9 @@ impl Guardrail {
     /// decides what that means; [`Verdict::End`] lets nothing pass.
     ///
     /// ```
-    /// use toolkit::agent::guardrail::{Guardrail, Verdict};
-    /// use toolkit::agent::{Agent, AgentError, ScriptedModel, UserMessage};
+    /// use toolkit_ai::agent::guardrail::{Guardrail, Verdict};
+    /// use toolkit_ai::agent::{Agent, AgentError};
+    /// use toolkit_ai::llm::{ScriptedModel, UserMessage};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let judge = Agent::builder(ScriptedModel::new().text("true")).build()?;

@@ -1,8 +1,9 @@
 //! Agents: the loop between a language model and its tools.
 //!
 //! ```
-//! use toolkit::prelude::*;
-//! use toolkit::agent::{Agent, ScriptedModel};
+//! use toolkit_ai::prelude::*;
+//! use toolkit_ai::agent::Agent;
+//! use toolkit_ai::llm::ScriptedModel;
 //!
 //! /// Get the weather for a city.
 //! #[tool]
@@ -23,7 +24,7 @@
 //!
 //! | task | items |
 //! | --- | --- |
-//! | connect a model | a client from [Features](#features), your own [`ChatModel`] or [`wire::Transport`] |
+//! | connect a model | a client from [Features](#features), your own [`ChatModel`] or [`transport::Transport`] |
 //! | build an agent | [`Agent::builder`]: instructions, tools, options, limits, callbacks |
 //! | run it | [`Agent::run`]; [`Agent::run_in`] an existing [`Conversation`]; [`Agent::run_with`] options |
 //! | observe it | [`Agent::run_stream`] yields [`RunEvent`]s, also as JSON; spans with the feature `tracing` |
@@ -104,7 +105,7 @@ pub use toolkit_llm::{
     ModelRequest, ModelResponse, ModelRetry, ModelStream, NativeMessages, Price, ScriptedModel, StreamEvent,
     ToolMessage, Usage, UserMessage,
 };
-pub use toolkit_llm::{model, record, transport as wire};
+pub use toolkit_llm::{model, record, transport};
 #[cfg(any(
     feature = "anthropic",
     feature = "azure",

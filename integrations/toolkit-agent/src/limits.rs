@@ -21,7 +21,7 @@ use toolkit_llm::__private::Bill;
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit::agent::Limits;
+/// use toolkit_ai::agent::Limits;
 ///
 /// let limits = Limits::default().with_max_model_calls(10).with_max_duration(Duration::from_secs(60));
 /// assert_eq!(limits.max_model_calls, 10);

@@ -8,7 +8,8 @@ use toolkit_core::{CancellationToken, RunContext};
 /// The options of a run, such as its limits, its cancellation and its autosave.
 ///
 /// ```
-/// use toolkit::agent::{Agent, Conversation, Limits, RunOptions, ScriptedModel};
+/// use toolkit_ai::agent::{Agent, Conversation, Limits, RunOptions};
+/// use toolkit_ai::llm::ScriptedModel;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let agent = Agent::builder(ScriptedModel::new().text("Hello.")).build()?;

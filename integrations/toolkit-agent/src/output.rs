@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use toolkit_llm::Messages;
-use toolkit_llm::model::{FinishReason, Usage};
+use toolkit_llm::{FinishReason, Usage};
 
 /// The output of one agent in a run.
 ///
 /// ```
-/// use toolkit::agent::AgentOutput;
+/// use toolkit_ai::agent::AgentOutput;
 ///
 /// // What an agent of your own returns.
 /// let output = AgentOutput::new("clock", "It is noon.");

@@ -76,7 +76,7 @@ impl Decision {
 /// request.
 ///
 /// ```
-/// use toolkit::agent::{Decision, Decisions};
+/// use toolkit_ai::agent::{Decision, Decisions};
 ///
 /// let decisions: Decisions = serde_json::from_str(r#"{"1.1.0": "approve", "1.1.1": {"deny": "too expensive"}}"#)?;
 /// let same = Decisions::new().approve("1.1.0").deny("1.1.1", "too expensive");

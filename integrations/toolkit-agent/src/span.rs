@@ -90,7 +90,7 @@ impl AgentSpan {
                 self.span.record("otel.status_code", "ERROR");
             }
             tracing::event!(
-                target: toolkit_core::event::METRICS_TARGET,
+                target: toolkit_core::events::METRICS_TARGET,
                 parent: None,
                 tracing::Level::TRACE,
                 "histogram.gen_ai.invoke_agent.duration" = self.started.elapsed().as_secs_f64(),

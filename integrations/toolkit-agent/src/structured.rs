@@ -4,7 +4,7 @@ mod partial;
 mod stream;
 
 pub use stream::{AnswerEvent, AnswerStream};
-pub use toolkit_llm::answer::AnswerMode;
+pub use toolkit_llm::model::answer::AnswerMode;
 
 use crate::agent::{Agent, Run};
 use crate::answer::{AnswerCheck, AnswerFormat, is_blocked};
@@ -16,12 +16,13 @@ use crate::output::RunOutput;
 use std::sync::Arc;
 use toolkit_core::{ToolError, ToolParams};
 use toolkit_llm::UserMessage;
-use toolkit_llm::answer::AnswerReader;
+use toolkit_llm::model::answer::AnswerReader;
 
 /// The options for structured output.
 ///
 /// ```
-/// use toolkit::agent::structured::{AnswerMode, StructuredOptions};
+/// use toolkit_ai::llm::model::answer::AnswerMode;
+/// use toolkit_ai::agent::structured::StructuredOptions;
 ///
 /// let options = StructuredOptions::new().with_attempts(5).with_mode(AnswerMode::Tool);
 /// assert_eq!(options.attempts, 5);
@@ -101,7 +102,8 @@ impl Agent {
     /// [`SequentialAgent`](crate::team::SequentialAgent) or [`LoopAgent`](crate::team::LoopAgent) runs, once.
     ///
     /// ```
-    /// use toolkit::agent::{Agent, ScriptedModel};
+    /// use toolkit_ai::agent::Agent;
+    /// use toolkit_ai::llm::ScriptedModel;
     ///
     /// #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
     /// struct City {

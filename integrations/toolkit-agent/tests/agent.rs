@@ -4,11 +4,12 @@ use crate::support::{Hesitant, agent, assert_sendable, events, kind, tools, tran
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toolkit_agent::{
-    Agent, AssistantMessage, Conversation, Message, ModelError, ModelErrorKind, ModelResponse, ModelRetry,
-    RunEvent, RunOptions, ScriptedModel, StreamEvent,
-};
+use toolkit_agent::{Agent, Conversation, RunEvent, RunOptions};
 use toolkit_core::{ToolCall, ToolError, ToolOutput};
+use toolkit_llm::{
+    AssistantMessage, Message, ModelError, ModelErrorKind, ModelResponse, ModelRetry, ScriptedModel,
+    StreamEvent,
+};
 
 #[tokio::test(start_paused = true)]
 async fn parallel_calls_return_results_in_call_order() {

@@ -11,16 +11,17 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use toolkit_agent::structured::{AnswerEvent, AnswerMode, StructuredOptions};
+use toolkit_agent::structured::{AnswerEvent, StructuredOptions};
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
-use toolkit_agent::wire::WireModel;
-use toolkit_agent::{
-    Agent, AgentError, ChatModel, Conversation, Decisions, Message, ModelError, ModelOptions, ModelResponse,
-    ModelRetry, RunEvent, RunOptions, ScriptedModel, StreamEvent,
-};
+use toolkit_agent::{Agent, AgentError, Conversation, Decisions, RunEvent, RunOptions};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolChoice, ToolParams, ToolRegistry};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::model::answer::AnswerMode;
+use toolkit_llm::transport::WireModel;
+use toolkit_llm::{
+    ChatModel, Message, ModelError, ModelOptions, ModelResponse, ModelRetry, ScriptedModel, StreamEvent,
+};
 
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
@@ -249,14 +250,14 @@ fn each_dialect_reports_its_losses() {
         #[schemars(range(min = 1, max = 12))]
         persons: u8,
     }
-    let losses = |format: ApiFormat, output: &toolkit_agent::model::OutputFormat| {
+    let losses = |format: ApiFormat, output: &toolkit_llm::model::OutputFormat| {
         let losses = WireModel::new(format, "m", Script::default()).output_losses(output);
         (losses.is_empty(), losses.narrowed.is_some())
     };
-    let plain = toolkit_agent::model::OutputFormat::of::<Plain>();
-    let bounded = toolkit_agent::model::OutputFormat::of::<Bounded>();
-    let map = toolkit_agent::model::OutputFormat::of::<Stock>();
-    for format in ApiFormat::ALL {
+    let plain = toolkit_llm::model::OutputFormat::of::<Plain>();
+    let bounded = toolkit_llm::model::OutputFormat::of::<Bounded>();
+    let map = toolkit_llm::model::OutputFormat::of::<Stock>();
+    for &format in ApiFormat::ALL {
         assert_eq!(losses(format, &plain), (true, false), "{format:?}");
         let is_anthropic = matches!(format, ApiFormat::Anthropic | ApiFormat::Bedrock);
         assert_eq!(losses(format, &bounded), (!is_anthropic, false), "{format:?}");
@@ -266,10 +267,10 @@ fn each_dialect_reports_its_losses() {
     }
     // Wrappers forward the losses.
     let model = || WireModel::new(ApiFormat::Anthropic, "m", Script::default());
-    let fallback = toolkit_agent::model::Fallback::new(ScriptedModel::new()).or(model());
+    let fallback = toolkit_llm::model::Fallback::new(ScriptedModel::new()).or(model());
     assert!(fallback.boxed().output_losses(&map).narrowed.is_some());
     assert!(
-        Arc::new(toolkit_agent::model::Retrying::new(model(), ModelRetry::default()))
+        Arc::new(toolkit_llm::model::Retrying::new(model(), ModelRetry::default()))
             .output_losses(&map)
             .narrowed
             .is_some()

@@ -5,11 +5,9 @@ use crate::faults::speech::Speech;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use toolkit_agent::clients::{Anthropic, Bedrock, Cohere, Gemini, Mistral, Ollama, OpenAi};
-use toolkit_agent::model::BoxModel;
-use toolkit_agent::{
-    ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, StreamEvent,
-};
+use toolkit_llm::model::BoxModel;
+use toolkit_llm::{ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, StreamEvent};
+use toolkit_llm_http::{Anthropic, Bedrock, Cohere, Gemini, Mistral, Ollama, OpenAi};
 
 fn reply(head: &str, body: &str) -> Reply {
     let head = head.to_owned();

@@ -4,14 +4,12 @@ use crate::support::{BROKEN, OPEN, Script, agent, reloaded, transcript};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::Instant;
-use toolkit_agent::model::Effort;
-use toolkit_agent::wire::WireModel;
-use toolkit_agent::{
-    Agent, AgentError, Conversation, Limits, ModelError, ModelErrorKind, ModelOptions, ModelRetry,
-    RunOptions, ScriptedModel, StreamEvent,
-};
+use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunOptions};
 use toolkit_core::ToolCall;
 use toolkit_llm::ApiFormat;
+use toolkit_llm::model::Effort;
+use toolkit_llm::transport::WireModel;
+use toolkit_llm::{ModelError, ModelErrorKind, ModelOptions, ModelRetry, ScriptedModel, StreamEvent};
 
 fn broken(kind: ModelErrorKind) -> ModelError {
     ModelError::new(kind, "cut")
@@ -54,7 +52,7 @@ async fn a_complete_answer_ends_the_series_of_broken_answers() {
     let call = |id: u32| ToolCall::new(format!("done_{id}"), "add", r#"{"a": 1, "b": 2}"#);
     let mut model = ScriptedModel::new();
     for id in 0..4 {
-        let whole = toolkit_agent::ModelResponse::calls([call(id)]);
+        let whole = toolkit_llm::ModelResponse::calls([call(id)]);
         model = model.deltas(half(id, ModelErrorKind::Connection)).response(whole);
     }
     let agent = agent(model.text("done")).retry(retry(2)).build().unwrap();

@@ -2,7 +2,8 @@
 
 use crate::support::{agent, cancelled_after, transcript};
 use std::time::Duration;
-use toolkit_agent::{AgentError, Conversation, ScriptedModel};
+use toolkit_agent::{AgentError, Conversation};
+use toolkit_llm::ScriptedModel;
 
 #[tokio::test(start_paused = true)]
 async fn results_before_a_cancellation_are_kept() {

@@ -3,18 +3,19 @@
 use crate::faults::server::{Reply, Server, respond};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolkit_agent::clients::{Anthropic, Gemini, GenAi, OpenAi};
-use toolkit_agent::model::ServiceTier;
-use toolkit_agent::wire::encode_request;
-use toolkit_agent::{
-    Agent, AgentBuilder, AssistantMessage, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions,
-    ModelRequest, NativeMessages, RunOutput, ToolMessage,
-};
+use toolkit_agent::{Agent, AgentBuilder, RunOutput};
 use toolkit_core::{
     ClosureTool, Content, Media, ToolChoice, ToolConfig, ToolOutput, ToolRegistry, ToolResult,
 };
 use toolkit_llm::ApiFormat;
 use toolkit_llm::hosted::anthropic;
+use toolkit_llm::model::ServiceTier;
+use toolkit_llm::transport::encode_request;
+use toolkit_llm::{
+    AssistantMessage, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
+    NativeMessages, ToolMessage,
+};
+use toolkit_llm_http::{Anthropic, Gemini, GenAi, OpenAi};
 
 fn reply(body: Value) -> Reply {
     Arc::new(move |_| respond("200 OK", "content-type: application/json\r\n", body.to_string()))

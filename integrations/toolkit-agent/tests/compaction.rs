@@ -15,13 +15,14 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use toolkit_agent::compaction::{Compaction, CountTokens, TokenEstimate};
-use toolkit_agent::{
-    Agent, AgentBuilder, Conversation, Limits, Message, ModelError, ModelErrorKind, ModelRequest,
-    ModelResponse, ModelRetry, RunEvent, RunOptions, ScriptedModel, Sessions, Usage, wire,
-};
+use toolkit_agent::{Agent, AgentBuilder, Conversation, Limits, RunEvent, RunOptions, Sessions};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::{
+    Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, ScriptedModel, Usage,
+    transport,
+};
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
@@ -116,7 +117,7 @@ fn compactions(events: &[RunEvent]) -> Vec<&RunEvent> {
 
 /// Returns the JSON of a request, without running times.
 fn body(request: &ModelRequest) -> Value {
-    wire::request_body(ApiFormat::OpenAiChat, "m", request, false).into()
+    transport::request_body(ApiFormat::OpenAiChat, "m", request, false).into()
 }
 
 /// Checks that each request can be sent to every provider and begins with a user message. Returns the number

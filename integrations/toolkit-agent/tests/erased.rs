@@ -3,7 +3,8 @@
 use crate::support::says;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::{Agent, ScriptedModel, Sessions, UserMessage};
+use toolkit_agent::{Agent, Sessions};
+use toolkit_llm::{ScriptedModel, UserMessage};
 
 #[tokio::test]
 async fn an_erased_log_contains_only_the_conversation() {

@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
-use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::wire::WireModel;
-use toolkit_agent::{
-    Agent, AgentOutput, ChatModel, Message, ModelError, ModelErrorKind, ModelResponse, RunEvent, RunScope,
-    ScriptedModel, StreamEvent,
-};
+use toolkit_agent::{Agent, AgentOutput, RunEvent, RunScope};
 use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::{ClosureTool, Dispatcher, Media, ToolCall, ToolError, ToolOutput, ToolRegistry};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::record::{Recorder, Replay};
+use toolkit_llm::transport::WireModel;
+use toolkit_llm::{
+    ChatModel, Message, ModelError, ModelErrorKind, ModelResponse, ScriptedModel, StreamEvent,
+};
 
 /// Cuts the times of tool events to whole milliseconds.
 fn in_milliseconds(mut event: RunEvent) -> RunEvent {

@@ -29,8 +29,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::task::JoinSet;
-use toolkit_agent::{AgentBuilder, AgentError, Limits, Message, ModelError, ModelRetry};
+use toolkit_agent::{AgentBuilder, AgentError, Limits};
 use toolkit_core::{ClosureTool, ToolRegistry};
+use toolkit_llm::{Message, ModelError, ModelRetry};
 
 /// The timeout of a case.
 const HANGS: Duration = Duration::from_secs(60);
@@ -149,7 +150,7 @@ async fn an_unreachable_server_is_reported() {
         let Err(AgentError::Model(error)) = agent.run("hi").await.map_err(AgentError::from) else {
             panic!("{}", client.name)
         };
-        assert_eq!(error.kind, toolkit_agent::ModelErrorKind::Connection, "{}: {error}", client.name);
+        assert_eq!(error.kind, toolkit_llm::ModelErrorKind::Connection, "{}: {error}", client.name);
     }
 }
 

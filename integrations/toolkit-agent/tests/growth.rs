@@ -15,15 +15,17 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use toolkit_agent::compaction::Compaction;
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
-use toolkit_agent::model::{FinishReason, OutputFormat, OutputLosses};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::{LoopAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentOutput, ChatModel, Conversation, Limits, Message, ModelError, ModelRequest,
-    ModelResponse, RunOptions, ScriptedModel, Sessions, UserMessage, structured::StructuredOptions,
+    Agent, AgentBuilder, AgentOutput, Conversation, Limits, RunOptions, Sessions,
+    structured::StructuredOptions,
 };
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ToolCall, ToolOutput, ToolRegistry};
+use toolkit_llm::FinishReason;
+use toolkit_llm::model::{OutputFormat, OutputLosses};
+use toolkit_llm::{ChatModel, Message, ModelError, ModelRequest, ModelResponse, ScriptedModel, UserMessage};
 
 /// How much longer a late step may take.
 const ALLOWED: f64 = 1.5;

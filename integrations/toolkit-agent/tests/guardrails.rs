@@ -11,10 +11,10 @@ use tokio::time::{Instant, sleep, timeout};
 use toolkit_agent::guardrail::{GuardAction, GuardContext, Guardrail, Verdict};
 use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, AgentOutput, Conversation, Decision, Decisions, FinishReason, Message,
-    ModelRequest, ModelResponse, RunEvent, RunOptions, ScriptedModel, Usage, UserMessage,
+    Agent, AgentBuilder, AgentError, AgentOutput, Conversation, Decision, Decisions, RunEvent, RunOptions,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolOutput, ToolRegistry};
+use toolkit_llm::{FinishReason, Message, ModelRequest, ModelResponse, ScriptedModel, Usage, UserMessage};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Point {

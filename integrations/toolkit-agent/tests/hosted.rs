@@ -6,13 +6,14 @@ use crate::support::Script;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolkit_agent::wire::WireModel;
-use toolkit_agent::{Agent, ModelOptions, RunEvent};
+use toolkit_agent::{Agent, RunEvent};
 use toolkit_core::middleware::{Approval, PermissionRule, Permissions};
 use toolkit_core::schemars::{self, JsonSchema};
 use toolkit_core::{ClosureTool, Tool, ToolRegistry};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::ModelOptions;
 use toolkit_llm::hosted::{anthropic, openai};
+use toolkit_llm::transport::WireModel;
 
 #[derive(Deserialize, JsonSchema)]
 struct Run {

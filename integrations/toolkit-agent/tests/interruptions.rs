@@ -10,11 +10,12 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use toolkit_agent::session::MemoryStore;
 use toolkit_agent::{
-    Agent, AgentError, AgentOutput, Conversation, Decision, Decisions, Message, ModelResponse, PendingCall,
-    Run, RunAgent, RunError, RunOptions, RunOutput, ScriptedModel, Sessions,
+    Agent, AgentError, AgentOutput, Conversation, Decision, Decisions, PendingCall, Run, RunAgent, RunError,
+    RunOptions, RunOutput, Sessions,
 };
 use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolError, ToolRegistry};
+use toolkit_llm::{Message, ModelResponse, ScriptedModel};
 
 /// The runs of `pay` and `look`.
 #[derive(Clone, Default)]

@@ -2,12 +2,13 @@
 
 use crate::support::{Nothing, Script};
 use serde_json::{Value, json};
-use toolkit_agent::wire::WireModel;
-use toolkit_agent::{Agent, AgentError, Message, Messages, ModelErrorKind, ModelRetry, RunEvent};
+use toolkit_agent::{Agent, AgentError, RunEvent};
 use toolkit_core::{
     ClosureTool, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolRegistry,
 };
 use toolkit_llm::ApiFormat;
+use toolkit_llm::transport::WireModel;
+use toolkit_llm::{Message, Messages, ModelErrorKind, ModelRetry};
 
 /// A tool with any parameters.
 struct Anything(ToolDefinition);

@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
-use toolkit_agent::model::{ModelStream, Priced};
 use toolkit_agent::session::MemoryStore;
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
-use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Limit, Limits, Message, ModelError,
-    ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, Price, RunOptions, ScriptedModel, Sessions,
-    StreamEvent, Usage, UserMessage,
-};
+use toolkit_agent::{Agent, AgentBuilder, AgentError, Conversation, Limit, Limits, RunOptions, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
+use toolkit_llm::ModelStream;
+use toolkit_llm::model::Priced;
+use toolkit_llm::{
+    ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, Price,
+    ScriptedModel, StreamEvent, Usage, UserMessage,
+};
 
 /// Creates a model with a tool call in every answer.
 fn restless(tool: &'static str, arguments: &'static str) -> ScriptedModel {

@@ -11,10 +11,9 @@ use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::{
-    Agent, AgentError, Decisions, ModelResponse, RunEvent, RunOptions, ScriptedModel, Sessions, UserMessage,
-};
+use toolkit_agent::{Agent, AgentError, Decisions, RunEvent, RunOptions, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
+use toolkit_llm::{ModelResponse, ScriptedModel, UserMessage};
 
 async fn log(store: &MemoryStore) -> Vec<String> {
     store.load("ada", "1").await.unwrap().unwrap().entries

@@ -1,10 +1,12 @@
 //! Boxed models, and fallback to other models.
 
 use std::time::Duration;
-use toolkit_agent::model::{BoxModel, Fallback, ModelStream};
-use toolkit_agent::{
-    Agent, ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry,
-    ScriptedModel, StreamEvent,
+use toolkit_agent::Agent;
+use toolkit_llm::ModelStream;
+use toolkit_llm::model::{BoxModel, Fallback};
+use toolkit_llm::{
+    ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, ScriptedModel,
+    StreamEvent,
 };
 
 const KINDS: [ModelErrorKind; 10] = [

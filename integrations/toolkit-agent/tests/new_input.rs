@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::{Agent, AgentError, ModelRequest, ModelResponse, RunOptions, ScriptedModel, Sessions};
+use toolkit_agent::{Agent, AgentError, RunOptions, Sessions};
 use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolError, ToolRegistry};
+use toolkit_llm::{ModelRequest, ModelResponse, ScriptedModel};
 
 const MAY_HAVE_RUN: &str = "Tool `pay` was started, but the program stopped before it had a result. It may have run; \
     find out before calling it again";

@@ -11,12 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
-use toolkit_agent::{
-    Agent, AgentError, Conversation, Limits, Message, ModelRequest, ModelRetry, RunEvent, RunOptions,
-    ScriptedModel, Sessions, wire,
-};
+use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunEvent, RunOptions, Sessions};
 use toolkit_core::ErrorKind;
 use toolkit_llm::ApiFormat;
+use toolkit_llm::{Message, ModelRequest, ModelRetry, ScriptedModel, transport};
 use tools::Executions;
 
 /// The way a run is driven.
@@ -246,7 +244,7 @@ pub(crate) fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
         (ApiFormat::Cohere, "messages", r#""role":"tool""#),
         (ApiFormat::Bedrock, "messages", r#"{"toolResult":"#),
     ] {
-        let body = wire::request_body(format, "m", request, false);
+        let body = transport::request_body(format, "m", request, false);
         let history = body[field].as_array().unwrap().clone();
         prop_assert_eq!(&format.repair_history(history.clone()), &history, "{:?}", format);
         let text = serde_json::to_string(&history).unwrap();

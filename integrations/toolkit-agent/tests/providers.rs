@@ -9,9 +9,10 @@ use binary::message;
 use cases::{AWS, Case, cases};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use toolkit_agent::clients::{AzureOpenAi, Bedrock, Cohere, Mistral, Vertex};
-use toolkit_agent::{Agent, ChatModel, Message, ModelErrorKind, ModelOptions, ModelRequest};
+use toolkit_agent::Agent;
 use toolkit_core::{ClosureTool, ToolRegistry};
+use toolkit_llm::{ChatModel, Message, ModelErrorKind, ModelOptions, ModelRequest};
+use toolkit_llm_http::{AzureOpenAi, Bedrock, Cohere, Mistral, Vertex};
 
 fn reply(body: Vec<u8>, media_type: &str) -> Reply {
     let head = format!("content-type: {media_type}\r\n");

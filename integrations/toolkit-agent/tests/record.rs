@@ -5,12 +5,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
-use toolkit_agent::record::{Recorder, Replay};
-use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions,
-    ModelRequest, ModelResponse, ModelRetry, ModelStream, RunEvent, ScriptedModel, StreamEvent, Usage,
-};
+use toolkit_agent::{Agent, AgentBuilder, AgentError, RunEvent};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
+use toolkit_llm::record::{Recorder, Replay};
+use toolkit_llm::{
+    ChatModel, Message, ModelError, ModelErrorKind, ModelOptions, ModelRequest, ModelResponse, ModelRetry,
+    ModelStream, ScriptedModel, StreamEvent, Usage,
+};
 
 /// A temporary file.
 struct Tape(PathBuf);

@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Mutex;
 use std::task::{Context, Poll};
-use toolkit_agent::model::Fallback;
-use toolkit_agent::wire::{EventStream, Transport, WireModel, parse_response};
-use toolkit_agent::{
+use toolkit_llm::ApiFormat;
+use toolkit_llm::model::Fallback;
+use toolkit_llm::transport::{EventStream, Transport, WireModel, parse_response};
+use toolkit_llm::{
     ChatModel, FinishReason, Message, ModelError, ModelErrorKind, ModelRequest, ModelStream, ScriptedModel,
     StreamEvent,
 };
-use toolkit_llm::ApiFormat;
 
 /// A transport with the events of one stream. A string is a piece of the body.
 struct Events(Mutex<VecDeque<Value>>);
@@ -50,7 +50,7 @@ async fn begin(format: ApiFormat, events: Value) -> Result<ModelStream, ModelErr
 }
 
 /// Streams an answer. The pieces of its text must be the text.
-async fn stream(format: ApiFormat, events: Value) -> Result<toolkit_agent::ModelResponse, ModelError> {
+async fn stream(format: ApiFormat, events: Value) -> Result<toolkit_llm::ModelResponse, ModelError> {
     let mut deltas = begin(format, events).await?;
     let mut text = String::new();
     loop {

@@ -7,15 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
-use toolkit_agent::model::{Effort, Fallback, PromptCache, Retrying, ServerState, ServiceTier, Thinking};
-use toolkit_agent::wire::{self, EventStream, Transport, WireModel};
-use toolkit_agent::{
-    Agent, AgentOutput, AssistantMessage, ChatModel, Conversation, Limits, Message, ModelError, ModelOptions,
-    ModelRequest, ModelResponse, ModelRetry, NativeMessages, Price, Usage,
-};
+use toolkit_agent::{Agent, AgentOutput, Conversation, Limits};
 use toolkit_core::{Content, Media, ToolChoice};
 use toolkit_llm::ApiFormat;
 use toolkit_llm::ApiFormat::{Anthropic, Bedrock, Cohere, Gemini, Ollama, OpenAiChat, OpenAiResponses};
+use toolkit_llm::model::{Effort, Fallback, PromptCache, Retrying, ServerState, ServiceTier, Thinking};
+use toolkit_llm::transport::{self, EventStream, Transport, WireModel};
+use toolkit_llm::{
+    AssistantMessage, ChatModel, Message, ModelError, ModelOptions, ModelRequest, ModelResponse, ModelRetry,
+    NativeMessages, Price, Usage,
+};
 
 const MODEL: &str = "gemini-3-flash";
 
@@ -61,7 +62,7 @@ fn options() -> Vec<(&'static str, ModelOptions)> {
 /// An API that lacks an option reports the loss. No option is dropped silently.
 #[test]
 fn every_option_is_sent_or_reported() {
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         for (name, options) in options() {
             let mut plain = options.clone();
             if name == "show_thinking" {
@@ -89,7 +90,7 @@ fn instructions_tools_and_messages_reach_the_body_of_every_api() {
     use wire::Server::{Mistral, Own, Standard, Vertex};
     let servers = [Own, Standard, Mistral, Vertex];
     for (format, server) in
-        ApiFormat::ALL.into_iter().flat_map(|format| servers.map(|server| (format, server)))
+        ApiFormat::ALL.iter().copied().flat_map(|format| servers.map(|server| (format, server)))
     {
         for has_tools in [false, true] {
             let options = ModelOptions::new().with_thinking(Effort::High).with_temperature(1.0);
@@ -196,11 +197,11 @@ fn settings_that_anthropic_refuses_together_are_not_sent_together() {
 #[test]
 fn lost_media_and_tool_settings_are_reported() {
     let sound = Content::from(Media::new("audio/midi", b"MThd"));
-    let message = toolkit_agent::UserMessage::new([Content::Text("Listen.".to_owned()), sound]);
+    let message = toolkit_llm::UserMessage::new([Content::Text("Listen.".to_owned()), sound]);
     let request = ModelRequest::new([Message::user("hi"), Message::User(message)])
         .with_tools(tools())
         .with_tool_use(ToolChoice::Required);
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         let lost = losses(format, &request);
         assert!(lost.contains(&"/messages/1/1".to_owned()), "{format}: {lost:?}");
         assert_eq!(lost.contains(&"/tool_use/choice".to_owned()), format == Ollama, "{lost:?}");
@@ -439,7 +440,7 @@ impl Transport for Silent {
 #[tokio::test(start_paused = true)]
 async fn a_request_is_repeated_after_a_timeout_unless_it_runs_in_the_background() {
     let limits = || Limits::default().with_model_timeout(Duration::from_secs(60));
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         for (background, streaming) in (0..4).map(|case| (case & 1 == 1, case & 2 == 2)) {
             let asked = Silent::default();
             let other = Silent::default();
@@ -499,7 +500,7 @@ fn a_thinking_budget_is_lost_after_a_call_without_its_thinking() {
                 let mut said = ModelResponse::calls([call]).message;
                 said.native = native;
                 asked.messages.push(Message::Assistant(said));
-                asked.messages.push(Message::Tool(toolkit_agent::ToolMessage::new(vec![result])));
+                asked.messages.push(Message::Tool(toolkit_llm::ToolMessage::new(vec![result])));
             }
             let encoded = wire::encode_request(Anthropic, MODEL, &asked, false);
             let losses = encoded.losses.iter().filter(|loss| loss.path == "/options/thinking").count();

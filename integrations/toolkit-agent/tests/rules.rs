@@ -1,9 +1,10 @@
 //! Rules of permissions that select no tool: an agent with them is not built.
 
-use toolkit_agent::{Agent, AgentBuilder, ScriptedModel};
+use toolkit_agent::{Agent, AgentBuilder};
+use toolkit_core::definition::{ClosureTool, ToolTag};
 use toolkit_core::middleware::{Middleware, PermissionRule, Permissions};
-use toolkit_core::tool::{ClosureTool, ToolTag};
 use toolkit_core::{Dispatcher, LiveRegistry, ToolRegistry};
+use toolkit_llm::ScriptedModel;
 
 fn tool(name: &str, tag: &str) -> ClosureTool {
     let tool = ClosureTool::without_arguments(name, "", || "done").unwrap();

@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use toolkit_agent::record::Recorder;
-use toolkit_agent::{
+use toolkit_core::{ToolCall, ToolError, ToolOutput, ToolResult};
+use toolkit_llm::record::Recorder;
+use toolkit_llm::{
     AssistantMessage, ChatModel, Message, ModelError, ModelErrorKind, ModelOptions, ModelRequest,
     ModelResponse, ScriptedModel, StreamEvent, ToolMessage,
 };
-use toolkit_core::{ToolCall, ToolError, ToolOutput, ToolResult};
 
 /// The place of the secret.
 #[derive(Debug, Clone)]

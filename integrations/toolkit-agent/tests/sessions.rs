@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use toolkit_agent::session::{ConversationStore, MemoryStore, StoreError};
-use toolkit_agent::{Agent, AgentError, Message, RunOptions, ScriptedModel, Sessions};
+use toolkit_agent::{Agent, AgentError, RunOptions, Sessions};
+use toolkit_llm::{Message, ScriptedModel};
 
 #[tokio::test]
 async fn a_save_writes_only_the_changes() {

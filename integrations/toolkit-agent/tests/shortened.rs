@@ -2,9 +2,10 @@
 
 use crate::support::agent;
 use serde::Deserialize;
-use toolkit_agent::{Agent, Conversation, Message, ModelRequest, ModelResponse, ScriptedModel};
+use toolkit_agent::{Agent, Conversation};
 use toolkit_core::ToolCall;
 use toolkit_core::schemars::JsonSchema;
+use toolkit_llm::{Message, ModelRequest, ModelResponse, ScriptedModel};
 
 /// Creates an agent that calls a tool, and then answers with a long text.
 fn talkative() -> Agent {

@@ -4,14 +4,12 @@ mod tools;
 
 use serde_json::{Map, Value, json};
 use std::time::Duration;
-use toolkit_agent::{
-    Agent, AgentError, Limit, Limits, Message, ModelError, ModelErrorKind, ModelResponse, ModelRetry,
-    RunEvent, RunOptions, ScriptedModel,
-};
+use toolkit_agent::{Agent, AgentError, Limit, Limits, RunEvent, RunOptions};
 use toolkit_core::{
     Content, Dispatcher, ErrorKind, Tool, ToolCall, ToolDefinition, ToolError, ToolName, ToolOutput,
     ToolRegistry, ToolResult,
 };
+use toolkit_llm::{Message, ModelError, ModelErrorKind, ModelResponse, ModelRetry, ScriptedModel};
 use tools::{Dozing, Recorded, known, recorded};
 
 /// The intended differences and their reasons; the comparisons below implement them.

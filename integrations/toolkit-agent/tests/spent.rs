@@ -4,13 +4,12 @@ mod streams;
 
 use crate::support::{agent, cancelled_after, says, tools};
 use std::time::Duration;
-use toolkit_agent::structured::{AnswerMode, StructuredOptions};
+use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
-use toolkit_agent::{
-    Agent, AgentError, Conversation, Limits, ModelError, ModelErrorKind, ModelResponse, Price, RunError,
-    RunEvent, RunOptions, RunOutput, ScriptedModel, StreamEvent, Usage,
-};
+use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunError, RunEvent, RunOptions, RunOutput};
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
+use toolkit_llm::model::answer::AnswerMode;
+use toolkit_llm::{ModelError, ModelErrorKind, ModelResponse, Price, ScriptedModel, StreamEvent, Usage};
 
 /// The tokens of each response, and the price at which a response costs 1.
 const USAGE: (u64, u64) = (600, 400);

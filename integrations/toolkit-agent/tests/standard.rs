@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use toolkit_agent::model::{Effort, OutputFormat, PromptCache, ServiceTier};
-use toolkit_agent::{Agent, Message, ModelOptions, ModelRequest, ScriptedModel, wire};
+use toolkit_agent::Agent;
 use toolkit_core::{ClosureTool, ToolChoice, ToolConfig, ToolRegistry};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::model::{Effort, OutputFormat, PromptCache, ServiceTier};
+use toolkit_llm::{Message, ModelOptions, ModelRequest, ScriptedModel, transport};
 
 /// The fields that servers with Chat Completions have in common.
 const STANDARD: [&str; 11] = [
@@ -63,7 +64,7 @@ fn encode(
         .with_tools(tools.clone())
         .with_tool_use(ToolConfig::from(ToolChoice::Required).with_parallel(false))
         .with_options(options.with_standard_fields(true));
-    let encoded = wire::encode_request(ApiFormat::OpenAiChat, "m", &request, stream);
+    let encoded = transport::encode_request(ApiFormat::OpenAiChat, "m", &request, stream);
     (encoded.body, encoded.losses.into_iter().map(|loss| loss.path).collect())
 }
 

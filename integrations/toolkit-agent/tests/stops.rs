@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
+use toolkit_agent::Sessions;
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
-use toolkit_agent::session::{MemoryStore, Sessions, StoreError};
+use toolkit_agent::session::{MemoryStore, StoreError};
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::{
-    Agent, AgentError, Conversation, Limits, Message, ModelResponse, RunOptions, ScriptedModel,
-};
+use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunOptions};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
     CancellationToken, ClosureTool, ErrorKind, ToolCall, ToolMetadata, ToolOutput, ToolRegistry,
 };
+use toolkit_llm::{Message, ModelResponse, ScriptedModel};
 
 /// The cause of a stop.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -7,17 +7,17 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::panic::resume_unwind;
 use std::time::Duration;
-use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::{
-    Agent, AssistantMessage, ChatModel, Conversation, Message, ModelError, ModelOptions, ModelRequest,
-    ModelResponse, ModelStream, NativeMessages, RunEvent, RunOptions, ScriptedModel, Sessions, StreamEvent,
-    ToolMessage,
-};
+use toolkit_agent::{Agent, Conversation, RunEvent, RunOptions, Sessions};
 use toolkit_core::call::ProviderExtras;
 use toolkit_core::middleware::Retry;
 use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolError, ToolOutput, ToolRegistry, ToolResult};
+use toolkit_llm::record::{Recorder, Replay};
+use toolkit_llm::{
+    AssistantMessage, ChatModel, Message, ModelError, ModelOptions, ModelRequest, ModelResponse, ModelStream,
+    NativeMessages, ScriptedModel, StreamEvent, ToolMessage,
+};
 
 /// The part of a conversation with a nested value.
 #[derive(Debug, Clone, Copy, PartialEq)]

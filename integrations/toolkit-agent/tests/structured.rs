@@ -4,13 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use toolkit_agent::structured::{AnswerMode, StructuredOptions};
-use toolkit_agent::{
-    Agent, AgentError, Conversation, FinishReason, Limit, Limits, Message, ModelError, ModelRequest,
-    ModelResponse, RunOptions, ScriptedModel,
-};
+use toolkit_agent::structured::StructuredOptions;
+use toolkit_agent::{Agent, AgentError, Conversation, Limit, Limits, RunOptions};
 use toolkit_core::{ClosureTool, ToolChoice, ToolParams, ToolRegistry};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::model::answer::AnswerMode;
+use toolkit_llm::{FinishReason, Message, ModelError, ModelRequest, ModelResponse, ScriptedModel};
 
 /// A recipe for the kitchen.
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
@@ -68,8 +67,8 @@ async fn the_schema_is_in_instructions_and_request() {
     let format = request.options.output.clone().unwrap();
     assert_eq!(format.name, "Recipe");
     assert_eq!(format.schema["description"], "A recipe for the kitchen.");
-    for api in ApiFormat::ALL {
-        let body = Value::from(toolkit_agent::wire::request_body(api, "m", &request, false));
+    for &api in ApiFormat::ALL {
+        let body = Value::from(toolkit_llm::transport::request_body(api, "m", &request, false));
         let places = [
             "/response_format/json_schema/schema",
             "/text/format/schema",

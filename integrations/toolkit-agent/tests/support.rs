@@ -11,20 +11,22 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep};
-use toolkit_agent::model::{OutputFormat, OutputLosses};
 use toolkit_agent::session::{
     ConversationInfo, ConversationLog, ConversationStore, MemoryStore, StateScope, StoreError,
 };
-use toolkit_agent::wire::{EventStream, Transport};
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, ChatModel, Conversation, Message, ModelError, ModelErrorKind,
-    ModelRequest, ModelResponse, ModelRetry, ModelStream, PendingCall, RunError, RunEvent, RunOptions,
-    ScriptedModel, StreamEvent,
+    Agent, AgentBuilder, AgentError, Conversation, PendingCall, RunError, RunEvent, RunOptions,
 };
 use toolkit_core::context::SessionDelta;
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{CancellationToken, ClosureTool, ToolContext, ToolError, ToolRegistry};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::model::{OutputFormat, OutputLosses};
+use toolkit_llm::transport::{EventStream, Transport};
+use toolkit_llm::{
+    ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, ModelStream,
+    ScriptedModel, StreamEvent,
+};
 
 /// Returns the settings of a random test with this number of cases, unless `PROPTEST_CASES` sets another number.
 pub(crate) fn cases(cases: u32) -> ProptestConfig {

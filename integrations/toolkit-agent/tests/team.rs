@@ -7,16 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
-use toolkit_agent::{
-    Agent, AgentError, Conversation, Limit, Limits, ModelError, ModelErrorKind, ModelResponse, ModelRetry,
-    RunEvent, RunOptions, ScriptedModel, Sessions,
-};
+use toolkit_agent::{Agent, AgentError, Conversation, Limit, Limits, RunEvent, RunOptions, Sessions};
 use toolkit_core::error::BuildProblem;
 use toolkit_core::middleware::{Approval, Permission, Permissions};
 use toolkit_core::{
     ClosureTool, Dispatcher, ErrorKind, RunContext, Session, Tool, ToolCall, ToolContext, ToolName,
     ToolRegistry,
 };
+use toolkit_llm::{ModelError, ModelErrorKind, ModelResponse, ModelRetry, ScriptedModel};
 
 /// Creates an agent with the agent `expert` as a tool.
 fn with_expert(expert: ScriptedModel, model: ScriptedModel) -> Agent {

@@ -7,14 +7,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
-use toolkit_agent::wire::{EventStream, Transport, WireModel};
-use toolkit_agent::{
-    Agent, AgentBuilder, AgentOutput, ChatModel, Conversation, ModelError, ModelErrorKind, ModelOptions,
-    ModelResponse, ModelRetry, RunOptions, ScriptedModel, StreamEvent, Usage, UserMessage,
-};
+use toolkit_agent::{Agent, AgentBuilder, AgentOutput, Conversation, RunOptions};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::transport::{EventStream, Transport, WireModel};
+use toolkit_llm::{
+    ChatModel, ModelError, ModelErrorKind, ModelOptions, ModelResponse, ModelRetry, ScriptedModel,
+    StreamEvent, Usage, UserMessage,
+};
 use tracing::Subscriber;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};

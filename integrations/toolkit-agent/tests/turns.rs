@@ -6,13 +6,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::future::poll_fn;
 use tokio::task::coop;
-use toolkit_agent::wire::WireModel;
-use toolkit_agent::{
-    Agent, AgentBuilder, Conversation, Limits, Message, ModelResponse, RunEvent, RunOptions, ScriptedModel,
-    StreamEvent,
-};
+use toolkit_agent::{Agent, AgentBuilder, Conversation, Limits, RunEvent, RunOptions};
 use toolkit_core::{ClosureTool, RunContext, ToolCall, ToolConfig, ToolContext, ToolRegistry, ToolResult};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::transport::WireModel;
+use toolkit_llm::{Message, ModelResponse, ScriptedModel, StreamEvent};
 
 #[derive(Deserialize, JsonSchema)]
 struct Number {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolkit_llm::answer;
+use toolkit_llm::model::answer;
 
 /// A tool call that a task expects from the agent.
 ///

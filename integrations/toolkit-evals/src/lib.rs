@@ -5,9 +5,10 @@
 //! answer. The [`Report`] prints a table of the models and a table of the tasks, and serializes all trials.
 //!
 //! ```
-//! use toolkit::prelude::*;
+//! use toolkit_ai::prelude::*;
 //! use toolkit_evals::{Eval, Task, Trial};
-//! use toolkit::agent::{Agent, AgentError, ScriptedModel};
+//! use toolkit_ai::agent::{Agent, AgentError};
+//! use toolkit_ai::llm::ScriptedModel;
 //!
 //! /// Get the weather for a city.
 //! #[tool]
@@ -22,7 +23,7 @@
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let task = Task::new("oslo", "What is the weather in Oslo?")
-//!     .with_call("weather", toolkit::serde_json::json!({"city": "Oslo"}))
+//!     .with_call("weather", toolkit_ai::serde_json::json!({"city": "Oslo"}))
 //!     .with_answer_containing(["21"]);
 //! let good = ScriptedModel::new().call("weather", r#"{"city": "Oslo"}"#).text("Clear, 21 °C.");
 //! let lazy = ScriptedModel::new().text("Clear, 21 °C.");
@@ -50,9 +51,9 @@
 //!
 //! # In `cargo test`
 //!
-//! Use a [`ScriptedModel`](toolkit_agent::ScriptedModel), or record the models once with a
-//! [`Recorder`](toolkit_agent::record::Recorder) and replay them in every test with a
-//! [`Replay`](toolkit_agent::record::Replay). Then assert on the report: [`Report::all_solved`],
+//! Use a [`ScriptedModel`](toolkit_llm::ScriptedModel), or record the models once with a
+//! [`Recorder`](toolkit_llm::record::Recorder) and replay them in every test with a
+//! [`Replay`](toolkit_llm::record::Replay). Then assert on the report: [`Report::all_solved`],
 //! [`Summary::solved`](Summary), or the trials themselves.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -80,8 +81,9 @@ use scorer::DynScorer;
 use std::fmt;
 use std::sync::Arc;
 use tokio::task::JoinSet;
-use toolkit_agent::model::BoxModel;
-use toolkit_agent::{Agent, AgentError, ChatModel};
+use toolkit_agent::{Agent, AgentError};
+use toolkit_llm::ChatModel;
+use toolkit_llm::model::BoxModel;
 
 /// A model that the eval compares with others.
 #[derive(Debug, Clone)]
@@ -96,7 +98,8 @@ struct Candidate {
 /// [module documentation](self) for an example.
 ///
 /// ```
-/// use toolkit::agent::{Agent, AgentError, ScriptedModel};
+/// use toolkit_ai::agent::{Agent, AgentError};
+/// use toolkit_ai::llm::ScriptedModel;
 /// use toolkit_evals::{Eval, Task, Trial};
 ///
 /// fn agent(trial: Trial) -> Result<Agent, AgentError> {
@@ -147,7 +150,7 @@ impl Eval {
     /// The same model may be added under several names, to compare instructions, options or tools. The
     /// function that builds the agent reads the name from [`Trial::model_name`] and chooses between them.
     ///
-    /// The report contains the cost of [priced](toolkit_agent::model::Priced) models.
+    /// The report contains the cost of [priced](toolkit_llm::model::Priced) models.
     #[must_use]
     pub fn model(mut self, name: impl Into<String>, model: impl ChatModel) -> Self {
         let name: String = name.into();
@@ -173,7 +176,7 @@ impl Eval {
     /// Sets the maximum number of trials that run at the same time, at least 1.
     ///
     /// With one trial at a time, the trials run in the order of the models, then the repetitions, then the
-    /// tasks. A [`ScriptedModel`](toolkit_agent::ScriptedModel) needs this order.
+    /// tasks. A [`ScriptedModel`](toolkit_llm::ScriptedModel) needs this order.
     #[must_use]
     pub fn concurrency(mut self, concurrency: usize) -> Self {
         self.concurrency = concurrency.max(1);

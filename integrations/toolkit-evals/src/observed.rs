@@ -1,9 +1,9 @@
 //! A wrapper of a model that collects the tool registries of its requests.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use toolkit_agent::model::{BoxModel, OutputFormat, OutputLosses};
-use toolkit_agent::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
 use toolkit_core::ToolRegistry;
+use toolkit_llm::model::{BoxModel, OutputFormat, OutputLosses};
+use toolkit_llm::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
 
 /// The tool registries of the requests to a model, without repetitions. Clones share the list.
 #[derive(Clone, Default)]

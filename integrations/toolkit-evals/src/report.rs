@@ -5,7 +5,7 @@ use crate::transcript::Transcript;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::time::Duration;
-use toolkit_agent::Usage;
+use toolkit_llm::Usage;
 
 /// All trials of an eval, with a summary for each model.
 ///

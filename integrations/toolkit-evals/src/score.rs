@@ -1,7 +1,7 @@
 //! Scores of a trial.
 
 use serde::Serialize;
-use toolkit_agent::Usage;
+use toolkit_llm::Usage;
 
 /// The score of one trial by one scorer.
 ///

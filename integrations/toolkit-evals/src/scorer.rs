@@ -13,7 +13,7 @@ use toolkit_agent::RunError;
 /// of an eval.
 ///
 /// ```
-/// use toolkit::agent::RunError;
+/// use toolkit_ai::agent::RunError;
 /// use toolkit_evals::{Score, Scorer, Task, Transcript};
 ///
 /// struct Brief;

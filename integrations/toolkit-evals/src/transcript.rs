@@ -4,9 +4,10 @@ use crate::expected::Comparable;
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
-use toolkit_agent::{FinishReason, Message, RunOutput};
+use toolkit_agent::RunOutput;
 use toolkit_core::middleware::{Next, ToolRequest};
 use toolkit_core::{Dispatcher, ErrorKind, ToolCall, ToolError, ToolOutput, ToolRegistry, ToolResult};
+use toolkit_llm::{FinishReason, Message};
 
 /// The messages, tool calls and answer of a trial. After an error, the transcript contains everything up to
 /// the error.
@@ -57,8 +58,8 @@ impl Transcript {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::ToolRegistry;
-    /// use toolkit::agent::Message;
+    /// use toolkit_ai::ToolRegistry;
+    /// use toolkit_ai::llm::Message;
     /// use toolkit_evals::{Task, Transcript};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

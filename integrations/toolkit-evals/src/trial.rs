@@ -12,8 +12,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use tokio::time::Instant;
-use toolkit_agent::model::BoxModel;
-use toolkit_agent::{Agent, AgentError, ChatModel, Conversation, RunOptions};
+use toolkit_agent::{Agent, AgentError, Conversation, RunOptions};
+use toolkit_llm::ChatModel;
+use toolkit_llm::model::BoxModel;
 
 /// One run of a task with a model. The function that builds the agent receives the trial as its argument.
 #[derive(Debug, Clone)]

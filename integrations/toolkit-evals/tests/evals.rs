@@ -8,16 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
-use toolkit_agent::model::Priced;
-use toolkit_agent::record::{Recorder, Replay};
-use toolkit_agent::{
-    Agent, AgentError, ChatModel, Limits, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
-    ModelRetry, Price, RunError, ScriptedModel, Usage,
-};
+use toolkit_agent::{Agent, AgentError, Limits, RunError};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{BuildError, ClosureTool, ToolCall, ToolError, ToolRegistry};
 use toolkit_evals::{
     CallMatch, Eval, ExpectedAnswer, Judge, Report, Score, Scorer, Task, Transcript, Trial, TrialReport,
+};
+use toolkit_llm::model::Priced;
+use toolkit_llm::record::{Recorder, Replay};
+use toolkit_llm::{
+    ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, Price, ScriptedModel,
+    Usage,
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -337,7 +338,7 @@ async fn recorded_trials_replay() {
     let path = folder.path().join("sum.jsonl");
     let real = ScriptedModel::new().call("add", "{\"a\": 17, \"b\": 25}").text("It is 42.");
     let real = real.call("add", "{\"a\": 17, \"b\": 26}").text("It is 43.");
-    let eval = |model: toolkit_agent::model::BoxModel| Eval::new([sum()]).model("m", model).repetitions(2);
+    let eval = |model: toolkit_llm::model::BoxModel| Eval::new([sum()]).model("m", model).repetitions(2);
     let solved = |report: &Report| report.summary("m").unwrap().solved;
     let recorded = eval(Recorder::new(real, &path).unwrap().boxed()).run(agent).await;
     assert_eq!(solved(&recorded), 1, "{recorded}");

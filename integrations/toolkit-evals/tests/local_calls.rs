@@ -30,15 +30,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 use text_tools::TextTools;
-use toolkit::DynamicTool;
-use toolkit_agent::clients::{HttpLimits, OpenAi};
-use toolkit_agent::{
-    AssistantMessage, ChatModel, Message, ModelOptions, ModelRequest, ScriptedModel, ToolMessage,
-};
+use toolkit_ai::DynamicTool;
 use toolkit_core::error::ViolationKind;
 use toolkit_core::{Dispatcher, ErrorKind, ToolCall, ToolError, ToolRegistry, ToolResult};
 use toolkit_evals::{Task, Transcript};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::{
+    AssistantMessage, ChatModel, Message, ModelOptions, ModelRequest, ScriptedModel, ToolMessage,
+};
+use toolkit_llm_http::{HttpLimits, OpenAi};
 
 /// The number of times that errors go back to the model.
 const ROUNDS: usize = 2;

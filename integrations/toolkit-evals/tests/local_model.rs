@@ -20,15 +20,13 @@ mod harder;
 use serde_json::{Value, json};
 use std::env;
 use std::time::Duration;
-use toolkit_agent::clients::{Anthropic, HttpLimits, OpenAi};
 use toolkit_agent::compaction::Compaction;
-use toolkit_agent::model::BoxModel;
-use toolkit_agent::{
-    Agent, AgentError, ChatModel, Conversation, FinishReason, Limits, Message, ModelOptions, ModelRetry,
-    RunError, RunEvent, RunOptions,
-};
+use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunError, RunEvent, RunOptions};
 use toolkit_core::{BuildError, ClosureTool, ToolRegistry};
 use toolkit_evals::{CallMatch, Eval, Task, Trial, TrialReport};
+use toolkit_llm::model::BoxModel;
+use toolkit_llm::{ChatModel, FinishReason, Message, ModelOptions, ModelRetry};
+use toolkit_llm_http::{Anthropic, HttpLimits, OpenAi};
 
 /// Creates a task with its expected calls and the expected parts of its answer.
 fn task<const N: usize>(question: &str, calls: [(&str, Value); N], answer: &[&str]) -> Task {

@@ -3,7 +3,7 @@
 use crate::{Note, SchemaLimits, ToolIssueKind, clean, hides_text};
 use serde_json::{Map, Value};
 use toolkit_core::schema::__private::{Contract, nests_deeper};
-use toolkit_core::schema::{each_subschema, subschemas};
+use toolkit_core::schema::keyword::{each_subschema, subschemas};
 
 /// The keywords that refer to another schema.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];

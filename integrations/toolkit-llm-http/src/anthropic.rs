@@ -22,10 +22,10 @@ client! {
     /// A client for Anthropic's Messages API and compatible servers.
     ///
     /// ```no_run
-    /// use toolkit::wire::ChatModel;
-    /// use toolkit::clients::Anthropic;
+    /// use toolkit_ai::llm::ChatModel;
+    /// use toolkit_ai::llm_http::Anthropic;
     ///
-    /// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit_ai::llm::ModelError> {
     /// let model = Anthropic::from_env().model("claude-sonnet-4-5");
     /// let answer = model.respond("What is the capital of France?".into()).await?;
     /// # Ok(())

@@ -9,7 +9,7 @@ use http::Request;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 use toolkit_http::client::header;
-use toolkit_llm::model::ModelError;
+use toolkit_llm::ModelError;
 
 /// An access token for requests, such as a token of Google Cloud or Microsoft Entra.
 ///
@@ -17,7 +17,7 @@ use toolkit_llm::model::ModelError;
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit::clients::AccessToken;
+/// use toolkit_ai::llm_http::AccessToken;
 ///
 /// let token = AccessToken::new("ya29.secret").with_lifetime(Duration::from_secs(3_600));
 /// assert!(!format!("{token:?}").contains("secret"));

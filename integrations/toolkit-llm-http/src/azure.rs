@@ -24,11 +24,11 @@ static SERVICE: Service = Service {
 /// API, which has dated versions.
 ///
 /// ```no_run
-/// use toolkit::wire::{ChatModel, ModelError};
-/// use toolkit::clients::AzureOpenAi;
+/// use toolkit_ai::llm::{ChatModel, ModelError};
+/// use toolkit_ai::llm_http::AzureOpenAi;
 ///
 /// # async fn entra_token() -> Result<String, ModelError> { Ok(String::new()) }
-/// # async fn ask(key: String) -> Result<(), toolkit::wire::ModelError> {
+/// # async fn ask(key: String) -> Result<(), toolkit_ai::llm::ModelError> {
 /// let azure = AzureOpenAi::new("https://my-resource.openai.azure.com").with_key(key);
 /// let answer = azure.responses("my-gpt-5").respond("Hello!".into()).await?;
 ///

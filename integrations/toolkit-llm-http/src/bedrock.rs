@@ -27,10 +27,10 @@ static SERVICE: Service = Service {
 /// Requests contain either a Bedrock API key, or a signature (Signature Version 4) made with AWS credentials.
 ///
 /// ```no_run
-/// use toolkit::wire::{ChatModel, ModelError};
-/// use toolkit::clients::{AwsCredentials, Bedrock};
+/// use toolkit_ai::llm::{ChatModel, ModelError};
+/// use toolkit_ai::llm_http::{AwsCredentials, Bedrock};
 ///
-/// # async fn ask(key: String) -> Result<(), toolkit::wire::ModelError> {
+/// # async fn ask(key: String) -> Result<(), toolkit_ai::llm::ModelError> {
 /// let bedrock = Bedrock::new("us-east-1").with_key(key);
 /// let model = bedrock.model("us.anthropic.claude-sonnet-4-5-20250929-v1:0");
 /// let answer = model.respond("Hello!".into()).await?;

@@ -17,10 +17,10 @@ client! {
     /// A client for Cohere's Chat API, version 2.
     ///
     /// ```no_run
-    /// use toolkit::wire::ChatModel;
-    /// use toolkit::clients::Cohere;
+    /// use toolkit_ai::llm::ChatModel;
+    /// use toolkit_ai::llm_http::Cohere;
     ///
-    /// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit_ai::llm::ModelError> {
     /// let answer = Cohere::from_env().model("command-a-03-2025").respond("Hello!".into()).await?;
     /// # Ok(())
     /// # }

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::time::Duration;
 use toolkit_core::redaction::Redacted;
 use toolkit_http::client::{HttpError, HttpErrorKind, header_text, retry_after, shown};
-use toolkit_llm::model::{ModelError, ModelErrorKind};
+use toolkit_llm::{ModelError, ModelErrorKind};
 
 /// The words for the server in error messages.
 pub(super) const SERVER: &str = "the model's server";

@@ -17,10 +17,10 @@ client! {
     /// A client for Google's Gemini API and compatible servers.
     ///
     /// ```no_run
-    /// use toolkit::wire::ChatModel;
-    /// use toolkit::clients::Gemini;
+    /// use toolkit_ai::llm::ChatModel;
+    /// use toolkit_ai::llm_http::Gemini;
     ///
-    /// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit_ai::llm::ModelError> {
     /// let model = Gemini::from_env().model("gemini-3-flash");
     /// let answer = model.respond("What is the capital of France?".into()).await?;
     /// # Ok(())

@@ -25,10 +25,8 @@ use toolkit_http::client::{deadline, max_idle_connections, secrets, tls_config};
 use toolkit_llm::__private::ChatSpan;
 use toolkit_llm::ApiFormat;
 use toolkit_llm::StreamEvent;
-use toolkit_llm::model::{
-    ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
-    OutputLosses,
-};
+use toolkit_llm::model::{OutputFormat, OutputLosses};
+use toolkit_llm::{ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream};
 
 client! {
     /// A client for all providers of the crate `genai`.
@@ -68,10 +66,10 @@ client! {
     /// - The size of an answer is not limited: [`HttpLimits::max_bytes`](crate::HttpLimits) has no effect.
     ///
     /// ```no_run
-    /// use toolkit::wire::ChatModel;
-    /// use toolkit::clients::GenAi;
+    /// use toolkit_ai::llm::ChatModel;
+    /// use toolkit_ai::llm_http::GenAi;
     ///
-    /// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit_ai::llm::ModelError> {
     /// let model = GenAi::new().model("groq::llama-3.3-70b-versatile");
     /// let answer = model.respond("What is the capital of France?".into()).await?;
     /// # Ok(())

@@ -14,7 +14,7 @@ use toolkit_core::redaction::{Redacted, Redactor, Unread};
 use toolkit_http::client::{
     BoundedBody, HttpClient, HttpResponse, header, is_json, media_type, parse_url, redacted_headers, shown,
 };
-use toolkit_llm::model::{ModelError, ModelErrorKind};
+use toolkit_llm::{ModelError, ModelErrorKind};
 
 /// The value of the header `User-Agent`.
 pub(super) const AGENT: &str = concat!("toolkit-agent/", env!("CARGO_PKG_VERSION"));

@@ -3,10 +3,10 @@
 //! A client makes models: types that implement [`ChatModel`](toolkit_llm::ChatModel).
 //!
 //! ```no_run
-//! use toolkit::wire::ChatModel;
-//! use toolkit::clients::OpenAi;
+//! use toolkit_ai::llm::ChatModel;
+//! use toolkit_ai::llm_http::OpenAi;
 //!
-//! # async fn ask() -> Result<(), toolkit::wire::ModelError> {
+//! # async fn ask() -> Result<(), toolkit_ai::llm::ModelError> {
 //! let model = OpenAi::from_env().responses("gpt-5"); // the key is in `OPENAI_API_KEY`
 //! let answer = model.respond("Why is the sky blue?".into()).await?;
 //! println!("{}", answer.message.text);

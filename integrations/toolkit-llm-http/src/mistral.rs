@@ -21,10 +21,10 @@ client! {
     /// at Mistral.
     ///
     /// ```no_run
-    /// use toolkit::wire::ChatModel;
-    /// use toolkit::clients::Mistral;
+    /// use toolkit_ai::llm::ChatModel;
+    /// use toolkit_ai::llm_http::Mistral;
     ///
-    /// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit_ai::llm::ModelError> {
     /// let answer = Mistral::from_env().model("mistral-large-latest").respond("Hello!".into()).await?;
     /// # Ok(())
     /// # }

@@ -19,10 +19,10 @@ client! {
     /// A server on this machine needs no API key. The server at `https://ollama.com` does:
     ///
     /// ```no_run
-    /// use toolkit::wire::ChatModel;
-    /// use toolkit::clients::Ollama;
+    /// use toolkit_ai::llm::ChatModel;
+    /// use toolkit_ai::llm_http::Ollama;
     ///
-    /// # async fn ask(key: String) -> Result<(), toolkit::wire::ModelError> {
+    /// # async fn ask(key: String) -> Result<(), toolkit_ai::llm::ModelError> {
     /// let answer = Ollama::new().model("qwen3").respond("Hello!".into()).await?;
     ///
     /// let cloud = Ollama::new().with_base_url("https://ollama.com").with_key(key);

@@ -22,10 +22,10 @@ client! {
     /// A client for OpenAI's Chat Completions and Responses APIs, and compatible servers.
     ///
     /// ```no_run
-    /// use toolkit::wire::ChatModel;
-    /// use toolkit::clients::OpenAi;
+    /// use toolkit_ai::llm::ChatModel;
+    /// use toolkit_ai::llm_http::OpenAi;
     ///
-    /// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
+    /// # async fn ask() -> Result<(), toolkit_ai::llm::ModelError> {
     /// let answer = OpenAi::from_env().responses("gpt-5").respond("Hello!".into()).await?;
     ///
     /// let local = OpenAi::new().with_base_url("http://127.0.0.1:8080/v1");

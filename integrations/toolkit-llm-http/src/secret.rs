@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
-use toolkit_llm::model::{ModelError, ModelErrorKind};
+use toolkit_llm::{ModelError, ModelErrorKind};
 
 /// A secret is replaced this long before it expires.
 const MARGIN: Duration = Duration::from_secs(60);

@@ -9,7 +9,7 @@ use http::header::CONTENT_TYPE;
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 use toolkit_http::client::{header, segment};
-use toolkit_llm::model::ModelError;
+use toolkit_llm::ModelError;
 
 /// The name of the AWS service that signatures contain.
 const SERVICE: &str = "bedrock";
@@ -19,7 +19,7 @@ const SERVICE: &str = "bedrock";
 /// `Debug` shows neither the secret nor the session token.
 ///
 /// ```
-/// use toolkit::clients::AwsCredentials;
+/// use toolkit_ai::llm_http::AwsCredentials;
 ///
 /// let credentials = AwsCredentials::new("AKIDEXAMPLE", "wJalr-secret").with_session_token("token-secret");
 /// assert!(!format!("{credentials:?}").contains("secret"));

@@ -11,9 +11,9 @@ use serde_json::Value;
 use toolkit_core::redaction::{Redactor, Unread};
 use toolkit_http::client::{parse_url, url_secrets};
 use toolkit_llm::__private::record_server;
-use toolkit_llm::model::{ModelError, ModelErrorKind};
 use toolkit_llm::transport::{EventStream, Transport, WireModel};
 use toolkit_llm::{ApiFormat, WireError};
+use toolkit_llm::{ModelError, ModelErrorKind};
 
 /// A [`Transport`] that sends the JSON of an API over HTTP. The clients create it for their models.
 #[derive(Clone)]

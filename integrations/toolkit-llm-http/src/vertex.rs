@@ -25,8 +25,8 @@ const PROVIDER: &str = "gcp.vertex_ai";
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use toolkit::wire::{ChatModel, ModelError};
-/// use toolkit::clients::{AccessToken, Vertex};
+/// use toolkit_ai::llm::{ChatModel, ModelError};
+/// use toolkit_ai::llm_http::{AccessToken, Vertex};
 ///
 /// async fn token() -> Result<AccessToken, ModelError> {
 ///     # let (value, seconds) = (String::new(), 0);
@@ -34,7 +34,7 @@ const PROVIDER: &str = "gcp.vertex_ai";
 ///     Ok(AccessToken::new(value).with_lifetime(Duration::from_secs(seconds)))
 /// }
 ///
-/// # async fn ask() -> Result<(), toolkit::wire::ModelError> {
+/// # async fn ask() -> Result<(), toolkit_ai::llm::ModelError> {
 /// let vertex = Vertex::new("my-project", "europe-west4").with_token_source(token);
 /// let answer = vertex.gemini("gemini-3-flash").respond("Hello!".into()).await?;
 /// let answer = vertex.anthropic("claude-sonnet-4-5@20250929").respond("Hello!".into()).await?;

@@ -17,7 +17,7 @@ use std::env;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tokio::process::Command;
-use toolkit::ToolRegistry;
+use toolkit_ai::ToolRegistry;
 use toolkit_mcp::client::{McpClient, McpEndpoint, McpProtocol};
 
 /// A client in the comparison.

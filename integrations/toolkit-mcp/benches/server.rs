@@ -25,8 +25,8 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::process::Child;
-use toolkit::{ClosureTool, ToolRegistry};
-use toolkit_mcp::McpServer;
+use toolkit_ai::{ClosureTool, ToolRegistry};
+use toolkit_mcp::server::McpServer;
 
 /// Counts the instructions of one call with callgrind, over stdio and over HTTP. The count does not depend on the load
 /// of the machine.

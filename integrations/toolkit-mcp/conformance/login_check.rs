@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::sleep;
-use toolkit::{ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_ai::{ToolRegistry, tool, tools};
 use toolkit_mcp::client::{FileTokenStore, Login, McpClient, McpErrorKind, McpUrl};
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{AccessToken, Caller, JwtVerifier, ProtectedResource};
 
 type Failure = Box<dyn std::error::Error>;

@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
-use toolkit::{ApiFormat, ToolError, ToolProvider, ToolRegistry};
+use toolkit_ai::llm::ApiFormat;
+use toolkit_ai::{ToolError, ToolProvider, ToolRegistry};
 use toolkit_mcp::client::{ElicitationAnswer, ElicitationRequest, McpClient, McpCommand};
 
 /// The number of calls at the same time.

@@ -2,7 +2,7 @@
 
 use super::{PNG, embedded};
 use serde_json::json;
-use toolkit::{BuildError, Content, Json, Media, ToolError, ToolRegistry, tool, tools};
+use toolkit_ai::{BuildError, Content, Json, Media, ToolError, ToolRegistry, tool, tools};
 use toolkit_mcp::server::{Caller, Elicited, Resource};
 
 /// A simple prompt.

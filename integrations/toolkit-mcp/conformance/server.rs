@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use std::env;
 use std::sync::Arc;
 use std::time::Duration;
-use toolkit::{
+use toolkit_ai::{
     CancellationToken, ClosureTool, Content, LiveRegistry, Media, Tool, ToolContext, ToolDefinition,
     ToolError, ToolFuture, ToolName, ToolOutput, ToolParams, ToolRegistry, tool, tools,
 };
-use toolkit_mcp::McpServer;
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{Caller, Elicited, LogLevel};
 
 /// A red pixel.

@@ -9,8 +9,8 @@
 
 use serde_json::json;
 use std::time::Duration;
-use toolkit::RunContext;
-use toolkit::prelude::*;
+use toolkit_ai::RunContext;
+use toolkit_ai::prelude::*;
 use toolkit_mcp::client::{ElicitationAnswer, ElicitationRequest, McpClient, McpCommand};
 
 /// Returns the command of the example server. If its program is not built yet, cargo builds it.

@@ -11,16 +11,16 @@
 
 #![allow(clippy::print_stderr)]
 
-use toolkit::prelude::*;
-use toolkit::registry::TagMatch;
-use toolkit::{BuildError, LiveRegistry, ToolFilter, ToolTag};
-use toolkit_mcp::McpServer;
+use toolkit_ai::prelude::*;
+use toolkit_ai::registry::TagMatch;
+use toolkit_ai::{BuildError, LiveRegistry, ToolFilter, ToolTag};
 use toolkit_mcp::client::{McpClient, McpEndpoint};
-use toolkit_openapi::OpenApiServer;
+use toolkit_mcp::server::McpServer;
 use toolkit_openapi::client::{Namespaces, OpenApiToolset};
+use toolkit_openapi::server::OpenApiServer;
 
 mod notes {
-    use toolkit::tool;
+    use toolkit_ai::tool;
 
     /// List the notes.
     #[tool(read_only)]
@@ -36,7 +36,7 @@ mod notes {
 }
 
 mod weather {
-    use toolkit::tool;
+    use toolkit_ai::tool;
 
     /// Get the temperature in a city, in degrees Celsius.
     #[tool(read_only, open_world)]
@@ -52,7 +52,7 @@ mod weather {
 }
 
 mod orders {
-    use toolkit::tool;
+    use toolkit_ai::tool;
 
     /// Get the state of an order.
     #[tool(read_only)]

@@ -9,11 +9,11 @@
 #![allow(clippy::print_stderr)]
 
 use std::time::Duration;
-use toolkit::ToolTag;
-use toolkit::middleware::{PermissionRule, Permissions};
-use toolkit::output::Truncation;
-use toolkit::prelude::*;
-use toolkit_mcp::McpServer;
+use toolkit_ai::ToolTag;
+use toolkit_ai::middleware::{PermissionRule, Permissions};
+use toolkit_ai::output::Truncation;
+use toolkit_ai::prelude::*;
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{Caller, LogLevel, ask_client};
 
 /// Add two numbers.

@@ -6,7 +6,7 @@
 //!
 //! ```no_run
 //! use toolkit_core::ToolRegistry;
-//! use toolkit::mcp::client::{McpClient, McpCommand};
+//! use toolkit_ai::mcp::client::{McpClient, McpCommand};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let files = McpCommand::new("npx").args(["-y", "@modelcontextprotocol/server-filesystem", "/srv"]);
@@ -116,8 +116,8 @@ use toolkit_core::{
 /// error that the model understands.
 ///
 /// ```no_run
-/// # async fn connect(registry: &mut toolkit::ToolRegistry) -> Result<(), Box<dyn std::error::Error>> {
-/// use toolkit::mcp::client::{McpClient, McpCommand};
+/// # async fn connect(registry: &mut toolkit_ai::ToolRegistry) -> Result<(), Box<dyn std::error::Error>> {
+/// use toolkit_ai::mcp::client::{McpClient, McpCommand};
 ///
 /// let client = McpClient::builder(McpCommand::new("notes-server")).with_namespace("notes").connect().await?;
 /// registry.register_provider(client)?;

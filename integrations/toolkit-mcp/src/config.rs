@@ -3,7 +3,7 @@
 //! The files are read by the crate `toolkit-mcp-config`, whose types are here as well.
 //!
 //! ```
-//! use toolkit::mcp::config::ConfigFile;
+//! use toolkit_ai::mcp::config::ConfigFile;
 //!
 //! let file = ConfigFile::read(r#"{
 //!     "mcpServers": {
@@ -16,7 +16,7 @@
 //! }"#)?;
 //! let names: Vec<&str> = file.servers().iter().map(|server| server.name.as_str()).collect();
 //! assert_eq!(names, ["files", "issues"]);
-//! # Ok::<(), toolkit::mcp::config::ConfigFault>(())
+//! # Ok::<(), toolkit_ai::mcp::config::ConfigFault>(())
 //! ```
 
 mod configured_endpoint;

@@ -1,9 +1,9 @@
 //! The Model Context Protocol: registries as MCP servers, and the tools of MCP servers in registries.
 //!
 //! ```
-//! use toolkit::prelude::*;
-//! use toolkit::mcp::McpServer;
-//! use toolkit::mcp::client::{McpClient, McpEndpoint};
+//! use toolkit_ai::prelude::*;
+//! use toolkit_ai::mcp::server::McpServer;
+//! use toolkit_ai::mcp::client::{McpClient, McpEndpoint};
 //!
 //! /// Add two numbers.
 //! #[tool]
@@ -12,7 +12,7 @@
 //! }
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-//! // A server in this process. `toolkit::mcp::serve_stdio` and `McpServer::serve_http` serve other programs.
+//! // A server in this process. `toolkit_ai::mcp::server::serve_stdio` and `McpServer::serve_http` serve other programs.
 //! let server = McpServer::new(ToolRegistry::from_tools(tools![add])?)?;
 //! let (near, far) = tokio::io::duplex(65_536);
 //! tokio::spawn(server.serve(far));

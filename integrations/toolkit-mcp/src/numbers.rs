@@ -1,7 +1,8 @@
 //! Numbers that a JSON value cannot hold: integers beyond 64 bits, NaN and infinity.
 
 use serde_json::{Map, Value, json};
-use toolkit_core::schema::{Violation, each_subschema, violations};
+use toolkit_core::schema::keyword::each_subschema;
+use toolkit_core::schema::{Violation, violations};
 
 /// Returns whether a value that fits a schema holds all numbers exactly: it has no rounded number in place of an integer
 /// beyond 64 bits, and no `null` in place of NaN or infinity.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 #[cfg(feature = "tracing")]
 use std::time::Instant;
 #[cfg(feature = "tracing")]
-use toolkit_core::event::METRICS_TARGET;
+use toolkit_core::events::METRICS_TARGET;
 #[cfg(feature = "tracing")]
 use tracing::{Instrument as _, Level, Span, event, field::Empty, info_span};
 

@@ -1,11 +1,11 @@
 //! Serves a registry to MCP clients.
 //!
 //! ```no_run
-//! use toolkit::ToolRegistry;
+//! use toolkit_ai::ToolRegistry;
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! let registry = ToolRegistry::new();
-//! toolkit::mcp::serve_stdio(registry).await?;
+//! toolkit_ai::mcp::server::serve_stdio(registry).await?;
 //! # Ok(())
 //! # }
 //! ```
@@ -105,10 +105,10 @@ pub async fn serve_stdio(registry: impl IntoRegistrySource) -> io::Result<()> {
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use toolkit::middleware::{PermissionRule, Permissions};
-/// use toolkit::{Dispatcher, ToolRegistry, ToolTag};
-/// use toolkit::mcp::McpServer;
-/// use toolkit::mcp::server::ask_client;
+/// use toolkit_ai::middleware::{PermissionRule, Permissions};
+/// use toolkit_ai::{Dispatcher, ToolRegistry, ToolTag};
+/// use toolkit_ai::mcp::server::McpServer;
+/// use toolkit_ai::mcp::server::ask_client;
 ///
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// let permissions = Permissions::new()
@@ -174,12 +174,12 @@ impl McpServer {
     /// full texts in memory, up to 64 MiB in total. If `truncation` has a sink, the server replaces it.
     ///
     /// ```
-    /// use toolkit::ToolRegistry;
-    /// use toolkit::output::Truncation;
-    /// use toolkit::mcp::McpServer;
+    /// use toolkit_ai::ToolRegistry;
+    /// use toolkit_ai::output::Truncation;
+    /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// let server = McpServer::new(ToolRegistry::new())?.with_truncation(Truncation::new(20_000));
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     pub fn with_truncation(self, truncation: Truncation) -> Self {
         self.with(|settings| settings.set_truncation(truncation))
@@ -195,8 +195,8 @@ impl McpServer {
     /// authentication layer adds checked claims.
     ///
     /// ```
-    /// use toolkit::{ToolError, ToolRegistry};
-    /// use toolkit::mcp::McpServer;
+    /// use toolkit_ai::{ToolError, ToolRegistry};
+    /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// /// Tools take a parameter `#[state] language: &Language`.
     /// struct Language(String);
@@ -206,7 +206,7 @@ impl McpServer {
     ///     Some(language) => Ok(Language(language.to_string())),
     ///     None => Err(ToolError::failed("the request names no language")),
     /// });
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     pub fn with_call_state<T: Send + Sync + 'static>(
         self,
@@ -221,12 +221,12 @@ impl McpServer {
     /// is not found by its calls. With several filters, all of them must return `true`.
     ///
     /// ```
-    /// use toolkit::ToolRegistry;
-    /// use toolkit::mcp::McpServer;
+    /// use toolkit_ai::ToolRegistry;
+    /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// let server = McpServer::new(ToolRegistry::new())?
     ///     .with_filter(|caller, tool| tool.metadata.read_only == Some(true) || caller.client_name().is_some());
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     pub fn with_filter(
         self,
@@ -242,8 +242,8 @@ impl McpServer {
     /// A client sees a tool with `scopes` in its metadata only if it has all of them.
     ///
     /// ```
-    /// use toolkit::{ToolRegistry, tool, tools};
-    /// use toolkit::mcp::McpServer;
+    /// use toolkit_ai::{ToolRegistry, tool, tools};
+    /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// /// Added by a layer that checks tokens.
     /// #[derive(Clone)]
@@ -255,7 +255,7 @@ impl McpServer {
     ///
     /// let server = McpServer::new(ToolRegistry::from_tools(tools![delete])?)?
     ///     .with_scopes(|caller| caller.extension::<Scope>().map(|scope| scope.0.clone()).unwrap_or_default());
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     pub fn with_scopes(self, scopes: impl Fn(&Caller) -> String + Send + Sync + 'static) -> Self {
         self.with_filter(move |caller, tool| is_granted(tool, || scopes(caller)))
@@ -268,8 +268,8 @@ impl McpServer {
     /// registry is live, clients are notified of its changes.
     ///
     /// ```
-    /// use toolkit::{ToolRegistry, tool, tools};
-    /// use toolkit::mcp::McpServer;
+    /// use toolkit_ai::{ToolRegistry, tool, tools};
+    /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// /// Explains a word.
     /// #[tool(register = false)]
@@ -279,7 +279,7 @@ impl McpServer {
     ///
     /// let prompts = ToolRegistry::from_tools(tools![explain])?;
     /// let server = McpServer::new(ToolRegistry::new())?.with_prompts(prompts)?;
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     ///
     /// # Errors

@@ -4,17 +4,17 @@ use serde_json::json;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::timeout;
-use toolkit::middleware::{PermissionRule, Permissions};
-use toolkit::output::Truncation;
-use toolkit::{
+use toolkit_ai::middleware::{PermissionRule, Permissions};
+use toolkit_ai::output::Truncation;
+use toolkit_ai::{
     ClosureTool, Dispatcher, LiveRegistry, RunContext, ToolContext, ToolError, ToolName, ToolRegistry, tool,
     tools,
 };
-use toolkit_mcp::McpServer;
 use toolkit_mcp::client::{
     ElicitationAnswer, ElicitationRequest, McpClient, McpClientBuilder, McpEndpoint, McpEvent, McpProtocol,
     McpUrl,
 };
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{Caller, LogLevel, ask_client};
 
 /// The time after which a test fails instead of waiting.

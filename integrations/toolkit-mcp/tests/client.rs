@@ -34,7 +34,7 @@ mod statuses;
 
 use std::time::Duration;
 use tokio::time::timeout;
-use toolkit::{ToolContext, ToolError, ToolName, ToolOutput, ToolRegistry};
+use toolkit_ai::{ToolContext, ToolError, ToolName, ToolOutput, ToolRegistry};
 use toolkit_mcp::client::{McpClient, McpEvent, McpEvents};
 
 /// Returns a registry with the tools of a client.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 use tokio::time::timeout;
-use toolkit::ToolRegistry;
+use toolkit_ai::ToolRegistry;
 use toolkit_mcp::client::{McpClient, McpCommand, McpEndpoint, McpProtocol, McpUrl};
 
 /// The time after which a test fails instead of waiting.

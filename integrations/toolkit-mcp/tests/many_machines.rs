@@ -13,9 +13,9 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
-use toolkit::{Dispatcher, ToolCall, ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry, tool, tools};
 use toolkit_mcp::client::{McpClient, McpProtocol, McpUrl};
+use toolkit_mcp::server::McpServer;
 
 const ADDRESS: &str = "TOOLKIT_MCP_MANY_ADDRESS";
 const LEDGER: &str = "TOOLKIT_MCP_MANY_LEDGER";

@@ -13,7 +13,7 @@ use futures_util::{StreamExt as _, stream};
 use local_server::LocalServer;
 use std::env;
 use std::time::{Duration, Instant};
-use toolkit::{
+use toolkit_ai::{
     ClosureTool, Dispatcher, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput,
     ToolProvider, ToolRegistry,
 };
@@ -227,8 +227,8 @@ fn memory() -> u64 {
 
 fn tool(worker: usize, number: usize) -> ClosureTool {
     let namespace = format!("team_{worker}");
-    let name =
-        ToolName::qualified(&namespace, &format!("tool_{number}"), toolkit::name::Separator::Dash).unwrap();
+    let name = ToolName::qualified(&namespace, &format!("tool_{number}"), toolkit_ai::name::Separator::Dash)
+        .unwrap();
     let text =
         "Looks up the orders of a customer, newest first, and returns at most the given number of them.";
     add().with_name(name).with_description(text)

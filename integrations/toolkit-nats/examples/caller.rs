@@ -9,8 +9,8 @@ mod local_server;
 
 use local_server::LocalServer;
 use std::error::Error;
-use toolkit::prelude::*;
-use toolkit::{LiveRegistry, RunContext};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{LiveRegistry, RunContext};
 use toolkit_nats::{CallFailure, Fleet, FleetToolset, Worker};
 
 /// Add two numbers.

@@ -10,7 +10,7 @@ mod local_server;
 use local_server::LocalServer;
 use std::error::Error;
 use std::time::Duration;
-use toolkit::prelude::*;
+use toolkit_ai::prelude::*;
 use toolkit_nats::{Fleet, Worker};
 
 /// Add two numbers.

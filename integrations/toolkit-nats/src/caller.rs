@@ -39,7 +39,7 @@ use toolkit_foreign::ToolIssue;
 /// share the state. The fleet is no longer followed once all clones and all tools are dropped.
 ///
 /// ```no_run
-/// use toolkit::{Dispatcher, LiveRegistry, ToolCall, ToolRegistry};
+/// use toolkit_ai::{Dispatcher, LiveRegistry, ToolCall, ToolRegistry};
 /// use toolkit_nats::{CallFailure, FleetToolset};
 ///
 /// # async fn call() -> Result<(), Box<dyn std::error::Error>> {

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use toolkit_core::context::ToolActions;
-use toolkit_core::event::ToolEvent;
+use toolkit_core::events::ToolEvent;
 use toolkit_core::output::serde::tool_output;
 use toolkit_core::redaction::{Redactor, Unread};
 use toolkit_core::{ToolError, ToolOutput};

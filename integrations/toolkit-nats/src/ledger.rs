@@ -67,7 +67,7 @@ const EXPIRE: &str = "DELETE FROM toolkit_calls WHERE expiry < clock_timestamp()
 /// the database. An entry is deleted after the [retention](Self::with_retention), and its id may then run again.
 ///
 /// ```no_run
-/// use toolkit::ToolRegistry;
+/// use toolkit_ai::ToolRegistry;
 /// use toolkit_nats::{CallLedger, Fleet, Worker};
 ///
 /// # async fn serve(registry: ToolRegistry) -> Result<(), Box<dyn std::error::Error>> {

@@ -4,7 +4,7 @@
 //! join a registry like all others. The README says how it works, and what each failure means.
 //!
 //! ```no_run
-//! use toolkit::{LiveRegistry, ToolRegistry};
+//! use toolkit_ai::{LiveRegistry, ToolRegistry};
 //! use toolkit_nats::{Fleet, FleetToolset, Worker};
 //!
 //! # async fn on_a_machine_with_tools(registry: ToolRegistry) -> Result<(), Box<dyn std::error::Error>> {

@@ -29,8 +29,8 @@ use toolkit_core::{BuildError, Dispatcher};
 /// each call passes its dispatcher. Tools and middleware find the caller as the extension [`RemoteCaller`].
 ///
 /// ```no_run
-/// use toolkit::middleware::{PermissionRule, Permissions};
-/// use toolkit::{Dispatcher, ToolRegistry};
+/// use toolkit_ai::middleware::{PermissionRule, Permissions};
+/// use toolkit_ai::{Dispatcher, ToolRegistry};
 /// use toolkit_nats::{Fleet, Worker};
 ///
 /// # async fn serve(registry: ToolRegistry) -> Result<(), Box<dyn std::error::Error>> {

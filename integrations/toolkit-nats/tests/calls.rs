@@ -4,7 +4,7 @@ use crate::{Nothing, add, call, dispatcher, registry, server, until, wait};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toolkit::{ClosureTool, ErrorKind, RunContext, ToolCall, ToolContext, ToolError, ToolOutput};
+use toolkit_ai::{ClosureTool, ErrorKind, RunContext, ToolCall, ToolContext, ToolError, ToolOutput};
 use toolkit_nats::{CallFailure, FleetToolset, RemoteCaller, TraceContext, Worker};
 
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn a_call_carries_its_id_its_run_its_trace_and_its_deadline_and_progress_c
     let tools = FleetToolset::join(&fleet).await.unwrap();
     let reports = Arc::new(Mutex::new(Vec::new()));
     let heard = reports.clone();
-    let session = toolkit::Session::new("s");
+    let session = toolkit_ai::Session::new("s");
     let run = RunContext::new()
         .with_invocation_id("run 7")
         .with_session(session.clone())

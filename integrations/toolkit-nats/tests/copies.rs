@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::sync::Semaphore;
-use toolkit::{ClosureTool, RunContext, ToolCall};
+use toolkit_ai::{ClosureTool, RunContext, ToolCall};
 use toolkit_nats::{CallLedger, FleetToolset, Worker};
 
 /// A tool that counts its runs, and waits for a permit to end.

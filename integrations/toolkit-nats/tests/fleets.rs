@@ -5,8 +5,8 @@ use futures_util::StreamExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use toolkit::registry::RegistryChange;
-use toolkit::{ClosureTool, Dispatcher, LiveRegistry, Tool, ToolCall, ToolRegistry};
+use toolkit_ai::registry::RegistryChange;
+use toolkit_ai::{ClosureTool, Dispatcher, LiveRegistry, Tool, ToolCall, ToolRegistry};
 use toolkit_nats::{CallFailure, Fleet, FleetEvent, FleetToolset, Worker};
 
 fn versioned(text: &'static str) -> ToolRegistry {

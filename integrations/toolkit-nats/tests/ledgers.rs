@@ -5,7 +5,7 @@ use crate::{Nothing, add, dispatcher, registry, server, until};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use toolkit::{ClosureTool, RunContext, ToolCall, ToolRegistry, ToolResult};
+use toolkit_ai::{ClosureTool, RunContext, ToolCall, ToolRegistry, ToolResult};
 use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetToolset, RunningWorker, StoredCall, Worker};
 
 /// A tool that counts its runs, and takes some time.

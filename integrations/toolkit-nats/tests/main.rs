@@ -17,7 +17,7 @@ mod silence;
 mod spans;
 
 use std::time::Duration;
-use toolkit::{ClosureTool, Dispatcher, ToolCall, ToolContext, ToolRegistry, ToolResult};
+use toolkit_ai::{ClosureTool, Dispatcher, ToolCall, ToolContext, ToolRegistry, ToolResult};
 use toolkit_nats::FleetToolset;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]

@@ -1,9 +1,9 @@
 //! Rules of permissions that select no tool: a worker with them does not start.
 
 use crate::{add, registry, server};
-use toolkit::middleware::{PermissionRule, Permissions};
-use toolkit::registry::IntoRegistrySource;
-use toolkit::{Dispatcher, LiveRegistry};
+use toolkit_ai::middleware::{PermissionRule, Permissions};
+use toolkit_ai::registry::IntoRegistrySource;
+use toolkit_ai::{Dispatcher, LiveRegistry};
 use toolkit_nats::{FleetError, Worker};
 
 fn worker(tools: impl IntoRegistrySource, name: &str) -> Worker {

@@ -1,7 +1,7 @@
 //! Who may connect, and who calls.
 
 use crate::{Nothing, call, registry, server};
-use toolkit::{ClosureTool, ToolContext};
+use toolkit_ai::{ClosureTool, ToolContext};
 use toolkit_nats::{CallFailure, Fleet, FleetError, FleetToolset, Identity, RemoteCaller, Worker};
 
 fn who() -> ClosureTool {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 use tokio::sync::Notify;
-use toolkit::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolRegistry, ToolResult};
+use toolkit_ai::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolRegistry, ToolResult};
 use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetToolset, RunningWorker, StoredCall, Worker};
 
 /// A tool that counts its runs, and waits for a notice to end.

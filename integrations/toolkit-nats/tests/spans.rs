@@ -4,7 +4,7 @@ use crate::{Nothing, dispatcher, registry, server};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
-use toolkit::{ClosureTool, RunContext, ToolCall, ToolError};
+use toolkit_ai::{ClosureTool, RunContext, ToolCall, ToolError};
 use toolkit_core::context::TraceContext;
 use toolkit_nats::{FleetToolset, Worker};
 use tracing::field::{Field, Visit};

@@ -10,7 +10,8 @@ use std::error::Error;
 use std::io::Write;
 use std::time::Instant;
 use std::{env, fs};
-use toolkit::{ApiFormat, ToolRegistry};
+use toolkit_ai::ToolRegistry;
+use toolkit_ai::llm::ApiFormat;
 use toolkit_openapi::client::OpenApiToolset;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -59,7 +60,7 @@ fn losses(registry: &ToolRegistry) -> Value {
     let mut registry = registry.clone();
     registry.disable_tool_search();
     let mut found: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         for loss in &registry.definitions(format).report().losses {
             *found.entry(format.name()).or_default().entry(loss.loss.keyword.clone()).or_default() += 1;
         }

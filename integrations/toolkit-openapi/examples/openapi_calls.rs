@@ -9,7 +9,7 @@ use std::error::Error;
 use std::fs;
 use std::io::{BufRead, stdin};
 use std::sync::{Arc, Mutex, PoisonError};
-use toolkit::{State, ToolContext, ToolName, ToolProvider};
+use toolkit_ai::{State, ToolContext, ToolName, ToolProvider};
 use toolkit_openapi::client::{Attachments, HttpLimits, Namespaces, OpenApiToolset};
 
 #[tokio::main]

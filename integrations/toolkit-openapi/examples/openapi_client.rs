@@ -11,7 +11,8 @@ use axum::routing::get;
 use serde_json::{Value, json};
 use std::error::Error;
 use tokio::net::TcpListener;
-use toolkit::{ApiFormat, Dispatcher, RunContext, ToolCall};
+use toolkit_ai::llm::ApiFormat;
+use toolkit_ai::{Dispatcher, RunContext, ToolCall};
 use toolkit_openapi::client::{CallerCredentials, Credentials, OpenApiToolset};
 
 /// The document of the service, as `/openapi.json` serves it.

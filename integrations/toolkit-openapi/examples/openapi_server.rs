@@ -12,10 +12,10 @@
 
 use std::io::{IsTerminal, Read, stdin};
 use std::time::Duration;
-use toolkit::ToolTag;
-use toolkit::middleware::{PermissionRule, Permissions};
-use toolkit::prelude::*;
-use toolkit_openapi::OpenApiServer;
+use toolkit_ai::ToolTag;
+use toolkit_ai::middleware::{PermissionRule, Permissions};
+use toolkit_ai::prelude::*;
+use toolkit_openapi::server::OpenApiServer;
 
 /// Add two numbers.
 #[tool(read_only, idempotent, input_examples = [serde_json::json!({"a": 1, "b": 2})])]

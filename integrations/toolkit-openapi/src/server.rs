@@ -43,8 +43,8 @@ use toolkit_core::{BuildError, Dispatcher, ToolError};
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use toolkit::prelude::*;
-/// use toolkit::openapi::OpenApiServer;
+/// use toolkit_ai::prelude::*;
+/// use toolkit_ai::openapi::server::OpenApiServer;
 ///
 /// /// Add two numbers.
 /// #[tool]
@@ -125,8 +125,8 @@ impl OpenApiServer {
     /// tenant or a user from [`HttpCaller::extension`], where an authentication layer adds checked claims.
     ///
     /// ```
-    /// use toolkit::{ToolError, ToolRegistry};
-    /// use toolkit::openapi::OpenApiServer;
+    /// use toolkit_ai::{ToolError, ToolRegistry};
+    /// use toolkit_ai::openapi::server::OpenApiServer;
     ///
     /// /// Tools take a parameter `#[state] language: &Language`.
     /// struct Language(String);
@@ -136,7 +136,7 @@ impl OpenApiServer {
     ///     Some(language) => Ok(Language(language.to_owned())),
     ///     None => Err(ToolError::failed("the request names no language")),
     /// });
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     pub fn with_call_state<T: Send + Sync + 'static>(
         self,

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::http::Response;
 use serde_json::{Value, json};
 use std::time::Duration;
-use toolkit::{Content, Dispatcher, ErrorKind, ToolCall, ToolError, ToolOutput};
+use toolkit_ai::{Content, Dispatcher, ErrorKind, ToolCall, ToolError, ToolOutput};
 use toolkit_openapi::client::HttpLimits;
 
 fn answer(status: u16, headers: &[(&str, &str)], body: impl Into<Body>) -> Response<Body> {

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::http::Response;
 use serde_json::{Value, json};
 use std::io;
-use toolkit::{State, ToolError};
+use toolkit_ai::{State, ToolError};
 use toolkit_openapi::client::{CallerCredentials, ClientCredentials, Credentials};
 
 /// Returns a document with an operation that needs one of these ways, and the schemes.

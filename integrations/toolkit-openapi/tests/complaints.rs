@@ -2,8 +2,8 @@
 
 use crate::recorder::{Recorder, call_with, document, json_answer, registry};
 use serde_json::{Value, json};
-use toolkit::events::ToolEventKind;
-use toolkit::{Dispatcher, RunContext, State, ToolCall};
+use toolkit_ai::events::ToolEventKind;
+use toolkit_ai::{Dispatcher, RunContext, State, ToolCall};
 use toolkit_openapi::client::{Attachments, CallerCredentials, Credentials};
 
 fn parameter(location: &str, style: &str, explode: bool, schema: Value) -> Value {

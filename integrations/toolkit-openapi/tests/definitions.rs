@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use toolkit::{ArgumentTransform, ToolDefinition, ToolProvider, ToolTag};
+use toolkit_ai::{ArgumentTransform, ToolDefinition, ToolProvider, ToolTag};
 use toolkit_openapi::client::{
     Namespaces, OpenApiError, OpenApiLimits, OpenApiToolset, OpenApiToolsetBuilder,
 };
@@ -276,7 +276,7 @@ fn more_than_forty_tools_are_found_by_search() {
     };
     let published = |builder: OpenApiToolsetBuilder, count| {
         let registry = read(builder, &document(count)).registry().unwrap();
-        registry.definitions(toolkit::ApiFormat::Anthropic).to_value().as_array().unwrap().len()
+        registry.definitions(toolkit_ai::llm::ApiFormat::Anthropic).to_value().as_array().unwrap().len()
     };
     assert_eq!(published(OpenApiToolset::builder(), 40), 40);
     // The search tools.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 #[cfg(feature = "yaml")]
 use shapes::YAML;
 use shapes::{SHAPES, SHARED, Shape, document};
-use toolkit::{ToolDefinition, ToolProvider};
+use toolkit_ai::{ToolDefinition, ToolProvider};
 use toolkit_openapi::client::{OpenApiError, OpenApiLimits, OpenApiToolset};
 
 /// The number of values that every document may become.

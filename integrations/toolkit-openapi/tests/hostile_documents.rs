@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use toolkit::ToolProvider;
+use toolkit_ai::ToolProvider;
 use toolkit_openapi::client::{OpenApiError, OpenApiLimits, OpenApiToolset};
 
 fn toolset(document: &Value) -> OpenApiToolset {
@@ -208,9 +208,9 @@ fn chains_of_references_are_read_or_refused_with_their_place() {
                     references.contains(&position) && length > 125,
                     "{position} {length} {issues:?}"
                 );
-                let mut registry = toolkit::ToolRegistry::new();
+                let mut registry = toolkit_ai::ToolRegistry::new();
                 registry.register_provider(toolset).unwrap();
-                drop(registry.definitions(toolkit::ApiFormat::Gemini));
+                drop(registry.definitions(toolkit_ai::llm::ApiFormat::Gemini));
             }
         }
     };

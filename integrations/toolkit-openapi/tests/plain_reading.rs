@@ -8,7 +8,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
-use toolkit::{State, ToolError, ToolOutput, ToolRegistry};
+use toolkit_ai::{State, ToolError, ToolOutput, ToolRegistry};
 use toolkit_openapi::client::{Credentials, OpenApiToolset, OpenApiToolsetBuilder};
 
 /// How an operation is written in its path.

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, Response};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
-use toolkit::{State, ToolContext, ToolError, ToolName, ToolOutput, ToolRegistry};
+use toolkit_ai::{State, ToolContext, ToolError, ToolName, ToolOutput, ToolRegistry};
 use toolkit_openapi::client::{Namespaces, OpenApiToolset, OpenApiToolsetBuilder};
 
 /// A request as it arrived.

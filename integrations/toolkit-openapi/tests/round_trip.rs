@@ -8,9 +8,9 @@ use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
-use toolkit::{Content, ToolOutput};
-use toolkit_openapi::OpenApiServer;
+use toolkit_ai::{Content, ToolOutput};
 use toolkit_openapi::client::{Credentials, Namespaces, OpenApiToolset};
+use toolkit_openapi::server::OpenApiServer;
 
 /// What went over the wire for one call: the request line, the media type and the body, and the body of the response.
 type Exchange = (String, String, String, Vec<u8>);
@@ -60,7 +60,7 @@ async fn every_tool_has_the_same_result_directly_and_through_both_halves() {
     let tools = toolset.registry().unwrap();
     assert_eq!(tools.names().collect::<Vec<_>>(), direct.names().collect::<Vec<_>>());
     for name in direct.names() {
-        let properties = |tools: &toolkit::ToolRegistry| {
+        let properties = |tools: &toolkit_ai::ToolRegistry| {
             let schema = tools.get(name).unwrap().definition().parameters.clone();
             schema["properties"].as_object().map(|properties| properties.keys().cloned().collect::<Vec<_>>())
         };

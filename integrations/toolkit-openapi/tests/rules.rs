@@ -1,10 +1,10 @@
 //! Rules of permissions that select no tool: a server with them does not start.
 
 use std::io::ErrorKind;
-use toolkit::middleware::{PermissionRule, Permissions};
-use toolkit::registry::IntoRegistrySource;
-use toolkit::{ClosureTool, Dispatcher, LiveRegistry, ToolRegistry};
-use toolkit_openapi::OpenApiServer;
+use toolkit_ai::middleware::{PermissionRule, Permissions};
+use toolkit_ai::registry::IntoRegistrySource;
+use toolkit_ai::{ClosureTool, Dispatcher, LiveRegistry, ToolRegistry};
+use toolkit_openapi::server::OpenApiServer;
 
 fn tools() -> ToolRegistry {
     let pay = ClosureTool::without_arguments("pay", "Pays.", || "paid").unwrap();

@@ -11,12 +11,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::timeout;
-use toolkit::error::Pending;
-use toolkit::middleware::{PermissionRule, Permissions, RateLimit};
-use toolkit::output::Truncation;
-use toolkit::prelude::*;
-use toolkit::{CancellationToken, ErrorKind, LiveRegistry, Media};
-use toolkit_openapi::{HttpCaller, OpenApiServer};
+use toolkit_ai::error::Pending;
+use toolkit_ai::middleware::{PermissionRule, Permissions, RateLimit};
+use toolkit_ai::output::Truncation;
+use toolkit_ai::prelude::*;
+use toolkit_ai::{CancellationToken, ErrorKind, LiveRegistry, Media};
+use toolkit_openapi::server::{HttpCaller, OpenApiServer};
 use tower::ServiceExt;
 
 const PATIENCE: Duration = Duration::from_secs(20);

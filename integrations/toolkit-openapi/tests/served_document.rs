@@ -4,9 +4,9 @@ use crate::served::{add, chart, greet, registry};
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use serde_json::{Value, json};
-use toolkit::name::Separator;
-use toolkit::prelude::*;
-use toolkit_openapi::{OpenApiServer, openapi_document};
+use toolkit_ai::name::Separator;
+use toolkit_ai::prelude::*;
+use toolkit_openapi::server::{OpenApiServer, openapi_document};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 #[expect(dead_code, reason = "only the schema is of interest")]
@@ -78,7 +78,7 @@ fn each_tool_is_an_operation() {
 #[test]
 fn every_reference_of_the_document_has_its_target() {
     let mut registry = registry();
-    let nested = toolkit::ToolName::qualified("files", "archive", Separator::Dash).unwrap();
+    let nested = toolkit_ai::ToolName::qualified("files", "archive", Separator::Dash).unwrap();
     registry.register(archive::tool().in_namespace("files").unwrap()).unwrap();
     let document = openapi_document(&registry);
     let mut found = Vec::new();

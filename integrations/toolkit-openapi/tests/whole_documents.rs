@@ -2,7 +2,7 @@
 
 use crate::recorder::{Recorder, call_with, document, json_answer, registry};
 use serde_json::{Value, json};
-use toolkit::{State, ToolProvider};
+use toolkit_ai::{State, ToolProvider};
 use toolkit_openapi::client::{Attachments, Namespaces, OpenApiToolset};
 
 fn text(name: &str) -> String {
@@ -42,7 +42,7 @@ fn an_operation_by_reference_is_read_or_an_issue() {
         .with_document("params/p.json", parameter.to_string());
     let toolset = with_documents.read_document(&text).unwrap();
     assert_eq!(toolset.issues(), []);
-    let arguments = |tool: &toolkit::ToolDefinition| {
+    let arguments = |tool: &toolkit_ai::ToolDefinition| {
         let properties = tool.parameters["properties"].as_object().unwrap();
         (
             tool.name.as_str().split('_').next().unwrap().to_owned(),

@@ -10,7 +10,7 @@
     reason = "they are about the code of this crate, not about generated code"
 )]
 
-extern crate toolkit as tk; // For `crate = ::tk`.
+extern crate toolkit_ai as tk; // For `crate = ::tk`.
 
 pub mod bare;
 pub mod generated;
@@ -20,7 +20,7 @@ pub mod returns;
 pub mod sets;
 
 /// The facade under a third path.
-pub use toolkit as kit;
+pub use toolkit_ai as kit;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests fail by panicking")]

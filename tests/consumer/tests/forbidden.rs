@@ -36,7 +36,7 @@
 )]
 
 use std::sync::Arc;
-use toolkit::{BuildError, ToolContext, ToolParams, ToolRegistry, tool, tools, toolset};
+use toolkit_ai::{BuildError, ToolContext, ToolParams, ToolRegistry, tool, tools, toolset};
 
 /// Where to look.
 #[derive(Clone, Debug, ToolParams)]

@@ -7,8 +7,8 @@ use super::values::{Values, resolve};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::runtime::Builder;
-use toolkit::prelude::*;
-use toolkit::serde_json::{Map, Value};
+use toolkit_ai::prelude::*;
+use toolkit_ai::serde_json::{Map, Value};
 
 /// How many values are made for each tool.
 const VALUES: usize = 12;

@@ -229,7 +229,7 @@ impl Writer {
     /// A name for the next type.
     fn begin(&mut self) -> String {
         let name = format!("T{}", self.named.len());
-        self.out += "#[derive(Debug, toolkit::ToolParams)]\n";
+        self.out += "#[derive(Debug, toolkit_ai::ToolParams)]\n";
         name
     }
 
@@ -345,8 +345,8 @@ impl Writer {
         let names: Vec<String> = self.named.iter().map(|named| format!("take::<{}>()", named.name)).collect();
         writeln!(
             self.out,
-            "pub(crate) fn functions() -> Vec<toolkit::FunctionTool> {{ vec![{}] }}\n\
-             pub(crate) fn types() -> Vec<(toolkit::ClosureTool, Decode)> {{ [{}].into_iter().flatten().collect() }}",
+            "pub(crate) fn functions() -> Vec<toolkit_ai::FunctionTool> {{ vec![{}] }}\n\
+             pub(crate) fn types() -> Vec<(toolkit_ai::ClosureTool, Decode)> {{ [{}].into_iter().flatten().collect() }}",
             tools.join(", "),
             names.join(", "),
         )
@@ -357,7 +357,7 @@ impl Writer {
     fn write_tool(&mut self, name: &str, params: &str, options: &str, names: &str) {
         writeln!(
             self.out,
-            "#[toolkit::tool(register = false, coerce = false{options})]\nfn {name}({params}) -> String {{ format!(\"{{:?}}\", ({names})) }}",
+            "#[toolkit_ai::tool(register = false, coerce = false{options})]\nfn {name}({params}) -> String {{ format!(\"{{:?}}\", ({names})) }}",
         )
         .expect("a string takes all");
     }

@@ -3,8 +3,9 @@
 #![allow(dead_code, unused_variables, clippy::all)]
 
 /// A closure with the type as its parameter, if the type is written as an object; and what serde decodes for it.
-fn take<T: toolkit::ToolParams + std::fmt::Debug + 'static>() -> Option<(toolkit::ClosureTool, Decode)> {
-    let tool = toolkit::ClosureTool::new("take", "", |it: T| format!("{it:?}")).ok()?;
+fn take<T: toolkit_ai::ToolParams + std::fmt::Debug + 'static>() -> Option<(toolkit_ai::ClosureTool, Decode)>
+{
+    let tool = toolkit_ai::ClosureTool::new("take", "", |it: T| format!("{it:?}")).ok()?;
     let decode: Decode = |text| Some(format!("{:?}", serde_json::from_str::<T>(text).ok()?));
     Some((tool.with_metadata(|metadata| metadata.with_coerce(false)), decode))
 }
@@ -13,7 +14,7 @@ fn take<T: toolkit::ToolParams + std::fmt::Debug + 'static>() -> Option<(toolkit
 pub(crate) type Decode = fn(&str) -> Option<String>;
 
 /// A value in an object and in a list. The limit of another field makes the tool check all arguments.
-#[derive(Debug, toolkit::ToolParams)]
+#[derive(Debug, toolkit_ai::ToolParams)]
 struct Held<T> {
     #[serde(alias = "in-alias")]
     r#in: T,

@@ -1,7 +1,7 @@
 //! What a tool must take, in the eyes of a validator that knows nothing of the library.
 
 use jsonschema::Validator;
-use toolkit::serde_json::{Map, Value, json};
+use toolkit_ai::serde_json::{Map, Value, json};
 
 /// The keywords that list names of members.
 const LISTS: [&str; 3] = ["properties", "patternProperties", "additionalProperties"];

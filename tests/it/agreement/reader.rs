@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Runtime;
-use toolkit::middleware::{Next, ToolRequest};
-use toolkit::prelude::*;
+use toolkit_ai::middleware::{Next, ToolRequest};
+use toolkit_ai::prelude::*;
 
 /// What middleware reads of a call: the arguments, and their canonical form.
 type Read = (String, Option<String>);

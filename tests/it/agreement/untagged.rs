@@ -28,34 +28,34 @@ const TYPES: [&str; 18] = [
 ];
 
 const COMMON: &str = r#"
-    #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, toolkit::ToolParams)]
+    #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, toolkit_ai::ToolParams)]
     enum Side { #[serde(alias = "Left-alias")] Left, #[serde(alias = "Right-alias")] Right, Top }
 
-    #[derive(Debug, toolkit::ToolParams)]
+    #[derive(Debug, toolkit_ai::ToolParams)]
     enum Turn { #[serde(alias = "Left-alias")] Left, Right, #[serde(alias = "Back-alias")] Back }
 
     #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
     enum Plain { First, Second, #[schemars(skip)] #[serde(rename = "3rd")] Hidden }
 
-    #[derive(Debug, toolkit::ToolParams)]
+    #[derive(Debug, toolkit_ai::ToolParams)]
     #[serde(deny_unknown_fields)]
     struct Leaf { #[serde(alias = "side-alias")] side: Side, turn: Option<Turn> }
 
-    #[derive(Debug, toolkit::ToolParams)]
+    #[derive(Debug, toolkit_ai::ToolParams)]
     enum Shape {
         #[serde(alias = "Dot-alias")] Dot,
         #[serde(alias = "Bar-alias")] Bar(Side),
         #[serde(alias = "Box-alias")] Box { #[serde(alias = "side-alias")] side: Side },
     }
 
-    #[derive(Debug, toolkit::ToolParams)]
+    #[derive(Debug, toolkit_ai::ToolParams)]
     #[serde(tag = "kind")]
     enum Kind {
         #[serde(alias = "One-alias")] One { #[serde(alias = "side-alias")] side: Side },
         #[serde(alias = "Two-alias")] Two(Leaf),
     }
 
-    #[derive(Debug, toolkit::ToolParams)]
+    #[derive(Debug, toolkit_ai::ToolParams)]
     #[serde(tag = "kind", content = "of")]
     enum Content { #[serde(alias = "One-alias")] One(Turn), #[serde(alias = "Three-alias")] Three(Leaf) }
 "#;
@@ -66,7 +66,7 @@ pub(super) fn write(random: &mut Random, out: &mut String) -> std::fmt::Result {
         // A variant that ignores members would hide that another variant names them.
         writeln!(
             out,
-            "#[derive(Debug, toolkit::ToolParams)]\n#[serde(untagged, deny_unknown_fields)]\nenum U{index} {{"
+            "#[derive(Debug, toolkit_ai::ToolParams)]\n#[serde(untagged, deny_unknown_fields)]\nenum U{index} {{"
         )?;
         for variant in 0..2 + random.below(3) {
             if random.once_in(2) {
@@ -80,7 +80,7 @@ pub(super) fn write(random: &mut Random, out: &mut String) -> std::fmt::Result {
     let tools: String = (0..ENUMS).map(|index| format!("take::<Held<U{index}>>(),")).collect();
     writeln!(
         out,
-        "pub(crate) fn untagged() -> Vec<(toolkit::ClosureTool, Decode)> {{ [{tools}].into_iter().flatten().collect() }}"
+        "pub(crate) fn untagged() -> Vec<(toolkit_ai::ClosureTool, Decode)> {{ [{tools}].into_iter().flatten().collect() }}"
     )
 }
 

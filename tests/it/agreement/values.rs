@@ -1,7 +1,7 @@
 //! Values that fit a schema, and changes after which they mostly do not fit any more.
 
 use super::random::Random;
-use toolkit::serde_json::{Map, Value, json};
+use toolkit_ai::serde_json::{Map, Value, json};
 
 /// The schema that a reference leads to.
 pub(super) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {

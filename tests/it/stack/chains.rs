@@ -2,7 +2,7 @@
 
 use super::PARSED;
 use std::fmt;
-use toolkit::serde_json::{Value, json};
+use toolkit_ai::serde_json::{Value, json};
 
 /// The numbers of definitions: those at the limits of depth, and far more.
 const LENGTHS: [usize; 4] = [42, 63, 128, 600];

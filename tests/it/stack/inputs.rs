@@ -2,7 +2,7 @@
 
 use crate::agreement::random::Random;
 use proptest::prelude::*;
-use toolkit::serde_json::{Map, Value, json};
+use toolkit_ai::serde_json::{Map, Value, json};
 
 /// The size and the shape of one input. Everything else follows from the seed.
 #[derive(Debug, Clone, Copy)]

@@ -5,6 +5,6 @@ fn main() {
     drop(config.with_no_client_auth());
     #[cfg(feature = "aws-lc-rs")]
     drop(reqwest::Client::new());
-    drop(toolkit::clients::OpenAi::new().with_key("key").chat("gpt-5"));
+    drop(toolkit_ai::llm_http::OpenAi::new().with_key("key").chat("gpt-5"));
     println!("each client was made");
 }

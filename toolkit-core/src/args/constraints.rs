@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not written as a number",
     label = "`range` and `multiple_of` constrain numbers",
-    note = "implement `toolkit::constraints::Number` for a type of your own that is written as a number"
+    note = "implement `toolkit_ai::constraints::Number` for a type of your own that is written as a number"
 )]
 pub trait Number {}
 
@@ -23,7 +23,7 @@ pub trait Number {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not written as a text",
     label = "`pattern` and `format` constrain texts",
-    note = "implement `toolkit::constraints::Text` for a type of your own that is written as a text"
+    note = "implement `toolkit_ai::constraints::Text` for a type of your own that is written as a text"
 )]
 pub trait Text {}
 
@@ -32,7 +32,7 @@ pub trait Text {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no length",
     label = "`length` constrains texts, lists and maps",
-    note = "implement `toolkit::constraints::Countable` for a type of your own that is written as one of these"
+    note = "implement `toolkit_ai::constraints::Countable` for a type of your own that is written as one of these"
 )]
 pub trait Countable {}
 

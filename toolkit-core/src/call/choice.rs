@@ -29,7 +29,7 @@ pub enum ToolChoice {
 /// The tool choice and the setting for parallel tool calls of a request.
 ///
 /// ```
-/// use toolkit::{ToolChoice, ToolConfig};
+/// use toolkit_ai::{ToolChoice, ToolConfig};
 ///
 /// let one_at_a_time = ToolConfig::from(ToolChoice::Required).with_parallel(false);
 /// assert_eq!(one_at_a_time.parallel, Some(false));
@@ -44,7 +44,7 @@ pub struct ToolConfig {
     /// `true`.
     pub parallel: Option<bool>,
     /// The custom tools named in the tool choice. A custom tool takes free text
-    /// ([`ToolKind::Custom`](crate::tool::ToolKind::Custom)). OpenAI's APIs refuse a choice that names a
+    /// ([`ToolKind::Custom`](crate::definition::ToolKind::Custom)). OpenAI's APIs refuse a choice that names a
     /// custom tool as a function.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub custom: BTreeSet<String>,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// without extras allocates nothing.
 ///
 /// ```
-/// use toolkit::call::ProviderExtras;
+/// use toolkit_ai::call::ProviderExtras;
 ///
 /// let fields = serde_json::json!({"thoughtSignature": "CpcB"});
 /// let extras = ProviderExtras::new("gemini", fields.as_object().cloned().unwrap_or_default());

@@ -14,7 +14,7 @@ pub type SessionDelta = BTreeMap<String, Option<Value>>;
 /// the other actions.
 ///
 /// ```
-/// use toolkit::context::ToolActions;
+/// use toolkit_ai::context::ToolActions;
 ///
 /// let mut all = ToolActions::default();
 /// let mut transfer = ToolActions::default();

@@ -159,12 +159,12 @@ impl ToolContext {
     /// Returns a handle to read and change the session.
     ///
     /// ```
-    /// use toolkit::{ToolContext, ToolName};
+    /// use toolkit_ai::{ToolContext, ToolName};
     ///
     /// let context = ToolContext::new(ToolName::new("search")?);
     /// context.session().set("last_query", "rust");
     /// assert_eq!(context.session().get("last_query"), Some("rust".into()));
-    /// # Ok::<(), toolkit::name::NameError>(())
+    /// # Ok::<(), toolkit_ai::name::NameError>(())
     /// ```
     #[must_use]
     pub fn session(&self) -> SessionHandle<'_> {

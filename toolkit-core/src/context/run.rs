@@ -36,7 +36,7 @@ pub(crate) struct Redaction(pub(super) Arc<dyn Fn(&str) -> String + Send + Sync>
 /// [`AttemptLimit`](crate::middleware::AttemptLimit).
 ///
 /// ```
-/// use toolkit::{RunContext, Session};
+/// use toolkit_ai::{RunContext, Session};
 ///
 /// let run = RunContext::new()
 ///     .with_agent_name("analyst")
@@ -83,7 +83,7 @@ impl RunContext {
     /// of an `Arc<dyn Store>` as `dyn Store`.
     ///
     /// ```
-    /// use toolkit::RunContext;
+    /// use toolkit_ai::RunContext;
     ///
     /// let run = RunContext::new().with_shared_extension::<str>("tenant 7".into());
     /// assert_eq!(run.extension::<str>(), Some("tenant 7"));

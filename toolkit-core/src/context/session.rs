@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 /// A map of values by key. Clones share the values.
 ///
 /// ```
-/// use toolkit::context::SessionMap;
+/// use toolkit_ai::context::SessionMap;
 ///
 /// let store = SessionMap::new();
 /// store.clone().set("theme", "dark");
@@ -97,8 +97,8 @@ impl fmt::Debug for SessionMap {
 /// without their prefix.
 ///
 /// ```
-/// use toolkit::Session;
-/// use toolkit::context::SessionMap;
+/// use toolkit_ai::Session;
+/// use toolkit_ai::context::SessionMap;
 ///
 /// let application = SessionMap::from_iter([("currency", "EUR")]);
 /// let session = Session::new("session 1").with_app(application);

@@ -11,7 +11,7 @@ use std::sync::Weak;
 /// values.
 ///
 /// ```
-/// use toolkit::State;
+/// use toolkit_ai::State;
 ///
 /// struct Db(&'static str);
 ///

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// it along with each call, and there tools and middleware find it as an extension, too.
 ///
 /// ```
-/// use toolkit::RunContext;
-/// use toolkit::context::TraceContext;
+/// use toolkit_ai::RunContext;
+/// use toolkit_ai::context::TraceContext;
 ///
 /// let trace = TraceContext::new("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
 /// let run = RunContext::new().with_extension(trace.with_state("vendor=1"));

@@ -34,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 /// before that, the changes of a call are applied only if the result of the call was taken.
 ///
 /// ```
-/// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
+/// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?;
@@ -43,7 +43,7 @@ use tokio_util::sync::CancellationToken;
 /// let first = batch.next().await;
 /// assert!(first.is_some_and(|result| result.is_error()));
 /// assert_eq!(batch.finish().await.len(), 1);
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// # }).unwrap();
 /// ```
 #[must_use = "dropping a batch stops its calls"]

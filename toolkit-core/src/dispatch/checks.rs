@@ -15,8 +15,8 @@ impl Dispatcher {
     /// rule selects no tool of a fixed registry, all calls are refused.
     ///
     /// ```
-    /// use toolkit::{ClosureTool, Dispatcher};
-    /// use toolkit::middleware::{PermissionRule, Permissions};
+    /// use toolkit_ai::{ClosureTool, Dispatcher};
+    /// use toolkit_ai::middleware::{PermissionRule, Permissions};
     ///
     /// let delete = ClosureTool::without_arguments("delete", "Deletes.", || "done")?;
     /// let rules = Permissions::new()
@@ -24,7 +24,7 @@ impl Dispatcher {
     ///     .rule(PermissionRule::allow());
     /// let error = Dispatcher::new([delete])?.with_middleware(rules).check().unwrap_err();
     /// assert_eq!(error.to_string(), "rule `ask` for the tag `destrucive` selects no tool; did you mean `destructive`?");
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     ///
     /// # Errors
@@ -50,9 +50,9 @@ impl Dispatcher {
     /// [live registry](crate::LiveRegistry).
     ///
     /// ```
-    /// use toolkit::{ClosureTool, Dispatcher, ToolName, ToolRegistry};
-    /// use toolkit::middleware::AttemptLimit;
-    /// use toolkit::name::Separator;
+    /// use toolkit_ai::{ClosureTool, Dispatcher, ToolName, ToolRegistry};
+    /// use toolkit_ai::middleware::AttemptLimit;
+    /// use toolkit_ai::name::Separator;
     ///
     /// let name = ToolName::qualified("files", "delete", Separator::Dash)?;
     /// let delete = ClosureTool::without_arguments("delete", "Deletes.", || "done")?.with_name(name);

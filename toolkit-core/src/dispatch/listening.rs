@@ -1,14 +1,14 @@
 //! Events of a dispatcher: streams, listeners, logs.
 
 use super::Dispatcher;
-use crate::event::{ExecutionLog, ToolEvent, ToolEvents};
+use crate::events::{ExecutionLog, ToolEvent, ToolEvents};
 use std::sync::Arc;
 
 impl Dispatcher {
     /// Subscribes to the events of this dispatcher and its clones, for batches started later.
     ///
     /// A stream keeps the latest 4,096 events. A stream that is read too slowly misses events and
-    /// [reports](crate::event::Lagged) their number. A [listener](Self::with_listener) misses no events.
+    /// [reports](crate::events::Lagged) their number. A [listener](Self::with_listener) misses no events.
     /// Events cost nothing while there are no streams and listeners.
     #[must_use]
     pub fn events(&self) -> ToolEvents {
@@ -21,7 +21,7 @@ impl Dispatcher {
     /// quickly. A panic in the listener is ignored.
     ///
     /// ```
-    /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
+    /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let (sender, events) = std::sync::mpsc::channel();
@@ -29,7 +29,7 @@ impl Dispatcher {
     ///     .with_listener(move |event| sender.send(event.name()).unwrap());
     /// dispatcher.dispatch([ToolCall::new("1", "add", "{}")]).await;
     /// assert!(events.try_iter().eq(["tool.call", "tool.error"]));
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// # }).unwrap();
     /// ```
     pub fn with_listener(self, listener: impl Fn(&ToolEvent) + Send + Sync + 'static) -> Self {

@@ -3,9 +3,9 @@
 use super::Dispatcher;
 use crate::call::ToolCall;
 use crate::context::ToolContext;
+use crate::definition::{ToolDefinition, ToolFuture, ToolProvider};
 use crate::error::ToolError;
 use crate::middleware::DecidedApproval;
-use crate::tool::{ToolDefinition, ToolFuture, ToolProvider};
 use std::time::Duration;
 
 /// Provides the tools of this dispatcher to another dispatcher. Calls of these tools keep the limits,

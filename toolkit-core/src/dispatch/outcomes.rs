@@ -11,7 +11,7 @@ impl Dispatcher {
     /// is cheap, so each run can have its own dispatcher.
     ///
     /// ```
-    /// use toolkit::{ClosureTool, Dispatcher, RunContext, Session, ToolCall, ToolContext, ToolRegistry};
+    /// use toolkit_ai::{ClosureTool, Dispatcher, RunContext, Session, ToolCall, ToolContext, ToolRegistry};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Search { query: String }
@@ -25,7 +25,7 @@ impl Dispatcher {
     /// let dispatcher = Dispatcher::new(ToolRegistry::from_tools([search])?)?.with_run(run);
     /// dispatcher.dispatch([ToolCall::new("1", "search", r#"{"query": "rust"}"#)]).await;
     /// assert_eq!(session.get("user:last_query"), Some("rust".into()));
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// # }).unwrap();
     /// ```
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
@@ -45,7 +45,7 @@ impl Dispatcher {
     /// The default is [`ToolError::message`], which includes the text of the error but not its causes.
     ///
     /// ```
-    /// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
+    /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// // A trusted model reads the causes, too.
@@ -55,7 +55,7 @@ impl Dispatcher {
     ///     .with_failure_text(|tool, error| format!("`{tool}` has failed: {:?}", error.kind()));
     /// let results = closed.dispatch([ToolCall::new("1", "add", "{}")]).await;
     /// assert_eq!(results[0].to_text(), "`add` has failed: NotFound");
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// # }).unwrap();
     /// ```
     pub fn with_failure_text(

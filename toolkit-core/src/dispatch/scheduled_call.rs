@@ -3,10 +3,10 @@
 use super::execution::Execution;
 use super::turns::Turn;
 use crate::context::ToolContext;
+use crate::definition::{GuardedFuture, Tool};
 use crate::error::ToolError;
 use crate::middleware::{CallArguments, Next, ToolRequest};
 use crate::registry::ToolRegistry;
-use crate::tool::{GuardedFuture, Tool};
 use std::sync::Arc;
 
 /// A call that needs a turn, a permit, a thread, middleware or retries.

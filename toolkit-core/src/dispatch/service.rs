@@ -16,7 +16,7 @@ use tower_service::Service;
 /// the future stops the call.
 ///
 /// ```
-/// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
+/// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
 /// use tower::{Service, ServiceExt};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

@@ -3,12 +3,12 @@
 use super::gates::Gates;
 use super::span::Warned;
 use crate::context::ToolContext;
+use crate::definition::{GuardedFuture, ToolMetadata};
 use crate::error::ToolError;
-use crate::event::EventBus;
+use crate::events::EventBus;
 use crate::guard::guarded;
 use crate::middleware::{BoxMiddleware, Middleware, Retry};
 use crate::output::{Outcome, Truncation};
-use crate::tool::{GuardedFuture, ToolMetadata};
 use std::sync::Arc;
 use std::time::Duration;
 

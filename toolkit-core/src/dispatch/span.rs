@@ -2,10 +2,10 @@
 //! `tracing`, both do nothing.
 
 use crate::call::CallId;
+use crate::definition::ToolDefinition;
 use crate::error::BuildProblem;
 use crate::output::Outcome;
 use crate::registry::RegistrySource;
-use crate::tool::ToolDefinition;
 #[cfg(feature = "tracing")]
 use std::sync::{
     Arc,
@@ -72,7 +72,7 @@ impl CallSpan {
         }
         #[cfg(feature = "tracing")]
         tracing::event!(
-            target: crate::event::METRICS_TARGET,
+            target: crate::events::METRICS_TARGET,
             parent: None,
             tracing::Level::TRACE,
             "histogram.gen_ai.execute_tool.duration" = duration.as_secs_f64(),

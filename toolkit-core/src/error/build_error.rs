@@ -317,13 +317,13 @@ impl fmt::Display for At<'_> {
 /// Error with all problems of the registered tools, found before any call is served.
 ///
 /// ```
-/// use toolkit::{ClosureTool, ToolRegistry};
+/// use toolkit_ai::{ClosureTool, ToolRegistry};
 ///
 /// let ping = ClosureTool::without_arguments("ping", "Answers.", || "pong")?;
 /// let error = ToolRegistry::from_tools([ping.clone(), ping]).unwrap_err();
 /// assert_eq!(error.problems().len(), 1);
 /// assert!(error.to_string().contains("tool `ping`"));
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct BuildError {
@@ -355,7 +355,7 @@ impl From<BuildProblem> for BuildError {
 /// So that `?` works on names, too. The place of the name is unknown.
 ///
 /// ```
-/// use toolkit::{BuildError, ToolName};
+/// use toolkit_ai::{BuildError, ToolName};
 ///
 /// fn names() -> Result<Vec<ToolName>, BuildError> {
 ///     Ok(vec![ToolName::new("search")?, ToolName::new("get weather")?])

@@ -51,7 +51,7 @@ impl ToolError {
     /// [on demand](Self::with_stored_details).
     ///
     /// ```
-    /// use toolkit::ToolError;
+    /// use toolkit_ai::ToolError;
     ///
     /// let error = ToolError::failed("the database is down").with_details("10.0.0.7:5432 refused");
     /// assert_eq!(error.to_string(), "Error running tool: the database is down");

@@ -38,7 +38,7 @@ impl ToolError {
     /// Creates the error for a call waiting for approval.
     ///
     /// ```
-    /// use toolkit::ToolError;
+    /// use toolkit_ai::ToolError;
     ///
     /// let error = ToolError::needs_approval("pay", "it costs more than 100 €");
     /// assert_eq!(error.message(), "Tool `pay` was not run: it waits for approval (it costs more than 100 €)");
@@ -53,7 +53,7 @@ impl ToolError {
     /// Creates the error for a call waiting for the user's answer to a question.
     ///
     /// ```
-    /// use toolkit::ToolError;
+    /// use toolkit_ai::ToolError;
     ///
     /// let error = ToolError::question("Which of the two accounts?");
     /// assert_eq!(error.message(), "The user was asked and has not answered yet: Which of the two accounts?");
@@ -69,7 +69,7 @@ impl ToolError {
     /// as the id of a job.
     ///
     /// ```
-    /// use toolkit::{ErrorKind, ToolError};
+    /// use toolkit_ai::{ErrorKind, ToolError};
     ///
     /// let error = ToolError::deferred("job 17");
     /// assert_eq!(error.kind(), ErrorKind::Pending);

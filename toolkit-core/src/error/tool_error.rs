@@ -18,7 +18,7 @@ const TRY_AGAIN: &str = "Try again: ";
 /// the message and the brief text.
 ///
 /// ```
-/// use toolkit::{ErrorKind, ToolError};
+/// use toolkit_ai::{ErrorKind, ToolError};
 ///
 /// let error = ToolError::failed("the city is not known; try its English name").with_brief("weather failed");
 /// assert_eq!(error.kind(), ErrorKind::Failed);
@@ -194,7 +194,7 @@ impl ToolError {
     /// call.
     ///
     /// ```
-    /// use toolkit::{ErrorKind, ToolError};
+    /// use toolkit_ai::{ErrorKind, ToolError};
     ///
     /// let error = ToolError::retry("the date lies in the past; take one from today on");
     /// assert_eq!(error.kind(), ErrorKind::Retry);
@@ -217,7 +217,7 @@ impl ToolError {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use toolkit::ToolError;
+    /// use toolkit_ai::ToolError;
     ///
     /// let error = ToolError::timed_out("slow_tool", Duration::from_secs(5));
     /// assert_eq!(error.message(), "Tool `slow_tool` timed out after 5s");
@@ -255,7 +255,7 @@ impl ToolError {
     /// Creates the error for a call of a disabled tool. An empty `reason` is left out of the message.
     ///
     /// ```
-    /// use toolkit::ToolError;
+    /// use toolkit_ai::ToolError;
     ///
     /// let error = ToolError::disabled("pay", "the shop is closed");
     /// assert_eq!(error.message(), "Tool `pay` is disabled: the shop is closed");
@@ -271,7 +271,7 @@ impl ToolError {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use toolkit::ToolError;
+    /// use toolkit_ai::ToolError;
     ///
     /// let wait = Duration::from_millis(11_500);
     /// let error = ToolError::rate_limited("search", wait);

@@ -13,8 +13,8 @@ use std::time::SystemTime;
 /// tools.
 ///
 /// ```
-/// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
-/// use toolkit::events::{CallStatus, ExecutionLog, LogFilter};
+/// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
+/// use toolkit_ai::events::{CallStatus, ExecutionLog, LogFilter};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let log = ExecutionLog::new(1_000);
@@ -24,7 +24,7 @@ use std::time::SystemTime;
 /// let failed = log.entries(&LogFilter::new().with_status(CallStatus::Error).with_limit(10));
 /// assert_eq!(failed.len(), 2);
 /// assert_eq!(log.statistics(&LogFilter::new().with_tool("sub")).all.calls, 1);
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// # }).unwrap();
 /// ```
 #[derive(Clone)]
@@ -131,8 +131,8 @@ type Condition = dyn Fn(&LogEntry) -> bool + Send + Sync;
 /// A filter to select calls from a log. Without conditions, the filter matches all calls.
 ///
 /// ```
-/// use toolkit::events::{CallStatus, ExecutionLog, LogFilter};
-/// use toolkit::{Dispatcher, ToolCall, ToolRegistry};
+/// use toolkit_ai::events::{CallStatus, ExecutionLog, LogFilter};
+/// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let log = ExecutionLog::new(1_000);

@@ -20,12 +20,12 @@ use crate::pattern::PerTool;
 /// count.
 ///
 /// ```
-/// use toolkit::{Dispatcher, ToolRegistry};
-/// use toolkit::middleware::AttemptLimit;
+/// use toolkit_ai::{Dispatcher, ToolRegistry};
+/// use toolkit_ai::middleware::AttemptLimit;
 ///
 /// let limit = AttemptLimit::new(3).for_tool("book-*", 5)?;
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(limit);
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Debug)]
 #[must_use]

@@ -2,9 +2,9 @@
 
 use super::{Middleware, Next, Outcome, SharedOutcome, ToolRequest, run_once};
 use crate::context::SeenState;
+use crate::definition::Tool;
 use crate::error::BuildError;
 use crate::pattern::PerTool;
-use crate::tool::Tool;
 use lru::LruCache;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -29,13 +29,13 @@ use std::time::Duration;
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit::{Dispatcher, ToolRegistry};
-/// use toolkit::middleware::Cache;
+/// use toolkit_ai::{Dispatcher, ToolRegistry};
+/// use toolkit_ai::middleware::Cache;
 ///
 /// let cache = Cache::new(1_000).for_tool("geo-*")?.with_time_to_live(Duration::from_secs(3600));
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(cache.clone());
 /// cache.clear();
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Clone)]
 #[must_use]

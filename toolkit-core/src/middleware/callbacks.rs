@@ -22,9 +22,9 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send +
 /// the callback's result is the final outcome.
 ///
 /// ```
-/// use toolkit::{Dispatcher, ToolCall, ToolOutput, ToolRegistry};
-/// use toolkit::middleware::Callbacks;
-/// # use toolkit::ClosureTool;
+/// use toolkit_ai::{Dispatcher, ToolCall, ToolOutput, ToolRegistry};
+/// use toolkit_ai::middleware::Callbacks;
+/// # use toolkit_ai::ClosureTool;
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// # struct Nothing {}
 ///
@@ -39,7 +39,7 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send +
 /// let results = dispatcher.dispatch(calls).await;
 /// assert_eq!(results[0].output().map(ToolOutput::message), Some("audited"));
 /// assert_eq!(results[1].to_text(), "blocked");
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// # }).unwrap();
 /// ```
 #[derive(Default)]

@@ -18,11 +18,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// runs once for the call and all duplicates.
 ///
 /// ```
-/// use toolkit::{Dispatcher, ToolRegistry};
-/// use toolkit::middleware::Deduplicate;
+/// use toolkit_ai::{Dispatcher, ToolRegistry};
+/// use toolkit_ai::middleware::Deduplicate;
 ///
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(Deduplicate::new());
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Debug, Default)]
 #[must_use]

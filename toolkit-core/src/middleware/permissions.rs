@@ -6,11 +6,11 @@ mod rule;
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::call::{CallId, ToolCall};
 use crate::context::{Grants, RunContext};
+use crate::definition::ToolDefinition;
 use crate::error::{BuildProblem, ToolError};
-use crate::event::ToolEventKind;
+use crate::events::ToolEventKind;
 use crate::name::ToolName;
 use crate::registry::ToolRegistry;
-use crate::tool::ToolDefinition;
 use checked::CheckedRules;
 pub use rule::PermissionRule;
 use serde_json::Value;
@@ -79,8 +79,8 @@ pub enum Approval {
 /// itself.
 ///
 /// ```
-/// use toolkit::{RunContext, ToolCall};
-/// use toolkit::middleware::{Approval, DecidedApprovals};
+/// use toolkit_ai::{RunContext, ToolCall};
+/// use toolkit_ai::middleware::{Approval, DecidedApprovals};
 ///
 /// let pending = ToolCall::new("call_1", "pay", r#"{"amount": 5}"#);
 /// let decided = DecidedApprovals::new().with(&pending, Approval::Granted);
@@ -147,8 +147,8 @@ type ApprovalHandler =
 /// [warnings](crate::Dispatcher::warnings).
 ///
 /// ```
-/// use toolkit::{Dispatcher, ToolRegistry, ToolTag};
-/// use toolkit::middleware::{Approval, PermissionRule, Permissions};
+/// use toolkit_ai::{Dispatcher, ToolRegistry, ToolTag};
+/// use toolkit_ai::middleware::{Approval, PermissionRule, Permissions};
 ///
 /// let permissions = Permissions::new()
 ///     .rule(PermissionRule::deny("privileged").for_tag(ToolTag::Privileged))
@@ -161,7 +161,7 @@ type ApprovalHandler =
 ///         }
 ///     });
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(permissions);
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[doc(alias("approval", "HumanInTheLoop", "can_use_tool"))]
 #[must_use]
@@ -248,8 +248,8 @@ impl Permissions {
     /// rules count as deliberate: rules for a single tool, rules for some arguments, and a final rule for all calls.
     ///
     /// ```
-    /// use toolkit::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
-    /// use toolkit::middleware::{PermissionRule, Permissions};
+    /// use toolkit_ai::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
+    /// use toolkit_ai::middleware::{PermissionRule, Permissions};
     ///
     /// let allow = || PermissionRule::allow().for_tag(ToolTag::ReadOnly);
     /// let deny = || PermissionRule::deny("privileged").for_tag(ToolTag::Privileged);
@@ -259,7 +259,7 @@ impl Permissions {
     /// let trap = Permissions::new().rule(allow()).rule(deny());
     /// assert_eq!(trap.overruled([&secrets])[0].as_str(), "secrets");
     /// assert!(Permissions::new().rule(deny()).rule(allow()).overruled([&secrets]).is_empty());
-    /// # Ok::<(), toolkit::name::NameError>(())
+    /// # Ok::<(), toolkit_ai::name::NameError>(())
     /// ```
     #[must_use]
     pub fn overruled<'a>(&self, tools: impl IntoIterator<Item = &'a ToolDefinition>) -> Vec<&'a ToolName> {

@@ -28,13 +28,13 @@ const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit::{Dispatcher, ToolRegistry};
-/// use toolkit::middleware::RateLimit;
+/// use toolkit_ai::{Dispatcher, ToolRegistry};
+/// use toolkit_ai::middleware::RateLimit;
 ///
 /// let minute = Duration::from_secs(60);
 /// let limit = RateLimit::new().for_all(600, minute).for_tool("search-*", 30, minute)?;
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(limit);
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Debug)]
 #[must_use]

@@ -3,11 +3,11 @@
 use crate::args::{not_json, parse_value};
 use crate::call::{CallId, RawArguments};
 use crate::context::ToolContext;
+use crate::definition::{Tool, ToolDefinition, check};
 use crate::error::ToolError;
 use crate::registry::ToolRegistry;
 use crate::schema::__private::Json;
 use crate::schema::canonical_json;
-use crate::tool::{Tool, ToolDefinition, check};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 

@@ -1,10 +1,10 @@
 //! Retries of failed calls.
 
 use super::{Middleware, Next, Outcome, ToolRequest};
+use crate::definition::ToolMetadata;
 use crate::error::{ErrorKind, ToolError};
-use crate::event::ToolEventKind;
+use crate::events::ToolEventKind;
 use crate::guard::guarded;
-use crate::tool::ToolMetadata;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
@@ -27,12 +27,12 @@ use tokio::time::sleep;
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit::{Dispatcher, ToolRegistry};
-/// use toolkit::middleware::Retry;
+/// use toolkit_ai::{Dispatcher, ToolRegistry};
+/// use toolkit_ai::middleware::Retry;
 ///
 /// let retry = Retry::new().with_pauses(Duration::from_millis(50), Duration::from_secs(1));
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(retry);
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]

@@ -21,13 +21,13 @@ use tower_service::Service;
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit::{Dispatcher, ToolRegistry};
-/// use toolkit::tower::TowerMiddleware;
+/// use toolkit_ai::{Dispatcher, ToolRegistry};
+/// use toolkit_ai::tower::TowerMiddleware;
 /// use tower::timeout::TimeoutLayer;
 ///
 /// let patience = TowerMiddleware::new(TimeoutLayer::new(Duration::from_secs(60)));
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(patience);
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[must_use]
 pub struct TowerMiddleware<S>(Mutex<S>);

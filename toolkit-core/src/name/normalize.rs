@@ -9,7 +9,7 @@
 /// [illegal](crate::name::check_name). The function is idempotent.
 ///
 /// ```
-/// use toolkit::name::normalize;
+/// use toolkit_ai::name::normalize;
 ///
 /// assert_eq!(normalize("getHTTPResponse"), "get_http_response");
 /// assert_eq!(normalize("my.tool v2"), "my_tool_v2");

@@ -115,7 +115,7 @@ impl NameRule {
 /// set of names, not on their order.
 ///
 /// ```
-/// use toolkit::name::{NameRule, WireNames};
+/// use toolkit_ai::name::{NameRule, WireNames};
 ///
 /// let names = WireNames::new(NameRule::DASHES, ["fs.read", "add"]);
 /// assert_eq!(names.spell("fs.read"), "fs_read");

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// [`Media`](crate::Media) instead.
 ///
 /// ```
-/// use toolkit::output::Base64;
+/// use toolkit_ai::output::Base64;
 ///
 /// #[derive(serde::Serialize)]
 /// struct Signed { text: &'static str, signature: Base64<[u8; 2]> }

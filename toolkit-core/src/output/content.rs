@@ -7,8 +7,8 @@ use std::fmt;
 /// One piece of content in the output of a tool.
 ///
 /// ```
-/// use toolkit::prelude::*;
-/// use toolkit::{Content, Media};
+/// use toolkit_ai::prelude::*;
+/// use toolkit_ai::{Content, Media};
 ///
 /// /// Draw the sales of a month.
 /// #[tool]
@@ -121,7 +121,7 @@ impl fmt::Debug for JsonText {
 /// A tool can return a `Media` alone, or together with other [`Content`] values.
 ///
 /// ```
-/// use toolkit::{Content, Media};
+/// use toolkit_ai::{Content, Media};
 ///
 /// let chart = Media::new("image/png", b"\x89PNG").with_name("chart.png");
 /// assert_eq!(Content::from(chart).to_text(), "[image image/png chart.png]");

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// `Serialize` too, and generic code cannot tell a `Result` from other types.
 ///
 /// ```
-/// use toolkit::{IntoToolOutput, ToolError, ToolOutput};
+/// use toolkit_ai::{IntoToolOutput, ToolError, ToolOutput};
 ///
 /// struct Celsius(f64);
 ///
@@ -151,14 +151,14 @@ fn with_causes(error: &dyn Error) -> String {
 /// Closures need this wrapper; functions marked `#[tool]` may return the value directly.
 ///
 /// ```
-/// use toolkit::{IntoToolOutput, Json};
+/// use toolkit_ai::{IntoToolOutput, Json};
 ///
 /// #[derive(serde::Serialize)]
 /// struct Weather { city: String, degrees: f64 }
 ///
 /// let output = Json(Weather { city: "Oslo".into(), degrees: -3.5 }).into_tool_output()?;
 /// assert_eq!(output.to_text(), r#"{"city":"Oslo","degrees":-3.5}"#);
-/// # Ok::<(), toolkit::ToolError>(())
+/// # Ok::<(), toolkit_ai::ToolError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Json<T>(pub T);

@@ -23,8 +23,8 @@ pub struct FullOutput {
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
-/// use toolkit::ToolOutput;
-/// use toolkit::output::{FullOutput, Truncation};
+/// use toolkit_ai::ToolOutput;
+/// use toolkit_ai::output::{FullOutput, Truncation};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let stored = Arc::new(Mutex::new(Vec::new()));

@@ -17,7 +17,7 @@ use std::task::Poll;
 /// The choice of which part of a long text to keep.
 ///
 /// ```
-/// use toolkit::output::TruncationStrategy;
+/// use toolkit_ai::output::TruncationStrategy;
 ///
 /// let text = "0123456789".repeat(10);
 /// assert_eq!(TruncationStrategy::Head.cut(&text, 33), "0123\n... (truncated 96 chars) ...");
@@ -58,8 +58,8 @@ impl TruncationStrategy {
 /// [structured](ToolOutput::structured) value for the program is never truncated.
 ///
 /// ```
-/// use toolkit::ToolOutput;
-/// use toolkit::output::Truncation;
+/// use toolkit_ai::ToolOutput;
+/// use toolkit_ai::output::Truncation;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let output = Truncation::new(50).apply("read", None, ToolOutput::text("x".repeat(100))).await;

@@ -2,9 +2,9 @@
 
 use super::filter::ToolFilter;
 use super::{RegisteredTool, ToolRegistry};
+use crate::definition::{AdaptedTool, Tool, ToolDefinition};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::ToolName;
-use crate::tool::{AdaptedTool, Tool, ToolDefinition};
 use std::sync::Arc;
 
 /// # Changing tools
@@ -38,7 +38,7 @@ impl ToolRegistry {
     /// brings back the first original.
     ///
     /// ```
-    /// use toolkit::{ClosureTool, ToolRegistry};
+    /// use toolkit_ai::{ClosureTool, ToolRegistry};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let now = ClosureTool::without_arguments("now", "The year.", || 2026)?;
@@ -92,14 +92,14 @@ impl ToolRegistry {
     /// returned registry: [`check`](Self::check) reports it, and no dispatcher is created.
     ///
     /// ```
-    /// use toolkit::{ClosureTool, ToolFilter, ToolRegistry};
+    /// use toolkit_ai::{ClosureTool, ToolFilter, ToolRegistry};
     ///
     /// let tools = ["read", "remove"].map(|name| ClosureTool::without_arguments(name, "", || 1));
     /// let [read, remove] = tools;
     /// let registry = ToolRegistry::from_tools([read?, remove?])?;
     /// let harmless = registry.filtered(&ToolFilter::new().exclude(["rem*"])?);
     /// assert_eq!(harmless.names().collect::<Vec<_>>(), ["read"]);
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     #[must_use]
     pub fn filtered(&self, filter: &ToolFilter) -> Self {

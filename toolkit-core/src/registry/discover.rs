@@ -1,9 +1,9 @@
 //! Discovery of `#[tool]` functions collected by the linker.
 
 use super::{ToolFilter, ToolRegistry};
+use crate::definition::{FunctionTool, Tool};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{NameError, Separator, ToolName};
-use crate::tool::{FunctionTool, Tool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -53,14 +53,14 @@ pub enum NameClash {
 /// [`ToolRegistry::discover_with`].
 ///
 /// ```
-/// use toolkit::registry::{Discovery, NameClash};
-/// use toolkit::{ToolFilter, ToolRegistry};
+/// use toolkit_ai::registry::{Discovery, NameClash};
+/// use toolkit_ai::{ToolFilter, ToolRegistry};
 ///
 /// let tools = Discovery::new()
 ///     .with_filter(ToolFilter::new().exclude(["debug_*"])?)
 ///     .with_name_clash(NameClash::NamespaceByCrate);
 /// let registry = ToolRegistry::discover_with(&tools)?;
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Discovery {

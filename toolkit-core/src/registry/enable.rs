@@ -2,9 +2,9 @@
 
 use super::filter::TagMatch;
 use super::{RegisteredTool, ToolRegistry};
+use crate::definition::{Tool, ToolDefinition, ToolTag};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{ToolName, normalize};
-use crate::tool::{Tool, ToolDefinition, ToolTag};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// rule over a rule for tags. Rules also apply to tools registered or replaced later.
 ///
 /// ```
-/// use toolkit::{ClosureTool, ToolRegistry};
+/// use toolkit_ai::{ClosureTool, ToolRegistry};
 ///
 /// let add = ClosureTool::without_arguments("add", "Adds.", || 1)?;
 /// let mut registry = ToolRegistry::from_tools([add])?;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// );
 /// registry.enable("add")?;
 /// assert_eq!(registry.len(), 1);
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 impl ToolRegistry {
     /// Disables a tool. If the model calls the tool, the error message contains `reason`, unless `reason` is

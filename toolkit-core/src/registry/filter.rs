@@ -1,16 +1,16 @@
 //! Filters of tools by tag, namespace and name pattern.
 
+use crate::definition::{ToolDefinition, ToolTag};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{ToolName, normalize};
 use crate::pattern::NamePattern;
-use crate::tool::{ToolDefinition, ToolTag};
 use std::collections::BTreeSet;
 
 /// A condition on the tags of a tool: the tool must have any or all of the given tags.
 ///
 /// ```
-/// use toolkit::{ToolMetadata, ToolTag};
-/// use toolkit::registry::TagMatch;
+/// use toolkit_ai::{ToolMetadata, ToolTag};
+/// use toolkit_ai::registry::TagMatch;
 ///
 /// let tags = ToolMetadata::default().with_tags(["network", "billing"]).tags;
 /// assert!(TagMatch::any([ToolTag::Network, ToolTag::Slow]).matches(&tags));
@@ -60,8 +60,8 @@ impl TagMatch {
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit::{ToolDefinition, ToolFilter, ToolName};
-/// use toolkit::name::Separator;
+/// use toolkit_ai::{ToolDefinition, ToolFilter, ToolName};
+/// use toolkit_ai::name::Separator;
 ///
 /// let name = ToolName::qualified("files", "read", Separator::Dash)?;
 /// let read = ToolDefinition::new(name, "Reads.", json!({"type": "object"}));

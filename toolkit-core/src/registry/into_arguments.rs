@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// A type usable as the arguments of a call: JSON text, a [`Value`], or any `Serialize` type within [`Json`].
 ///
 /// ```
-/// use toolkit::{ClosureTool, Json, ToolRegistry};
+/// use toolkit_ai::{ClosureTool, Json, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 /// struct Add { a: i64, b: i64 }

@@ -7,8 +7,8 @@ pub use check::CheckOutcome;
 pub use events::{RegistryChange, RegistryEvent, RegistryEvents};
 
 use super::ToolRegistry;
+use crate::definition::ToolDefinition;
 use crate::error::BuildError;
-use crate::tool::ToolDefinition;
 use arc_swap::ArcSwap;
 use check::{Check, run_checks};
 use events::{EVENTS_KEPT, changes};
@@ -24,8 +24,8 @@ use tokio::sync::broadcast;
 /// single `change` are cheaper than several changes.
 ///
 /// ```
-/// use toolkit::{ClosureTool, LiveRegistry, ToolRegistry};
-/// use toolkit::registry::RegistryChange;
+/// use toolkit_ai::{ClosureTool, LiveRegistry, ToolRegistry};
+/// use toolkit_ai::registry::RegistryChange;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let live = LiveRegistry::new(ToolRegistry::new())?;
@@ -122,15 +122,15 @@ impl LiveRegistry {
     /// The check receives the definition of the tool and the changed registry, including the tool.
     ///
     /// ```
-    /// use toolkit::{LiveRegistry, ToolRegistry};
-    /// use toolkit::registry::CheckOutcome;
+    /// use toolkit_ai::{LiveRegistry, ToolRegistry};
+    /// use toolkit_ai::registry::CheckOutcome;
     ///
     /// let live = LiveRegistry::new(ToolRegistry::new())?;
     /// live.add_check(|tool, _| match tool.description.is_empty() {
     ///     true => CheckOutcome::Disable("it has no description".to_owned()),
     ///     false => CheckOutcome::Accept,
     /// });
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     pub fn add_check(
         &self,

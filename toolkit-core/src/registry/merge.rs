@@ -1,8 +1,8 @@
 //! Merging registries.
 
 use super::{RegisteredTool, ToolRegistry};
+use crate::definition::{BoundTool, Tool};
 use crate::error::BuildError;
-use crate::tool::{BoundTool, Tool};
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 

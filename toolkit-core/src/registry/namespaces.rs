@@ -1,9 +1,9 @@
 //! Namespaces of a registry: moving tools, replacing tools, and splitting a namespace off.
 
 use super::{Collision, RegisteredTool, ToolRegistry};
+use crate::definition::{AdaptedTool, Tool, ToolDefinition};
 use crate::error::BuildError;
 use crate::name::{NameError, Separator, ToolName, normalize};
-use crate::tool::{AdaptedTool, Tool, ToolDefinition};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -43,8 +43,8 @@ impl ToolRegistry {
     /// the new registry to remove the namespace.
     ///
     /// ```
-    /// use toolkit::{ClosureTool, ToolRegistry};
-    /// use toolkit::name::Separator;
+    /// use toolkit_ai::{ClosureTool, ToolRegistry};
+    /// use toolkit_ai::name::Separator;
     ///
     /// let add = ClosureTool::without_arguments("add", "Adds.", || 1)?;
     /// let mut registry = ToolRegistry::from_tools([add])?;
@@ -55,7 +55,7 @@ impl ToolRegistry {
     /// math.reduce_namespaces()?;
     /// assert_eq!(math.names().collect::<Vec<_>>(), ["add"]);
     /// assert!(registry.is_empty());
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     ///
     /// # Errors
@@ -78,15 +78,15 @@ impl ToolRegistry {
     /// Rules for disabling tools, namespaces and tags stay as well.
     ///
     /// ```
-    /// use toolkit::{ClosureTool, ToolRegistry};
-    /// use toolkit::name::Separator;
+    /// use toolkit_ai::{ClosureTool, ToolRegistry};
+    /// use toolkit_ai::name::Separator;
     ///
     /// let tool = |name| ClosureTool::without_arguments(name, "", || 1);
     /// let mut registry = ToolRegistry::new();
     /// registry.replace_namespace("shop", [tool("buy")?, tool("sell")?], Separator::Dash)?;
     /// registry.replace_namespace("shop", [tool("buy")?, tool("rent")?], Separator::Dash)?;
     /// assert_eq!(registry.names().collect::<Vec<_>>(), ["shop-buy", "shop-rent"]);
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 
 use super::ToolRegistry;
 use crate::context::{State, StateNeed};
+use crate::definition::ToolDefinition;
 use crate::error::{BuildProblem, ToolFault};
-use crate::tool::ToolDefinition;
 use std::sync::Arc;
 
 impl ToolRegistry {
@@ -36,7 +36,7 @@ impl ToolRegistry {
     /// provide the value.
     ///
     /// ```
-    /// use toolkit::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolContext, ToolRegistry};
+    /// use toolkit_ai::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolContext, ToolRegistry};
     ///
     /// struct User(&'static str);
     ///
@@ -51,7 +51,7 @@ impl ToolRegistry {
     /// let dispatcher = Dispatcher::new(registry)?.with_run(RunContext::new().with_state(User("Ada")));
     /// let results = dispatcher.dispatch([ToolCall::new("call_1", "who", "{}")]).await;
     /// assert_eq!(results[0].to_text(), "Ada");
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// # }).unwrap();
     /// ```
     #[must_use]

@@ -1,10 +1,10 @@
 //! Cached values of a registry: sorted tools, spellings, rendered definitions, the search index.
 
 use super::ToolRegistry;
+use crate::definition::{Tool, ToolDefinition};
 use crate::format::{Publication, ToolFormat};
 use crate::name::{NameRule, WireNames};
 use crate::search::{CALL_DEFERRED, Catalog, Index, SearchOptions, search_tools};
-use crate::tool::{Tool, ToolDefinition};
 use std::any::Any;
 use std::borrow::Cow;
 use std::ptr;

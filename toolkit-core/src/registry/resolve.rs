@@ -2,13 +2,13 @@
 
 use super::{IntoArguments, ToolRegistry};
 use crate::context::{ContextExtras, ToolContext};
+use crate::definition::{
+    Tool, ToolDefinition, asks_for_call_reason, check, own_parameter_names, run, split_call_reason,
+};
 use crate::error::ToolError;
 use crate::guard::guarded;
 use crate::name::NameRule;
 use crate::output::ToolOutput;
-use crate::tool::{
-    Tool, ToolDefinition, asks_for_call_reason, check, own_parameter_names, run, split_call_reason,
-};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl ToolRegistry {
     /// arguments.
     ///
     /// ```
-    /// use toolkit::{ClosureTool, ToolRegistry};
+    /// use toolkit_ai::{ClosureTool, ToolRegistry};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Add { a: i64, b: i64 }
@@ -66,7 +66,7 @@ impl ToolRegistry {
     /// let error = registry.validate("add", r#"{"a": 1}"#).unwrap_err();
     /// let expected = "Error validating JSON arguments: `b`: required, but missing; expected integer";
     /// assert_eq!(error.message(), expected);
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     ///
     /// # Errors

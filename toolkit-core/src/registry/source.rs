@@ -1,7 +1,7 @@
 //! The source of a dispatcher's tools.
 
 use super::{LiveRegistry, ToolRegistry};
-use crate::tool::Tool;
+use crate::definition::Tool;
 use std::sync::Arc;
 
 /// The source of a [`Dispatcher`](crate::Dispatcher)'s tools: a fixed registry or a [live](LiveRegistry) one.
@@ -41,7 +41,7 @@ impl RegistrySource {
 /// built by [`tools!`](crate::tools).
 ///
 /// ```
-/// use toolkit::prelude::*;
+/// use toolkit_ai::prelude::*;
 ///
 /// /// Add two integers.
 /// #[tool]

@@ -1,8 +1,8 @@
 //! Rules for disabling tools, with the reasons.
 
 use super::filter::TagMatch;
+use crate::definition::ToolDefinition;
 use crate::name::ToolName;
-use crate::tool::ToolDefinition;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

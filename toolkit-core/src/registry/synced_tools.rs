@@ -1,9 +1,9 @@
 //! The tools of a changing source in a live registry.
 
 use super::{LiveRegistry, ToolRegistry};
+use crate::definition::Tool;
 use crate::error::BuildError;
 use crate::name::ToolName;
-use crate::tool::Tool;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ type ToolsByName = BTreeMap<ToolName, Arc<dyn Tool>>;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use toolkit::registry::SyncedTools;
-/// use toolkit::{ClosureTool, LiveRegistry, Tool, ToolRegistry};
+/// use toolkit_ai::registry::SyncedTools;
+/// use toolkit_ai::{ClosureTool, LiveRegistry, Tool, ToolRegistry};
 ///
-/// let tool = |name| -> Result<Arc<dyn Tool>, toolkit::BuildError> {
+/// let tool = |name| -> Result<Arc<dyn Tool>, toolkit_ai::BuildError> {
 ///     Ok(Arc::new(ClosureTool::without_arguments(name, "", || 1)?))
 /// };
 /// let live = LiveRegistry::new(ToolRegistry::new())?;
@@ -25,7 +25,7 @@ type ToolsByName = BTreeMap<ToolName, Arc<dyn Tool>>;
 /// let refused = synced.update([tool("sell")?, tool("swap")?]);
 /// assert!(refused.is_empty());
 /// assert_eq!(live.snapshot().names().collect::<Vec<_>>(), ["sell", "swap"]);
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 pub struct SyncedTools {
     registry: LiveRegistry,

@@ -1,7 +1,7 @@
 //! Tests of insertion: faults of schemas.
 
 use super::*;
-use crate::tool::{AdaptedTool, ClosureTool};
+use crate::definition::{AdaptedTool, ClosureTool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

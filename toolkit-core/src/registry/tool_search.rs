@@ -1,9 +1,9 @@
 //! Tool search over the tools of a registry, by programs and by models.
 
 use super::ToolRegistry;
+use crate::definition::Tool;
 use crate::error::{BuildProblem, ToolError, ToolFault};
 use crate::search::{CALL_DEFERRED, DeferredCall, SEARCH_TOOLS, SearchOptions, ToolMatch};
-use crate::tool::Tool;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// middleware and ordering apply. Only the result has the name `call_deferred`.
 ///
 /// ```
-/// use toolkit::{ApiFormat, ClosureTool, Dispatcher, ToolCall, ToolRegistry};
+/// use toolkit_ai::llm::ApiFormat;
+/// use toolkit_ai::{ClosureTool, Dispatcher, ToolCall, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct City { city: String }
@@ -39,7 +40,7 @@ use std::sync::Arc;
 /// let results = dispatcher.dispatch([find, call]).await;
 /// assert!(results[0].to_text().contains("get_weather"));
 /// assert_eq!(results[1].to_text(), "sun in Lima");
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// # }).unwrap();
 /// ```
 impl ToolRegistry {
@@ -74,7 +75,7 @@ impl ToolRegistry {
     /// search hints (BM25F). This method works without tool search turned on.
     ///
     /// ```
-    /// use toolkit::{ClosureTool, ToolRegistry};
+    /// use toolkit_ai::{ClosureTool, ToolRegistry};
     ///
     /// let tools = [("send_mail", "Sends a message."), ("read_file", "Reads a file from disk.")];
     /// let [mail, file] = tools.map(|(name, about)| ClosureTool::without_arguments(name, about, || ""));
@@ -82,7 +83,7 @@ impl ToolRegistry {
     /// let found = registry.search("what is in this file?", 5);
     /// assert_eq!(found[0].tool.definition().name.as_str(), "read_file");
     /// assert!(registry.search("Send-Mail", 5)[0].is_exact);
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     #[must_use]
     pub fn search(&self, query: &str, top_k: usize) -> Vec<ToolMatch> {

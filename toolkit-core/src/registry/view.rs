@@ -3,9 +3,9 @@
 use super::namespaces::inside;
 use super::switches::Switches;
 use super::{ToolFilter, ToolRegistry};
+use crate::definition::{AdaptedTool, Tool, ToolDefinition, ToolMetadata};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{NameError, Separator, ToolName};
-use crate::tool::{AdaptedTool, Tool, ToolDefinition, ToolMetadata};
 use std::fmt;
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// snapshot.
 ///
 /// ```
-/// use toolkit::{ArgumentTransform, ClosureTool, RegistryView, ToolFilter, ToolRegistry};
-/// use toolkit::name::Separator;
+/// use toolkit_ai::{ArgumentTransform, ClosureTool, RegistryView, ToolFilter, ToolRegistry};
+/// use toolkit_ai::name::Separator;
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Page { url: String, depth: u8 }
@@ -31,7 +31,7 @@ use std::sync::Arc;
 ///     .in_namespace("web", Separator::Dash)
 ///     .map_metadata(|_, metadata| metadata.with_read_only(true));
 /// assert_eq!(registry.viewed(&view)?.names().collect::<Vec<_>>(), ["web-open"]);
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Clone, Default)]
 pub struct RegistryView {

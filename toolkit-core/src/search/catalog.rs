@@ -4,9 +4,9 @@ use super::index::Index;
 use super::options::SearchOptions;
 use super::words::first_sentence;
 use super::{DISCOVER_TOOLS, SEARCH_TOOLS};
+use crate::definition::{Tool, ToolDefinition};
 use crate::error::{ErrorKind, ToolError, nearest, one_of, shorten, shorten_to};
 use crate::name::WireNames;
-use crate::tool::{Tool, ToolDefinition};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Conversion of a `call_deferred` call into a call of the target tool.
 
 use crate::args::{ObjectText, given_twice};
+use crate::definition::{CALL_REASON, Tool, asks_for_call_reason};
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::tool::{CALL_REASON, Tool, asks_for_call_reason};
 use serde_json::Value;
 
 /// The argument of `call_deferred` for the name of the target tool.

@@ -3,8 +3,8 @@
 use super::options::{FIELDS, SearchOptions};
 use super::stem::is_stop_word;
 use super::words::{each_word, first_sentence, word_key};
-use crate::schema::subschemas;
-use crate::tool::{Tool, ToolDefinition, ToolTag};
+use crate::definition::{Tool, ToolDefinition, ToolTag};
+use crate::schema::keyword::subschemas;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -292,8 +292,8 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definition::{ToolFuture, ToolMetadata};
     use crate::name::ToolName;
-    use crate::tool::{ToolFuture, ToolMetadata};
     use crate::{ToolContext, ToolOutput};
     use serde_json::json;
 

@@ -12,8 +12,8 @@ settings! {
     /// Ranking weights and limits of a tool search.
     ///
     /// ```
-    /// use toolkit::ToolRegistry;
-    /// use toolkit::search::{SearchOptions, SearchWeights};
+    /// use toolkit_ai::ToolRegistry;
+    /// use toolkit_ai::search::{SearchOptions, SearchWeights};
     ///
     /// let weights = SearchWeights { description: 3.0, ..SearchWeights::default() };
     /// let mut registry = ToolRegistry::new();

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The wrapped tool is shared, not copied.
 ///
 /// ```
-/// use toolkit::{AdaptedTool, ClosureTool, Tool, ToolName, ToolRegistry};
+/// use toolkit_ai::{AdaptedTool, ClosureTool, Tool, ToolName, ToolRegistry};
 ///
 /// let add = ClosureTool::without_arguments("add", "Adds.", || 1)?;
 /// let plus = AdaptedTool::new(add).with_name(ToolName::new("plus")?).with_description("Counts on.");

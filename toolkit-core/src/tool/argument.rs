@@ -18,7 +18,7 @@ pub(super) type Compute = dyn Fn(&ToolContext) -> Result<Value, ToolError> + Sen
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit::{AdaptedTool, ArgumentTransform, ClosureTool, Tool};
+/// use toolkit_ai::{AdaptedTool, ArgumentTransform, ClosureTool, Tool};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Search { q: String, limit: u32, api_key: String }
@@ -33,7 +33,7 @@ pub(super) type Compute = dyn Fn(&ToolContext) -> Result<Value, ToolError> + Sen
 /// assert_eq!(schema["properties"]["query"], json!({"type": "string", "description": "What to look for."}));
 /// assert_eq!(schema["properties"]["limit"]["default"], 10);
 /// assert_eq!(schema["required"], json!(["query"]));
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Clone)]
 pub struct ArgumentTransform {
@@ -126,7 +126,7 @@ impl ArgumentTransform {
     /// calls of the tool are neither cached nor treated as duplicates.
     ///
     /// ```
-    /// use toolkit::{AdaptedTool, ArgumentTransform, ClosureTool, ToolRegistry};
+    /// use toolkit_ai::{AdaptedTool, ArgumentTransform, ClosureTool, ToolRegistry};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Orders { customer: u64 }

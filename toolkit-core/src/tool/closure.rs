@@ -24,7 +24,7 @@ impl ClosureTool {
     /// with `#[serde(flatten)]`.
     ///
     /// ```
-    /// use toolkit::{ClosureTool, ToolRegistry};
+    /// use toolkit_ai::{ClosureTool, ToolRegistry};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Add { a: i64, b: i64 }
@@ -58,11 +58,11 @@ impl ClosureTool {
     /// Creates a tool from a closure without parameters.
     ///
     /// ```
-    /// use toolkit::{ClosureTool, Tool};
+    /// use toolkit_ai::{ClosureTool, Tool};
     ///
     /// let now = ClosureTool::without_arguments("year", "Returns the year.", || 2026)?;
     /// assert!(now.definition().parameters["properties"].as_object().is_some_and(|all| all.is_empty()));
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl ClosureTool {
     /// Creates a tool from a closure with two parameters: the arguments struct and the [`ToolContext`].
     ///
     /// ```
-    /// use toolkit::{ClosureTool, Tool, ToolContext};
+    /// use toolkit_ai::{ClosureTool, Tool, ToolContext};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Note { text: String }
@@ -95,7 +95,7 @@ impl ClosureTool {
     ///     format!("{}: {}", context.tool_name(), note.text)
     /// })?;
     /// assert!(!note.definition().metadata.is_async);
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl ClosureTool {
 /// A closure as a tool, created by [`ClosureTool::new`]. Clones are cheap.
 ///
 /// ```
-/// use toolkit::{ClosureTool, ToolRegistry};
+/// use toolkit_ai::{ClosureTool, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Add { a: i64, b: i64 }
@@ -172,7 +172,7 @@ impl ClosureTool {
     /// closure's output.
     ///
     /// ```
-    /// use toolkit::{ClosureTool, Json, Tool};
+    /// use toolkit_ai::{ClosureTool, Json, Tool};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Point { x: i64, y: i64 }
@@ -184,7 +184,7 @@ impl ClosureTool {
     ///     .with_output::<Sum>();
     /// let schema = add.definition().output_schema().expect("`Sum` is described");
     /// assert_eq!(schema["properties"]["sum"]["type"], "integer");
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     #[must_use]
     pub fn with_output<T: JsonSchema>(mut self) -> Self {

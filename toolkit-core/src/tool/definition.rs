@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit::{ToolDefinition, ToolName};
+/// use toolkit_ai::{ToolDefinition, ToolName};
 ///
 /// let parameters = json!({"type": "object", "properties": {"limit": {"type": "integer"}}});
 /// let definition = ToolDefinition::new(ToolName::new("list_files")?, "Lists the files.", parameters);
@@ -227,12 +227,12 @@ impl ToolDefinition {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::{ToolDefinition, ToolName};
+    /// use toolkit_ai::{ToolDefinition, ToolName};
     ///
     /// let definition = ToolDefinition::new(ToolName::new("count")?, "Counts.", json!({"type": "object"}))
     ///     .with_output_schema(json!({"type": "integer"}));
     /// assert_eq!(definition.output_schema(), Some(&json!({"type": "integer"})));
-    /// # Ok::<(), toolkit::name::NameError>(())
+    /// # Ok::<(), toolkit_ai::name::NameError>(())
     /// ```
     #[must_use]
     pub fn with_output_schema(mut self, schema: Value) -> Self {

@@ -28,7 +28,7 @@ type DynamicHandler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send 
 ///
 /// ```
 /// use serde_json::{Value, json};
-/// use toolkit::{DynamicTool, ToolRegistry};
+/// use toolkit_ai::{DynamicTool, ToolRegistry};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let schema = json!({
@@ -80,14 +80,14 @@ impl DynamicTool {
     ///
     /// ```
     /// use serde_json::{Value, json};
-    /// use toolkit::{DynamicTool, ToolContext};
+    /// use toolkit_ai::{DynamicTool, ToolContext};
     ///
     /// let schema = json!({"type": "array", "items": {"type": "number"}});
     /// let sum = DynamicTool::new_with("sum", "Sums.", schema, |args: Value, context: ToolContext| {
     ///     let numbers = args.as_array().into_iter().flatten();
     ///     format!("{}: {}", context.tool_name(), numbers.filter_map(Value::as_f64).sum::<f64>())
     /// })?;
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     ///
     /// # Errors

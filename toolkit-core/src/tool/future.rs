@@ -33,7 +33,7 @@ impl<F: Future, C: Fn(F::Output) -> Outcome> Future for Converted<F, C> {
 /// The future of a started call. A synchronous tool returns a ready future, without an allocation.
 ///
 /// ```
-/// use toolkit::{ToolFuture, ToolOutput};
+/// use toolkit_ai::{ToolFuture, ToolOutput};
 ///
 /// /// What a synchronous tool returns.
 /// fn at_once<'a>() -> ToolFuture<'a> {
@@ -47,7 +47,7 @@ impl<F: Future, C: Fn(F::Output) -> Outcome> Future for Converted<F, C> {
 ///
 /// assert_eq!(at_once().try_ready().unwrap()?.to_text(), "done");
 /// assert!(later().try_ready().is_err());
-/// # Ok::<(), toolkit::ToolError>(())
+/// # Ok::<(), toolkit_ai::ToolError>(())
 /// ```
 pub struct ToolFuture<'a>(Call<'a>);
 

@@ -15,7 +15,7 @@ settings! {
     /// no, and unknown (`None`).
     ///
     /// ```
-    /// use toolkit::{ToolMetadata, ToolTag};
+    /// use toolkit_ai::{ToolMetadata, ToolTag};
     ///
     /// let metadata = ToolMetadata::default().with_tags(["network", "billing"]).with_tags([ToolTag::Slow]);
     /// assert!(metadata.tags.contains(&ToolTag::Network));
@@ -123,7 +123,7 @@ impl ToolMetadata {
     /// read-only and not marked as not idempotent.
     ///
     /// ```
-    /// use toolkit::ToolMetadata;
+    /// use toolkit_ai::ToolMetadata;
     ///
     /// assert!(ToolMetadata::default().with_read_only(true).is_repeatable());
     /// assert!(!ToolMetadata::default().with_read_only(true).with_idempotent(false).is_repeatable());
@@ -144,7 +144,7 @@ impl ToolMetadata {
 /// An icon of a tool in user interfaces.
 ///
 /// ```
-/// use toolkit::definition::ToolIcon;
+/// use toolkit_ai::definition::ToolIcon;
 ///
 /// let icon = ToolIcon::new("https://example.com/tool.png").with_media_type("image/png").with_size("48x48");
 /// assert_eq!(icon.sizes, ["48x48"]);

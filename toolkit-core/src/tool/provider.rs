@@ -17,7 +17,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit::{
+/// use toolkit_ai::{
 ///     ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput, ToolProvider,
 ///     ToolRegistry,
 /// };
@@ -96,14 +96,14 @@ impl<T: ToolProvider + ?Sized> ToolProvider for Arc<T> {
 /// A tool of a [`ToolProvider`].
 ///
 /// ```
-/// use toolkit::definition::ProvidedTool;
-/// use toolkit::{ClosureTool, Dispatcher, Tool, ToolRegistry};
+/// use toolkit_ai::definition::ProvidedTool;
+/// use toolkit_ai::{ClosureTool, Dispatcher, Tool, ToolRegistry};
 ///
 /// // A dispatcher is a provider: calls of its tools pass its middleware.
 /// let ping = ClosureTool::without_arguments("ping", "Answers.", || "pong")?;
 /// let tools = ProvidedTool::all(Dispatcher::new(ToolRegistry::from_tools([ping])?)?);
 /// assert_eq!(tools[0].definition().name.as_str(), "ping");
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Clone)]
 pub struct ProvidedTool {

@@ -6,14 +6,14 @@ use crate::args::ObjectText;
 use crate::name::{NameRule, WireNames};
 use serde_json::{Map, Value};
 use toolkit_schema::__private::rename_members;
-use toolkit_schema::subschemas;
+use toolkit_schema::keyword::subschemas;
 
 /// Returns the spellings of a tool's parameter names that a provider accepts. They include the names of properties inside
 /// of parameters.
 ///
 /// ```
-/// use toolkit::name::NameRule;
-/// use toolkit::definition::parameter_names;
+/// use toolkit_ai::name::NameRule;
+/// use toolkit_ai::definition::parameter_names;
 ///
 /// let schema = serde_json::json!({"properties": {"filter[name]": {"type": "string"}}});
 /// let names = parameter_names(NameRule::SHORT_DOTS, &schema);

@@ -31,15 +31,16 @@ impl ToolConfig {
     /// Adds the custom tools among `definitions` to the [custom tools](Self::custom) of this choice.
     ///
     /// ```
-    /// use toolkit::{ApiFormat, ToolChoice, ToolConfig, ToolDefinition, ToolName};
-    /// use toolkit::definition::TextFormat;
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::{ToolChoice, ToolConfig, ToolDefinition, ToolName};
+    /// use toolkit_ai::definition::TextFormat;
+    /// use toolkit_ai::name::WireNames;
     ///
     /// let patch = ToolDefinition::custom(ToolName::new("apply_patch")?, "Patches.", TextFormat::Text);
     /// let wanted = ToolConfig::from(ToolChoice::Tool("apply_patch".to_owned())).with_kinds_of([&patch]);
     /// let encoded = ApiFormat::OpenAiChat.encode_tool_config(&wanted, &WireNames::default());
     /// assert_eq!(encoded.fields["tool_choice"]["type"], "custom");
-    /// # Ok::<(), toolkit::name::NameError>(())
+    /// # Ok::<(), toolkit_ai::name::NameError>(())
     /// ```
     #[must_use]
     pub fn with_kinds_of<'a>(self, definitions: impl IntoIterator<Item = &'a ToolDefinition>) -> Self {

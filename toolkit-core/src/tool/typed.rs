@@ -99,12 +99,12 @@ macro_rules! inner_setters {
             /// Changes the metadata with the function `change`.
             ///
             /// ```
-            /// use toolkit::{ClosureTool, Tool};
+            /// use toolkit_ai::{ClosureTool, Tool};
             ///
             /// let add = ClosureTool::without_arguments("add", "Adds.", || 1)?;
             /// let add = add.with_metadata(|metadata| metadata.with_title("Add").with_read_only(true));
             /// assert_eq!(add.definition().metadata.read_only, Some(true));
-            /// # Ok::<(), toolkit::BuildError>(())
+            /// # Ok::<(), toolkit_ai::BuildError>(())
             /// ```
             #[must_use]
             pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {

@@ -16,8 +16,8 @@ use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
 use serde_json::{Value, json};
 use std::iter;
 use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::definition::ToolKind;
 use toolkit_core::name::WireNames;
-use toolkit_core::tool::ToolKind;
 
 pub(crate) const CHOICE: &str = "tool_choice";
 pub(crate) const PARALLEL: &str = "parallel_tool_calls";

@@ -5,9 +5,9 @@ use crate::definitions::{DefinitionOptions, Definitions, Fragment, Renderer};
 use crate::{EncodedToolConfig, standard};
 use std::sync::Arc;
 use toolkit_core::call::ToolConfig;
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::format::{Publication, ToolFormat};
 use toolkit_core::name::{NameRule, WireNames};
-use toolkit_core::tool::ToolDefinition;
 
 /// An [`ApiFormat`] combined with [`DefinitionOptions`]. Created by [`ApiFormat::with_options`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -21,8 +21,9 @@ impl ConfiguredFormat {
     /// [`ApiFormat::encode_tool_config`], but writes only the fields that the options allow.
     ///
     /// ```
-    /// use toolkit::{ApiFormat, DefinitionOptions, ToolConfig};
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
+    /// use toolkit_ai::ToolConfig;
+    /// use toolkit_ai::name::WireNames;
     ///
     /// let format = ApiFormat::OpenAiChat.with_options(DefinitionOptions::default().with_standard_fields(true));
     /// let wanted = ToolConfig::default().with_parallel(false);

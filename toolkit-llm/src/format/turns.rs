@@ -15,7 +15,8 @@ impl ApiFormat {
     /// names the item is sent instead.
     ///
     /// ```
-    /// use toolkit::{ApiFormat, Content};
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::Content;
     ///
     /// let message = ApiFormat::Gemini.encode_user(&[Content::Text("hi".to_owned())]);
     /// assert_eq!(message, serde_json::json!({"role": "user", "parts": [{"text": "hi"}]}));
@@ -109,7 +110,7 @@ impl ApiFormat {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::ApiFormat;
+    /// use toolkit_ai::llm::ApiFormat;
     ///
     /// let result = json!({"type": "function_call_output", "call_id": "call_1", "output": "42"});
     /// let body = json!({"model": "gpt-5", "previous_response_id": "resp_1", "input": [result]});

@@ -11,7 +11,7 @@ hosted_tools! {
     /// Returns the provider's tool for searching the web.
     ///
     /// ```
-    /// use toolkit::wire::hosted::anthropic;
+    /// use toolkit_ai::llm::hosted::anthropic;
     ///
     /// let newer = anthropic::web_search().with("type", "web_search_20260318").with("max_uses", 3);
     /// assert_eq!(newer.definition["type"], "web_search_20260318");

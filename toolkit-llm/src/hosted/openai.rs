@@ -61,7 +61,7 @@ hosted_tools! {
     /// refused if `mcp_approval` returns anything else, fails, or does not exist.
     ///
     /// ```
-    /// use toolkit::wire::hosted::openai;
+    /// use toolkit_ai::llm::hosted::openai;
     ///
     /// let docs = openai::mcp("docs", "https://docs.example/mcp").with("require_approval", "always");
     /// assert_eq!(docs.answered_by(), Some("mcp_approval"));

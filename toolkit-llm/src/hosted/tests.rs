@@ -4,8 +4,8 @@ use super::{HostedTool, anthropic, gemini, openai};
 use crate::translate::RequestFormat;
 use crate::{ApiFormat, DefinitionOptions, Definitions};
 use serde_json::{Value, json};
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::{ToolName, WireNames};
-use toolkit_core::tool::ToolDefinition;
 
 fn all() -> Vec<HostedTool> {
     vec![
@@ -52,7 +52,7 @@ fn own(format: ApiFormat, names: &[&str]) -> Definitions {
 
 #[test]
 fn hosted_tools_stand_unchanged_beside_the_own_tools_and_are_read_again() {
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         for own_tools in [&["add"][..], &[]] {
             let plain = own(format, own_tools);
             let with = plain.with_hosted(&all());

@@ -3,7 +3,7 @@
 use crate::fields::{list, text};
 use serde_json::Value;
 use toolkit_schema::keyword::Role;
-use toolkit_schema::subschemas;
+use toolkit_schema::keyword::subschemas;
 
 /// The size of a schema in a provider's strict dialect.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

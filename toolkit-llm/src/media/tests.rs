@@ -90,7 +90,7 @@ fn count(value: &Value) -> usize {
 #[test]
 fn every_media_item_is_sent_or_reported() {
     let names = WireNames::default();
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         for model in ["", "gemini-2.5-flash"] {
             let writer = format.history(&names).with_model(model);
             for content in contents() {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Clones are cheap: they share the messages. The first change of a shared list copies all messages.
 ///
 /// ```
-/// use toolkit::wire::{Message, Messages};
+/// use toolkit_ai::llm::{Message, Messages};
 ///
 /// let history = Messages::from(vec![Message::user("Hello.")]);
 /// let mut longer = history.clone();

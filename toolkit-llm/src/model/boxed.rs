@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// Use it to choose a model at run time, or to store models of several types in one list.
 ///
 /// ```
-/// use toolkit::wire::{ChatModel, ModelResponse, ScriptedModel};
-/// use toolkit::wire::model::BoxModel;
+/// use toolkit_ai::llm::{ChatModel, ModelResponse, ScriptedModel};
+/// use toolkit_ai::llm::model::BoxModel;
 ///
 /// fn model(name: &str) -> BoxModel {
 ///     match name {
@@ -23,7 +23,7 @@ use std::sync::Arc;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// assert_eq!(model("echo").respond("Hi.".into()).await?.message.text, "Hi.");
-/// # Ok::<(), toolkit::wire::ModelError>(())
+/// # Ok::<(), toolkit_ai::llm::ModelError>(())
 /// # }).unwrap();
 /// ```
 #[derive(Clone)]

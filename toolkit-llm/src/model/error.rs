@@ -11,7 +11,7 @@ use std::time::Duration;
 /// An error that ended a model call without an answer.
 ///
 /// ```
-/// use toolkit::wire::{ModelError, ModelErrorKind};
+/// use toolkit_ai::llm::{ModelError, ModelErrorKind};
 ///
 /// let error = ModelError::from_status(429, "slow down");
 /// assert_eq!(error.kind, ModelErrorKind::RateLimited);

@@ -19,8 +19,8 @@ use super::{
 /// the models have different prices, wrap each in [`Priced`](super::Priced).
 ///
 /// ```
-/// use toolkit::wire::{ChatModel, ModelError, ScriptedModel};
-/// use toolkit::wire::model::Fallback;
+/// use toolkit_ai::llm::{ChatModel, ModelError, ScriptedModel};
+/// use toolkit_ai::llm::model::Fallback;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let busy = ScriptedModel::new().error(ModelError::from_status(503, "overloaded"));
@@ -90,9 +90,9 @@ setters! { Fallback:
     /// Sets the kinds of errors after which the next model is asked. They replace the default kinds.
     ///
     /// ```
-    /// use toolkit::wire::ModelErrorKind::{ContextTooLong, RateLimited, Unavailable};
-    /// use toolkit::wire::{ModelError, ModelErrorKind, ScriptedModel};
-    /// use toolkit::wire::model::Fallback;
+    /// use toolkit_ai::llm::ModelErrorKind::{ContextTooLong, RateLimited, Unavailable};
+    /// use toolkit_ai::llm::{ModelError, ModelErrorKind, ScriptedModel};
+    /// use toolkit_ai::llm::model::Fallback;
     ///
     /// // The second model has a larger context window.
     /// let model = Fallback::new(ScriptedModel::new())

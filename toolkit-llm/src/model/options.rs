@@ -1,8 +1,9 @@
 //! Options for the answer of a model.
 
 use super::{PromptCache, RequestLoss, ServerState, ServiceTier, Thinking};
+use crate::ApiFormat;
+use crate::hosted::HostedTool;
 use crate::transport::Server;
-use crate::{ApiFormat, HostedTool};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ const LONGEST_NAME: usize = 64;
 /// Options for a model's answer. If an option is `None`, the provider's default applies.
 ///
 /// ```
-/// use toolkit::wire::ModelOptions;
+/// use toolkit_ai::llm::ModelOptions;
 ///
 /// let options = ModelOptions::new().with_temperature(0.2).with_max_output_tokens(2_000);
 /// assert_eq!(options.max_output_tokens, Some(2_000));
@@ -91,8 +92,8 @@ pub struct ModelOptions {
     /// further fields that the server understands, use [`with_extra`](Self::with_extra).
     ///
     /// ```
-    /// use toolkit::wire::{Message, ModelOptions, ModelRequest, transport};
-    /// use toolkit::ApiFormat;
+    /// use toolkit_ai::llm::{Message, ModelOptions, ModelRequest, transport};
+    /// use toolkit_ai::llm::ApiFormat;
     ///
     /// let options = ModelOptions::new().with_max_output_tokens(500).with_user_id("u1").with_standard_fields(true);
     /// let request = ModelRequest::new([Message::user("hi")]).with_options(options);
@@ -128,8 +129,8 @@ impl ModelOptions {
     /// Adds a tool defined by the provider itself, such as its web search or an MCP connector.
     ///
     /// ```
-    /// use toolkit::wire::hosted::anthropic;
-    /// use toolkit::wire::ModelOptions;
+    /// use toolkit_ai::llm::hosted::anthropic;
+    /// use toolkit_ai::llm::ModelOptions;
     ///
     /// let options = ModelOptions::new().with_hosted(anthropic::web_search());
     /// assert_eq!(options.hosted[0].name(), "web_search");
@@ -151,8 +152,8 @@ impl ModelOptions {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::wire::{Message, ModelOptions, ModelRequest, transport};
-    /// use toolkit::ApiFormat;
+    /// use toolkit_ai::llm::{Message, ModelOptions, ModelRequest, transport};
+    /// use toolkit_ai::llm::ApiFormat;
     ///
     /// let options = ModelOptions::new()
     ///     .with_temperature(0.2)
@@ -205,9 +206,9 @@ setters! { ModelOptions:
 /// A format for the final answer: JSON that matches a schema.
 ///
 /// ```
-/// use toolkit::ToolParams;
-/// use toolkit::wire::ModelOptions;
-/// use toolkit::wire::model::OutputFormat;
+/// use toolkit_ai::ToolParams;
+/// use toolkit_ai::llm::ModelOptions;
+/// use toolkit_ai::llm::model::OutputFormat;
 ///
 /// #[derive(ToolParams)]
 /// struct City { name: String, population: u32 }

@@ -9,8 +9,8 @@ use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, Pri
 /// price of each model that was asked, also if its answer broke off.
 ///
 /// ```
-/// use toolkit::wire::model::{Fallback, Priced};
-/// use toolkit::wire::{ChatModel, ModelError, ModelResponse, Price, ScriptedModel, Usage};
+/// use toolkit_ai::llm::model::{Fallback, Priced};
+/// use toolkit_ai::llm::{ChatModel, ModelError, ModelResponse, Price, ScriptedModel, Usage};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let cheap = ScriptedModel::new().error(ModelError::from_status(503, "overloaded"));

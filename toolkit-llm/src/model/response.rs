@@ -1,7 +1,7 @@
 //! Responses of models.
 
 use super::bill::Paid;
-use crate::HostedCall;
+use crate::hosted::HostedCall;
 use crate::message::AssistantMessage;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -13,8 +13,8 @@ pub use crate::response::{FinishReason, Usage};
 /// The response of a model.
 ///
 /// ```
-/// use toolkit::ToolCall;
-/// use toolkit::wire::{FinishReason, ModelResponse};
+/// use toolkit_ai::ToolCall;
+/// use toolkit_ai::llm::{FinishReason, ModelResponse};
 ///
 /// // What a model of your own returns.
 /// let answer = ModelResponse::text("It is 42.");
@@ -124,7 +124,7 @@ impl fmt::Display for RequestLoss {
 /// The price of one million tokens, in any currency.
 ///
 /// ```
-/// use toolkit::wire::{Price, Usage};
+/// use toolkit_ai::llm::{Price, Usage};
 ///
 /// let price = Price::per_million(3.0, 15.0);
 /// assert_eq!(price.of(Usage::new(1_000_000, 200_000)), 6.0);

@@ -19,7 +19,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit::wire::ModelRetry;
+/// use toolkit_ai::llm::ModelRetry;
 ///
 /// let patient = ModelRetry::new(5).with_pauses(Duration::from_secs(1), Duration::from_secs(60));
 /// assert_eq!(patient.attempts, 5);
@@ -130,8 +130,9 @@ fn chance() -> f64 {
 /// the stream. The tokens of failed attempts are [counted](ModelResponse::failed_usage).
 ///
 /// ```
-/// use toolkit::wire::model::{ModelRetry, Retrying};
-/// use toolkit::wire::{ChatModel, ModelError, ScriptedModel};
+/// use toolkit_ai::llm::ModelRetry;
+/// use toolkit_ai::llm::model::Retrying;
+/// use toolkit_ai::llm::{ChatModel, ModelError, ScriptedModel};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let busy = ModelError::from_status(503, "overloaded").with_retry_after(std::time::Duration::ZERO);

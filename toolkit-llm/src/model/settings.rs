@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 /// the nearest supported setting and reported as a loss.
 ///
 /// ```
-/// use toolkit::wire::ModelOptions;
-/// use toolkit::wire::model::{Effort, Thinking};
+/// use toolkit_ai::llm::ModelOptions;
+/// use toolkit_ai::llm::model::{Effort, Thinking};
 ///
 /// let options = ModelOptions::new().with_thinking(Effort::High);
 /// assert_eq!(options.thinking, Some(Thinking::Effort(Effort::High)));
@@ -35,8 +35,8 @@ impl From<Effort> for Thinking {
 /// A level of thinking effort, from the fastest answer to the most thorough one.
 ///
 /// ```
-/// use toolkit::wire::ModelOptions;
-/// use toolkit::wire::model::Effort;
+/// use toolkit_ai::llm::ModelOptions;
+/// use toolkit_ai::llm::model::Effort;
 ///
 /// let options = ModelOptions::new().with_thinking(Effort::Low);
 /// assert!(options.thinking.is_some());
@@ -100,8 +100,8 @@ impl Effort {
 /// these tokens, and [`Usage`](crate::Usage) counts them.
 ///
 /// ```
-/// use toolkit::wire::ModelOptions;
-/// use toolkit::wire::model::PromptCache;
+/// use toolkit_ai::llm::ModelOptions;
+/// use toolkit_ai::llm::model::PromptCache;
 ///
 /// let cache = PromptCache::new().with_key("support-bot").with_long_lifetime(true);
 /// let options = ModelOptions::new().with_prompt_cache(cache);
@@ -150,7 +150,7 @@ setters! { PromptCache:
     /// Sets the cache points.
     ///
     /// ```
-    /// use toolkit::wire::model::{CachePoint, PromptCache};
+    /// use toolkit_ai::llm::model::{CachePoint, PromptCache};
     ///
     /// let cache = PromptCache::new().with_points([CachePoint::System, CachePoint::History]);
     /// assert_eq!(cache.points.len(), 2);
@@ -186,8 +186,8 @@ pub enum ServiceTier {
 /// reported as a loss.
 ///
 /// ```
-/// use toolkit::wire::ModelOptions;
-/// use toolkit::wire::model::ServerState;
+/// use toolkit_ai::llm::ModelOptions;
+/// use toolkit_ai::llm::model::ServerState;
 ///
 /// let options = ModelOptions::new().with_server_state(ServerState::Responses);
 /// assert!(options.server_state.is_some());

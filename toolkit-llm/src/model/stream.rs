@@ -15,7 +15,7 @@ type Pieces = dyn Stream<Item = Result<StreamEvent, ModelError>> + Send;
 /// A streamed response of a model. Dropping the stream cancels the request.
 ///
 /// ```
-/// use toolkit::wire::{ModelResponse, ModelStream, StreamEvent};
+/// use toolkit_ai::llm::{ModelResponse, ModelStream, StreamEvent};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let pieces = [

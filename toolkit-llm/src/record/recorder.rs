@@ -29,8 +29,8 @@ use std::task::{Context, Poll, ready};
 /// text are recorded as one if they contain a secret. Otherwise, messages of users and tools are recorded unchanged.
 ///
 /// ```
-/// use toolkit::wire::{ChatModel, ScriptedModel};
-/// use toolkit::wire::record::{Recorder, Replay};
+/// use toolkit_ai::llm::{ChatModel, ScriptedModel};
+/// use toolkit_ai::llm::record::{Recorder, Replay};
 ///
 /// # let path = std::env::temp_dir().join(format!("toolkit-doc-{}.jsonl", std::process::id()));
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {

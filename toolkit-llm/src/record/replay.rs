@@ -25,8 +25,8 @@ use toolkit_core::schema::SchemaLoss;
 /// recorded request that is not used yet.
 ///
 /// ```no_run
-/// use toolkit::wire::ChatModel;
-/// use toolkit::wire::record::Replay;
+/// use toolkit_ai::llm::ChatModel;
+/// use toolkit_ai::llm::record::Replay;
 ///
 /// # async fn test() -> Result<(), Box<dyn std::error::Error>> {
 /// let model = Replay::open("tests/weather.jsonl")?; // written by a `Recorder`

@@ -43,7 +43,7 @@ proptest! {
         calls in prop::collection::vec(0..4_usize, 1..5),
         cut in any::<prop::sample::Index>(),
     ) {
-        for format in ApiFormat::ALL {
+        for &format in ApiFormat::ALL {
             let turns = turns(format, &calls);
             let whole: Vec<Value> =
                 turns.iter().flat_map(|(said, replies)| [said.clone(), replies.clone()].concat()).collect();

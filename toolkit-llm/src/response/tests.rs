@@ -260,7 +260,7 @@ fn text_reasoning_and_calls_are_no_losses_for_another_api() {
     let names = WireNames::default();
     for (format, body) in bodies() {
         let native = parse(format, &body).native;
-        for other in ApiFormat::ALL {
+        for &other in ApiFormat::ALL {
             assert_eq!(other.history(&names).native_losses(format, &native), [], "{format} to {other}");
         }
     }

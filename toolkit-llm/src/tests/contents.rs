@@ -52,7 +52,7 @@ fn check(format: ApiFormat, body: &Value, name: &str, sent: &Value) {
     assert_eq!(found, [sent], "{format}: {:?}", response.native);
     assert_eq!(format.repair_history(response.native.clone()), response.native, "{format}");
     let names = WireNames::default();
-    for other in ApiFormat::ALL {
+    for &other in ApiFormat::ALL {
         let losses = other.history(&names).native_losses(format, &response.native);
         let paths: Vec<&str> = losses.iter().map(|loss| loss.path.as_str()).collect();
         assert_eq!(paths, [format!("/{name}")], "{format} to {other}");
@@ -104,7 +104,7 @@ fn fields_beside_the_text_are_kept_for_the_same_api_and_reported_for_another() {
     check(Bedrock, &cited, "citations", &json!([{"title": "x"}]));
     // Unknown fields of every API, except in the messages of the APIs that accept only a role and content.
     let new = json!({"to": 2030});
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         if !matches!(format, Ollama) {
             check(format, &body(format, &json!({"travel": new}), &null), "travel", &new);
         }
@@ -118,7 +118,7 @@ fn fields_beside_the_text_are_kept_for_the_same_api_and_reported_for_another() {
 fn empty_fields_are_no_content() {
     let empty = json!({"annotations": [], "citations": null, "audio": null, "refusal": "", "prefix": false, "index": 0,
         "provider_specific_fields": {"refusal": null, "safety": [{"blocked": false, "reason": ""}]}});
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         let body = body(format, &Value::Null, &empty);
         let native = format.parse_response(&body).unwrap().native;
         assert_eq!(format.special_content(&native), [""; 0], "{format}");

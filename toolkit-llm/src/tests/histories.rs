@@ -124,7 +124,7 @@ fn user(field: &str, parts: Vec<Value>) -> Vec<Value> {
 proptest! {
     #[test]
     fn accepted_histories_are_unchanged(turns in turns()) {
-        for format in ApiFormat::ALL {
+        for &format in ApiFormat::ALL {
             let names = WireNames::default();
             let writer = format.history(&names);
             let mut history: Vec<Value> = Vec::new();

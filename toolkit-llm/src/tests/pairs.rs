@@ -152,7 +152,7 @@ proptest! {
             (said.clone(), calls, results)
         }).collect();
         let count = turns.iter().map(|(_, calls, _)| calls.len()).sum();
-        for reader in RequestFormat::ALL {
+        for &reader in RequestFormat::ALL {
             let from = reader.api();
             let names = WireNames::default();
             let writer = from.history(&names);
@@ -177,7 +177,7 @@ proptest! {
                 );
                 received.push((said.clone(), read, results));
             }
-            for to in ApiFormat::ALL {
+            for &to in ApiFormat::ALL {
                 check_pairs(to, &write(to, &received), count)?;
                 for (_, _, results) in &received {
                     check_contents(to, results)?;

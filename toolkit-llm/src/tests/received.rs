@@ -54,7 +54,7 @@ proptest! {
         field in "x[a-z]{3,9}", value in value(), has_field: bool, has_part: bool,
     ) {
         let names = WireNames::default();
-        for reader in RequestFormat::ALL {
+        for &reader in RequestFormat::ALL {
             let format = reader.api();
             let part = has_part.then(|| match format {
                 ApiFormat::Gemini => json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}, "x": value}),
@@ -68,7 +68,7 @@ proptest! {
             let writer = format.history(&names);
             prop_assert_eq!(writer.encode_results(&results), [message], "{}", format);
             prop_assert_eq!(writer.result_losses(&results), [], "{}", format);
-            for other in ApiFormat::ALL.into_iter().filter(|other| *other != format) {
+            for other in ApiFormat::ALL.iter().copied().filter(|other| *other != format) {
                 let losses = other.history(&names).result_losses(&results);
                 let path = format!("/0/{field}");
                 prop_assert_eq!(losses.iter().any(|loss| loss.path == path), has_field, "{} to {}", format, other);

@@ -11,10 +11,11 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::{Map, Value, json};
 use toolkit_core::ToolResult;
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::{ToolName, WireNames};
 use toolkit_core::output::ToolOutput;
-use toolkit_core::tool::ToolDefinition;
-use toolkit_schema::{subschemas, violations};
+use toolkit_schema::keyword::subschemas;
+use toolkit_schema::violations;
 
 /// Generates a `$ref` with any of the keywords that may stand beside it.
 fn reference(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {

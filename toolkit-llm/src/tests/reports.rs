@@ -190,7 +190,7 @@ fn reports_of_providers_have_their_code() {
 /// The counts of a server may be wrong. Sums of counts stop at the maximum.
 #[test]
 fn the_largest_token_counts_are_added_without_overflow() {
-    for format in ApiFormat::ALL {
+    for &format in ApiFormat::ALL {
         let facts = format.codec().facts();
         let mut body = json!({});
         let more = [facts.cache_writes, facts.tool_tokens, "/usage/cacheWriteInputTokens"];

@@ -261,7 +261,7 @@ proptest! {
     /// The events of a stream have the texts and calls of the response, and the response is the same as in one body.
     #[test]
     fn a_stream_says_what_one_body_says(answer in answer(), cuts in vec(0..16_usize, 0..4), is_parsed in any::<bool>()) {
-        for format in ApiFormat::ALL {
+        for &format in ApiFormat::ALL {
             check(format, &answer, &cuts, is_parsed)?;
         }
     }

@@ -61,7 +61,7 @@ fn unknown_parts_are_kept_for_the_same_api_and_reported_for_another() {
         let expected = if sent.to_string().contains("time_travel") { &new } else { &field };
         assert_eq!(sent.pointer(at), Some(expected), "{format}: {sent}");
         assert_eq!(format.repair_history(native.clone()), native, "{format}");
-        for other in ApiFormat::ALL {
+        for &other in ApiFormat::ALL {
             let losses = other.history(&names).native_losses(format, &native);
             let kinds: Vec<&str> = losses.iter().map(|loss| loss.keyword.as_str()).collect();
             let kind = if *expected == new { "time_travel" } else { "timeTravel" };

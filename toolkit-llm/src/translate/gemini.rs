@@ -11,8 +11,8 @@ use crate::fields::{Fields, camel, elements, field, object, set};
 use serde_json::Value;
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
-use toolkit_core::tool::ToolDefinition;
 
 impl RequestCodec for Gemini {
     /// Parses the functions of an entry, which may also contain tools run by the service itself.

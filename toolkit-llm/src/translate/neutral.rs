@@ -6,7 +6,7 @@ use crate::declaration::grammar;
 use crate::fields::{Fields, elements, optional, set};
 use serde_json::{Value, json};
 use toolkit_core::ToolDefinition;
-use toolkit_core::tool::{ToolKind, ToolSource};
+use toolkit_core::definition::{ToolKind, ToolSource};
 
 /// The accepted types: `mcp` tools run in another process, reached through the Model Context Protocol, and
 /// `custom` tools take free text.
@@ -23,7 +23,7 @@ const TYPES: &str = "`function`, `mcp` or `custom`";
 /// - `metadata`: passed through as [`meta`](toolkit_core::ToolMetadata::meta).
 ///
 /// ```
-/// use toolkit::wire::translate::definition_from_neutral;
+/// use toolkit_ai::llm::translate::definition_from_neutral;
 ///
 /// let definition = definition_from_neutral(&serde_json::json!({
 ///     "type": "function",
@@ -33,7 +33,7 @@ const TYPES: &str = "`function`, `mcp` or `custom`";
 ///     "required_parameters": ["city"],
 /// }))?;
 /// assert_eq!(definition.parameters["required"], serde_json::json!(["city"]));
-/// # Ok::<(), toolkit::WireError>(())
+/// # Ok::<(), toolkit_ai::llm::WireError>(())
 /// ```
 ///
 /// # Errors
@@ -132,8 +132,8 @@ fn merge_required(schema: &mut Fields, fields: &Fields) -> Result<(), WireError>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toolkit_core::definition::TextFormat;
     use toolkit_core::name::ToolName;
-    use toolkit_core::tool::TextFormat;
 
     fn weather() -> Value {
         json!({

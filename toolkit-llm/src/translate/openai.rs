@@ -6,9 +6,9 @@ use crate::apis::openai::{CHOICE, Form, PARALLEL};
 use crate::fields::{Fields, elements, field, list, object, optional, text};
 use serde_json::Value;
 use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Media, MediaData};
-use toolkit_core::tool::ToolDefinition;
 
 /// Parses the fields `tool_choice` and `parallel_tool_calls`.
 pub(super) fn parse_config(form: Form, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {

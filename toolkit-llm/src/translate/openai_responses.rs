@@ -13,9 +13,9 @@ use crate::results::json_content;
 use serde_json::Value;
 use std::collections::HashMap;
 use toolkit_core::call::{ProviderExtras, ToolConfig};
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, Media, ToolOutput};
-use toolkit_core::tool::ToolDefinition;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl RequestCodec for OpenAiResponses {

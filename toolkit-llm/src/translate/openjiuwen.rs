@@ -4,8 +4,8 @@
 //! The types are plain data for `serde`. Optional fields have openJiuwen's defaults.
 //!
 //! ```
-//! use toolkit::ToolDefinition;
-//! use toolkit::wire::translate::openjiuwen::ToolInfo;
+//! use toolkit_ai::ToolDefinition;
+//! use toolkit_ai::llm::translate::openjiuwen::ToolInfo;
 //!
 //! let info: ToolInfo = serde_json::from_value(serde_json::json!({
 //!     "name": "get_weather",
@@ -23,7 +23,7 @@ use crate::ids;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toolkit_core::call;
-use toolkit_core::tool::ToolDefinition;
+use toolkit_core::definition::ToolDefinition;
 
 /// The type of a tool. openJiuwen has only one type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ pub struct ToolInfo {
 /// A tool call of the model.
 ///
 /// ```
-/// use toolkit::wire::translate::openjiuwen::ToolCall;
+/// use toolkit_ai::llm::translate::openjiuwen::ToolCall;
 ///
 /// let call = ToolCall {
 ///     id: Some("call_890123".to_owned()),
@@ -86,14 +86,14 @@ pub struct ToolInfo {
 ///     arguments: r#"{"city":"北京","units":"c"}"#.to_owned(),
 ///     index: None,
 /// };
-/// assert_eq!(toolkit::ToolCall::from(call).id.as_str(), "call_890123");
+/// assert_eq!(toolkit_ai::ToolCall::from(call).id.as_str(), "call_890123");
 ///
 /// // The id may be left out; ours then has one that is made of the call.
 /// let without_id: ToolCall = serde_json::from_value(serde_json::json!({
 ///     "type": "function", "name": "get_weather", "arguments": r#"{"city":"广州"}"#,
 /// }))?;
 /// assert_eq!(without_id.id, None);
-/// assert!(toolkit::ToolCall::from(without_id).id.as_str().starts_with("call_"));
+/// assert!(toolkit_ai::ToolCall::from(without_id).id.as_str().starts_with("call_"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,7 +117,7 @@ pub struct ToolCall {
 /// without an id gets a unique id.
 ///
 /// ```
-/// use toolkit::wire::translate::openjiuwen::{self, ToolCall};
+/// use toolkit_ai::llm::translate::openjiuwen::{self, ToolCall};
 ///
 /// let call = |index| ToolCall {
 ///     id: None,

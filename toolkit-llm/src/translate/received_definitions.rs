@@ -8,8 +8,8 @@ use crate::declaration::{DefinitionEncoder, Spelling};
 use crate::fields::{Fields, camel, set};
 use crate::unknown_fields::ABSENT;
 use serde_json::{Value, json};
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
-use toolkit_core::tool::ToolDefinition;
 
 /// The fields with schemas. Schemas are not compared, because the dialects convert them.
 const SCHEMAS: [&str; 6] =

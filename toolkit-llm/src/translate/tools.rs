@@ -4,8 +4,8 @@ use super::RequestCodec;
 use crate::WireError;
 use crate::fields::{Fields, elements, field, optional, text};
 use serde_json::{Value, json};
+use toolkit_core::definition::{TextFormat, ToolDefinition, ToolMetadata};
 use toolkit_core::name::ToolName;
-use toolkit_core::tool::{TextFormat, ToolDefinition, ToolMetadata};
 
 /// Returns the tools in a payload, each with its path. The payload is a list of tools, or a request with `tools`. A
 /// request may have only messages; the list of tools is then empty.

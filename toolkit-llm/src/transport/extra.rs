@@ -144,7 +144,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_field_of_either_side_is_lost(ours in object(), theirs in object()) {
-            for format in ApiFormat::ALL {
+            for &format in ApiFormat::ALL {
                 let both = merged(format, ours.clone(), &theirs);
                 let found = all_leaves(&both);
                 for (path, value) in all_leaves(&theirs) {

@@ -5,9 +5,10 @@ use super::request_builder::InstructionsField;
 use super::request_builder::RequestBuilder;
 use super::server::Server;
 use super::settings;
+use crate::hosted::HostedTool;
 use crate::message::{Message, NativeMessages};
 use crate::model::ModelRequest;
-use crate::{ApiFormat, DefinitionOptions, HistoryWriter, HostedTool};
+use crate::{ApiFormat, DefinitionOptions, HistoryWriter};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use toolkit_core::ToolConfig;
@@ -34,8 +35,8 @@ pub struct EncodedRequest {
 /// For Gemini, the body contains neither `model` nor `stream`: both belong in the URL of the request.
 ///
 /// ```
-/// use toolkit::wire::{Message, ModelRequest, transport};
-/// use toolkit::ApiFormat;
+/// use toolkit_ai::llm::{Message, ModelRequest, transport};
+/// use toolkit_ai::llm::ApiFormat;
 ///
 /// let request = ModelRequest::new([Message::user("hi")]).with_instructions("Be brief.");
 /// let body = transport::request_body(ApiFormat::OpenAiChat, "gpt-5", &request, false);
@@ -55,9 +56,9 @@ pub fn request_body(
 /// Returns the JSON body of a request to a model, like [`request_body`], and reports the losses.
 ///
 /// ```
-/// use toolkit::wire::{Message, ModelOptions, ModelRequest, transport};
-/// use toolkit::wire::model::Thinking;
-/// use toolkit::ApiFormat;
+/// use toolkit_ai::llm::{Message, ModelOptions, ModelRequest, transport};
+/// use toolkit_ai::llm::model::Thinking;
+/// use toolkit_ai::llm::ApiFormat;
 ///
 /// let options = ModelOptions::new().with_thinking(Thinking::Budget(4_000)).with_seed(7);
 /// let request = ModelRequest::new([Message::user("hi")]).with_options(options);

@@ -46,9 +46,9 @@ pub trait Transport: Send + Sync + 'static {
 ///
 /// ```
 /// use serde_json::{Value, json};
-/// use toolkit::ApiFormat;
-/// use toolkit::wire::transport::{EventStream, Transport, WireModel};
-/// use toolkit::wire::{ChatModel, ModelError};
+/// use toolkit_ai::llm::ApiFormat;
+/// use toolkit_ai::llm::transport::{EventStream, Transport, WireModel};
+/// use toolkit_ai::llm::{ChatModel, ModelError};
 ///
 /// /// A server in this program. Here stands the call of an HTTP library.
 /// struct Echo;

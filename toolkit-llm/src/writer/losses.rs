@@ -29,8 +29,9 @@ impl HistoryWriter<'_> {
     /// message only names such items. The path of a loss is the index of the item, as in `/0`.
     ///
     /// ```
-    /// use toolkit::{ApiFormat, Media};
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::Media;
+    /// use toolkit_ai::name::WireNames;
     ///
     /// let names = WireNames::default();
     /// let losses = ApiFormat::Anthropic.history(&names).user_losses(&[Media::new("audio/wav", b"RIFF").into()]);
@@ -48,8 +49,8 @@ impl HistoryWriter<'_> {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::ApiFormat;
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::name::WireNames;
     ///
     /// let call = json!({"type": "tool_use", "id": "toolu_1", "name": "now", "input": {},
     ///     "caller": {"type": "code_execution_20250825", "tool_id": "srvtoolu_1"}});
@@ -58,7 +59,7 @@ impl HistoryWriter<'_> {
     /// assert!(ApiFormat::Anthropic.history(&names).call_losses(&calls).is_empty());
     /// let losses = ApiFormat::OpenAiChat.history(&names).call_losses(&calls);
     /// assert_eq!(losses[0].path, "/0/caller");
-    /// # Ok::<(), toolkit::WireError>(())
+    /// # Ok::<(), toolkit_ai::llm::WireError>(())
     /// ```
     #[must_use]
     pub fn call_losses(&self, calls: &[ToolCall]) -> Vec<SchemaLoss> {
@@ -68,7 +69,7 @@ impl HistoryWriter<'_> {
             let reason = "the API refuses this id; the call and its result get another id";
             let replaced = (call.id.as_str() != id)
                 .then(|| SchemaLoss::new(format!("/{index}/id"), call.id.as_str(), reason));
-            let others = ApiFormat::ALL.into_iter().filter(move |format| format.name() != own);
+            let others = ApiFormat::ALL.iter().copied().filter(move |format| format.name() != own);
             let callers = others.filter_map(move |format| {
                 let kind = call.extras.get(format.name(), "caller")?.get("type")?.as_str()?;
                 let reason = format!("code that the API `{format}` runs made this call");
@@ -118,8 +119,8 @@ impl HistoryWriter<'_> {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::ApiFormat;
-    /// use toolkit::name::WireNames;
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::name::WireNames;
     ///
     /// let search = json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}});
     /// let native = [json!({"role": "assistant", "content": [search, {"type": "text", "text": "Hello."}]})];
@@ -145,7 +146,7 @@ impl ApiFormat {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::ApiFormat;
+    /// use toolkit_ai::llm::ApiFormat;
     ///
     /// let image = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}});
     /// let native = [json!({"role": "model", "parts": [{"text": "Look."}, image]})];

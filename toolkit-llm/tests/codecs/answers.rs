@@ -6,8 +6,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolConfig;
+use toolkit_llm::hosted::HostedTool;
 use toolkit_llm::translate::RequestFormat;
-use toolkit_llm::{ApiFormat, HistoryWriter, HostedTool, StreamEnd, StreamEvent, WireError};
+use toolkit_llm::{ApiFormat, HistoryWriter, StreamEnd, StreamEvent, WireError};
 
 /// A question, with the fields that it expects in the answer.
 #[derive(Clone, Copy)]

@@ -5,9 +5,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
+use toolkit_core::definition::{TextFormat, ToolDefinition, ToolKind, ToolMetadata};
 use toolkit_core::name::{ToolName, WireNames};
 use toolkit_core::output::{Content, ToolOutput};
-use toolkit_core::tool::{TextFormat, ToolDefinition, ToolKind, ToolMetadata};
 use toolkit_llm::{ApiFormat, DefinitionOptions, Response, StreamEvent, StrictTools, Usage, WireError};
 use toolkit_schema::SchemaLoss;
 

@@ -1,4 +1,4 @@
-use toolkit::prelude::*;
+use toolkit_ai::prelude::*;
 
 fn registry() -> ToolRegistry {
     ToolRegistry::discover().expect("every name is there once")

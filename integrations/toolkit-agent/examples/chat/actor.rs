@@ -3,11 +3,11 @@
 use futures_util::stream;
 use std::time::Duration;
 use tokio::time::sleep;
-use toolkit_agent::{
+use toolkit_core::{ToolCall, ToolResult};
+use toolkit_llm::{
     ChatModel, Message, ModelError, ModelRequest, ModelResponse, ModelStream, ScriptedModel, StreamEvent,
     Usage,
 };
-use toolkit_core::{ToolCall, ToolResult};
 
 /// The time of one word.
 const WORD: Duration = Duration::from_millis(25);

@@ -65,7 +65,7 @@ impl Options {
         match format {
             #[cfg(feature = "openai")]
             "chat" | "responses" => {
-                let mut client = toolkit_agent::clients::OpenAi::from_env();
+                let mut client = toolkit_llm_http::OpenAi::from_env();
                 if let Some(url) = &self.base_url {
                     client = client.with_base_url(url);
                 }
@@ -75,7 +75,7 @@ impl Options {
             }
             #[cfg(feature = "anthropic")]
             "anthropic" => {
-                let mut client = toolkit_agent::clients::Anthropic::from_env();
+                let mut client = toolkit_llm_http::Anthropic::from_env();
                 if let Some(url) = &self.base_url {
                     client = client.with_base_url(url);
                 }

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write as _};
 use std::time::{Duration, Instant};
 use toolkit_agent::{RunEvent, RunOutput};
-use toolkit_core::event::{ToolEvent, ToolEventKind};
+use toolkit_core::events::{ToolEvent, ToolEventKind};
 use toolkit_core::{CallId, ToolResult};
 
 const RED: &str = "31";

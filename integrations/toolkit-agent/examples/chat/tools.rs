@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 use tokio::time::sleep;
-use toolkit::FunctionTool;
-use toolkit::prelude::*;
+use toolkit_ai::FunctionTool;
+use toolkit_ai::prelude::*;
 
 /// Returns all tools.
 pub(crate) fn all() -> [FunctionTool; 3] {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use toolkit_core::CallId;
 use toolkit_llm::__private::{Bill, Billing};
-use toolkit_llm::model::{Price, Usage};
+use toolkit_llm::{Price, Usage};
 
 /// The run of an agent, for its tools and its model.
 #[derive(Debug)]

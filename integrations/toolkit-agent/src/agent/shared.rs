@@ -24,7 +24,8 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 use toolkit_core::{CancellationToken, RunContext};
 use toolkit_llm::__private::Bill;
-use toolkit_llm::model::{Price, RequestLoss, Usage};
+use toolkit_llm::model::RequestLoss;
+use toolkit_llm::{Price, Usage};
 
 /// The time that a store has to finish a save after the run is cancelled or out of time.
 const GRACE: Duration = Duration::from_secs(5);

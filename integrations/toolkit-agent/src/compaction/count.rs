@@ -13,8 +13,8 @@ const OVERHEAD: u64 = 4;
 /// is a counter, so a tokenizer can be used without a new type.
 ///
 /// ```
-/// use toolkit::agent::Message;
-/// use toolkit::agent::compaction::CountTokens;
+/// use toolkit_ai::llm::Message;
+/// use toolkit_ai::agent::compaction::CountTokens;
 ///
 /// let words = |text: &str| text.split_whitespace().count() as u64;
 /// assert_eq!(words.count_text("How are you?"), 3);
@@ -96,7 +96,7 @@ impl<F: Fn(&str) -> u64 + Send + Sync + 'static> CountTokens for F {
 /// earlier. If it is too low, the provider may refuse a request.
 ///
 /// ```
-/// use toolkit::agent::compaction::{CountTokens, TokenEstimate};
+/// use toolkit_ai::agent::compaction::{CountTokens, TokenEstimate};
 ///
 /// assert_eq!(TokenEstimate.count_text("It is clear in Oslo, 21 C."), 8);
 /// assert_eq!(TokenEstimate.count_text("今日は"), 3);

@@ -5,7 +5,8 @@ use super::summary::SummaryRequest;
 use crate::helpers::BoxFuture;
 use std::fmt::Display;
 use std::sync::Arc;
-use toolkit_llm::model::{BoxModel, ChatModel, ModelOptions};
+use toolkit_llm::model::BoxModel;
+use toolkit_llm::{ChatModel, ModelOptions};
 
 type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, String>> + Send + Sync;
 
@@ -39,8 +40,9 @@ type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, Str
 /// again. If an answer is cut off because the window is full, the agent does not ask again.
 ///
 /// ```
-/// use toolkit::agent::compaction::Compaction;
-/// use toolkit::agent::{Agent, Conversation, ModelResponse, ScriptedModel};
+/// use toolkit_ai::agent::compaction::Compaction;
+/// use toolkit_ai::agent::{Agent, Conversation};
+/// use toolkit_ai::llm::{ModelResponse, ScriptedModel};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let model = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("I see. ".repeat(40))));
@@ -129,7 +131,7 @@ impl Compaction {
     /// Sets an asynchronous function for summaries.
     ///
     /// ```
-    /// use toolkit::agent::compaction::{Compaction, SummaryRequest};
+    /// use toolkit_ai::agent::compaction::{Compaction, SummaryRequest};
     ///
     /// async fn summarize(request: SummaryRequest) -> Result<String, std::io::Error> {
     ///     let asked = request.messages.iter().filter(|message| message.to_text().contains('?')).count();

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use toolkit_core::error::Pending;
 use toolkit_core::{ToolCall, ToolResult};
-use toolkit_llm::model::FinishReason;
+use toolkit_llm::FinishReason;
 use toolkit_llm::{AssistantMessage, Message, NativeMessages, UserMessage};
 
 /// A change of a conversation. Applying an entry is the only way to change one, for a run and for loading.

@@ -108,7 +108,8 @@ impl Conversation {
     /// run.
     ///
     /// ```
-    /// use toolkit::agent::{Agent, Conversation, ScriptedModel};
+    /// use toolkit_ai::agent::{Agent, Conversation};
+    /// use toolkit_ai::llm::ScriptedModel;
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let agent = Agent::builder(ScriptedModel::new().text("Hello.")).build()?;

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 use toolkit_core::{ToolCall, ToolError, ToolResult};
-use toolkit_llm::model::FinishReason;
+use toolkit_llm::FinishReason;
 use toolkit_llm::{AssistantMessage, NativeMessages};
 
 fn call(id: &str) -> ToolCall {

@@ -11,7 +11,7 @@ use toolkit_core::context::SessionDelta;
 use toolkit_core::error::Pending;
 use toolkit_core::{ToolCall, ToolError, ToolResult};
 use toolkit_llm::AssistantMessage;
-use toolkit_llm::model::FinishReason;
+use toolkit_llm::FinishReason;
 
 /// An unfinished turn: the message of the model so far, and the results of its calls.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

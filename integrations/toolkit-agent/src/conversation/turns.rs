@@ -8,7 +8,7 @@ use crate::output::AgentOutput;
 use crate::pending::Decision;
 use std::mem::take;
 use toolkit_core::{ToolCall, ToolError, ToolResult};
-use toolkit_llm::model::FinishReason;
+use toolkit_llm::FinishReason;
 use toolkit_llm::{AssistantMessage, Message, NativeMessages};
 
 impl Conversation {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use toolkit_core::schema::SchemaLoss;
 use toolkit_core::{Content, Media, ToolCall, ToolError, ToolOutput};
-use toolkit_llm::model::{FinishReason, Usage};
+use toolkit_llm::{FinishReason, Usage};
 use toolkit_llm::{Message, NativeMessages, UserMessage};
 
 fn text() -> impl Strategy<Value = String> {

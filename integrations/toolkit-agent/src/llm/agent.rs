@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 use toolkit_core::Dispatcher;
 use toolkit_llm::__private::Billing as _;
-use toolkit_llm::model::{ModelErrorKind, ModelResponse};
+use toolkit_llm::{ModelErrorKind, ModelResponse};
 
 /// An agent that calls a model and runs its tool calls.
 pub(super) struct LlmAgent {

@@ -12,9 +12,10 @@ use toolkit_core::{
     ToolResult,
 };
 use toolkit_llm::ChatModel as _;
-use toolkit_llm::answer::{AnswerMode, AnswerTools, instructions};
-use toolkit_llm::model::{FinishReason, ModelRequest, OutputLosses};
+use toolkit_llm::model::OutputLosses;
+use toolkit_llm::model::answer::{AnswerMode, AnswerTools, instructions};
 use toolkit_llm::{AssistantMessage, Message, ToolMessage, UserMessage};
+use toolkit_llm::{FinishReason, ModelRequest};
 
 /// The requested form of an agent's final answer, and how far the agent has come with it.
 pub(super) struct FinalAnswer<'a> {

@@ -19,7 +19,7 @@ use toolkit_core::middleware::{Callbacks, Middleware, ToolRequest};
 use toolkit_core::registry::IntoRegistrySource;
 use toolkit_core::{BuildError, Dispatcher, ToolConfig, ToolError, ToolOutput, ToolRegistry};
 use toolkit_llm::UserMessage;
-use toolkit_llm::model::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
+use toolkit_llm::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 
 impl Agent {
     /// Creates a builder for an agent with this model.
@@ -35,8 +35,9 @@ impl Agent {
 /// model or the tool is not called. Later `before` callbacks are skipped.
 ///
 /// ```
-/// use toolkit::prelude::*;
-/// use toolkit::agent::{Agent, Limits, ScriptedModel};
+/// use toolkit_ai::prelude::*;
+/// use toolkit_ai::agent::{Agent, Limits};
+/// use toolkit_ai::llm::ScriptedModel;
 ///
 /// /// Add two numbers.
 /// #[tool]
@@ -108,7 +109,8 @@ impl AgentBuilder {
     /// Sets a function that creates the instructions. The agent calls the function before each model call.
     ///
     /// ```
-    /// use toolkit::agent::{Agent, ScriptedModel};
+    /// use toolkit_ai::agent::Agent;
+    /// use toolkit_ai::llm::ScriptedModel;
     ///
     /// let agent = Agent::builder(ScriptedModel::new()).instructions_with(|context| {
     ///     let language = context.session.get("user:language").unwrap_or("English".into());

@@ -4,7 +4,7 @@ use super::situation::GuardScope;
 use crate::error::AgentError;
 use crate::helpers::{BoxFuture, guarded_future};
 use std::ops::ControlFlow;
-use toolkit_llm::model::{ModelRequest, ModelResponse};
+use toolkit_llm::{ModelRequest, ModelResponse};
 
 type Proceed = ControlFlow<ModelResponse, ModelRequest>;
 type Before =

@@ -13,7 +13,7 @@ use crate::output::AgentOutput;
 use std::ops::ControlFlow;
 use toolkit_core::middleware::{Callbacks, ToolRequest};
 use toolkit_core::{ToolCall, ToolError, ToolOutput, ToolResult};
-use toolkit_llm::model::{FinishReason, ModelResponse};
+use toolkit_llm::{FinishReason, ModelResponse};
 use toolkit_llm::{Message, UserMessage};
 
 /// The guardrails for inputs and answers of an agent. All others run as callbacks.

@@ -7,7 +7,8 @@ use crate::compaction::Compaction;
 use crate::limits::Limits;
 use std::sync::Arc;
 use toolkit_core::{Session, ToolConfig};
-use toolkit_llm::model::{BoxModel, ModelOptions, ModelRetry, Price};
+use toolkit_llm::model::BoxModel;
+use toolkit_llm::{ModelOptions, ModelRetry, Price};
 
 /// The information for the function set by [`instructions_with`](crate::AgentBuilder::instructions_with).
 #[derive(Debug)]

@@ -43,8 +43,9 @@ impl Sessions {
     /// conversation in which the tool is called determines the user.
     ///
     /// ```
-    /// use toolkit::agent::{Agent, ScriptedModel, Sessions};
-    /// use toolkit::ToolRegistry;
+    /// use toolkit_ai::agent::{Agent, Sessions};
+    /// use toolkit_ai::llm::ScriptedModel;
+    /// use toolkit_ai::ToolRegistry;
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let sessions = Sessions::default();

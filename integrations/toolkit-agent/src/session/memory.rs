@@ -12,8 +12,9 @@ use toolkit_core::context::SessionDelta;
 /// program ends. Clones share the conversations.
 ///
 /// ```
-/// use toolkit::agent::session::MemoryStore;
-/// use toolkit::agent::{Agent, ScriptedModel, Sessions};
+/// use toolkit_ai::agent::session::MemoryStore;
+/// use toolkit_ai::agent::{Agent, Sessions};
+/// use toolkit_ai::llm::ScriptedModel;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let sessions = Sessions::new(MemoryStore::new());

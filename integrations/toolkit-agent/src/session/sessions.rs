@@ -22,7 +22,8 @@ use toolkit_core::context::{SessionDelta, SessionMap};
 /// ends with an [error](StoreError::is_conflict).
 ///
 /// ```
-/// use toolkit::agent::{Agent, ScriptedModel, Sessions};
+/// use toolkit_ai::agent::{Agent, Sessions};
+/// use toolkit_ai::llm::ScriptedModel;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let agent = Agent::builder(ScriptedModel::new().text("Hello, Ada.").text("You are Ada.")).build()?;
@@ -124,7 +125,8 @@ impl Sessions {
     /// is.
     ///
     /// ```
-    /// use toolkit::agent::{Message, Sessions};
+    /// use toolkit_ai::agent::Sessions;
+    /// use toolkit_ai::llm::Message;
     ///
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
     /// let sessions = Sessions::default();

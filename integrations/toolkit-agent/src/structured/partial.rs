@@ -2,7 +2,7 @@
 
 use crate::helpers::MAX_NESTING;
 use serde_json::{Map, Value};
-use toolkit_llm::answer::{ANSWER, Brackets};
+use toolkit_llm::model::answer::{ANSWER, Brackets};
 
 /// An incremental parser for JSON text that arrives in pieces. Each character is parsed once.
 #[derive(Debug)]

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use toolkit_core::{BuildError, CallId, ToolCall, ToolParams};
 use toolkit_llm::UserMessage;
-use toolkit_llm::answer::AnswerReader;
+use toolkit_llm::model::answer::AnswerReader;
 
 /// An item of an [`AnswerStream`]: an event of the run, a partial answer, or the complete answer.
 #[derive(Debug)]
@@ -74,8 +74,9 @@ impl Agent {
     /// grows. See [`run_as`](Self::run_as).
     ///
     /// ```
-    /// use toolkit::agent::{Agent, ScriptedModel};
-    /// use toolkit::agent::structured::AnswerEvent;
+    /// use toolkit_ai::agent::Agent;
+    /// use toolkit_ai::llm::ScriptedModel;
+    /// use toolkit_ai::agent::structured::AnswerEvent;
     ///
     /// #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
     /// struct City {

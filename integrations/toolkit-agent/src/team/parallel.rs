@@ -34,7 +34,8 @@ use std::sync::Mutex;
 /// agent fails.
 ///
 /// ```
-/// use toolkit::agent::{Agent, ScriptedModel, team::ParallelAgent};
+/// use toolkit_ai::agent::{Agent, team::ParallelAgent};
+/// use toolkit_ai::llm::ScriptedModel;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let news = Agent::builder(ScriptedModel::new().text("Nothing new.")).name("news").build()?;

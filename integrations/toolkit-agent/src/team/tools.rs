@@ -39,8 +39,9 @@ impl Agent {
     /// call.
     ///
     /// ```
-    /// use toolkit::agent::{Agent, ScriptedModel};
-    /// use toolkit::ToolRegistry;
+    /// use toolkit_ai::agent::Agent;
+    /// use toolkit_ai::llm::ScriptedModel;
+    /// use toolkit_ai::ToolRegistry;
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let expert = Agent::builder(ScriptedModel::new().text("42")).name("expert").build()?;

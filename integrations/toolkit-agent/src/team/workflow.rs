@@ -119,7 +119,8 @@ pub(super) use workflow_agent;
 /// order, and ends with [`AgentError::TeamChanged`] otherwise.
 ///
 /// ```
-/// use toolkit::agent::{Agent, ScriptedModel, team::SequentialAgent};
+/// use toolkit_ai::agent::{Agent, team::SequentialAgent};
+/// use toolkit_ai::llm::ScriptedModel;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let writer = Agent::builder(ScriptedModel::new().text("Roses are red.")).name("writer").build()?;
@@ -152,8 +153,9 @@ impl SequentialAgent {
 /// The last answer is the answer of the loop. An escalation ends only the innermost loop.
 ///
 /// ```
-/// use toolkit::agent::{Agent, ScriptedModel, team::LoopAgent};
-/// use toolkit::{ClosureTool, ToolContext, ToolRegistry};
+/// use toolkit_ai::agent::{Agent, team::LoopAgent};
+/// use toolkit_ai::llm::ScriptedModel;
+/// use toolkit_ai::{ClosureTool, ToolContext, ToolRegistry};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Nothing {}

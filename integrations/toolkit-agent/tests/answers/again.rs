@@ -5,14 +5,13 @@ use crate::support::{assert_sendable, says, transcript};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
-use toolkit_agent::structured::{AnswerEvent, AnswerMode};
+use toolkit_agent::structured::AnswerEvent;
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
-use toolkit_agent::{
-    Agent, AgentError, AgentOutput, ChatModel, Conversation, Limits, ModelError, ModelRequest, ModelResponse,
-    Run, RunAgent, ScriptedModel,
-};
+use toolkit_agent::{Agent, AgentError, AgentOutput, Conversation, Limits, Run, RunAgent};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolRegistry};
+use toolkit_llm::model::answer::AnswerMode;
+use toolkit_llm::{ChatModel, ModelError, ModelRequest, ModelResponse, ScriptedModel};
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]

@@ -5,12 +5,11 @@ use crate::support::assert_sendable;
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use toolkit_agent::structured::{AnswerMode, StructuredOptions};
-use toolkit_agent::{
-    Agent, AgentError, Conversation, Message, ModelError, ModelRequest, ModelResponse, RunOptions,
-    ScriptedModel,
-};
+use toolkit_agent::structured::StructuredOptions;
+use toolkit_agent::{Agent, AgentError, Conversation, RunOptions};
 use toolkit_core::{ToolCall, ToolChoice};
+use toolkit_llm::model::answer::AnswerMode;
+use toolkit_llm::{Message, ModelError, ModelRequest, ModelResponse, ScriptedModel};
 
 /// A part of an answer of the model.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,10 +5,12 @@ use crate::support::{assert_sendable, transcript};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::structured::{AnswerMode, StructuredOptions};
+use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::{Agent, AgentError, Limits, ModelResponse, RunOptions, ScriptedModel, Sessions};
+use toolkit_agent::{Agent, AgentError, Limits, RunOptions, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
+use toolkit_llm::model::answer::AnswerMode;
+use toolkit_llm::{ModelResponse, ScriptedModel};
 
 /// Returns a store for each prefix of the log, as a crash may leave it.
 async fn crashes(store: &MemoryStore) -> Vec<Sessions> {

@@ -8,10 +8,12 @@ use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::compaction::{Compaction, SummaryRequest};
 use toolkit_agent::guardrail::{Guardrail, Verdict};
-use toolkit_agent::structured::{AnswerMode, StructuredOptions};
-use toolkit_agent::{Conversation, Message, ModelResponse, RunOptions, ScriptedModel, UserMessage};
+use toolkit_agent::structured::StructuredOptions;
+use toolkit_agent::{Conversation, RunOptions};
 use toolkit_core::ToolRegistry;
 use toolkit_core::schemars::JsonSchema;
+use toolkit_llm::model::answer::AnswerMode;
+use toolkit_llm::{Message, ModelResponse, ScriptedModel, UserMessage};
 
 /// Creates a check that decides after a while about inputs with `secret`.
 fn slow(verdict: fn() -> Verdict<UserMessage>) -> Guardrail {

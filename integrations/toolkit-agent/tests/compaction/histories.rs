@@ -5,11 +5,11 @@ use crate::property::sendable;
 use proptest::prelude::*;
 use serde_json::json;
 use toolkit_agent::compaction::{Compaction, CountTokens, TokenEstimate};
-use toolkit_agent::{
-    Agent, AssistantMessage, Conversation, Message, ModelRequest, ModelResponse, NativeMessages,
-    ScriptedModel, Sessions, ToolMessage,
-};
+use toolkit_agent::{Agent, Conversation, Sessions};
 use toolkit_core::{Media, ToolCall, ToolError, ToolOutput, ToolResult};
+use toolkit_llm::{
+    AssistantMessage, Message, ModelRequest, ModelResponse, NativeMessages, ScriptedModel, ToolMessage,
+};
 
 /// A part of a conversation.
 #[derive(Debug, Clone)]

@@ -3,11 +3,10 @@
 use super::{agent, call, compactions, too_long, watched};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use toolkit_agent::compaction::{Compaction, CountTokens, TokenEstimate};
-use toolkit_agent::model::FinishReason;
-use toolkit_agent::{
-    Conversation, Message, ModelError, ModelErrorKind, ModelResponse, RunEvent, ScriptedModel, Usage,
-};
+use toolkit_agent::{Conversation, RunEvent};
 use toolkit_core::ToolCall;
+use toolkit_llm::FinishReason;
+use toolkit_llm::{Message, ModelError, ModelErrorKind, ModelResponse, ScriptedModel, Usage};
 
 /// Creates a conversation with 20 messages of 8,000 tokens.
 fn long_talk() -> Conversation {

@@ -3,12 +3,13 @@
 use super::{agent, call, changed_prefixes, compactions, too_long, watched};
 use crate::support::kind;
 use toolkit_agent::compaction::Compaction;
-use toolkit_agent::model::ServerState;
-use toolkit_agent::{
-    Agent, AssistantMessage, Conversation, Message, ModelOptions, ModelResponse, NativeMessages, RunEvent,
-    ScriptedModel, StreamEvent, wire,
-};
+use toolkit_agent::{Agent, Conversation, RunEvent};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::model::ServerState;
+use toolkit_llm::{
+    AssistantMessage, Message, ModelOptions, ModelResponse, NativeMessages, ScriptedModel, StreamEvent,
+    transport,
+};
 
 /// Creates a conversation with ten questions and answers, far below the window of the settings.
 fn talk() -> Conversation {
@@ -141,7 +142,7 @@ async fn server_state_begins_anew_after_a_compaction() {
         let bodies: Vec<_> = model
             .requests()
             .iter()
-            .map(|request| wire::request_body(ApiFormat::OpenAiResponses, "m", request, false))
+            .map(|request| transport::request_body(ApiFormat::OpenAiResponses, "m", request, false))
             .collect();
         let facts = |index: usize| {
             let body: &serde_json::Map<_, _> = &bodies[index];

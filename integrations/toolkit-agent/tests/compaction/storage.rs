@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex};
 use toolkit_agent::compaction::{Compaction, SummaryRequest};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::{
-    Agent, Conversation, Message, ModelRequest, ModelResponse, RunOptions, ScriptedModel, Sessions,
-};
+use toolkit_agent::{Agent, Conversation, RunOptions, Sessions};
+use toolkit_llm::{Message, ModelRequest, ModelResponse, ScriptedModel};
 
 async fn summarize(request: SummaryRequest) -> Result<String, String> {
     Ok(format!("{} And then {} messages.", request.previous, request.messages.len()))

@@ -5,10 +5,10 @@ use crate::support::cancelled_after;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use toolkit_agent::compaction::{Compaction, CountTokens, SummaryRequest, TokenEstimate};
-use toolkit_agent::model::Priced;
-use toolkit_agent::{
-    Agent, AgentError, Conversation, Limits, Message, ModelError, ModelErrorKind, ModelOptions,
-    ModelResponse, ModelRetry, Price, RunEvent, RunOptions, ScriptedModel, Usage,
+use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunEvent, RunOptions};
+use toolkit_llm::model::Priced;
+use toolkit_llm::{
+    Message, ModelError, ModelErrorKind, ModelOptions, ModelResponse, ModelRetry, Price, ScriptedModel, Usage,
 };
 
 const WINDOW: u64 = 4_000;

@@ -4,8 +4,8 @@ use super::clients::PATIENCE;
 use super::server::{Step, chunk, respond, stream_end, stream_head};
 use super::speech::Speech;
 use std::time::Duration;
-use toolkit_agent::ModelErrorKind;
-use toolkit_agent::ModelErrorKind::{
+use toolkit_llm::ModelErrorKind;
+use toolkit_llm::ModelErrorKind::{
     Connection, Empty, InvalidRequest, InvalidResponse, Other, RateLimited, TimedOut, Unauthorized,
     Unavailable,
 };

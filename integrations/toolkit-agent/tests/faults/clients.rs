@@ -2,8 +2,8 @@
 
 use super::speech::Speech;
 use std::time::Duration;
-use toolkit_agent::clients::{Anthropic, Gemini, GenAi, HttpLimits, Ollama, OpenAi};
 use toolkit_agent::{Agent, AgentBuilder};
+use toolkit_llm_http::{Anthropic, Gemini, GenAi, HttpLimits, Ollama, OpenAi};
 
 /// The idle timeout for delays: long enough for a healthy answer on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);

@@ -7,15 +7,14 @@ use futures_util::stream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use toolkit_agent::compaction::Compaction;
-use toolkit_agent::model::{FinishReason, OutputFormat, OutputLosses};
-use toolkit_agent::record::{Recorder, Replay};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::{
-    Agent, AgentError, ChatModel, Conversation, Decisions, Limits, Message, ModelError, ModelRequest,
-    ModelResponse, ModelStream, RunOptions, Sessions, StreamEvent,
-};
+use toolkit_agent::{Agent, AgentError, Conversation, Decisions, Limits, RunOptions, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
+use toolkit_llm::FinishReason;
+use toolkit_llm::model::{OutputFormat, OutputLosses};
+use toolkit_llm::record::{Recorder, Replay};
+use toolkit_llm::{ChatModel, Message, ModelError, ModelRequest, ModelResponse, ModelStream, StreamEvent};
 
 /// Returns `count` calls of `tool`, with the arguments of each.
 fn calls(count: usize, tool: &str, arguments: impl Fn(usize) -> String) -> Vec<ToolCall> {

@@ -5,11 +5,10 @@ use crate::speech::{self, Part};
 use crate::support::{Script, tools};
 use serde_json::Value;
 use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::wire::WireModel;
-use toolkit_agent::{
-    Agent, ChatModel, Conversation, Limits, Message, ModelRequest, RunOptions, Sessions, StreamEvent,
-};
+use toolkit_agent::{Agent, Conversation, Limits, RunOptions, Sessions};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::transport::WireModel;
+use toolkit_llm::{ChatModel, Message, ModelRequest, StreamEvent};
 
 const FORMATS: [ApiFormat; 6] = [
     ApiFormat::Anthropic,

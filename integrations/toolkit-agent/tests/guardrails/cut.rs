@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use toolkit_agent::structured::{AnswerEvent, StructuredOptions};
-use toolkit_agent::{Agent, Conversation, ModelResponse, RunEvent, RunOptions, ScriptedModel, StreamEvent};
+use toolkit_agent::{Agent, Conversation, RunEvent, RunOptions};
 use toolkit_core::{ClosureTool, ToolCall, ToolContext, ToolRegistry};
+use toolkit_llm::{ModelResponse, ScriptedModel, StreamEvent};
 
 const INVALID: &str = r#"{"name": 7, "note": "secret"}"#;
 const RED: &str = r#"{"name": "red"}"#;

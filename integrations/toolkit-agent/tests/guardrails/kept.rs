@@ -8,11 +8,9 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::team::{LoopAgent, ParallelAgent};
-use toolkit_agent::{
-    Agent, AgentError, AgentOutput, Conversation, Message, ModelResponse, RunEvent, RunOptions,
-    ScriptedModel, Sessions, StreamEvent, UserMessage,
-};
+use toolkit_agent::{Agent, AgentError, AgentOutput, Conversation, RunEvent, RunOptions, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolContext, ToolRegistry};
+use toolkit_llm::{Message, ModelResponse, ScriptedModel, StreamEvent, UserMessage};
 
 /// Creates a model that streams a text in pieces.
 pub(super) fn streams(text: &str) -> ScriptedModel {
@@ -216,7 +214,7 @@ async fn other_pieces_do_not_release_the_text_before_its_check() {
 async fn no_piece_of_a_response_comes_before_its_check() {
     let hosted = |secret: &str| {
         let json = serde_json::json!({"id": "h", "name": "web_search", "arguments": {"query": secret}});
-        serde_json::from_value::<toolkit_llm::HostedCall>(json).unwrap()
+        serde_json::from_value::<toolkit_llm::hosted::HostedCall>(json).unwrap()
     };
     for place in 0..5 {
         let said = |index: usize| if index == place { "hidden" } else { "public" };

@@ -4,14 +4,14 @@ use super::{Run, Script, message, search, searching_agent};
 use crate::support::reloaded;
 use serde_json::{Value, json};
 use std::time::Duration;
-use toolkit_agent::wire::{WireModel, encode_request};
-use toolkit_agent::{
-    Agent, AssistantMessage, Conversation, Limits, Message, ModelOptions, ModelRequest, ModelRetry,
-    NativeMessages, RunOptions, ToolMessage,
-};
+use toolkit_agent::{Agent, Conversation, Limits, RunOptions};
 use toolkit_core::{ClosureTool, ToolRegistry, ToolResult};
 use toolkit_llm::ApiFormat;
 use toolkit_llm::hosted::anthropic;
+use toolkit_llm::transport::{WireModel, encode_request};
+use toolkit_llm::{
+    AssistantMessage, Message, ModelOptions, ModelRequest, ModelRetry, NativeMessages, ToolMessage,
+};
 
 #[tokio::test]
 async fn new_input_after_a_paused_turn_gives_a_legal_request() {
@@ -171,7 +171,7 @@ fn calls_of_code_become_calls_of_the_model_where_the_code_is_missing() {
     let mut native = NativeMessages::new("anthropic", vec![native]);
     native.container = Some("container_1".to_owned());
     assert_eq!(encode(ApiFormat::Anthropic, Some(native.clone())).losses, []);
-    for format in ApiFormat::ALL.into_iter().filter(|format| *format != ApiFormat::Anthropic) {
+    for format in ApiFormat::ALL.iter().copied().filter(|format| *format != ApiFormat::Anthropic) {
         let encoded = encode(format, Some(native.clone()));
         let paths: Vec<&str> = encoded.losses.iter().map(|loss| loss.path.as_str()).collect();
         assert_eq!(paths, ["/messages/1/0/caller", "/messages/1/server_tool_use"], "{format}");

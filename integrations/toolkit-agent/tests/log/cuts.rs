@@ -8,9 +8,8 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::{
-    Agent, AgentError, Conversation, Decisions, Message, RunOptions, RunOutput, ScriptedModel, Sessions,
-};
+use toolkit_agent::{Agent, AgentError, Conversation, Decisions, RunOptions, RunOutput, Sessions};
+use toolkit_llm::{Message, ScriptedModel};
 
 async fn open(store: &MemoryStore) -> Conversation {
     Sessions::new(store.clone()).open("ada", "1").await.unwrap()

@@ -15,10 +15,10 @@ use std::time::Duration;
 use tokio::time::timeout;
 use toolkit_agent::session::{MemoryStore, StoreError};
 use toolkit_agent::{
-    AgentError, Conversation, Decisions, Message, PendingCall, RunEvent, RunOptions, RunOutput, RunStream,
-    Sessions,
+    AgentError, Conversation, Decisions, PendingCall, RunEvent, RunOptions, RunOutput, RunStream, Sessions,
 };
 use toolkit_core::CancellationToken;
+use toolkit_llm::Message;
 
 /// How a conversation reaches the next program.
 #[derive(Debug, Clone, Copy, PartialEq)]

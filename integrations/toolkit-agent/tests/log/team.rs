@@ -12,14 +12,14 @@ use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, AgentOutput, Conversation, Decision, Decisions, FinishReason, Limits,
-    Message, ModelError, ModelRequest, ModelResponse, PendingCall, RunOptions, RunOutput, ScriptedModel,
-    Usage,
+    Agent, AgentBuilder, AgentError, AgentOutput, Conversation, Decision, Decisions, Limits, PendingCall,
+    RunOptions, RunOutput,
 };
 use toolkit_core::error::Pending;
 use toolkit_core::middleware::{Approval, PermissionRule, Permissions};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolChoice, ToolContext, ToolError, ToolName, ToolRegistry};
+use toolkit_llm::{FinishReason, Message, ModelError, ModelRequest, ModelResponse, ScriptedModel, Usage};
 
 /// A call of an agent.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;
 use tokio::time::sleep;
-use toolkit_agent::{
+use toolkit_core::ToolCall;
+use toolkit_llm::{
     AssistantMessage, ChatModel, FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
     ModelStream, NativeMessages, StreamEvent, Usage,
 };
-use toolkit_core::ToolCall;
 
 /// The behaviour of a model in one call.
 #[derive(Debug, Clone)]

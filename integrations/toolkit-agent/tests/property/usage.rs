@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
-use toolkit_agent::model::{BoxModel, Fallback, Priced, Retrying};
-use toolkit_agent::{
-    Agent, AgentError, ChatModel, Conversation, Limits, ModelError, ModelRequest, ModelResponse, ModelRetry,
-    ModelStream, Price, RunOptions, StreamEvent, Usage, UserMessage,
-};
+use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunOptions};
 use toolkit_core::{ArgumentTransform, ToolRegistry};
+use toolkit_llm::model::{BoxModel, Fallback, Priced, Retrying};
+use toolkit_llm::{
+    ChatModel, ModelError, ModelRequest, ModelResponse, ModelRetry, ModelStream, Price, StreamEvent, Usage,
+    UserMessage,
+};
 
 /// The tokens that models have reported, and their cost.
 type Reported = Arc<Mutex<(Usage, f64)>>;

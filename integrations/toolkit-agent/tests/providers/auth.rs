@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
-use toolkit_agent::clients::{AccessToken, AwsCredentials, Bedrock, GenAi, HttpLimits, OpenAi};
-use toolkit_agent::{ChatModel, Message, ModelError, ModelErrorKind, ModelRequest};
+use toolkit_llm::{ChatModel, Message, ModelError, ModelErrorKind, ModelRequest};
+use toolkit_llm_http::{AccessToken, AwsCredentials, Bedrock, GenAi, HttpLimits, OpenAi};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 

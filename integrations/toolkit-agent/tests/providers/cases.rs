@@ -2,10 +2,10 @@
 
 use super::binary::message;
 use serde_json::{Value, json};
-use toolkit_agent::clients::{
+use toolkit_llm::transport::WireModel;
+use toolkit_llm_http::{
     Anthropic, AwsCredentials, AzureOpenAi, Bedrock, Cohere, Gemini, HttpTransport, Mistral, Vertex,
 };
-use toolkit_agent::wire::WireModel;
 
 pub(super) type Model = WireModel<HttpTransport>;
 

@@ -2,9 +2,9 @@
 
 use super::{begin, stream};
 use serde_json::json;
-use toolkit_agent::wire::encode_request;
-use toolkit_agent::{FinishReason, Message, ModelErrorKind, ModelRequest, StreamEvent};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::transport::encode_request;
+use toolkit_llm::{FinishReason, Message, ModelErrorKind, ModelRequest, StreamEvent};
 
 /// A call that is incomplete when the provider blocks the answer is no part of the answer.
 #[tokio::test]

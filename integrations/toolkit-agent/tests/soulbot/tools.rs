@@ -3,12 +3,12 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
-use toolkit_agent::{ChatModel, ModelError, ModelRequest, ModelResponse, ScriptedModel};
+use toolkit_core::definition::UnknownArguments;
 use toolkit_core::schemars::JsonSchema;
-use toolkit_core::tool::UnknownArguments;
 use toolkit_core::{
     BuildError, ClosureTool, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolOutput,
 };
+use toolkit_llm::{ChatModel, ModelError, ModelRequest, ModelResponse, ScriptedModel};
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tokio::task::yield_now;
 use toolkit_agent::session::{ConversationStore as _, MemoryStore};
-use toolkit_agent::{Agent, Message, ModelResponse, ModelRetry, ScriptedModel, Sessions, StreamEvent, Usage};
+use toolkit_agent::{Agent, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
+use toolkit_llm::{Message, ModelResponse, ModelRetry, ScriptedModel, StreamEvent, Usage};
 
 /// The tokens of a message count as soon as they are reported, so that they are in the log when a call begins.
 #[tokio::test]

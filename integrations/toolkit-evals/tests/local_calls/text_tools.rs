@@ -5,10 +5,10 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use toolkit_agent::{ChatModel, Message, ModelError, ModelRequest, ModelResponse};
 use toolkit_core::ToolCall;
 use toolkit_core::name::WireNames;
 use toolkit_llm::ApiFormat;
+use toolkit_llm::{ChatModel, Message, ModelError, ModelRequest, ModelResponse};
 
 pub(crate) struct TextTools<M>(pub(crate) M);
 

@@ -5,12 +5,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use toolkit_agent::compaction::Compaction;
-use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, AgentOutput, Conversation, Limits, Message, ModelOptions, ModelRetry,
-    Run, RunAgent,
-};
+use toolkit_agent::{Agent, AgentBuilder, AgentError, AgentOutput, Conversation, Limits, Run, RunAgent};
 use toolkit_core::{BuildError, ClosureTool, ToolConfig, ToolError, ToolFilter, ToolParams, ToolRegistry};
 use toolkit_evals::{CallMatch, Task, Transcript, Trial};
+use toolkit_llm::{Message, ModelOptions, ModelRetry};
 
 /// The context window of the long conversation, in tokens.
 const WINDOW: u64 = 4_096;

@@ -6,7 +6,7 @@ use genai::{BoxError, Error};
 use toolkit_core::redaction::{Redacted, Redactor, Unread};
 use toolkit_http::client::{redacted_headers, root_cause, shown};
 use toolkit_llm::WireError;
-use toolkit_llm::model::{ModelError, ModelErrorKind};
+use toolkit_llm::{ModelError, ModelErrorKind};
 
 /// Converts an error of `genai`, and removes the `secrets` of the request from its message.
 pub(super) fn of_genai(error: Error, secrets: &Redactor) -> ModelError {

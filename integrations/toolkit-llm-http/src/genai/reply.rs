@@ -5,8 +5,8 @@ use genai::adapter::AdapterKind;
 use genai::chat::{self, ChatMessage, ChatResponse, ContentPart, MessageContent, StopReason, StreamEnd};
 use serde_json::Value;
 use toolkit_core::ToolCall;
-use toolkit_llm::model::{FinishReason, ModelError, ModelRequest, ModelResponse, Usage};
 use toolkit_llm::{AssistantMessage, NativeMessages};
+use toolkit_llm::{FinishReason, ModelError, ModelRequest, ModelResponse, Usage};
 
 /// Converts a complete response of `genai`.
 pub(super) fn whole(

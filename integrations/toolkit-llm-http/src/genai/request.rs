@@ -12,10 +12,12 @@ use toolkit_core::name::WireNames;
 use toolkit_core::output::MediaData;
 use toolkit_core::schema::SchemaLoss;
 use toolkit_core::{Content, Media, ToolOutput, ToolResult};
-use toolkit_llm::model::{self as service, ModelRequest, RequestLoss, Thinking};
+use toolkit_llm::hosted::HostedTool;
+use toolkit_llm::model::{RequestLoss, Thinking};
 use toolkit_llm::transport::native_losses;
-use toolkit_llm::{ApiFormat, DefinitionOptions, Definitions, HostedTool};
+use toolkit_llm::{ApiFormat, DefinitionOptions, Definitions};
 use toolkit_llm::{AssistantMessage, Message};
+use toolkit_llm::{ModelRequest, model as service};
 
 /// The API format whose rules for tool names apply. Names that follow these rules are valid for all
 /// providers.

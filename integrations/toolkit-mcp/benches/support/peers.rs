@@ -12,8 +12,8 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
-use toolkit::{ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_ai::{ToolRegistry, tool, tools};
+use toolkit_mcp::server::McpServer;
 
 /// Adds two numbers.
 #[tool]

@@ -20,7 +20,7 @@ use toolkit_core::name::Separator;
 ///
 /// ```
 /// use std::time::Duration;
-/// use toolkit::mcp::client::{McpClient, McpCommand};
+/// use toolkit_ai::mcp::client::{McpClient, McpCommand};
 ///
 /// let builder = McpClient::builder(McpCommand::new("weather-server"))
 ///     .with_namespace("weather")

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use toolkit_core::definition::{ToolIcon, ToolSource};
 use toolkit_core::schema::__private::nests_deeper;
 use toolkit_core::schema::schema_hash;
-use toolkit_core::tool::{ToolIcon, ToolSource};
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 use toolkit_foreign::{
     Note, SchemaLimits, ToolIssue, ToolIssueKind, checked_parameters, checked_schema, clean, description,

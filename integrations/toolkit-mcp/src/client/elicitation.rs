@@ -59,7 +59,7 @@ pub type ElicitationFuture<'a> = Pin<Box<dyn Future<Output = ElicitationAnswer> 
 /// Without a handler, the client declines all questions.
 ///
 /// ```
-/// use toolkit::mcp::client::{ElicitationAnswer, ElicitationRequest, McpClient, McpCommand};
+/// use toolkit_ai::mcp::client::{ElicitationAnswer, ElicitationRequest, McpClient, McpCommand};
 ///
 /// let client = McpClient::builder(McpCommand::new("booking-server"))
 ///     .with_elicitation(|request: ElicitationRequest| async move {

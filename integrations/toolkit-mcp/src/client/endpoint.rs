@@ -22,7 +22,7 @@ type Connector = dyn Fn(Attempt) -> Connecting + Send + Sync;
 /// The address of a server: a [command](McpCommand), a URL (feature `client-http`), or a pair of byte streams.
 ///
 /// ```
-/// use toolkit::mcp::client::{McpClient, McpEndpoint};
+/// use toolkit_ai::mcp::client::{McpClient, McpEndpoint};
 ///
 /// let (stream, _server) = tokio::io::duplex(4_096);
 /// let (reader, writer) = tokio::io::split(stream);
@@ -77,7 +77,7 @@ impl McpEndpoint {
     ///
     /// ```
     /// use tokio::net::TcpStream;
-    /// use toolkit::mcp::client::McpEndpoint;
+    /// use toolkit_ai::mcp::client::McpEndpoint;
     ///
     /// let server = McpEndpoint::streams_from(|| async {
     ///     Ok(TcpStream::connect("127.0.0.1:9000").await?.into_split())

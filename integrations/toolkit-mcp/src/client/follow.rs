@@ -6,8 +6,8 @@ use super::event::McpEvent;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::DropGuard;
+use toolkit_core::definition::ProvidedTool;
 use toolkit_core::registry::SyncedTools;
-use toolkit_core::tool::ProvidedTool;
 use toolkit_core::{BuildError, CancellationToken, LiveRegistry, Tool};
 
 /// Keeps a live registry up to date with the tools of a server, until this value is dropped. After that, the tools stay

@@ -8,7 +8,7 @@ use crate::macros::setters;
 /// client adds an [issue](super::McpClient::issues).
 ///
 /// ```
-/// use toolkit::mcp::client::McpLimits;
+/// use toolkit_ai::mcp::client::McpLimits;
 ///
 /// let limits = McpLimits::default().with_tools(50);
 /// assert_eq!((limits.tools, limits.schema_depth), (50, 64));

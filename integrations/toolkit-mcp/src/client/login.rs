@@ -25,7 +25,7 @@ use std::time::Duration;
 /// Servers need `https`, except servers on this machine.
 ///
 /// ```
-/// use toolkit::mcp::client::{FileTokenStore, Login, McpUrl};
+/// use toolkit_ai::mcp::client::{FileTokenStore, Login, McpUrl};
 ///
 /// let login = Login::new("My Program").with_token_store(FileTokenStore::new("/home/ada/.config/my-program/logins"));
 /// let url = McpUrl::new("https://example.com/mcp").with_login(login);

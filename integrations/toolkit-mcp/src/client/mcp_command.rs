@@ -33,7 +33,7 @@ const ENDINGS: [&str; 3] = ["exe", "cmd", "bat"];
 /// the environment of a program often contains secrets. Pass other variables with [`env`](Self::env).
 ///
 /// ```
-/// use toolkit::mcp::client::McpCommand;
+/// use toolkit_ai::mcp::client::McpCommand;
 ///
 /// let command = McpCommand::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
 /// let command = command.env("LOG_LEVEL", "warn").current_dir("/srv");

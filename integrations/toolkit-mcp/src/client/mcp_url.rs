@@ -38,7 +38,7 @@ use tracing::subscriber::NoSubscriber;
 /// certificates.
 ///
 /// ```
-/// use toolkit::mcp::client::McpUrl;
+/// use toolkit_ai::mcp::client::McpUrl;
 ///
 /// let url = McpUrl::new("https://example.com/mcp").with_bearer_token("secret");
 /// let url = url.with_header("x-tenant", "a");

@@ -5,8 +5,8 @@ use super::mcp_error::McpError;
 use super::remote_resources::McpResource;
 use crate::macros::debug;
 use serde_json::{Value, json};
+use toolkit_core::definition::ToolSource;
 use toolkit_core::name::{NameError, Separator};
-use toolkit_core::tool::ToolSource;
 use toolkit_core::{
     ToolCall, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolMetadata, ToolName, ToolOutput,
     ToolProvider, ToolTag,
@@ -25,7 +25,7 @@ impl McpClient {
     /// link in a result names.
     ///
     /// ```no_run
-    /// # async fn example(client: toolkit::mcp::client::McpClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// # async fn example(client: toolkit_ai::mcp::client::McpClient) -> Result<(), Box<dyn std::error::Error>> {
     /// let mut registry = toolkit_core::ToolRegistry::new();
     /// registry.register_provider(client.clone())?;
     /// registry.register_provider(client.resource_tools()?)?;

@@ -13,7 +13,7 @@ pub type TokenFuture<'a> = Pin<Box<dyn Future<Output = Result<Option<String>, St
 /// A source of bearer tokens.
 ///
 /// ```
-/// use toolkit::mcp::client::{McpUrl, TokenChallenge, TokenFuture, TokenSource};
+/// use toolkit_ai::mcp::client::{McpUrl, TokenChallenge, TokenFuture, TokenSource};
 ///
 /// struct Tokens;
 ///

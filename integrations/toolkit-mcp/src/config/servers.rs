@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// with growing pauses, and its tools join the registry when it is connected.
 ///
 /// ```no_run
-/// use toolkit::mcp::config::{ConfigFile, McpServers};
+/// use toolkit_ai::mcp::config::{ConfigFile, McpServers};
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let file = ConfigFile::open("mcp.json")?;

@@ -13,14 +13,14 @@ use toolkit_foreign::show_invisible;
 /// not come from an MCP client.
 ///
 /// ```
-/// use toolkit::middleware::{PermissionRule, Permissions};
-/// use toolkit::mcp::server::ask_client;
+/// use toolkit_ai::middleware::{PermissionRule, Permissions};
+/// use toolkit_ai::mcp::server::ask_client;
 ///
 /// let permissions = Permissions::new()
 ///     .rule(PermissionRule::ask("it sends a message").for_tool("send_*")?)
 ///     .rule(PermissionRule::allow())
 ///     .with_handler(ask_client);
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 pub async fn ask_client(question: ApprovalRequest) -> Approval {
     let Some(caller) = Caller::of(question.request.context()) else {

@@ -17,8 +17,8 @@ use toolkit_core::{ToolContext, ToolError};
 /// A tool takes the caller as state, or gets it with [`Caller::of`]:
 ///
 /// ```
-/// use toolkit::{ToolError, ToolRegistry, tool, tools};
-/// use toolkit::mcp::server::{Caller, LogLevel};
+/// use toolkit_ai::{ToolError, ToolRegistry, tool, tools};
+/// use toolkit_ai::mcp::server::{Caller, LogLevel};
 ///
 /// /// Greets the program of the user.
 /// #[tool]
@@ -28,8 +28,8 @@ use toolkit_core::{ToolContext, ToolError};
 /// }
 ///
 /// let registry = ToolRegistry::from_tools(tools![greet])?;
-/// let server = toolkit::mcp::McpServer::new(registry)?;
-/// # Ok::<(), toolkit::BuildError>(())
+/// let server = toolkit_ai::mcp::server::McpServer::new(registry)?;
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Clone)]
 pub struct Caller(Arc<CallerData>);
@@ -187,8 +187,8 @@ impl Caller {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolkit::{ToolError, tool};
-    /// use toolkit::mcp::server::{Caller, Elicited};
+    /// use toolkit_ai::{ToolError, tool};
+    /// use toolkit_ai::mcp::server::{Caller, Elicited};
     ///
     /// /// Books a table.
     /// #[tool]

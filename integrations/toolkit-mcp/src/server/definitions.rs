@@ -4,10 +4,10 @@ use super::McpServer;
 use rmcp::model::{ErrorData, Icon, JsonObject, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use toolkit_core::definition::ToolIcon;
 use toolkit_core::format::ToolFormat;
 use toolkit_core::name::{NameRule, WireNames};
-use toolkit_core::schema::{booleans_to_objects, each_subschema};
-use toolkit_core::tool::ToolIcon;
+use toolkit_core::schema::keyword::{booleans_to_objects, each_subschema};
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 
 /// The format for tool definitions of the Model Context Protocol.

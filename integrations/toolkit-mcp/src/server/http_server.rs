@@ -50,10 +50,10 @@ impl McpServer {
     /// Tokens, the feature `jwt` has this check, `JwtVerifier`.
     ///
     /// ```
-    /// use toolkit::ToolRegistry;
-    /// use toolkit::serde_json::Value;
-    /// use toolkit::mcp::McpServer;
-    /// use toolkit::mcp::server::{AccessToken, ProtectedResource};
+    /// use toolkit_ai::ToolRegistry;
+    /// use toolkit_ai::serde_json::Value;
+    /// use toolkit_ai::mcp::server::McpServer;
+    /// use toolkit_ai::mcp::server::{AccessToken, ProtectedResource};
     ///
     /// /// Returns the claims of a valid token. Here stands the question to the authorization server.
     /// async fn claims(token: String) -> Option<Value> {
@@ -65,7 +65,7 @@ impl McpServer {
     /// let server = McpServer::new(ToolRegistry::new())?
     ///     .with_allowed_hosts(["tools.example.com"])
     ///     .with_oauth(resource, |token| async { claims(token).await.map(AccessToken::from_claims) });
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     pub fn with_oauth<F>(
         self,
@@ -102,8 +102,8 @@ impl McpServer {
     /// layer has added.
     ///
     /// ```
-    /// use toolkit::ToolRegistry;
-    /// use toolkit::mcp::McpServer;
+    /// use toolkit_ai::ToolRegistry;
+    /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// /// Added by a layer that checks tokens.
     /// #[derive(Clone)]
@@ -111,7 +111,7 @@ impl McpServer {
     ///
     /// let server = McpServer::new(ToolRegistry::new())?
     ///     .with_identity(|request| request.extensions.get().map(|Subject(subject)| subject.clone()));
-    /// # Ok::<(), toolkit::BuildError>(())
+    /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     pub fn with_identity(self, identity: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.http.identity = Some(Arc::new(identity)))
@@ -130,8 +130,8 @@ impl McpServer {
     /// ```no_run
     /// use axum::Router;
     /// use axum::routing::get;
-    /// use toolkit::ToolRegistry;
-    /// use toolkit::mcp::McpServer;
+    /// use toolkit_ai::ToolRegistry;
+    /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
     /// let tools = McpServer::new(ToolRegistry::new())?.into_router();

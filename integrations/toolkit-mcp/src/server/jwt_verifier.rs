@@ -34,9 +34,9 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// Refused tokens and missing keys are logged with `tracing`, without the tokens.
 ///
 /// ```
-/// use toolkit::ToolRegistry;
-/// use toolkit::mcp::McpServer;
-/// use toolkit::mcp::server::{JwtVerifier, ProtectedResource};
+/// use toolkit_ai::ToolRegistry;
+/// use toolkit_ai::mcp::server::McpServer;
+/// use toolkit_ai::mcp::server::{JwtVerifier, ProtectedResource};
 ///
 /// let url = "https://tools.example.com/mcp";
 /// let issuer = "https://login.example.com";

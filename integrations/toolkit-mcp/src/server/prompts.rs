@@ -20,8 +20,8 @@ const ASSISTANT: &str = "assistant";
 /// The messages of a prompt, for a prompt that also has messages of the model.
 ///
 /// ```
-/// use toolkit::tool;
-/// use toolkit::mcp::server::PromptMessages;
+/// use toolkit_ai::tool;
+/// use toolkit_ai::mcp::server::PromptMessages;
 ///
 /// /// Reviews a file.
 /// #[tool(register = false)]

@@ -19,7 +19,7 @@ const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit::mcp::server::AccessToken;
+/// use toolkit_ai::mcp::server::AccessToken;
 ///
 /// let token = AccessToken::from_claims(json!({"sub": "ada", "scope": "notes:read", "tenant": "acme"}));
 /// assert_eq!((token.subject.as_str(), token.scope.as_str()), ("ada", "notes:read"));
@@ -58,9 +58,9 @@ type Check = Pin<Box<dyn Future<Output = Option<AccessToken>> + Send>>;
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit::ToolRegistry;
-/// use toolkit::mcp::McpServer;
-/// use toolkit::mcp::server::{AccessToken, ProtectedResource};
+/// use toolkit_ai::ToolRegistry;
+/// use toolkit_ai::mcp::server::McpServer;
+/// use toolkit_ai::mcp::server::{AccessToken, ProtectedResource};
 ///
 /// let resource = ProtectedResource::new("https://tools.example.com/mcp", ["https://login.example.com"])
 ///     .with_scopes(["notes:read"]);

@@ -27,9 +27,9 @@ const MEDIA_TYPE: &str = "mediaType";
 /// A resource of a server, for [`McpServer::with_resources`](crate::McpServer::with_resources). It is a tool with a URI.
 ///
 /// ```
-/// use toolkit::{ToolRegistry, tool};
-/// use toolkit::mcp::McpServer;
-/// use toolkit::mcp::server::Resource;
+/// use toolkit_ai::{ToolRegistry, tool};
+/// use toolkit_ai::mcp::server::McpServer;
+/// use toolkit_ai::mcp::server::Resource;
 ///
 /// /// The profile of a user.
 /// #[tool(register = false)]
@@ -43,7 +43,7 @@ const MEDIA_TYPE: &str = "mediaType";
 ///     Resource::function("users://{id}/profile", profile::tool()),
 /// ])?;
 /// let server = McpServer::new(ToolRegistry::new())?.with_resources(resources)?;
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Clone)]
 #[must_use]

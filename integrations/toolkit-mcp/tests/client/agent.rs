@@ -2,8 +2,9 @@
 
 use super::bare::Bare;
 use super::within;
-use toolkit::{ClosureTool, LiveRegistry, ToolRegistry};
-use toolkit_agent::{Agent, ScriptedModel};
+use toolkit_agent::Agent;
+use toolkit_ai::{ClosureTool, LiveRegistry, ToolRegistry};
+use toolkit_llm::ScriptedModel;
 use toolkit_mcp::client::McpClient;
 
 #[tokio::test]

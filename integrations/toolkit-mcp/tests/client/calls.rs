@@ -5,8 +5,8 @@ use super::{call, call_in, event, registry, within};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toolkit::{CancellationToken, Dispatcher, ErrorKind, RunContext, ToolCall};
-use toolkit_mcp::TraceContext;
+use toolkit_ai::{CancellationToken, Dispatcher, ErrorKind, RunContext, ToolCall};
+use toolkit_core::context::TraceContext;
 use toolkit_mcp::client::{
     ElicitationAnswer, ElicitationKind, ElicitationRequest, McpClient, McpClientBuilder, McpEndpoint,
     McpEvent, McpProtocol,

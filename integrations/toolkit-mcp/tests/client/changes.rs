@@ -5,9 +5,9 @@ use super::{call, event, within};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use toolkit::registry::RegistryChange;
-use toolkit::schema::Compatibility;
-use toolkit::{ClosureTool, ErrorKind, LiveRegistry, ToolProvider, ToolRegistry};
+use toolkit_ai::registry::RegistryChange;
+use toolkit_ai::schema::Compatibility;
+use toolkit_ai::{ClosureTool, ErrorKind, LiveRegistry, ToolProvider, ToolRegistry};
 use toolkit_mcp::client::{
     McpBackoff, McpClient, McpEvent, McpEvents, McpProtocol, ToolIssueKind, ToolListChange,
 };

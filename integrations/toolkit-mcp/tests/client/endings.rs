@@ -6,7 +6,7 @@ use super::{call, within};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use toolkit::ErrorKind;
+use toolkit_ai::ErrorKind;
 use toolkit_mcp::client::{ElicitationAnswer, ElicitationRequest, McpBackoff, McpClient, McpEndpoint};
 
 /// A question that stays on the desk of an absent user.

@@ -6,7 +6,7 @@ use super::{call, call_in, event, registry, within};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toolkit::{ErrorKind, LiveRegistry, RunContext, ToolProvider, ToolRegistry};
+use toolkit_ai::{ErrorKind, LiveRegistry, RunContext, ToolProvider, ToolRegistry};
 use toolkit_mcp::client::{
     McpBackoff, McpClient, McpClientBuilder, McpEndpoint, McpErrorKind, McpEvent, McpLimits, McpProtocol,
     ToolIssueKind,

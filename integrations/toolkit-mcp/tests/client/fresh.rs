@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
-use toolkit::ToolProvider;
+use toolkit_ai::ToolProvider;
 use toolkit_mcp::client::{McpClient, McpEvent, McpProtocol};
 
 /// A server with one more tool in each list.

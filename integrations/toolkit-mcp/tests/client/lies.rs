@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
-use toolkit::ToolProvider;
+use toolkit_ai::ToolProvider;
 use toolkit_mcp::client::{
     ElicitationAnswer, ElicitationKind, ElicitationRequest, McpClient, McpClientBuilder, McpErrorKind,
     McpEvent, McpProtocol, ToolIssue, ToolIssueKind,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::time::Duration;
 use tokio::time::sleep;
-use toolkit::ToolProvider;
+use toolkit_ai::ToolProvider;
 use toolkit_mcp::client::{McpClient, McpClientBuilder, McpEndpoint, McpLimits, McpProtocol};
 
 /// A server of which every list has a further page, with a cursor of its own of at least this length.

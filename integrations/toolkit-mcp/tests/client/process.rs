@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
-use toolkit::ToolProvider;
+use toolkit_ai::ToolProvider;
 use toolkit_mcp::client::{McpBackoff, McpClient, McpCommand, McpErrorKind, McpEvent};
 
 const MODE: &str = "TOOLKIT_MCP_TEST_SERVER";

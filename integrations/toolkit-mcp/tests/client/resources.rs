@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::io::{duplex, split};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use toolkit::Content;
+use toolkit_ai::Content;
 use toolkit_mcp::client::{McpBackoff, McpClient, McpEndpoint, McpErrorKind, McpEvent, McpProtocol};
 
 /// A server with two pages of resources, a template, and a prompt.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
 use tokio::time::{Instant, sleep};
-use toolkit::{LiveRegistry, ToolProvider, ToolRegistry};
+use toolkit_ai::{LiveRegistry, ToolProvider, ToolRegistry};
 use toolkit_mcp::client::{McpBackoff, McpClient, McpEndpoint, McpErrorKind, McpEvent};
 
 /// What a server does with `server/discover`, or with `initialize`.

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
-use toolkit::ErrorKind;
+use toolkit_ai::ErrorKind;
 use toolkit_mcp::client::{
     McpBackoff, McpClient, McpClientBuilder, McpEvent, McpProtocol, McpUrl, TokenChallenge, TokenFuture,
     TokenSource,

@@ -4,8 +4,8 @@ use super::client::{Client, STATELESS};
 use super::http::{letters, open_session, post, start};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use toolkit::{ToolRegistry, tools};
-use toolkit_mcp::McpServer;
+use toolkit_ai::{ToolRegistry, tools};
+use toolkit_mcp::server::McpServer;
 
 fn call(id: u64, name: &str, arguments: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}})

@@ -5,10 +5,11 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
-use toolkit::middleware::{PermissionRule, Permissions};
-use toolkit::{Dispatcher, RunContext, State, ToolContext, ToolError, ToolRegistry, tool, tools};
+use toolkit_ai::middleware::{PermissionRule, Permissions};
+use toolkit_ai::{Dispatcher, RunContext, State, ToolContext, ToolError, ToolRegistry, tool, tools};
+use toolkit_core::context::TraceContext;
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{Caller, LogLevel};
-use toolkit_mcp::{McpServer, TraceContext};
 
 /// Repeats numbers.
 #[tool]

@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use toolkit_mcp::McpServer;
+use toolkit_mcp::server::McpServer;
 
 /// The time after which a test fails instead of waiting.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);

@@ -10,9 +10,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use toolkit::{ToolRegistry, tools};
-use toolkit_mcp::McpServer;
-use toolkit_openapi::OpenApiServer;
+use toolkit_ai::{ToolRegistry, tools};
+use toolkit_mcp::server::McpServer;
+use toolkit_openapi::server::OpenApiServer;
 
 /// Other addresses of this machine, which Linux has without being told.
 const EVIL: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);

@@ -5,8 +5,8 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
-use toolkit::{ClosureTool, ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_ai::{ClosureTool, ToolRegistry, tool, tools};
+use toolkit_mcp::server::McpServer;
 
 /// Repeats a text.
 #[tool]
@@ -158,7 +158,7 @@ async fn a_client_that_does_not_speak_the_protocol_is_an_error() {
 
 #[tokio::test]
 async fn a_stopped_server_ends_although_its_client_does_not_read() {
-    let stop = toolkit::CancellationToken::new();
+    let stop = toolkit_ai::CancellationToken::new();
     let mut client = Client::connect_with_buffer(server().with_cancellation(stop.clone()), 1 << 10);
     client.initialize(json!({})).await;
     client.start("tools/call", json!({"name": "large", "arguments": {"megabytes": 1}})).await;

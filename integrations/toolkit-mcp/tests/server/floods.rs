@@ -7,8 +7,8 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use toolkit::ToolRegistry;
-use toolkit_mcp::McpServer;
+use toolkit_ai::ToolRegistry;
+use toolkit_mcp::server::McpServer;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_body_takes_the_servers_time_or_resident() {

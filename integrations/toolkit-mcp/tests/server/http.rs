@@ -12,9 +12,9 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use toolkit::{ToolContext, ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_ai::{ToolContext, ToolRegistry, tool, tools};
 use toolkit_mcp::server::Caller;
+use toolkit_mcp::server::McpServer;
 
 /// Repeats a number.
 #[tool]

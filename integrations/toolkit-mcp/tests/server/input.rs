@@ -2,9 +2,9 @@
 
 use super::client::{Client, STATELESS, text};
 use serde_json::{Value, json};
-use toolkit::middleware::{PermissionRule, Permissions};
-use toolkit::{Dispatcher, ToolError, ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_ai::middleware::{PermissionRule, Permissions};
+use toolkit_ai::{Dispatcher, ToolError, ToolRegistry, tool, tools};
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{Caller, Elicited, ask_client};
 
 /// Books a table.

@@ -2,9 +2,9 @@
 
 use super::client::{Client, STATELESS, text};
 use serde_json::{Value, json};
-use toolkit::name::NameRule;
-use toolkit::{ClosureTool, LiveRegistry, ToolOutput, ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_ai::name::NameRule;
+use toolkit_ai::{ClosureTool, LiveRegistry, ToolOutput, ToolRegistry, tool, tools};
+use toolkit_mcp::server::McpServer;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]

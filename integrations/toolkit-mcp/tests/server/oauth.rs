@@ -4,8 +4,8 @@ use super::client::text;
 use super::http::{Response, initialize, post, send, session_call, stateless};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
-use toolkit::{ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_ai::{ToolRegistry, tool, tools};
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{AccessToken, Caller, ProtectedResource};
 
 /// Lists notes.

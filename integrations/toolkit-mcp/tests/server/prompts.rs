@@ -2,8 +2,8 @@
 
 use super::client::Client;
 use serde_json::{Value, json};
-use toolkit::{Content, LiveRegistry, Media, ToolError, ToolParams, ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_ai::{Content, LiveRegistry, Media, ToolError, ToolParams, ToolRegistry, tool, tools};
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{Caller, Elicited, PromptMessages};
 
 #[derive(ToolParams)]

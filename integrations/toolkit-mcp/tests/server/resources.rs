@@ -2,8 +2,8 @@
 
 use super::client::Client;
 use serde_json::{Value, json};
-use toolkit::{LiveRegistry, Media, ToolError, ToolParams, ToolRegistry, tool};
-use toolkit_mcp::McpServer;
+use toolkit_ai::{LiveRegistry, Media, ToolError, ToolParams, ToolRegistry, tool};
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{Caller, Resource};
 
 #[derive(ToolParams)]
@@ -165,7 +165,7 @@ async fn resources_templates_and_prompts_are_listed_in_pages() {
         Resource::text("text://b", "b", "b").expect("legal"),
         Resource::text("text://z", "z", "z").expect("legal"),
     ]);
-    let prompts = ToolRegistry::from_tools(toolkit::tools![hello]).expect("legal");
+    let prompts = ToolRegistry::from_tools(toolkit_ai::tools![hello]).expect("legal");
     let server = McpServer::new(ToolRegistry::new()).expect("complete").with_page_size(2);
     let server = server.with_resources(resources.expect("legal")).expect("complete");
     let mut client = Client::connect(server.with_prompts(prompts).expect("complete"));

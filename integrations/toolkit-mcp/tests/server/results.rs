@@ -2,9 +2,9 @@
 
 use super::client::{Client, text};
 use serde_json::json;
-use toolkit::output::{Resource, Truncation};
-use toolkit::{ClosureTool, Content, ErrorKind, Media, ToolError, ToolOutput, ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_ai::output::{Resource, Truncation};
+use toolkit_ai::{ClosureTool, Content, ErrorKind, Media, ToolError, ToolOutput, ToolRegistry, tool, tools};
+use toolkit_mcp::server::McpServer;
 
 /// Returns text with a message.
 #[tool]

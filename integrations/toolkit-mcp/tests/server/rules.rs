@@ -1,10 +1,10 @@
 //! Rules of permissions that select no tool: a server with them does not start.
 
 use std::io::{self, ErrorKind};
-use toolkit::mcp::McpServer;
-use toolkit::middleware::{PermissionRule, Permissions};
-use toolkit::registry::IntoRegistrySource;
-use toolkit::{ClosureTool, Dispatcher, LiveRegistry, ToolRegistry};
+use toolkit_ai::mcp::server::McpServer;
+use toolkit_ai::middleware::{PermissionRule, Permissions};
+use toolkit_ai::registry::IntoRegistrySource;
+use toolkit_ai::{ClosureTool, Dispatcher, LiveRegistry, ToolRegistry};
 
 fn tools() -> ToolRegistry {
     let pay = ClosureTool::without_arguments("pay", "Pays.", || "paid").expect("a legal name");

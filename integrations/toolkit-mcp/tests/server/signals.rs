@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use toolkit::{ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_ai::{ToolRegistry, tool, tools};
+use toolkit_mcp::server::McpServer;
 
 /// Serves tools with `serve_http` at the address in a variable, until a signal ends the server. The tests below start
 /// this program again.

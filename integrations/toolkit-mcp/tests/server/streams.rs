@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use toolkit::{LiveRegistry, ToolRegistry};
-use toolkit_mcp::McpServer;
+use toolkit_ai::{LiveRegistry, ToolRegistry};
+use toolkit_mcp::server::McpServer;
 
 /// A response that stays open, such as a stream of events.
 struct Stream {

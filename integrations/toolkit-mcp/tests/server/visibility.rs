@@ -2,8 +2,8 @@
 
 use super::client::{Client, text};
 use serde_json::{Value, json};
-use toolkit::{ToolRegistry, tool, tools};
-use toolkit_mcp::McpServer;
+use toolkit_ai::{ToolRegistry, tool, tools};
+use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::Resource;
 
 /// Lists notes.

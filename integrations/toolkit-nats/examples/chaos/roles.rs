@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use toolkit::{
+use toolkit_ai::{
     ClosureTool, Dispatcher, LiveRegistry, RunContext, Tool, ToolCall, ToolContext, ToolRegistry, ToolResult,
 };
 use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetToolset, Worker};
@@ -193,9 +193,9 @@ pub(crate) fn outcome(result: &ToolResult) -> &'static str {
         Some(CallFailure::Unknown) => "unknown",
         Some(CallFailure::Deadline) => "deadline",
         Some(_) => "other",
-        None if error.kind() == toolkit::ErrorKind::TimedOut => "deadline",
+        None if error.kind() == toolkit_ai::ErrorKind::TimedOut => "deadline",
         // The last worker of all has gone, so the registry has no such tool.
-        None if error.kind() == toolkit::ErrorKind::NotFound => "no_worker",
+        None if error.kind() == toolkit_ai::ErrorKind::NotFound => "no_worker",
         None => "error",
     }
 }

@@ -5,7 +5,7 @@ use super::roles::outcome;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::time::Duration;
-use toolkit::{Dispatcher, RunContext, ToolCall, ToolRegistry};
+use toolkit_ai::{Dispatcher, RunContext, ToolCall, ToolRegistry};
 use toolkit_nats::{Fleet, FleetToolset, StoredCall};
 
 /// The time that a result may be late, on a machine with more processes than processors.

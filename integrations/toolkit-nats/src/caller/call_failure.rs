@@ -7,7 +7,7 @@ use toolkit_core::{ErrorKind, ToolError};
 /// program.
 ///
 /// ```
-/// use toolkit::ToolError;
+/// use toolkit_ai::ToolError;
 /// use toolkit_nats::CallFailure;
 ///
 /// assert_eq!(CallFailure::of(&ToolError::failed("the shop is closed")), None);

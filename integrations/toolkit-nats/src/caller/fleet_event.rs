@@ -2,7 +2,7 @@
 
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
-use toolkit_core::event::ToolEvent;
+use toolkit_core::events::ToolEvent;
 use toolkit_core::{BuildError, ToolName};
 use toolkit_foreign::ToolIssue;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A verified caller.
 ///
 /// ```
-/// use toolkit::ToolRegistry;
+/// use toolkit_ai::ToolRegistry;
 /// use toolkit_nats::{Identity, Worker};
 ///
 /// let worker = Worker::new(ToolRegistry::new())?.with_verifier(|token| match token {
@@ -38,7 +38,7 @@ impl Identity {
 /// The caller of a tool on a worker: an extension of the call's context.
 ///
 /// ```
-/// use toolkit::ToolContext;
+/// use toolkit_ai::ToolContext;
 /// use toolkit_nats::RemoteCaller;
 ///
 /// fn who(context: &ToolContext) -> &str {

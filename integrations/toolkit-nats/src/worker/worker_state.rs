@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::unconstrained;
-use toolkit_core::event::{ToolEvent, ToolEventKind};
+use toolkit_core::events::{ToolEvent, ToolEventKind};
 use toolkit_core::{CancellationToken, Dispatcher};
 
 /// The time between two announcements, and between two beats of a running call.

@@ -11,8 +11,8 @@ use std::fmt;
 /// state of the run.
 ///
 /// ```
-/// use toolkit::RunContext;
-/// use toolkit::openapi::client::Attachments;
+/// use toolkit_ai::RunContext;
+/// use toolkit_ai::openapi::client::Attachments;
 ///
 /// let attachments = Attachments::new().with("report.pdf", "application/pdf", b"%PDF-1.7".as_slice());
 /// let run = RunContext::new().with_state(attachments);

@@ -14,7 +14,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use toolkit_core::tool::AdaptedTool;
+use toolkit_core::definition::AdaptedTool;
 use toolkit_core::{BuildError, Tool};
 
 /// The number of tools above which tool search is on, unless the program says otherwise.
@@ -27,8 +27,8 @@ type Adaptation = Box<dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + S
 /// Each `only_…` method adds a condition, and an operation must meet all of them to become a tool.
 ///
 /// ```
-/// use toolkit::{ArgumentTransform, ToolName, ToolProvider};
-/// use toolkit::openapi::client::{Namespaces, OpenApiToolset};
+/// use toolkit_ai::{ArgumentTransform, ToolName, ToolProvider};
+/// use toolkit_ai::openapi::client::{Namespaces, OpenApiToolset};
 ///
 /// # let document = r#"{"openapi": "3.1.0", "paths": {"/search": {"get": {"operationId": "search", "parameters": [
 /// #     {"name": "q", "in": "query"}, {"name": "tenant", "in": "query"}]}, "delete": {"operationId": "clear"}}}}"#;

@@ -9,7 +9,7 @@ use super::readable::readable;
 use super::schema::SchemaWriter;
 use http::Method;
 use serde_json::Value;
-use toolkit_core::tool::ToolSource;
+use toolkit_core::definition::ToolSource;
 use toolkit_core::{ToolMetadata, ToolTag};
 
 /// An operation that was found in the document.

@@ -3,7 +3,7 @@
 /// The limits of a document, and of the definitions made from it.
 ///
 /// ```
-/// use toolkit::openapi::client::OpenApiLimits;
+/// use toolkit_ai::openapi::client::OpenApiLimits;
 ///
 /// let limits = OpenApiLimits::default().with_schema_bytes(8 << 10);
 /// assert_eq!((limits.document_bytes, limits.schema_bytes), (64 << 20, 8 << 10));

@@ -60,7 +60,7 @@ impl OpenApiToolsetBuilder {
     /// `owner.login`. In a list, the fields are those of its items.
     ///
     /// ```
-    /// use toolkit::openapi::client::OpenApiToolset;
+    /// use toolkit_ai::openapi::client::OpenApiToolset;
     ///
     /// let builder = OpenApiToolset::builder()
     ///     .with_answer_fields("listRepositories", ["full_name", "owner.login"])

@@ -37,7 +37,7 @@ enum Credential {
 /// an error or an event shows them.
 ///
 /// ```
-/// use toolkit::openapi::client::{ClientCredentials, Credentials};
+/// use toolkit_ai::openapi::client::{ClientCredentials, Credentials};
 ///
 /// let credentials = Credentials::new()
 ///     .with_secret("apiKey", "key-123456")
@@ -129,8 +129,8 @@ impl fmt::Debug for Credentials {
 /// ever acts with the secret of the program by mistake. [`with_fallback`](Self::with_fallback) allows it.
 ///
 /// ```
-/// use toolkit::RunContext;
-/// use toolkit::openapi::client::{CallerCredentials, Credentials};
+/// use toolkit_ai::RunContext;
+/// use toolkit_ai::openapi::client::{CallerCredentials, Credentials};
 ///
 /// let ada = Credentials::new().with_secret("token", "token-of-ada");
 /// let run = RunContext::new().with_state(CallerCredentials::new().with("api.example.com:8443", ada));

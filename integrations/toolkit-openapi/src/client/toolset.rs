@@ -16,8 +16,8 @@ use toolkit_core::{
 /// the tools. The toolset is also a [`ToolProvider`], for a registry with other tools.
 ///
 /// ```
-/// use toolkit::ApiFormat;
-/// use toolkit::openapi::client::OpenApiToolset;
+/// use toolkit_ai::llm::ApiFormat;
+/// use toolkit_ai::openapi::client::OpenApiToolset;
 ///
 /// let toolset = OpenApiToolset::from_document(r#"{
 ///     "openapi": "3.1.0",

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use toolkit_core::format::ToolFormat;
 use toolkit_core::name::{NameRule, WireNames};
-use toolkit_core::schema::{booleans_to_objects, each_subschema};
+use toolkit_core::schema::keyword::{booleans_to_objects, each_subschema};
 use toolkit_core::{ToolDefinition, ToolRegistry};
 
 /// The place of the schemas in the document.
@@ -26,8 +26,8 @@ pub(super) struct ToolOperation {
 /// [`OpenApiServer`](super::OpenApiServer) publishes it without settings.
 ///
 /// ```
-/// use toolkit::prelude::*;
-/// use toolkit::openapi::openapi_document;
+/// use toolkit_ai::prelude::*;
+/// use toolkit_ai::openapi::server::openapi_document;
 ///
 /// /// Add two numbers.
 /// #[tool]
@@ -39,7 +39,7 @@ pub(super) struct ToolOperation {
 /// let operation = &document["paths"]["/tools/add"]["post"];
 /// assert_eq!(operation["operationId"], "add");
 /// assert_eq!(operation["description"], "Add two numbers.");
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[must_use]
 pub fn openapi_document(registry: &ToolRegistry) -> Value {

@@ -10,8 +10,8 @@ use toolkit_core::ToolContext;
 /// A tool takes the caller as state, or gets it with [`HttpCaller::of`]:
 ///
 /// ```
-/// use toolkit::{ToolRegistry, tool, tools};
-/// use toolkit::openapi::{HttpCaller, OpenApiServer};
+/// use toolkit_ai::{ToolRegistry, tool, tools};
+/// use toolkit_ai::openapi::server::{HttpCaller, OpenApiServer};
 ///
 /// /// Greets in the language of the user.
 /// #[tool]
@@ -21,7 +21,7 @@ use toolkit_core::ToolContext;
 /// }
 ///
 /// let server = OpenApiServer::new(ToolRegistry::from_tools(tools![greet])?)?;
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Clone)]
 pub struct HttpCaller(Arc<Parts>);

@@ -1,11 +1,11 @@
 //! The rules of permissions.
 
 use super::Permission;
+use crate::definition::{ToolDefinition, ToolTag};
 use crate::error::{BuildError, BuildProblem, one_of};
 use crate::name::{CALL_DEFERRED, ToolName};
 use crate::pattern::NamePattern;
 use crate::registry::ToolRegistry;
-use crate::tool::{ToolDefinition, ToolTag};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -17,14 +17,14 @@ type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
 /// them.
 ///
 /// ```
-/// use toolkit::ToolTag;
-/// use toolkit::middleware::PermissionRule;
+/// use toolkit_ai::ToolTag;
+/// use toolkit_ai::middleware::PermissionRule;
 ///
 /// let rule = PermissionRule::deny("only files of the project")
 ///     .for_tool("fs-*")?
 ///     .for_tag(ToolTag::Destructive)
 ///     .when(|_, arguments| !arguments["path"].as_str().is_some_and(|path| path.starts_with("/project/")));
-/// # Ok::<(), toolkit::BuildError>(())
+/// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[must_use]
 pub struct PermissionRule {

@@ -1,8 +1,8 @@
 //! Tests of discovery over registrations of several crates.
 
 use super::*;
+use crate::definition::{Function, ToolCell, ToolFuture, ToolTag};
 use crate::error::Location;
-use crate::tool::{Function, ToolCell, ToolFuture, ToolTag};
 use proptest::prelude::*;
 
 fn long() -> FunctionTool {

@@ -1,8 +1,8 @@
 //! Checks of new tools before a live registry publishes them.
 
+use crate::definition::ToolDefinition;
 use crate::error::{BuildError, ToolFault};
 use crate::registry::{RegisteredTool, ToolRegistry};
-use crate::tool::ToolDefinition;
 use std::sync::Arc;
 
 /// The outcome of a [check](super::LiveRegistry::add_check) of one tool.

@@ -1,6 +1,6 @@
 //! The changes of a live registry, as a stream of events.
 
-use crate::event::EventReceiver;
+use crate::events::EventReceiver;
 use crate::name::ToolName;
 use crate::registry::{RegisteredTool, ToolRegistry};
 use crate::schema::{Compatibility, SchemaDiff};

@@ -1,6 +1,6 @@
 //! References and definitions (`$ref`, `$defs`) in a transformed schema.
 
-use crate::schema::each_subschema;
+use crate::schema::keyword::each_subschema;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 

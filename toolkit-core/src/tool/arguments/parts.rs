@@ -1,7 +1,8 @@
 //! Helpers for the subschemas of an arguments object, including the targets of references.
 
 use crate::schema::keyword::Role;
-use crate::schema::{SchemaRef, subschemas, violations};
+use crate::schema::keyword::subschemas;
+use crate::schema::{SchemaRef, violations};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 

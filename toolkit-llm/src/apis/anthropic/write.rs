@@ -15,9 +15,9 @@ use crate::tool_config::{ChoiceCodec, EncodedToolConfig, without_set};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
-use toolkit_core::tool::ToolDefinition;
 use toolkit_schema::SchemaLoss;
 
 /// The request field for the tool choice.

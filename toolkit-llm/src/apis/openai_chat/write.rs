@@ -11,9 +11,9 @@ use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls};
 use crate::texts;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
+use toolkit_core::definition::ToolKind;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
-use toolkit_core::tool::ToolKind;
 
 /// The media items that the API accepts, from OpenAI's guides to images, audio and files. Other servers accept at most
 /// the same types. Tool messages contain only text.

@@ -12,9 +12,9 @@ use crate::fields::{Fields, copy, kind, list, set, text};
 use crate::texts;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
+use toolkit_core::definition::{ToolDefinition, ToolKind};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
-use toolkit_core::tool::{ToolDefinition, ToolKind};
 
 /// The name of the registry's tool that calls the tools found by the tool search.
 const CALL_DEFERRED: &str = "call_deferred";

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use toolkit_core::event::METRICS_TARGET as METRICS;
+use toolkit_core::events::METRICS_TARGET as METRICS;
 use tracing::field::Empty;
 use tracing::{Level, Span, event, info_span};
 

@@ -81,7 +81,7 @@ proptest! {
         later in vec(habits(), 0..4),
         is_apart in any::<bool>(),
     ) {
-        for format in ApiFormat::ALL {
+        for &format in ApiFormat::ALL {
             let facts = format.codec().facts();
             let input = u64::from(input);
             let output = u64::from(output);

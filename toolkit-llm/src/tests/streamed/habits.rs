@@ -143,7 +143,7 @@ proptest! {
         habits in vec(select(HABITS.to_vec()), 0..3),
         fate in fate(),
     ) {
-        for format in ApiFormat::ALL {
+        for &format in ApiFormat::ALL {
             let answer = Answer { end: if answer.end == End::Blocked { End::Complete } else { answer.end }, ..answer.clone() };
             check(format, &answer, &cuts, &habits, fate)?;
         }

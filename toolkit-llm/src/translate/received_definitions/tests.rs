@@ -4,8 +4,8 @@ use crate::translate::RequestFormat;
 use crate::{ApiFormat, DefinitionOptions, Definitions, StrictTools};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
-use toolkit_core::tool::ToolDefinition;
 
 /// Returns definitions in the JSON of the API. They have no unknown fields.
 fn tools(format: RequestFormat) -> Vec<Value> {
@@ -116,7 +116,7 @@ proptest! {
         added in prop::collection::vec(unknown(), 0..5),
         which in any::<prop::sample::Index>(),
     ) {
-        for reader in RequestFormat::ALL {
+        for &reader in RequestFormat::ALL {
             let format = reader.api();
             let tools = tools(reader);
             let mut tool = tools[which.index(tools.len())].clone();
@@ -130,7 +130,7 @@ proptest! {
             };
             prop_assert_eq!(encoded.as_json(), expected.to_string());
             prop_assert!(encoded.report().is_clean(), "{}", encoded.report());
-            for other in ApiFormat::ALL.into_iter().filter(|other| *other != format) {
+            for other in ApiFormat::ALL.iter().copied().filter(|other| *other != format) {
                 let encoded = encode(other, definition);
                 let losses = &encoded.report().losses;
                 for name in &names {
@@ -148,7 +148,7 @@ proptest! {
         which in any::<prop::sample::Index>(),
     ) {
         let names = WireNames::default();
-        for reader in RequestFormat::ALL {
+        for &reader in RequestFormat::ALL {
             let format = reader.api();
             let configs = configs(reader);
             let mut request = configs[which.index(configs.len())].clone();
@@ -159,7 +159,7 @@ proptest! {
             let config = reader.parse_tool_config(received, &names).unwrap();
             let encoded = format.encode_tool_config(&config, &names);
             prop_assert_eq!(Value::Object(encoded.fields).to_string(), request.to_string());
-            for other in ApiFormat::ALL.into_iter().filter(|other| *other != format) {
+            for other in ApiFormat::ALL.iter().copied().filter(|other| *other != format) {
                 let encoded = other.encode_tool_config(&config, &names);
                 for field in &unknown {
                     let is_named = encoded.losses.iter().any(|loss| loss.path.ends_with(&format!("/{}", keyword(field))));
@@ -288,7 +288,8 @@ fn hosted_tools_inside_a_namespace_are_read_and_written() {
     let format = ApiFormat::OpenAiResponses;
     let hosted = RequestFormat::OpenAiResponses.hosted_tools(&json!([namespace])).unwrap();
     assert_eq!(hosted[0]["tools"], json!([mcp]));
-    let hosted: Vec<_> = hosted.into_iter().map(|tool| crate::HostedTool::new(format, tool)).collect();
+    let hosted: Vec<_> =
+        hosted.into_iter().map(|tool| crate::hosted::HostedTool::new(format, tool)).collect();
     let parsed = RequestFormat::OpenAiResponses.parse_definitions(&json!([namespace])).unwrap();
     let written = format.encode_definitions(&parsed, &WireNames::default(), &DefinitionOptions::default());
     assert_eq!(written.with_hosted(&hosted).to_value(), json!([namespace]));

@@ -3,7 +3,7 @@
 use harness::{Address, Item, Output, Priority, Summary, lines, search, summary};
 use std::borrow::Cow;
 use std::time::Duration;
-use toolkit::prelude::*;
+use toolkit_ai::prelude::*;
 
 /// Add two integers.
 ///

@@ -5,7 +5,8 @@ use crate::conversation::Compacted;
 use std::borrow::Cow;
 use toolkit_core::output::TruncationStrategy;
 use toolkit_core::{Content, ToolOutput, ToolResult};
-use toolkit_llm::model::{ModelOptions, ServerState};
+use toolkit_llm::ModelOptions;
+use toolkit_llm::model::ServerState;
 use toolkit_llm::{AssistantMessage, Message, ToolMessage, UserMessage};
 
 /// Returns the message at `index` as the model reads it after the compaction.

@@ -12,7 +12,8 @@ use crate::llm::settings::InstructionsContext;
 use std::borrow::Cow;
 use std::sync::Arc;
 use toolkit_core::Dispatcher;
-use toolkit_llm::model::{ModelRequest, ServerState};
+use toolkit_llm::ModelRequest;
+use toolkit_llm::model::ServerState;
 
 impl LlmAgent {
     /// Creates the request of a turn.

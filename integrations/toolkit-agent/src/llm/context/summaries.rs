@@ -9,8 +9,9 @@ use tokio::time::{sleep, timeout};
 use toolkit_core::output::TruncationStrategy;
 use toolkit_llm::__private::Billing as _;
 use toolkit_llm::Message;
-use toolkit_llm::model::{
-    BoxModel, ChatModel, FinishReason, ModelError, ModelErrorKind, ModelOptions, ModelRequest, ModelResponse,
+use toolkit_llm::model::BoxModel;
+use toolkit_llm::{
+    ChatModel, FinishReason, ModelError, ModelErrorKind, ModelOptions, ModelRequest, ModelResponse,
     ModelRetry, Price,
 };
 

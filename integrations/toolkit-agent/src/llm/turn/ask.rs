@@ -19,9 +19,7 @@ use toolkit_core::ToolResult;
 use toolkit_llm::__private::{ChatCaller, ChatSpan};
 use toolkit_llm::ChatModel as _;
 use toolkit_llm::StreamEvent;
-use toolkit_llm::model::{
-    FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream,
-};
+use toolkit_llm::{FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream};
 
 impl LlmAgent {
     /// Calls the model until it responds, and retries temporary failures. While a response is streamed, each

@@ -19,7 +19,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use toolkit_core::{Batch, ToolCall, ToolError, ToolResult};
-use toolkit_llm::model::{FinishReason, ModelError};
+use toolkit_llm::{FinishReason, ModelError};
 
 /// The tool calls of one turn, with what is needed to run them and to emit events.
 pub(in crate::llm) struct TurnCalls<'a> {

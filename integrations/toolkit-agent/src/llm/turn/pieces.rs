@@ -6,8 +6,9 @@ use crate::event::RunEvent;
 use crate::llm::answer::FinalAnswer;
 use crate::llm::situation::GuardScope;
 use std::sync::atomic::{AtomicBool, Ordering};
-use toolkit_llm::model::ModelResponse;
-use toolkit_llm::{AssistantMessage, HostedCall, StreamEvent};
+use toolkit_llm::ModelResponse;
+use toolkit_llm::hosted::HostedCall;
+use toolkit_llm::{AssistantMessage, StreamEvent};
 
 /// The events of the pieces of a response.
 pub(in crate::llm) struct Pieces<'a> {

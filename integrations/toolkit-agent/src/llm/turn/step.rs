@@ -4,7 +4,7 @@ use crate::conversation::Turn;
 use crate::llm::answer::FinalAnswer;
 use toolkit_core::ToolResult;
 use toolkit_core::context::ToolActions;
-use toolkit_llm::model::FinishReason;
+use toolkit_llm::FinishReason;
 
 /// The next step of an agent after a complete turn.
 #[derive(Debug, PartialEq)]

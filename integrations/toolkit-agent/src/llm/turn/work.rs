@@ -21,7 +21,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use toolkit_core::Dispatcher;
-use toolkit_llm::model::{FinishReason, ModelError, ModelResponse};
+use toolkit_llm::{FinishReason, ModelError, ModelResponse};
 use toolkit_llm::{Message, UserMessage};
 
 /// The end of an agent's turns: an answer or a transfer.

@@ -39,7 +39,7 @@ pub trait TokenStore: Send + Sync + 'static {
 /// On Unix, only the user can read the folder and the files. Other systems protect them like their parent folder.
 ///
 /// ```
-/// use toolkit::mcp::client::{FileTokenStore, Login, McpUrl};
+/// use toolkit_ai::mcp::client::{FileTokenStore, Login, McpUrl};
 ///
 /// let login = Login::new("My Program").with_token_store(FileTokenStore::new("/home/ada/.config/my-program/logins"));
 /// let _url = McpUrl::new("https://example.com/mcp").with_login(login);

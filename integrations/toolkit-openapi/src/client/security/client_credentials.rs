@@ -25,7 +25,7 @@ const UNKNOWN_LIFE: Duration = Duration::from_secs(300);
 /// `Debug` does not show the secret.
 ///
 /// ```
-/// use toolkit::openapi::client::ClientCredentials;
+/// use toolkit_ai::openapi::client::ClientCredentials;
 ///
 /// let client = ClientCredentials::new("reports", "secret-123456")
 ///     .with_token_url("https://login.example.com/oauth/token")

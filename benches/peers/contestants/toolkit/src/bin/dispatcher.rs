@@ -3,7 +3,7 @@
 use harness::Contestant;
 use peer_toolkit::Answer;
 use std::sync::Arc;
-use toolkit::prelude::*;
+use toolkit_ai::prelude::*;
 
 struct Dispatched(Dispatcher);
 
