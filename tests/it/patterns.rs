@@ -246,10 +246,13 @@ fn middleware_for_a_tool_that_does_not_exist_is_warned_of() {
         #[cfg(feature = "cache")]
         dispatchers
             .push(new().with_middleware(toolkit_ai::middleware::Cache::new(1).for_tool(name).unwrap()));
-        let expected = near.map(|near| format!("tool named by middleware `{name}` not found; {near}"));
         for (index, dispatcher) in dispatchers.into_iter().enumerate() {
             // Only rules that stop calls need a tool for a pattern with wildcards.
-            let expected = expected.clone().filter(|_| index < 2 || !name.contains(['*', '?']));
+            let expected = near.filter(|_| index < 2 || !name.contains(['*', '?'])).map(|near| match index {
+                0 => format!("rule `deny` for the tool `{name}` selects no tool; {near}"),
+                1 => format!("rule `ask` for the tool `{name}` selects no tool; {near}"),
+                _ => format!("tool named by middleware `{name}` not found; {near}"),
+            });
             let warnings: Vec<String> = dispatcher.warnings().iter().map(ToString::to_string).collect();
             assert_eq!(warnings, Vec::from_iter(expected));
         }

@@ -186,24 +186,28 @@ fn the_message_names_what_was_meant() {
     let cases = [
         (
             ask().for_tag("destrucive"),
-            "tag named by middleware `destrucive` not found; did you mean `destructive`?",
+            "rule `ask` for the tag `destrucive` selects no tool; did you mean `destructive`?",
         ),
         (
             ask().for_tag("Destructive"),
-            "tag named by middleware `Destructive` not found; did you mean `destructive`?",
+            "rule `ask` for the tag `Destructive` selects no tool; did you mean `destructive`?",
         ),
-        (ask().for_tag("biling"), "tag named by middleware `biling` not found; did you mean `billing`?"),
+        (ask().for_tag("biling"), "rule `ask` for the tag `biling` selects no tool; did you mean `billing`?"),
         (
             ask().for_tool("delte").unwrap(),
-            "tool named by middleware `delte` not found; did you mean `fs-delete`?",
+            "rule `ask` for the tool `delte` selects no tool; did you mean `fs-delete`?",
         ),
         (
             ask().for_tool("*delete").unwrap().for_tool("move*").unwrap(),
-            "tool named by middleware `move*` not found; known are `fs-delete`, `fs-read`",
+            "rule `ask` for the tool `move*` selects no tool; known are `fs-delete`, `fs-read`",
         ),
         (
             ask().for_tool("*read").unwrap().for_tag("billing"),
-            "tool with the conditions `*read, billing` not found",
+            "rule `ask` for the tool `*read` and the tag `billing` selects no tool; correct or remove it",
+        ),
+        (
+            ask().for_tool("fs-read").unwrap().for_tool("*read").unwrap().for_tag("billing"),
+            "rule `ask` for the tool `fs-read` or `*read` and the tag `billing` selects no tool; correct or remove it",
         ),
     ];
     for (rule, expected) in cases {
@@ -214,6 +218,24 @@ fn the_message_names_what_was_meant() {
         let error = runtime.block_on(dispatcher.call("fs-delete", "{}")).unwrap_err();
         assert_eq!(error.to_string(), format!("Tool `fs-delete` was denied: {expected}"));
     }
+}
+
+#[test]
+fn rules_are_checked_for_each_registry() {
+    let named = |name: &str| {
+        let tool = ClosureTool::without_arguments(name, "", || "done").unwrap();
+        ToolRegistry::from_tools([tool]).unwrap()
+    };
+    let rules = Permissions::new().rule(PermissionRule::deny("no").for_tool("pay").unwrap());
+    let dispatcher = Dispatcher::new(named("pay")).unwrap();
+    let dispatcher = dispatcher.with_middleware(rules.rule(PermissionRule::allow()));
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let denied = |dispatcher: &Dispatcher, name: &str| {
+        runtime.block_on(dispatcher.call(name, "{}")).unwrap_err().to_string()
+    };
+    assert_eq!(denied(&dispatcher, "pay"), "Tool `pay` was denied: no");
+    let other = dispatcher.with_registry(named("look")).unwrap();
+    assert!(denied(&other, "look").contains("rule `deny` for the tool `pay` selects no tool"));
 }
 
 #[test]

@@ -40,12 +40,12 @@ pub(crate) struct Repeated {
     place: Place,
     status: u16,
     /// The number of characters before the secret: a limit may cut each part of it.
-    before: usize,
+    pub(crate) before: usize,
     choice: usize,
 }
 
 pub(crate) fn repeated() -> impl Strategy<Value = Repeated> {
-    let before = prop_oneof![0_usize..4, 200_usize..312, 460_usize..512];
+    let before = prop_oneof![0_usize..24, 200_usize..312, 460_usize..512];
     // All visible characters, more often those that JSON, URLs or Base64 treat in another way.
     let secret = "[!-~/+=%&\"\\\\?#:;,u0-9a-f]{16,40}";
     let place = prop::sample::select(PLACES.to_vec());
@@ -159,6 +159,25 @@ impl Repeated {
                 answer(self.status, &[(name, &value)], body)
             }
         }
+    }
+
+    /// Secrets behind text of each length from `start`, so that a limit cuts each of their parts.
+    pub(crate) fn all_cut_after(start: usize) -> Vec<Self> {
+        let secret = "q/7+\"x&Zk=9-w%5Tj";
+        let at = |before| Self {
+            secret: secret.to_owned(),
+            spelling: before % SPELLINGS,
+            place: Place::Message,
+            status: 200,
+            before,
+            choice: 0,
+        };
+        (start..start + 2 * secret.len()).map(at).collect()
+    }
+
+    /// An answer that is no message of the protocol. Its reader shows the beginning.
+    pub(crate) fn broken_answer(&self) -> Vec<u8> {
+        answer(200, &[("content-type", "application/json")], &self.json_text())
     }
 
     /// The answer to a call of a tool of an MCP server.

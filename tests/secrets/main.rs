@@ -130,8 +130,9 @@ async fn call_mcp(case: Repeated, seen: Seen) {
 /// Starts a process that writes the secret of its environment to both of its outputs, and ends.
 async fn start_mcp(case: Repeated, seen: Seen) {
     let line = case.filler(4_096) + &case.text();
-    let script = "cat >&2 <<END\n$LINE\nEND\necho \"not JSON: $LINE\"; exit 3";
+    let script = "cat >&2 <<END\n$LINE\nEND\ncat <<END\nnot JSON: $TEXT\nEND\nexit 3";
     let command = McpCommand::new("sh").args(["-c", script]).env("LINE", line).env("API_KEY", &case.secret);
+    let command = command.env("TEXT", "_".repeat(case.before) + &case.text());
     seen.add("command", format!("{command:?}"));
     let builder = McpClient::builder(command).with_backoff(McpBackoff::default().with_attempts(1));
     let client = builder.start().unwrap();
@@ -201,6 +202,23 @@ async fn join_fleet(case: Repeated, seen: Seen) {
     };
     let Err(error) = fleet.connect().await else { panic!("the server refuses") };
     seen.add("error", format!("{error} {error:?}"));
+}
+
+/// The SDK for MCP shows the first 256 bytes of an answer that it cannot read.
+#[test]
+fn an_mcp_server_cannot_show_the_beginning_of_a_cut_secret() {
+    for case in Repeated::all_cut_after(220) {
+        let connect = |case: Repeated, seen: Seen| async move {
+            let answer = case.broken_answer();
+            let url = serve(move |_, _| answer.clone()).await;
+            let endpoint = McpUrl::new(url).with_bearer_token(&case.secret);
+            let builder = McpClient::builder(endpoint).with_protocol(McpProtocol::Handshake);
+            let builder = builder.with_backoff(McpBackoff::default().with_attempts(0));
+            let Err(error) = builder.connect().await else { panic!("the answer is no message") };
+            seen.add("error", format!("{error} {error:?}"));
+        };
+        Seen::check(&case, connect).unwrap();
+    }
 }
 
 proptest! {

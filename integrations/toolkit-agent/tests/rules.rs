@@ -34,7 +34,7 @@ fn other() -> Agent {
 #[test]
 fn an_agent_with_a_rule_that_selects_no_tool_is_not_built() {
     let typo = || rules(ask().for_tag("biling"));
-    let expected = "tag named by middleware `biling` not found; did you mean `billing`?";
+    let expected = "rule `ask` for the tag `biling` selects no tool; did you mean `billing`?";
     for builder in [
         agent().tools(tools()).middleware(typo()),
         agent().middleware(typo()).tools(tools()),
@@ -48,7 +48,7 @@ fn an_agent_with_a_rule_that_selects_no_tool_is_not_built() {
     }
     let transfer = || rules(ask().for_tool("transfer_to_agent").unwrap());
     let error = agent().tools(tools()).middleware(transfer()).build().unwrap_err().to_string();
-    assert!(error.starts_with("tool named by middleware `transfer_to_agent` not found"), "{error}");
+    assert!(error.starts_with("rule `ask` for the tool `transfer_to_agent` selects no tool"), "{error}");
     assert!(agent().tools(tools()).middleware(transfer()).sub_agent(other()).build().is_ok());
 }
 

@@ -310,7 +310,7 @@ impl McpServer {
     /// A program served this way must write nothing else to standard output.
     ///
     /// # Errors
-    /// The client does not speak the protocol, or the transport fails.
+    /// A rule [selects no tool](Dispatcher::check), the client does not speak the protocol, or the transport fails.
     pub async fn serve_stdio(self) -> io::Result<()> {
         let (read, write) = rmcp::transport::stdio_pipes();
         self.serve_halves(read, write).await
@@ -320,7 +320,7 @@ impl McpServer {
     /// [`DuplexStream`](tokio::io::DuplexStream), until the client closes the stream.
     ///
     /// # Errors
-    /// The client does not speak the protocol, or the transport fails.
+    /// A rule [selects no tool](Dispatcher::check), the client does not speak the protocol, or the transport fails.
     pub async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + 'static) -> io::Result<()> {
         let (read, write) = tokio::io::split(stream);
         self.serve_halves(read, write).await
@@ -331,6 +331,7 @@ impl McpServer {
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> io::Result<()> {
+        self.settings.check_rules()?;
         // The session gets a token of its own, because the SDK cancels the token at the end of the session.
         let cancellation = self.settings.cancellation.child_token();
         let transport = LineTransport::new(read, write, MAX_MESSAGE, ());

@@ -26,6 +26,7 @@ mod peers;
 mod prompts;
 mod resources;
 mod results;
+mod rules;
 #[cfg(feature = "server-http")]
 mod sessions;
 #[cfg(all(feature = "server-http", unix))]

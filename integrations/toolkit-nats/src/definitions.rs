@@ -219,6 +219,14 @@ mod tests {
     }
 
     #[test]
+    fn definitions_are_read_without_the_secrets_of_the_caller() {
+        let text = br#"[{"name": "a", "description": "Needs to\/ken1.", "parameters": {"type": "object"}}]"#;
+        let version = NamespaceVersion { namespace: None, hash: hash(text) };
+        let listing = Listing::read(&version, text, &Redactor::from(vec!["to/ken1".to_owned()]));
+        assert_eq!(listing.tools[0].definition.description, "Needs ….");
+    }
+
+    #[test]
     fn definitions_of_another_hash_are_refused() {
         let version = NamespaceVersion { namespace: None, hash: "00".to_owned() };
         let listing = Listing::read(&version, b"[]", &Redactor::new());

@@ -6,6 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use toolkit_core::BuildError;
 use toolkit_core::redaction::Redactor;
 
 /// The time between two questions whether the server still answers. A connection that has lost one direction is noticed
@@ -245,6 +246,8 @@ pub enum FleetError {
     Insecure(String),
     /// No server answers, the server refuses, the connection has ended, or the file with credentials cannot be read.
     Connection(String),
+    /// A rule of the worker's dispatcher [selects no tool](toolkit_core::Dispatcher::check).
+    Rules(BuildError),
 }
 
 impl FleetError {
@@ -267,6 +270,7 @@ impl fmt::Display for FleetError {
                 "the server `{host}` is outside of this machine; use TLS and credentials, or allow it with `insecure()`"
             ),
             Self::Connection(reason) => write!(f, "the fleet cannot be reached: {reason}"),
+            Self::Rules(error) => write!(f, "the worker does not start: {error}"),
         }
     }
 }

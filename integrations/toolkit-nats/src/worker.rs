@@ -131,15 +131,16 @@ impl Worker {
     /// waiting for its calls.
     ///
     /// # Errors
-    /// [`FleetError::Connection`] if the connection has ended.
+    /// [`FleetError::Rules`] if a rule selects no tool, and [`FleetError::Connection`] if the connection has ended.
     pub async fn start(self, fleet: &Fleet) -> Result<RunningWorker, FleetError> {
+        self.dispatcher.check().map_err(FleetError::Rules)?;
         serving::start(self, fleet.clone()).await
     }
 
     /// Serves until the process gets SIGTERM or is interrupted, and [drains](RunningWorker::drain) the calls then.
     ///
     /// # Errors
-    /// [`FleetError::Connection`] if the connection has ended.
+    /// The errors of [`start`](Self::start), and [`FleetError::Connection`] if the signals cannot be received.
     pub async fn serve(self, fleet: &Fleet) -> Result<(), FleetError> {
         let running = self.start(fleet).await?;
         drain::terminated().await?;

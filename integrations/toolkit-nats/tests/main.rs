@@ -9,6 +9,7 @@ mod ledgers;
 #[path = "../../toolkit-agent-stores/tests/postgres/server.rs"]
 #[allow(dead_code)]
 mod postgres;
+mod rules;
 mod secured_servers;
 mod security;
 mod server;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 use tokio::sync::Notify;
-use toolkit_ai::{ClosureTool, RunContext, ToolCall, ToolRegistry, ToolResult};
+use toolkit_ai::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolRegistry, ToolResult};
 use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetToolset, RunningWorker, StoredCall, Worker};
 
 /// A tool that counts its runs, and waits for a notice to end.
@@ -69,16 +69,48 @@ async fn a_stopped_worker_with_a_ledger_ends_its_call_when_it_wakes() {
     schema.drop().await;
 }
 
+/// No other worker waits for the outcome.
+#[tokio::test]
+async fn the_result_of_a_stopped_worker_without_others_is_fetched() {
+    let (Some(([near, held], gate)), Some(schema)) = (server::near_and_held().await, Schema::new().await)
+    else {
+        return;
+    };
+    let (runs, end) = (Arc::default(), Arc::new(Notify::new()));
+    let _stopped = with_ledger(&held, &schema, pay(&runs, &end)).await;
+    let tools = FleetToolset::join(&near).await.unwrap();
+    let result = begin(&tools, "pay");
+    until(|| runs.load(Ordering::Relaxed) == 1).await;
+    gate.send_replace(false);
+    // The call is sent again to the worker, which begins nothing that has waited for so long.
+    until(|| tools.statistics().repetitions == 1).await;
+    gate.send_replace(true);
+    let error = result.await.unwrap().outcome.unwrap_err();
+    assert_eq!(CallFailure::of(&error), Some(CallFailure::Unknown), "{error}");
+    end.notify_one();
+    let stored = loop {
+        match tools.stored_call("run 7/call_1").await {
+            Ok(StoredCall::Running) | Err(_) => tokio::task::yield_now().await,
+            Ok(stored) => break stored,
+        }
+    };
+    let StoredCall::Ended(Ok(output)) = stored else { panic!("{stored:?}") };
+    assert_eq!((&*output.to_text(), runs.load(Ordering::Relaxed)), ("paid 0", 1));
+    schema.drop().await;
+}
+
 #[tokio::test]
 async fn the_outcome_of_a_run_that_was_stopped_is_unknown() {
     for way in ["cancelled", "timed out", "drained"] {
         let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };
         let ledger = CallLedger::connect(&schema.config()).await.unwrap();
         let (runs, end) = (Arc::default(), Arc::new(Notify::new()));
-        let worker = Worker::new(pay(&runs, &end)).unwrap().with_ledger(ledger);
-        let worker = worker.with_drain_time(Duration::ZERO).start(&fleet).await.unwrap();
+        // The worker's own limit: at the deadline of a call, its caller cancels it.
         let limit = Duration::from_secs(if way == "timed out" { 1 } else { 60 });
-        let tools = FleetToolset::builder(&fleet).with_call_timeout(limit).join().await.unwrap();
+        let dispatcher = Dispatcher::new(pay(&runs, &end)).unwrap().with_timeout(limit);
+        let worker = Worker::from(dispatcher).with_ledger(ledger);
+        let worker = worker.with_drain_time(Duration::ZERO).start(&fleet).await.unwrap();
+        let tools = FleetToolset::join(&fleet).await.unwrap();
         let result = begin(&tools, "pay");
         let id = "run 7/call_1";
         while tools.stored_call(id).await.unwrap() == StoredCall::NotFound {}

@@ -222,7 +222,8 @@ impl OpenApiServer {
         self.api.document().to_string()
     }
 
-    /// Returns the server as a router, to merge it into an axum application.
+    /// Returns the server as a router, to merge it into an axum application. [Check](Dispatcher::check) rules before: while
+    /// one selects no tool, all calls are refused.
     #[must_use]
     pub fn into_router<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
         routes::router(Arc::new(self.api))
@@ -231,7 +232,7 @@ impl OpenApiServer {
     /// Binds the server to an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
     ///
     /// # Errors
-    /// The address is not free. Also if other machines can reach it, and no
+    /// The address is not free, or a rule [selects no tool](Dispatcher::check). Also if other machines can reach it, and no
     /// [hosts are allowed](Self::with_allowed_hosts) or no [token is required](Self::with_bearer_token). Behind
     /// authentication of your own, serve the [router](Self::into_router).
     pub async fn bind(self, address: impl ToSocketAddrs) -> io::Result<BoundApi> {

@@ -21,6 +21,8 @@ mod recorder;
 #[cfg(all(feature = "client", feature = "server"))]
 mod round_trip;
 #[cfg(feature = "server")]
+mod rules;
+#[cfg(feature = "server")]
 mod served;
 #[cfg(feature = "server")]
 mod served_document;

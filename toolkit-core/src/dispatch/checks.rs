@@ -23,7 +23,7 @@ impl Dispatcher {
     ///     .rule(PermissionRule::ask("it cannot be undone").for_tag("destrucive"))
     ///     .rule(PermissionRule::allow());
     /// let error = Dispatcher::new([delete])?.with_middleware(rules).check().unwrap_err();
-    /// assert_eq!(error.to_string(), "tag named by middleware `destrucive` not found; did you mean `destructive`?");
+    /// assert_eq!(error.to_string(), "rule `ask` for the tag `destrucive` selects no tool; did you mean `destructive`?");
     /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     ///

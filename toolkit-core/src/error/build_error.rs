@@ -1,6 +1,6 @@
 //! Errors for the programmer: problems with the registered tools, found before any call is served.
 
-use super::listing::one_of;
+use super::listing::suggested;
 use super::nearest;
 use crate::name::{NameError, ToolName, normalize};
 use std::collections::BTreeSet;
@@ -75,6 +75,15 @@ pub enum BuildProblem {
         what: &'static str,
         /// The name that matches nothing.
         name: String,
+        /// Up to three similar names, best first.
+        nearest: Vec<String>,
+        /// Up to ten known names, if no name is similar.
+        known: Vec<String>,
+    },
+    /// A rule to deny calls or to ask selects no tool.
+    RuleWithoutTools {
+        /// The rule, with its conditions that no tool meets, such as ``rule `ask` for the tag `billing` ``.
+        rule: String,
         /// Up to three similar names, best first.
         nearest: Vec<String>,
         /// Up to ten known names, if no name is similar.
@@ -267,14 +276,14 @@ impl fmt::Display for BuildProblem {
                 let tool = format!("tool `{tool}` (defined at {})", At(defined_at));
                 fault.write(&tool, f)
             }
-            Self::Unknown { what, name, nearest, known } if nearest.is_empty() => {
-                write!(f, "{what} `{name}` not found")?;
-                let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-                if known.is_empty() { Ok(()) } else { write!(f, "; known are {}", known.join(", ")) }
+            Self::Unknown { what, name, nearest, known } => {
+                write!(f, "{what} `{name}` not found{}", suggested(nearest, known))
             }
-            Self::Unknown { what, name, nearest, .. } => {
-                let nearest: Vec<&str> = nearest.iter().map(String::as_str).collect();
-                write!(f, "{what} `{name}` not found; did you mean {}?", one_of(&nearest))
+            Self::RuleWithoutTools { rule, nearest, known } if nearest.is_empty() && known.is_empty() => {
+                write!(f, "{rule} selects no tool; correct or remove it")
+            }
+            Self::RuleWithoutTools { rule, nearest, known } => {
+                write!(f, "{rule} selects no tool{}", suggested(nearest, known))
             }
             Self::Ambiguous { what, name } => write!(f, "{what} `{name}` is defined twice; rename one"),
             Self::InvalidPattern { pattern, message } => {

@@ -1,6 +1,7 @@
 //! Lists of violations and names in messages.
 
 use super::Violation;
+use std::fmt::Display;
 
 /// The maximum number of violations or names in one message.
 pub(super) const LISTED: usize = 16;
@@ -33,6 +34,15 @@ pub(super) fn names(names: &[&str]) -> String {
     quoted(names).join(", ")
 }
 
-fn quoted(names: &[&str]) -> Vec<String> {
+/// Returns the end of a message about a missing name: the names that were probably meant, or else the known ones.
+pub(super) fn suggested(nearest: &[String], known: &[String]) -> String {
+    match (nearest, known) {
+        ([], []) => String::new(),
+        ([], known) => format!("; known are {}", quoted(known).join(", ")),
+        (nearest, _) => format!("; did you mean {}?", quoted(nearest).join(" or ")),
+    }
+}
+
+fn quoted(names: &[impl Display]) -> Vec<String> {
     names.iter().map(|name| format!("`{name}`")).collect()
 }

@@ -134,13 +134,15 @@ impl McpServer {
         Ok(self.with(|settings| settings.http.path = path))
     }
 
-    /// Returns the server as a tower service, to mount it at any path.
+    /// Returns the server as a tower service, to mount it at any path. [Check](toolkit_core::Dispatcher::check) rules
+    /// before: while one selects no tool, all calls are refused.
     #[must_use]
     pub fn into_service(self) -> HttpService {
         HttpService::new(Arc::new(self.settings))
     }
 
-    /// Returns the server as a router, to merge it into an axum application.
+    /// Returns the server as a router, to merge it into an axum application. [Check](toolkit_core::Dispatcher::check)
+    /// rules before: while one selects no tool, all calls are refused.
     ///
     /// ```no_run
     /// use axum::Router;
@@ -164,8 +166,9 @@ impl McpServer {
     ///
     /// # Errors
     /// The address is not free, or other machines can reach the address although no [hosts are
-    /// allowed](Self::with_allowed_hosts).
+    /// allowed](Self::with_allowed_hosts). Also if a rule [selects no tool](toolkit_core::Dispatcher::check).
     pub async fn bind_http(self, address: impl ToSocketAddrs) -> io::Result<HttpServer> {
+        self.settings.check_rules()?;
         let listener = self.settings.http.guards.bind(address).await?;
         let address = listener.local_addr()?;
         Ok(HttpServer { listener, address, server: self })

@@ -8,6 +8,7 @@ use super::protected_resource::ProtectedResource;
 use super::resource_updates::ResourceUpdates;
 use crate::macros::debug;
 use rmcp::model::RequestStateCodec;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -119,6 +120,11 @@ impl ServerSettings {
             ids: Arc::default(),
             session_prefix: uuid::Uuid::new_v4().simple().to_string().into(),
         }
+    }
+
+    /// Checks that the rules of the dispatcher select tools: a server would refuse all calls.
+    pub(super) fn check_rules(&self) -> io::Result<()> {
+        self.dispatcher.check().map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
     }
 
     pub(super) fn set_truncation(&mut self, truncation: Truncation) {

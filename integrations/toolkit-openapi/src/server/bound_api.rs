@@ -20,6 +20,8 @@ pub struct BoundApi {
 
 impl BoundApi {
     pub(super) async fn new(api: Api, address: impl ToSocketAddrs) -> io::Result<Self> {
+        // A server whose rules select no tool would refuse all calls.
+        api.dispatcher.check().map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let listener = api.guards.bind(address).await?;
         let address = listener.local_addr()?;
         Ok(Self { listener, address, api: Arc::new(api) })

@@ -2,7 +2,7 @@
 
 use super::Permission;
 use crate::definition::{ToolDefinition, ToolTag};
-use crate::error::{BuildError, BuildProblem};
+use crate::error::{BuildError, BuildProblem, one_of};
 use crate::name::{CALL_DEFERRED, ToolName};
 use crate::pattern::NamePattern;
 use crate::registry::ToolRegistry;
@@ -136,9 +136,11 @@ impl PermissionRule {
     ///
     /// The other tags are not misspelled, so a rule for them may wait for its tools.
     pub(super) fn without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
-        if self.strictness() == 0 {
-            return Vec::new();
-        }
+        let kind = match self.permission {
+            Permission::Allow => return Vec::new(),
+            Permission::Ask(_) => "ask",
+            Permission::Deny(_) => "deny",
+        };
         let tools: Vec<&ToolDefinition> = registry.all_definitions().collect();
         let names: Vec<&ToolName> = tools.iter().map(|tool| &tool.name).collect();
         // A call of `call_deferred` counts as a call of its target tool.
@@ -147,14 +149,14 @@ impl PermissionRule {
         let is_search = |pattern: &NamePattern| search_names.iter().any(|name| pattern.matches_text(name));
         let mut problems = Vec::new();
         for pattern in self.tools.iter().filter(|pattern| !is_search(pattern)) {
-            problems.extend(pattern.unmatched("tool named by middleware", &names));
+            problems.extend(pattern.unmatched("tool", &names));
         }
         let custom: Vec<&ToolTag> = self.tags.iter().filter(|tag| tag.is_custom()).collect();
         for tag in &custom {
             if !tools.iter().any(|tool| tool.metadata.tags.contains(*tag)) {
                 let known = tools.iter().flat_map(|tool| &tool.metadata.tags).map(ToolTag::as_str);
                 let known: BTreeSet<&str> = known.chain(ToolTag::names()).collect();
-                problems.push(BuildProblem::unknown("tag named by middleware", tag.as_str(), known));
+                problems.push(BuildProblem::unknown("tag", tag.as_str(), known));
             }
         }
         let is_selected = |tool: &&ToolDefinition| {
@@ -163,11 +165,16 @@ impl PermissionRule {
         let selects_search = custom.is_empty() && self.tools.iter().any(is_search);
         let is_general = custom.is_empty() && self.tools.is_empty();
         if problems.is_empty() && !is_general && !selects_search && !tools.iter().any(is_selected) {
-            let patterns = self.tools.iter().map(NamePattern::as_str);
-            let conditions: Vec<&str> = patterns.chain(custom.iter().map(|tag| tag.as_str())).collect();
-            problems.push(BuildProblem::unknown("tool with the conditions", &conditions.join(", "), []));
+            let patterns: Vec<&str> = self.tools.iter().map(NamePattern::as_str).collect();
+            let mut conditions: Vec<String> =
+                custom.iter().map(|tag| format!("the tag `{}`", tag.as_str())).collect();
+            if !patterns.is_empty() {
+                conditions.insert(0, format!("the tool {}", one_of(&patterns)));
+            }
+            let rule = format!("rule `{kind}` for {}", conditions.join(" and "));
+            return vec![BuildProblem::RuleWithoutTools { rule, nearest: Vec::new(), known: Vec::new() }];
         }
-        problems
+        problems.into_iter().map(|problem| of_rule(kind, problem)).collect()
     }
 
     /// Returns whether the rule applies to all calls, because it has no conditions.
@@ -181,6 +188,17 @@ impl PermissionRule {
             Permission::Ask(_) => 1,
             Permission::Deny(_) => 2,
         }
+    }
+}
+
+/// Turns an unknown name in a condition into a problem of the rule with this condition.
+fn of_rule(kind: &str, problem: BuildProblem) -> BuildProblem {
+    match problem {
+        BuildProblem::Unknown { what, name, nearest, known } => {
+            let rule = format!("rule `{kind}` for the {what} `{name}`");
+            BuildProblem::RuleWithoutTools { rule, nearest, known }
+        }
+        other => other,
     }
 }
 
