@@ -1,7 +1,5 @@
 //! The modules of [`toolkit_core`], without what is at the root of this crate: each item has one path.
 
-#[cfg(feature = "tower")]
-pub use toolkit_core::tower;
 pub use toolkit_core::{redaction, search};
 
 /// Tool calls of the model, and what a provider adds to them. [`ToolCall`](crate::ToolCall) and its parts are at the root.
@@ -40,9 +38,11 @@ pub mod error {
 
 /// Events of calls: streams, listeners, a log, and statistics.
 pub mod events {
+    #[cfg(feature = "tracing")]
+    pub use toolkit_core::events::METRICS_TARGET;
     pub use toolkit_core::events::{
         CallEnd, CallStatus, EventCall, EventReceiver, ExecutionLog, Lagged, LogEntry, LogFilter,
-        LogStatistics, METRICS_TARGET, ToolEvent, ToolEventKind, ToolEvents, ToolStatistics,
+        LogStatistics, ToolEvent, ToolEventKind, ToolEvents, ToolStatistics,
     };
 }
 

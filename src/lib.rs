@@ -98,9 +98,14 @@ mod core_modules;
 mod directory;
 pub mod testing;
 
-pub use core_modules::*;
+pub use core_modules::{
+    call, constraints, context, definition, error, events, format, middleware, name, output, redaction,
+    registry, search,
+};
 #[cfg(feature = "jsonschema")]
 pub use toolkit_core::DynamicTool;
+#[cfg(feature = "tower")]
+pub use toolkit_core::tower;
 pub use toolkit_core::{
     AdaptedTool, ArgumentTransform, Batch, BuildError, CallId, CancellationToken, ClosureTool, Content,
     Dispatcher, ErrorKind, FunctionTool, IntoToolOutput, Json, LiveRegistry, Media, RawArguments,

@@ -3,10 +3,11 @@
 mod ledger_connection;
 
 use crate::frames::CallHead;
+use crate::locks::lock;
 use hmac_sha256::Hash;
 pub use ledger_connection::LedgerError;
 use ledger_connection::{LedgerConnection, Parameter};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::Type;
@@ -17,6 +18,8 @@ use toolkit_core::CancellationToken;
 pub(crate) const POLL: Duration = Duration::from_millis(200);
 /// The time between two renewals of the leases of a worker.
 const RENEWAL: Duration = Duration::from_secs(2);
+/// How long a claim whose answer was lost is withdrawn.
+const WITHDRAWAL: Duration = Duration::from_secs(20);
 /// The time after which a claim that is not renewed belongs to a lost worker, in seconds.
 const LEASE: f64 = 10.0;
 
@@ -56,6 +59,10 @@ const RENEW: &str = "
     UPDATE toolkit_calls SET lease = clock_timestamp() + make_interval(secs => $2)
     WHERE worker = $1 AND done IS NULL RETURNING true";
 
+/// Removes the claim of a call that has not run.
+const WITHDRAW: &str = "
+    DELETE FROM toolkit_calls WHERE caller = $1 AND id = $2 AND claim = $3 AND done IS NULL RETURNING true";
+
 const EXPIRE: &str = "DELETE FROM toolkit_calls WHERE expiry < clock_timestamp() RETURNING true";
 
 /// A ledger of calls in a PostgreSQL database, version 11 or later. Clones share one connection.
@@ -81,9 +88,12 @@ const EXPIRE: &str = "DELETE FROM toolkit_calls WHERE expiry < clock_timestamp()
 pub struct CallLedger {
     connection: Arc<LedgerConnection>,
     retention: Duration,
+    /// The claims whose answers were lost, and since when: the calls do not run, but the ledger may have the claims.
+    withdrawn: Arc<Mutex<Vec<(ClaimedCall, Instant)>>>,
 }
 
 /// A call that a worker claims.
+#[derive(Clone)]
 pub(crate) struct ClaimedCall {
     caller: Vec<u8>,
     id: Vec<u8>,
@@ -151,7 +161,8 @@ impl CallLedger {
         if rows.first().is_none_or(|row| !matches!(row.try_get(0), Ok(true))) {
             connection.execute_all(TABLE).await?;
         }
-        Ok(Self { connection: Arc::new(connection), retention: Duration::from_secs(7 * 24 * 3_600) })
+        let retention = Duration::from_secs(7 * 24 * 3_600);
+        Ok(Self { connection: Arc::new(connection), retention, withdrawn: Arc::default() })
     }
 
     /// Sets the time until an entry is deleted. It must be longer than the time in which callers come back. The default is
@@ -162,8 +173,17 @@ impl CallLedger {
         self
     }
 
-    /// Claims a call, or says why it may not run. After a lost connection, the same claim is found again.
+    /// Claims a call, or says why it may not run. After a lost connection, the same claim is found again. After an error,
+    /// the call must not run, and another worker may claim it when [`renew_leases`] has withdrawn this claim.
     pub(crate) async fn claim(&self, call: &ClaimedCall) -> Result<Claim, LedgerError> {
+        let claim = self.try_claim(call).await;
+        if claim.is_err() {
+            lock(&self.withdrawn).push((call.clone(), Instant::now()));
+        }
+        claim
+    }
+
+    async fn try_claim(&self, call: &ClaimedCall) -> Result<Claim, LedgerError> {
         let lease = LEASE;
         let retention = self.retention.as_secs_f64();
         let parameters: [Parameter<'_>; 7] = [
@@ -185,6 +205,21 @@ impl CallLedger {
             // The entry has expired meanwhile.
             None => Ok(Claim::Running),
         }
+    }
+
+    /// Withdraws the claims whose answers were lost, again and again for some time: a claim may arrive later than its
+    /// withdrawal.
+    async fn withdraw(&self) {
+        let withdrawn = lock(&self.withdrawn).clone();
+        for (call, _) in &withdrawn {
+            let parameters: [Parameter<'_>; 3] =
+                [(&call.caller, Type::BYTEA), (&call.id, Type::BYTEA), (&call.claim, Type::BYTEA)];
+            // Without the database, the next renewal tries again.
+            if self.connection.query(WITHDRAW, &parameters).await.is_err() {
+                break;
+            }
+        }
+        lock(&self.withdrawn).retain(|(_, since)| since.elapsed() < WITHDRAWAL);
     }
 
     /// Returns what is known about a call. `None` if no worker has claimed it.
@@ -227,7 +262,7 @@ impl CallLedger {
     }
 }
 
-/// Renews the leases of a worker and deletes expired entries, until the worker has ended.
+/// Renews the leases of a worker, withdraws claims of calls that it does not run, and deletes expired entries, until the worker has ended.
 pub(crate) fn renew_leases(ledger: Option<&CallLedger>, worker: &str, ended: CancellationToken) {
     let Some(ledger) = ledger.cloned() else { return };
     let worker = worker.to_owned();
@@ -238,6 +273,7 @@ pub(crate) fn renew_leases(ledger: Option<&CallLedger>, worker: &str, ended: Can
             renewals.tick().await;
             // After an error, the next renewal tries again.
             let parameters: [Parameter<'_>; 2] = [(&worker, Type::TEXT), (&lease, Type::FLOAT8)];
+            ledger.withdraw().await;
             let _ = ledger.connection.query(RENEW, &parameters).await;
             let _ = ledger.connection.query(EXPIRE, &[]).await;
         }

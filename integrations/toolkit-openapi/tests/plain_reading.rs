@@ -34,6 +34,8 @@ fn read(
     schemes: Value,
 ) -> OpenApiToolset {
     operation["operationId"] = "call".into();
+    // What no scheme of the document is, except by a reference.
+    let session = json!({"type": "apiKey", "in": "cookie", "name": "sid"});
     let own = match written {
         Written::Inline => operation.clone(),
         Written::Local => json!({"$ref": "#/x-operations/call"}),
@@ -44,7 +46,7 @@ fn read(
     let document = json!({
         "openapi": "3.1.0",
         "paths": {path: {"post": own}},
-        "x-operations": {"call": operation, "other": {"$ref": "#/x-operations/call"}},
+        "x-operations": {"call": operation, "other": {"$ref": "#/x-operations/call"}, "session": session},
         "components": components,
     });
     // A reference without a file points into the file that has it.
@@ -126,6 +128,7 @@ fn member() -> impl Strategy<Value = (Value, Value)> {
         json!({"allOf": [{"$ref": "#/components/schemas/Text"}]}),
         json!({"type": ["string", "null"]}),
         json!({"contentEncoding": "base64"}),
+        json!({"type": "string", "contentMediaType": "image/png", "contentEncoding": "base64"}),
         json!({}),
     ]);
     let lists = select(vec![
@@ -207,8 +210,7 @@ proptest! {
         let schema = json!({"type": "object", "additionalProperties": {"type": "string"}});
         let schemes = json!({
             "query": {"type": "apiKey", "in": "query", "name": "key"},
-            "cookie": {"$ref": "#/components/securitySchemes/session"},
-            "session": {"type": "apiKey", "in": "cookie", "name": "sid"},
+            "cookie": {"$ref": "#/x-operations/session"},
         });
         let mut operation = json!({"security": [{"query": [], "cookie": []}]});
         if place == "form" {

@@ -1,17 +1,17 @@
 //! A shared registry with atomic changes.
 
 mod check;
-mod events;
+mod registry_events;
 
 pub use check::CheckOutcome;
-pub use events::{RegistryChange, RegistryEvent, RegistryEvents};
+pub use registry_events::{RegistryChange, RegistryEvent, RegistryEvents};
 
 use super::ToolRegistry;
 use crate::definition::ToolDefinition;
 use crate::error::BuildError;
 use arc_swap::ArcSwap;
 use check::{Check, run_checks};
-use events::{EVENTS_KEPT, changes};
+use registry_events::{EVENTS_KEPT, changes};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;

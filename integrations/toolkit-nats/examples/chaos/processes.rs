@@ -69,14 +69,10 @@ impl Site {
         site
     }
 
-    /// Starts a server that holds all results of the case `large` for one caller. Beyond 64 MiB, it would close the
-    /// connection of the caller by default.
     pub(crate) fn start_nats(&mut self) {
-        let config = self.file("nats.conf");
-        std::fs::write(&config, "max_pending: 1GB\n").unwrap();
         let mut command = Command::new(env::var("NATS_SERVER").unwrap());
         command
-            .args(["-c", &config, "-a", "127.0.0.1", "-p", &self.port.to_string()])
+            .args(["-a", "127.0.0.1", "-p", &self.port.to_string()])
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         self.nats = Some(Process::start(&mut command));

@@ -114,7 +114,10 @@ fn check_call(
     require(kind == "read" && !site.has_ledger || runs.starts <= 1, "ran twice");
     match outcome {
         "ok" => require(runs.ends >= 1, "is reported as done and was not"),
-        "unknown" | "deadline" => require(!site.loses_none, "has no outcome, and nothing was lost"),
+        "unknown" | "deadline" => {
+            require(!site.loses_none, "has no outcome, and nothing was lost");
+            require(outcome == "unknown" || runs.starts > 0, "reached its deadline and never began");
+        }
         "busy" | "no_worker" | "disconnected" | "refused" => {
             require(runs.starts == 0 || results.len() > 1, "is reported as not run and was");
         }

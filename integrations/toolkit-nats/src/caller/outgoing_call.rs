@@ -248,6 +248,7 @@ impl<'a> OutgoingCall<'a> {
                     if let Err(fault) = assembly.add(number, part, RESULT_LIMIT) {
                         return unreadable(fault);
                     }
+                    self.ask_about(worker, line).await;
                 }
                 Some(Frame::End(chunks, last)) => {
                     return match assembly.end(chunks, last, RESULT_LIMIT) {
@@ -261,7 +262,7 @@ impl<'a> OutgoingCall<'a> {
     }
 
     /// Asks the worker whether it runs the call. It answers behind all that it has sent about the call, so the call or its
-    /// result is lost if it does not.
+    /// result is lost if it does not. If it is sending the result, the next part follows.
     async fn ask_about(&self, worker: &RemoteWorker, line: &ReplyLine) {
         let CallerState { fleet, settings, .. } = &**self.state;
         let subject = fleet.subject(questions(&worker.id, &settings.name));

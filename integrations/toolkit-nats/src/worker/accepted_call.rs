@@ -5,7 +5,7 @@ use super::identity::Identity;
 use super::identity::{RemoteCaller, caller_of};
 use super::offers::Offer;
 use super::worker_state::{RunningCall, WorkerState};
-use crate::frames::{CallHead, CallOutcome, Frame, LARGE, Refusal};
+use crate::frames::{CallHead, CallOutcome, Frame, LARGE, Refusal, frames_of};
 #[cfg(feature = "ledger")]
 use crate::ledger::{CallLedger, Claim, ClaimedCall, POLL};
 use crate::locks::lock;
@@ -15,11 +15,18 @@ use bytes::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+use tokio::time::timeout;
 use toolkit_core::context::ToolActions;
 use toolkit_core::output::{Content, MediaData};
 use toolkit_core::{
     CancellationToken, Dispatcher, ErrorKind, RunContext, ToolCall, ToolError, ToolOutput, ToolResult,
 };
+
+/// The most bytes of an outcome that are sent before its caller has asked for more.
+const PART: usize = 256 << 10;
+/// How long a worker waits for this question. A caller that was stopped asks when it wakes.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A call that a worker has accepted. It counts as running until it is dropped.
 pub(super) struct AcceptedCall {
@@ -30,6 +37,7 @@ pub(super) struct AcceptedCall {
     reply: Subject,
     message: Bytes,
     cancellation: CancellationToken,
+    asked: Arc<Notify>,
     started: Instant,
 }
 
@@ -51,11 +59,12 @@ impl AcceptedCall {
         message: Bytes,
     ) -> Self {
         let cancellation = CancellationToken::new();
+        let asked = Arc::new(Notify::new());
         let started = Instant::now();
-        let running = RunningCall { cancellation: cancellation.clone(), started };
+        let running = RunningCall { cancellation: cancellation.clone(), asked: asked.clone(), started };
         lock(&state.calls.running).insert(reply.to_string(), running);
         state.calls.in_flight.fetch_add(1, Ordering::Relaxed);
-        Self { state, offer, caller: caller.to_owned(), reply, message, cancellation, started }
+        Self { state, offer, caller: caller.to_owned(), reply, message, cancellation, asked, started }
     }
 
     /// Runs the call, and sends its end.
@@ -73,8 +82,21 @@ impl AcceptedCall {
         let parent = caller.trace.as_ref().map(|trace| trace.parent.as_str());
         let span = MessageSpan::new("process", "consumer", &head.tool, &head.id, parent);
         match self.outcome(&head, arguments, caller, &span).await {
-            Ok(body) => state.send_body(&self.reply, &body).await,
+            Ok(body) => self.send_outcome(&body).await,
             Err(refusal) => state.refuse(self.reply.clone(), &refusal).await,
+        }
+    }
+
+    /// Sends the outcome in parts. The next part follows when the caller has asked about the call, which it does after each:
+    /// a server closes connections for which too much waits, and so only one part of a result does.
+    async fn send_outcome(&self, body: &Bytes) {
+        let state = &self.state;
+        for frame in frames_of(body, state.fleet.client.max_payload().min(PART)) {
+            let is_last = !matches!(frame, Frame::Chunk(..));
+            state.send(self.reply.clone(), &frame).await;
+            if !is_last && timeout(PATIENCE, self.asked.notified()).await.is_err() {
+                return;
+            }
         }
     }
 

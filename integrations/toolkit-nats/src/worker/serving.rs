@@ -213,8 +213,14 @@ impl Serving {
                 }
             }
             (Inbound::Ask, Some(reply)) => {
-                let is_running = lock(&state.calls.running).contains_key(reply.as_str());
-                let answer = if is_running { Frame::Beat } else { Frame::Refused(Refusal::NotRunning) };
+                let running = lock(&state.calls.running).get(reply.as_str()).map(|call| call.asked.clone());
+                let answer = match running {
+                    Some(asked) => {
+                        asked.notify_one();
+                        Frame::Beat
+                    }
+                    None => Frame::Refused(Refusal::NotRunning),
+                };
                 state.send(reply, &answer).await;
             }
             (Inbound::Tick, _) => self.tick(&message).await,

@@ -29,6 +29,8 @@ pub(super) const QUEUE: &str = "workers";
 /// What a running call can be stopped with.
 pub(super) struct RunningCall {
     pub(super) cancellation: CancellationToken,
+    /// Notified when the caller asks about the call, as it does after each part of a result.
+    pub(super) asked: Arc<Notify>,
     pub(super) started: Instant,
 }
 
