@@ -51,7 +51,7 @@ fn schemas(input: &dyn Debug, schema: &Value, value: &Value) {
     run("tidy", &|| schema::tidy(&mut tidied.lock().expect("no panic")));
     run("each_subschema", &|| {
         schema::keyword::each_subschema(&mut visited.lock().expect("no panic"), &mut |keywords| {
-            keywords.clear()
+            keywords.clear();
         });
     });
     let defined = schema.pointer("/$defs/0").unwrap_or(schema);

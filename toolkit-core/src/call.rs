@@ -75,7 +75,8 @@ impl RawArguments {
 }
 
 from! { RawArguments:
-    text: &str | &String | String | Box<str> | std::borrow::Cow<'_, str> => Self(text.into());
+    text: String => Self(text);
+    text: &str | &String | Box<str> | std::borrow::Cow<'_, str> => Self(text.into());
 }
 
 impl fmt::Display for RawArguments {

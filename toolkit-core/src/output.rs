@@ -223,6 +223,7 @@ impl ToolOutput {
 }
 
 from! { ToolOutput:
-    content: &str | String | JsonText | Media | Content => Self { content: ContentList::One(content.into()), notes: None };
+    content: Content => Self { content: ContentList::One(content), notes: None };
+    content: &str | String | JsonText | Media => Content::from(content).into();
     contents: Vec<Content> => Self::new(contents);
 }

@@ -138,8 +138,10 @@ impl UserMessage {
 }
 
 from! { UserMessage:
-    text: &str | &String | String | Box<str> | std::borrow::Cow<'_, str> => Self::new([Content::Text(text.into())]);
-    content: Content | Media => Self::new([content.into()]);
+    text: String => Self::new([Content::Text(text)]);
+    text: &str | &String | Box<str> | std::borrow::Cow<'_, str> => Self::new([Content::Text(text.into())]);
+    content: Content => Self::new([content]);
+    media: Media => Self::new([media.into()]);
     contents: Vec<Content> => Self::new(contents);
 }
 
