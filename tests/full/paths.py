@@ -3,8 +3,8 @@
 
 usage: tests/full/paths.py [FOLDER]
 
-FOLDER has the pages of `cargo doc` for `toolkit-ai`, with all features: `target/doc/toolkit_ai` unless it is given. A
-page says where in the source its item is, and two pages with the same place and name are two paths.
+FOLDER has the pages of `cargo doc` for `toolkit-ai`, with all features: `target/doc/toolkit_ai` unless it is given. Two
+pages with the same name, declaration and documentation are two paths of one item.
 """
 
 import collections
@@ -16,8 +16,12 @@ import sys
 EXCEPTIONS = {"struct.HttpLimits.html"}
 
 
+def plain(html):
+    return html and re.sub(r"<[^>]*>", "", html[1])
+
+
 def pages(folder):
-    """Yields the name of each page of an item, the place of the item in the source, and the path of the page."""
+    """Yields the name of each page of an item, what the page says of it, and the path of the page."""
     for page in sorted(folder.rglob("*.html")):
         path = page.relative_to(folder)
         # `macro.name!.html` leads to the page of the macro.
@@ -27,17 +31,17 @@ def pages(folder):
         # The page of a path that only the crate itself can name leads to the public one.
         if 'http-equiv="refresh"' in text:
             continue
-        source = re.search(r'<a class="src[^"]*" href="[./]*([^"]+)"', text)
-        # What a macro has written has no place.
-        yield page.name, source[1] if source else str(path), str(path)
+        declaration = plain(re.search(r'<pre class="rust item-decl">(.*?)</pre>', text, re.DOTALL))
+        documentation = plain(re.search(r'<div class="docblock">(.*?)</div>', text, re.DOTALL))
+        yield page.name, (declaration, documentation), str(path)
 
 
 def more_than_one(found):
     """Returns the paths of items with several, and the number of items."""
     places = collections.defaultdict(list)
-    for name, source, path in found:
+    for name, item, path in found:
         if name not in EXCEPTIONS:
-            places[name, source].append(path)
+            places[name, item].append(path)
     return [paths for paths in places.values() if len(paths) > 1], len(places)
 
 
@@ -48,8 +52,8 @@ def main():
     for paths in several:
         print("several paths:", ", ".join(paths))
     print(f"{count} items with one path" if not several else f"{len(several)} of {count} items have several paths")
-    name, source, _ = found[0]
-    if several or not more_than_one([*found, (name, source, "planted/" + name)])[0]:
+    name, item, _ = found[0]
+    if several or not more_than_one([*found, (name, item, "planted/" + name)])[0]:
         sys.exit(1)
 
 

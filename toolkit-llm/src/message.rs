@@ -111,10 +111,10 @@ impl UserMessage {
     ///
     /// ```
     /// use toolkit_ai::llm::UserMessage;
-    /// use toolkit_ai::{Content, Media};
+    /// use toolkit_ai::Media;
     ///
     /// let photo = Media::new("image/png", b"\x89PNG");
-    /// let message = UserMessage::new([Content::Text("What is this?".to_owned()), photo.into()]);
+    /// let message = UserMessage::from(["What is this?".into(), photo.into()]);
     /// assert_eq!(message.to_text(), "What is this?\n[image image/png]");
     /// ```
     #[must_use]

@@ -191,3 +191,31 @@ async fn a_worker_says_whether_it_runs_a_call() {
     client.publish_with_reply(question, reply, "".into()).await.unwrap();
     while replies.next().await.unwrap().payload != r#"-"not_running""# {}
 }
+
+/// All but the first part of a large result wait for a question, so that little waits at the server for a slow caller.
+#[tokio::test]
+async fn a_part_of_a_result_follows_when_the_caller_asks() {
+    let Some(fleet) = server::fleet().await else { return };
+    let long = ClosureTool::new("long", "", |_: Nothing| "x".repeat(1 << 20)).unwrap();
+    let worker = Worker::new(registry([long])).unwrap().start(&fleet).await.unwrap();
+    let (client, mut calls) = server::observe(worker.id()).await;
+    let tools = FleetToolset::join(&fleet).await.unwrap();
+    assert_eq!(call(&tools, "long", "{}").await.to_text().len(), 1 << 20);
+    let message = calls.next().await.unwrap();
+
+    // The same call for a caller that asks when it has heard a beat behind a part.
+    let reply = client.new_inbox();
+    let mut frames = client.subscribe(reply.clone()).await.unwrap();
+    client.publish_with_reply(message.subject.clone(), reply.clone(), message.payload.clone()).await.unwrap();
+    let mut kinds = String::new();
+    while !kinds.ends_with('=') {
+        let kind = char::from(frames.next().await.unwrap().payload[0]);
+        if kind != '~' || kinds.ends_with('+') {
+            kinds.push(kind);
+        }
+        if kinds.ends_with("+~") {
+            client.publish_with_reply(question_about(&message), reply.clone(), "".into()).await.unwrap();
+        }
+    }
+    assert_eq!(kinds, "+~+~+~+~=");
+}
