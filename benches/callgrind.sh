@@ -45,7 +45,7 @@ growth() {
         {
             ratio = small ? total[FNR] / small : 0
             verdict = ""
-            if ($1 == "planted") { planted = ratio > $3; verdict = planted ? "found" : "NOT FOUND" }
+            if ($1 == "planted") { selected = 0; planted = ratio > $3; verdict = planted ? "found" : "NOT FOUND" }
             else if (ratio == 0 || ratio > $3) { verdict = "MORE THAN " $3; missed++ }
             else if ($3 != 4.5) verdict = "<= " $3
             printf row, $1, size, small, total[FNR], sprintf("%.2f", ratio), verdict
