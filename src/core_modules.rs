@@ -12,7 +12,9 @@ pub mod call {
 /// Generated code uses them as bounds, so that the compiler refuses, for instance, a `range` on a string parameter. Implement
 /// the matching trait for your own type if its JSON form is a number or a string.
 pub mod constraints {
-    pub use toolkit_core::constraints::{Countable, Items, Number, Text};
+    pub use toolkit_core::constraints::{
+        Countable, Items, Number, Text, has_items, is_countable, is_number, is_parameter, is_text,
+    };
 }
 
 /// The context of a call: state, session, progress, cancellation. [`ToolContext`](crate::ToolContext), [`State`](crate::State) and
@@ -24,10 +26,12 @@ pub mod context {
     };
 }
 
-/// The parts of a tool's definition. [`Tool`](crate::Tool) and the kinds of tools are at the root.
+/// The parts of a tool's definition, and what generated code is made of: errors of the compiler name it.
+/// [`Tool`](crate::Tool) and the kinds of tools are at the root.
 pub mod definition {
     pub use toolkit_core::definition::{
-        ProvidedTool, TextFormat, ToolIcon, ToolKind, ToolSource, UnknownArguments, parameter_names,
+        BlockTools, CallFn, Function, Invocation, MoreTools, ProvidedTool, TextFormat, ToolCell, ToolIcon,
+        ToolKind, ToolSource, ToolsetWithoutExtends, UnknownArguments, parameter_names,
     };
 }
 

@@ -10,7 +10,7 @@ mod call_reason;
 mod closure;
 #[cfg(feature = "jsonschema")]
 mod dynamic;
-pub(crate) mod function;
+mod function;
 mod future;
 mod lane;
 mod made_once;
@@ -21,7 +21,7 @@ mod spelled;
 mod start;
 mod tool_definition;
 mod tool_kind;
-pub(crate) mod toolset;
+mod toolset;
 mod typed;
 
 pub use adapted::AdaptedTool;
@@ -33,7 +33,7 @@ pub(crate) use call_reason::{
 pub use closure::ClosureTool;
 #[cfg(feature = "jsonschema")]
 pub use dynamic::DynamicTool;
-pub use function::FunctionTool;
+pub use function::{CallFn, Function, FunctionTool, Invocation, ToolCell};
 pub use future::ToolFuture;
 pub use metadata::{ToolIcon, ToolMetadata, ToolSource, ToolTag, UnknownArguments};
 pub use provider::{ProvidedTool, ToolProvider};
@@ -42,7 +42,7 @@ pub(crate) use spelled::{has_refused_parameter, own_parameter_names};
 pub(crate) use start::{GuardedFuture, begin, check, run};
 pub use tool_definition::ToolDefinition;
 pub use tool_kind::{TextFormat, ToolKind};
-pub use toolset::Toolset;
+pub use toolset::{BlockTools, MoreTools, Toolset, ToolsetWithoutExtends};
 
 use crate::context::ToolContext;
 use crate::error::ToolError;

@@ -9,9 +9,10 @@ pub use crate::args::{
     ToolParams, default_value, set_default, struct_args,
 };
 pub use crate::context::{StateNeed, ToolContext};
-pub use crate::definition::function::{CallFn, Function, Invocation, ToolCell};
-pub use crate::definition::toolset::{BlockTools, MoreTools, ToolsetWithoutExtends};
-pub use crate::definition::{FunctionTool, Tool, ToolFuture, ToolTag, UnknownArguments};
+pub use crate::definition::{
+    BlockTools, CallFn, Function, FunctionTool, Invocation, MoreTools, Tool, ToolCell, ToolFuture, ToolTag,
+    ToolsetWithoutExtends, UnknownArguments,
+};
 pub use crate::error::ToolError;
 pub use crate::output::probes::{Output, Returned, SchemaFn};
 pub use crate::registry::discover::Registration;

@@ -1,8 +1,7 @@
 //! Tests of discovery over registrations of several crates.
 
 use super::*;
-use crate::definition::function::{Function, ToolCell};
-use crate::definition::{ToolFuture, ToolTag};
+use crate::definition::{Function, ToolCell, ToolFuture, ToolTag};
 use crate::error::Location;
 use proptest::prelude::*;
 
