@@ -13,6 +13,7 @@ macro_rules! setters {
 }
 
 /// Declares conversions from a list of types. A list, unlike a conversion from all types of a kind, can grow.
+#[cfg(feature = "model")]
 macro_rules! from {
     ($type:ident: $($value:ident: $($from:ty)|+ => $result:expr;)+) => {
         $($(impl From<$from> for $type {
