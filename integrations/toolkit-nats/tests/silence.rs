@@ -218,4 +218,15 @@ async fn a_part_of_a_result_follows_when_the_caller_asks() {
         }
     }
     assert_eq!(kinds, "+~+~+~+~=");
+
+    // A call that is cancelled after its first part does not wait for a question.
+    let reply = client.new_inbox();
+    let mut frames = client.subscribe(reply.clone()).await.unwrap();
+    client.publish_with_reply(message.subject.clone(), reply.clone(), message.payload.clone()).await.unwrap();
+    while !frames.next().await.unwrap().payload.starts_with(b"+") {}
+    let cancel = question_about(&message).replace(".ask", ".cancel");
+    client.publish(cancel, reply.to_string().into()).await.unwrap();
+    // The worker would wait for thirty seconds.
+    let ended = until(|| worker.statistics().in_flight == 0);
+    tokio::time::timeout(Duration::from_secs(15), ended).await.unwrap();
 }

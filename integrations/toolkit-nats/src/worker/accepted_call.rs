@@ -88,13 +88,18 @@ impl AcceptedCall {
     }
 
     /// Sends the outcome in parts. The next part follows when the caller has asked about the call, which it does after each:
-    /// a server closes connections for which too much waits, and so only one part of a result does.
+    /// a server closes connections for which too much waits, and so only one part of a result does. Nobody reads the rest of
+    /// a call that is cancelled.
     async fn send_outcome(&self, body: &Bytes) {
         let state = &self.state;
         for frame in frames_of(body, state.fleet.client.max_payload().min(PART)) {
             let is_last = !matches!(frame, Frame::Chunk(..));
             state.send(self.reply.clone(), &frame).await;
-            if !is_last && timeout(PATIENCE, self.asked.notified()).await.is_err() {
+            if is_last {
+                return;
+            }
+            let asked = timeout(PATIENCE, self.asked.notified());
+            if !matches!(self.cancellation.run_until_cancelled(asked).await, Some(Ok(()))) {
                 return;
             }
         }
