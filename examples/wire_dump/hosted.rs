@@ -1,14 +1,34 @@
 //! The tools that providers define, and the calls that the program runs for them.
 
 use crate::conversation::{Conversation, Turn};
-use toolkit_ai::llm::hosted::{anthropic, gemini, openai};
+use toolkit_ai::llm::hosted::{HostedTool, anthropic, gemini, openai};
 use toolkit_ai::llm::{ApiFormat, WireError};
 use toolkit_ai::serde_json::json;
-use toolkit_ai::{Content, Media, ToolDefinition, ToolError, ToolName, ToolOutput, ToolResult};
+use toolkit_ai::{
+    BuildError, Content, Media, ToolCall, ToolDefinition, ToolError, ToolMetadata, ToolName, ToolOutput,
+    ToolResult,
+};
 
-/// Returns a conversation with all known hosted tools, beside a deferred tool of the program that code may call.
+/// Returns a conversation with all known hosted tools, beside a deferred tool of the program that code may call. Each call
+/// succeeds in its first turn, and fails in the second.
 pub(crate) fn conversation() -> Result<Conversation, WireError> {
-    let format = ApiFormat::OpenAiResponses;
+    let calls = calls()?;
+    let failed = vec![Err(ToolError::failed("no disk")); calls.len()];
+    let turns = vec![turn("a", &calls, outcomes()), turn("b", &calls, failed)];
+    Ok(Conversation { tools: add().into_iter().collect(), turns, hosted: hosted() })
+}
+
+/// A turn with the calls, whose ids get a prefix, and their outcomes.
+fn turn(prefix: &str, calls: &[ToolCall], outcomes: Vec<Result<ToolOutput, ToolError>>) -> Turn {
+    let mut calls = calls.to_vec();
+    for call in &mut calls {
+        call.id = format!("{prefix}{}", call.id).into();
+    }
+    let results = calls.iter().zip(outcomes).map(|(call, outcome)| ToolResult::of(call, outcome)).collect();
+    Turn { asks: "Look.".to_owned(), calls, results }
+}
+
+fn calls() -> Result<Vec<ToolCall>, WireError> {
     let program = json!({"type": "program", "caller_id": "prog_1"});
     let checks = json!([{"id": "sc_1", "code": "c", "message": "Look."}]);
     let items = json!([
@@ -26,77 +46,61 @@ pub(crate) fn conversation() -> Result<Conversation, WireError> {
         {"id": "f", "type": "function_call", "call_id": "call_6", "status": "completed", "name": "crm_find",
             "arguments": "{}", "namespace": "crm", "caller": program},
     ]);
-    let calls = format.parse_calls(&items)?;
+    ApiFormat::OpenAiResponses.parse_calls(&items)
+}
+
+fn outcomes() -> Vec<Result<ToolOutput, ToolError>> {
     let found = json!([{"name": "crm_find", "description": "Finds.", "deferred": true,
         "parameters": {"type": "object", "properties": {}}}]);
-    let outcomes = || -> Vec<Result<ToolOutput, ToolError>> {
-        vec![
-            Ok(ToolOutput::text("a.rs")),
-            Ok(ToolOutput::text("a.rs")),
-            Ok(ToolOutput::text("done")),
-            Ok(Content::from(Media::new("image/png", b"\x89PNG")).into()),
-            ToolOutput::json(&found).map_err(ToolError::invalid_output),
-            Ok(ToolOutput::text("3")),
-        ]
-    };
-    let failed = || (0..6).map(|_| Err(ToolError::failed("no disk"))).collect();
-    let turn = |prefix: &str, outcomes: Vec<Result<ToolOutput, ToolError>>| {
-        let calls: Vec<_> = calls
-            .iter()
-            .cloned()
-            .map(|mut call| {
-                call.id = format!("{prefix}{}", call.id).into();
-                call
-            })
-            .collect();
-        let results =
-            calls.iter().zip(outcomes).map(|(call, outcome)| ToolResult::of(call, outcome)).collect();
-        Turn { asks: "Look.".to_owned(), calls, results }
-    };
-    let mut tools = Vec::new();
-    if let Ok(name) = ToolName::new("add") {
-        let metadata = toolkit_ai::ToolMetadata::default().with_allowed_callers([
-            "direct",
-            "programmatic",
-            "code_execution_20250825",
-        ]);
-        let add = ToolDefinition::new(name, "Adds.", json!({"type": "object", "properties": {}}));
-        tools.push(add.with_metadata(metadata));
-    }
-    Ok(Conversation {
-        tools,
-        turns: vec![turn("a", outcomes()), turn("b", failed())],
-        hosted: vec![
-            openai::web_search(),
-            openai::file_search(["vs_1"]),
-            openai::code_interpreter(),
-            openai::image_generation(),
-            openai::mcp("docs", "https://a.example/mcp"),
-            openai::connector("mail", "connector_gmail", "token"),
-            openai::tool_search(),
-            openai::client_tool_search(),
-            openai::programmatic_tool_calling(),
-            openai::shell(),
-            openai::local_shell(),
-            openai::apply_patch(),
-            openai::computer(),
-            anthropic::web_search().with("max_uses", 3),
-            anthropic::web_fetch(),
-            anthropic::code_execution(),
-            anthropic::tool_search_bm25(),
-            anthropic::tool_search_regex(),
-            anthropic::mcp("docs", "https://a.example/mcp"),
-            anthropic::bash(),
-            anthropic::text_editor(),
-            anthropic::memory(),
-            anthropic::computer(1024, 768),
-            gemini::google_search(),
-            gemini::google_maps(),
-            gemini::url_context(),
-            gemini::code_execution(),
-            gemini::file_search(["fileSearchStores/a"]),
-            gemini::computer_use(),
-            gemini::mcp("docs", "https://a.example/mcp"),
-        ],
-    })
+    vec![
+        Ok(ToolOutput::text("a.rs")),
+        Ok(ToolOutput::text("a.rs")),
+        Ok(ToolOutput::text("done")),
+        Ok(Content::from(Media::new("image/png", b"\x89PNG")).into()),
+        ToolOutput::json(&found).map_err(ToolError::invalid_output),
+        Ok(ToolOutput::text("3")),
+    ]
+}
+
+fn add() -> Result<ToolDefinition, BuildError> {
+    let callers = ["direct", "programmatic", "code_execution_20250825"];
+    let metadata = ToolMetadata::default().with_allowed_callers(callers);
+    let add =
+        ToolDefinition::new(ToolName::new("add")?, "Adds.", json!({"type": "object", "properties": {}}));
+    Ok(add.with_metadata(metadata))
+}
+
+fn hosted() -> Vec<HostedTool> {
+    vec![
+        openai::web_search(),
+        openai::file_search(["vs_1"]),
+        openai::code_interpreter(),
+        openai::image_generation(),
+        openai::mcp("docs", "https://a.example/mcp"),
+        openai::connector("mail", "connector_gmail", "token"),
+        openai::tool_search(),
+        openai::client_tool_search(),
+        openai::programmatic_tool_calling(),
+        openai::shell(),
+        openai::local_shell(),
+        openai::apply_patch(),
+        openai::computer(),
+        anthropic::web_search().with("max_uses", 3),
+        anthropic::web_fetch(),
+        anthropic::code_execution(),
+        anthropic::tool_search_bm25(),
+        anthropic::tool_search_regex(),
+        anthropic::mcp("docs", "https://a.example/mcp"),
+        anthropic::bash(),
+        anthropic::text_editor(),
+        anthropic::memory(),
+        anthropic::computer(1024, 768),
+        gemini::google_search(),
+        gemini::google_maps(),
+        gemini::url_context(),
+        gemini::code_execution(),
+        gemini::file_search(["fileSearchStores/a"]),
+        gemini::computer_use(),
+        gemini::mcp("docs", "https://a.example/mcp"),
+    ]
 }
