@@ -65,6 +65,7 @@ mod stored;
 mod strict;
 mod testing;
 mod time_limits;
+mod too_deep;
 mod tool_context;
 mod tool_macro;
 mod toolsets;
