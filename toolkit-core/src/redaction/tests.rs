@@ -51,7 +51,12 @@ proptest! {
         let redactor = Redactor::from(vec![secret.clone()]);
         for spelling in spellings(&secret) {
             // A plain secret may follow anything, and an escape begins at its sign.
-            let before = if spelling == secret { before.as_str() } else { "key=" };
+            // Backslashes before the backslash of a secret may be its escape: they go with it.
+            let before = match spelling == secret {
+                true if secret.starts_with('\\') => before.trim_end_matches('\\'),
+                true => before.as_str(),
+                false => "key=",
+            };
             let text = redactor.redact(&format!("{before}{spelling}{after}"));
             prop_assert_eq!(text, format!("{before}…{after}"), "{}", spelling);
         }
