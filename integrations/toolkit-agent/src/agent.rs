@@ -64,7 +64,7 @@ pub trait RunAgent: Send + Sync + 'static {
 
     /// Returns the limits of a run that the program starts with this agent.
     ///
-    /// [`RunOptions::with_limits`](crate::RunOptions::with_limits) overrides them. If another agent has
+    /// [`RunRequest::limits`](crate::RunRequest::limits) overrides them. If another agent has
     /// started the run, they limit only the work of this agent.
     fn limits(&self) -> Limits {
         Limits::default()

@@ -73,8 +73,8 @@ pub struct Conversation {
     session: Session,
     /// Whether the JSON of the conversation includes the details of errors.
     error_details: bool,
-    /// Keeps the session values of the user in memory while this conversation is open. All conversations of
-    /// the user share these values.
+    /// The sessions to which the conversation belongs. Keeps the session values of the user in memory while this
+    /// conversation is open; all conversations of the user share these values.
     pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
     log: OwnLog,
     /// The path to this conversation from the outermost one, with a `/` after each key.

@@ -64,7 +64,7 @@ pub enum AgentError {
     /// The run has stopped because calls wait for decisions or results from the program. The conversation
     /// contains these pending calls, even after it is saved and loaded again.
     /// [`Agent::resume`](crate::Agent::resume) continues the run with
-    /// [decisions](crate::RunOptions::with_decisions).
+    /// [decisions](crate::ResumeRequest::decide).
     #[non_exhaustive]
     Interrupted {
         /// The calls that wait for a decision or a result from the program.

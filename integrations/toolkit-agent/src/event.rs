@@ -2,6 +2,7 @@
 
 use crate::guardrail::GuardAction;
 use crate::output::RunOutput;
+use crate::pending::PendingCall;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use toolkit_core::error::Pending;
@@ -18,7 +19,7 @@ use toolkit_llm::model::RequestLoss;
 /// milliseconds. It contains the [details](toolkit_core::ToolError::details) of an error only if the error
 /// stores them.
 ///
-/// Each event except `Finished` has a field `within`. It lists the tool calls and the parallel agents that
+/// Each event except `Finished` and `Waiting` has a field `within`. It lists the tool calls and the parallel agents that
 /// enclose the agent, the outermost first. It is empty for the agents of the conversation itself. If an agent
 /// is called twice at the same time, this field distinguishes the events of the two calls.
 ///
@@ -31,7 +32,7 @@ use toolkit_llm::model::RequestLoss;
 /// let expert = Agent::builder(ScriptedModel::new().text("42")).name("expert").build()?;
 /// let model = ScriptedModel::new().call("expert", r#"{"request": "6 * 7?"}"#).text("It is 42.");
 /// let agent = Agent::builder(model).tools(ToolRegistry::from_tools([expert.to_tool()?])?).build()?;
-/// let mut events = agent.run_stream("What is six times seven?");
+/// let mut events = agent.run("What is six times seven?").stream();
 /// while let Some(event) = events.next().await {
 ///     let event = event?;
 ///     if let RunEvent::Text { text, within, .. } = &event {
@@ -296,6 +297,15 @@ pub enum RunEvent {
         /// The output of the run.
         output: Box<RunOutput>,
     },
+    /// The run has stopped, because calls wait for decisions or results from the program; this is the last event.
+    /// [`Agent::resume`](crate::Agent::resume) continues it.
+    #[non_exhaustive]
+    Waiting {
+        /// The calls that wait.
+        pending: Vec<PendingCall>,
+        /// The output so far, without the unfinished turn.
+        output: Box<RunOutput>,
+    },
 }
 
 /// A tool call or a parallel agent that encloses other agents of a run.
@@ -337,7 +347,7 @@ impl RunEvent {
             | Self::Transferred { within, .. }
             | Self::BranchFailed { within, .. }
             | Self::AgentEnded { within, .. } => within,
-            Self::Finished { .. } => &[],
+            Self::Finished { .. } | Self::Waiting { .. } => &[],
         }
     }
 }

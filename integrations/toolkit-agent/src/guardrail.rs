@@ -43,7 +43,7 @@ use toolkit_llm::{ModelRequest, ModelResponse};
 /// In a typed run, the check may read the arguments of one call. The text and the other answers in the same message
 /// were then not checked, so they are withheld.
 ///
-/// A run with [autosave](crate::RunOptions::with_autosave) saves its input before the checks begin, so that the input
+/// A run on a [saved conversation](crate::Place) saves its input before the checks begin, so that the input
 /// survives a crash. A loaded conversation does not contain a blocked or replaced input, but the store keeps it in the
 /// log until the conversation is [erased](crate::Sessions::erase) or deleted. A [`Recorder`](toolkit_llm::record::Recorder) records all
 /// that its model reads and writes, also before a check.

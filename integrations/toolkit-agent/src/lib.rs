@@ -26,12 +26,13 @@
 //! | --- | --- |
 //! | connect a model | a client from [Features](#features), your own [`ChatModel`](toolkit_llm::ChatModel) or [`transport::Transport`](toolkit_llm::transport::Transport) |
 //! | build an agent | [`Agent::builder`]: instructions, tools, options, limits, callbacks |
-//! | run it | [`Agent::run`]; [`Agent::run_in`] an existing [`Conversation`]; [`Agent::run_with`] options |
-//! | observe it | [`Agent::run_stream`] yields [`RunEvent`]s, also as JSON; spans with the feature `tracing` |
-//! | get typed answers | [`Agent::run_as`] returns a value of your type; [`Agent::run_stream_as`] also yields it as it grows |
+//! | run it | [`Agent::run`]; [`on`](RunRequest::on) a [`Conversation`]; with the other methods of [`RunRequest`] |
+//! | observe it | [`RunRequest::stream`] yields [`RunEvent`]s, also as JSON; spans with the feature `tracing` |
+//! | get typed answers | [`RunRequest::typed`] returns a value of your type; as a [stream](structured::AnswerStream), also while it grows |
 //! | check it | [`AgentBuilder::guardrail`]: checks of inputs, model calls, tool calls and answers |
-//! | stop it | [`RunOptions::with_cancellation`], or drop the run's future; [`Limits`] apply to every run |
-//! | save and resume | [`Sessions`] with a store (`toolkit-agent-stores` has databases); a [`Conversation`] is serializable; [`Agent::resume`] |
+//! | stop it | [`RunRequest::cancellation`], or drop the run's future; [`Limits`] apply to every run |
+//! | save and resume | [`Agent::resume`]; [`Sessions`] with a store (`toolkit-agent-stores` has databases); a [`Conversation`] is serializable |
+//! | decide calls that wait | [`RunRequest::outcome`], [`ResumeRequest::decide`] |
 //! | stay within a context window | [`AgentBuilder::compaction`] with [`compaction::Compaction`] |
 //! | count costs | [`RunOutput::usage`], [`AgentBuilder::price`]; [`RunError::output`] after a failure |
 //! | retry | [`ModelRetry`](toolkit_llm::ModelRetry) for agents; [`model::Retrying`](toolkit_llm::model::Retrying) for a model used without an agent |
@@ -85,9 +86,11 @@ mod message;
 mod options;
 mod output;
 mod pending;
+mod request;
 mod run;
 pub mod session;
 mod span;
+mod stream;
 pub mod structured;
 pub mod team;
 
@@ -97,11 +100,11 @@ pub use error::{AgentError, Limit, RunError};
 pub use event::{RunEvent, RunScope};
 pub use limits::Limits;
 pub use llm::{AgentBuilder, InstructionsContext};
-pub use options::RunOptions;
-pub use output::{AgentOutput, RunOutput};
+pub use output::{AgentOutput, Outcome, RunOutput, Waiting};
 pub use pending::{Decision, Decisions, PendingCall};
-pub use run::RunStream;
+pub use request::{Place, ResumeRequest, RunAnswer, RunRequest};
 pub use session::sessions::Sessions;
+pub use stream::RunStream;
 
 /// The examples of the README, compiled as doc tests.
 #[cfg(doctest)]

@@ -46,7 +46,7 @@ pub struct Limits {
     /// If neither the agent nor its [model](toolkit_llm::model::Priced) has a price, the run ends with an error before the
     /// second model call. A free model is a `Priced` one with the default price.
     pub max_cost: Option<f64>,
-    /// The maximum duration of the run. If a [save](crate::RunOptions::with_autosave) is in progress at the
+    /// The maximum duration of the run. If a [save](crate::Place) is in progress at the
     /// end, it gets five more seconds.
     pub max_duration: Option<Duration>,
     /// The timeout of one model call.

@@ -8,5 +8,5 @@ mod store;
 
 pub(crate) use journal::Journal;
 pub use memory::MemoryStore;
-pub(crate) use sessions::Sessions;
+pub use sessions::{SavedConversation, UserSessions};
 pub use store::{ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError};

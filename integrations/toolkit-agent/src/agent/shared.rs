@@ -10,7 +10,8 @@ use crate::helpers::{lock, new_id};
 use crate::limits::Budget;
 use crate::options::RunOptions;
 use crate::pending::Decisions;
-use crate::session::{Journal, Sessions};
+use crate::session::Journal;
+use crate::session::sessions::Sessions;
 use crate::span::{AgentSpan, SpanUsage};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn};
@@ -22,6 +23,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
+use toolkit_core::registry::RegistrySource;
 use toolkit_core::{CancellationToken, RunContext};
 use toolkit_llm::__private::Bill;
 use toolkit_llm::model::RequestLoss;
@@ -46,8 +48,10 @@ pub(crate) struct RunInner {
     /// The agent whose own limits are the innermost limits of `budget`. `None` if `budget` has the limits of
     /// the run.
     limited: Option<Agent>,
-    pub(crate) place: Place,
+    pub(crate) place: LogPlace,
     pub(crate) answer_format: Option<Arc<AnswerFormat>>,
+    /// The tools that the program has given to the run, beside those of its agents.
+    pub(crate) tools: Arc<[RegistrySource]>,
     /// Whether all tool calls are refused, because an answer of the run was invalid and agents may only
     /// answer again.
     pub(crate) answers_only: bool,
@@ -58,7 +62,7 @@ pub(crate) struct RunInner {
 
 /// The place of a run in the log of the conversation.
 #[derive(Clone, Default)]
-pub(crate) struct Place {
+pub(crate) struct LogPlace {
     /// The tool calls and the parallel agents that enclose this agent, the outermost first.
     within: Vec<RunScope>,
     /// Whether the calls of the run have a place in the log. Without one, they can neither be decided nor continued.
@@ -77,7 +81,6 @@ pub(crate) struct Shared {
     pub(crate) context: RunContext,
     /// Whether spans contain the messages of model calls.
     pub(crate) traced_messages: bool,
-    autosave: Option<Sessions>,
     ended: Ended,
     /// Whether another program or task has saved the conversation, so that the run can save nothing more.
     is_lost: AtomicBool,
@@ -102,7 +105,6 @@ impl Run {
             invocation_id,
             events,
             traced_messages: options.traced_messages,
-            autosave: options.autosave,
             ..Shared::default()
         };
         Self(Arc::new(RunInner {
@@ -111,8 +113,9 @@ impl Run {
             outermost: None,
             budget: Arc::new(Budget::new(limits)),
             limited: None,
-            place: Place { is_tracked: true, decisions: options.decisions, ..Place::default() },
+            place: LogPlace { is_tracked: true, decisions: options.decisions, ..LogPlace::default() },
             answer_format: None,
+            tools: options.tools.into(),
             answers_only: false,
             usage: SpanUsage::default(),
             shared: Arc::new(shared),
@@ -162,7 +165,8 @@ impl Run {
         is_tracked: bool,
     ) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
-        let mut inner = RunInner { root, cancellation, answer_format: None, ..RunInner::clone(&self.0) };
+        let tools = Arc::default();
+        let mut inner = RunInner { root, cancellation, answer_format: None, tools, ..RunInner::clone(&self.0) };
         inner.outermost.get_or_insert_with(|| self.0.cancellation.clone());
         inner.place.within.extend(scope);
         inner.limited = None;
@@ -170,7 +174,7 @@ impl Run {
             inner.budget = Arc::new(Budget::within(inner.budget, limits));
         }
         if !is_tracked {
-            inner.place = Place { within: inner.place.within, ..Place::default() };
+            inner.place = LogPlace { within: inner.place.within, ..LogPlace::default() };
         }
         Self(Arc::new(inner))
     }
@@ -204,9 +208,9 @@ impl Run {
         }
     }
 
-    /// Returns the run with the journal of its conversation, if it saves it.
+    /// Returns the run with the journal of its conversation, if it belongs to [`Sessions`].
     pub(crate) fn with_journal(self, conversation: &mut Conversation) -> Self {
-        match &self.0.shared.autosave {
+        match Sessions::of(conversation) {
             Some(sessions) if self.is_outermost() => {
                 let mut inner = RunInner::clone(&self.0);
                 inner.place.journal = Some(sessions.journal(conversation));
@@ -223,7 +227,7 @@ impl Run {
         }
     }
 
-    /// Saves the entries that are not saved yet. Does nothing in a run without [autosave](RunOptions::with_autosave).
+    /// Saves the entries that are not saved yet. Does nothing if the conversation belongs to no sessions.
     /// If the run stops while the save waits for a slow store, the save is given up after [`GRACE`].
     pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
         if self.is_outermost() {

@@ -7,18 +7,15 @@ use super::settings::{InstructionsContext, Settings};
 use super::tools::Tools;
 use crate::agent::Agent;
 use crate::compaction::Compaction;
-use crate::error::RunError;
 use crate::guardrail::Guardrail;
 use crate::limits::Limits;
-use crate::output::RunOutput;
 use crate::team::check_names;
 use std::future::ready;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use toolkit_core::middleware::{Callbacks, Middleware, ToolRequest};
-use toolkit_core::registry::IntoRegistrySource;
+use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 use toolkit_core::{BuildError, Dispatcher, ToolConfig, ToolError, ToolOutput, ToolRegistry};
-use toolkit_llm::UserMessage;
 use toolkit_llm::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 
 impl Agent {
@@ -60,6 +57,8 @@ impl Agent {
 pub struct AgentBuilder {
     settings: Settings,
     dispatcher: Result<Dispatcher, BuildError>,
+    /// The tools beside those of the dispatcher.
+    sources: Vec<RegistrySource>,
     tool_callbacks: Option<Callbacks>,
     guardrails: Vec<Guardrail>,
     /// Further agents to which the model can transfer the conversation, each with its name and description.
@@ -92,6 +91,7 @@ impl AgentBuilder {
         Self {
             settings,
             dispatcher,
+            sources: Vec::new(),
             tool_callbacks: None,
             guardrails: Vec::new(),
             transfer_targets: Vec::new(),
@@ -126,10 +126,12 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the tools: a list such as `tools![add]`, a [`ToolRegistry`], an `Arc<ToolRegistry>`, or a live registry.
+    /// Adds tools: a list such as `tools![add]`, a [`ToolRegistry`], an `Arc<ToolRegistry>`, or a live registry. Two tools
+    /// with the same name are an error of [`build`](Self::build); if a live registry gets such a tool later, the tools
+    /// that were added first keep their names.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoRegistrySource) -> Self {
-        self.dispatcher = self.dispatcher.and_then(|dispatcher| dispatcher.with_registry(tools));
+        self.sources.push(tools.into_registry_source());
         self
     }
 
@@ -292,22 +294,14 @@ impl AgentBuilder {
         for callbacks in around(self.tool_callbacks, tool_guards) {
             dispatcher = dispatcher.with_middleware(callbacks);
         }
-        let tools = Tools::new(dispatcher, &settings.sub_agents, &self.transfer_targets)?;
+        let tools = Tools::new(dispatcher, self.sources, &settings.sub_agents, &self.transfer_targets)?;
         Ok(Agent::from(LlmAgent { settings, tools }))
-    }
-
-    /// Builds the agent and answers `input` in a new conversation.
-    ///
-    /// # Errors
-    /// [`RunError`] if the agent cannot be built or the run fails.
-    pub async fn run(self, input: impl Into<UserMessage>) -> Result<RunOutput, RunError> {
-        self.build()?.run(input).await
     }
 }
 
 setters! { AgentBuilder:
     /// Sets the dispatcher for tool calls, with its own registry, limits, policies and middleware. It
-    /// replaces all tools and middleware that were set on this builder before.
+    /// replaces all middleware that was set on this builder before. [`tools`](Self::tools) adds to its registry.
     dispatcher(dispatcher: Dispatcher) = Ok(dispatcher);
 }
 

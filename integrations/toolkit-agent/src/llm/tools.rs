@@ -1,28 +1,81 @@
 //! The tools of an agent, including the tool `transfer_to_agent`.
 
-use crate::agent::{Agent, Caller};
+use crate::agent::{Agent, Caller, Run};
 use crate::conversation::{Conversation, Owner};
 use crate::event::RunEvent;
 use crate::helpers::lock;
 use crate::team::TransferTool;
 use std::sync::{Arc, Mutex};
 use toolkit_core::middleware::DecidedApprovals;
+use toolkit_core::registry::{Collision, RegistrySource};
 use toolkit_core::{BuildError, Dispatcher, ToolRegistry};
 
 /// The tools of an agent, including the transfer tool.
 pub(super) struct Tools {
     dispatcher: Dispatcher,
+    /// The tools beside those of the dispatcher.
+    sources: Vec<RegistrySource>,
     transfer: Option<Arc<TransferTool>>,
-    /// A dispatcher for the agent's tools and the transfer tool, with the registry that it was built from. It
-    /// is rebuilt when a live registry changes.
-    extended: Mutex<Option<(Arc<ToolRegistry>, Dispatcher)>>,
+    extended: Mutex<Extended>,
+}
+
+/// A dispatcher with more tools than its own, and the registries that it was made of. It is made again when a live
+/// registry changes.
+#[derive(Default)]
+pub(super) struct Extended {
+    parts: Vec<Arc<ToolRegistry>>,
+    dispatcher: Option<Dispatcher>,
+}
+
+impl Extended {
+    /// Returns `dispatcher` with the tools of `sources` and the transfer tool. A name that two of them have belongs to the
+    /// first.
+    fn current(
+        &mut self,
+        dispatcher: &Dispatcher,
+        sources: &[RegistrySource],
+        transfer: Option<&Arc<TransferTool>>,
+    ) -> Result<Dispatcher, BuildError> {
+        if sources.is_empty() && transfer.is_none() {
+            return Ok(dispatcher.clone());
+        }
+        let mut parts = vec![dispatcher.registry()];
+        parts.extend(sources.iter().map(RegistrySource::snapshot));
+        let are_same = self.parts.iter().map(Arc::as_ptr).eq(parts.iter().map(Arc::as_ptr));
+        if let Some(dispatcher) = self.dispatcher.as_ref().filter(|_| are_same) {
+            return Ok(dispatcher.clone());
+        }
+        let registry = merged(&parts, transfer, Collision::Keep)?;
+        let extended = dispatcher.clone().with_snapshot(registry)?;
+        *self = Self { parts, dispatcher: Some(extended.clone()) };
+        Ok(extended)
+    }
+}
+
+fn merged(
+    parts: &[Arc<ToolRegistry>],
+    transfer: Option<&Arc<TransferTool>>,
+    collision: Collision,
+) -> Result<ToolRegistry, BuildError> {
+    let mut registry = ToolRegistry::new();
+    for (index, part) in parts.iter().enumerate() {
+        match index {
+            0 => registry = (**part).clone(),
+            _ => registry.merge_with((**part).clone(), collision)?,
+        }
+    }
+    if let Some(transfer) = transfer {
+        registry.register(transfer.clone())?;
+    }
+    Ok(registry)
 }
 
 impl Tools {
     /// Creates the tools of an agent. The model can transfer the conversation to the sub-agents and to
     /// `targets`, which contains pairs of a name and a description.
     pub(super) fn new(
-        dispatcher: Dispatcher,
+        mut dispatcher: Dispatcher,
+        mut sources: Vec<RegistrySource>,
         sub_agents: &[Agent],
         targets: &[(String, String)],
     ) -> Result<Self, BuildError> {
@@ -30,27 +83,28 @@ impl Tools {
             ([], []) => None,
             _ => Some(Arc::new(TransferTool::new(sub_agents, targets)?)),
         };
-        let tools = Self { dispatcher, transfer, extended: Mutex::new(None) };
+        let own = dispatcher.registry();
+        if own.is_empty() && sources.len() == 1 {
+            dispatcher = dispatcher.with_registry(sources.remove(0))?;
+        } else {
+            let mut parts = vec![own];
+            parts.extend(sources.iter().map(RegistrySource::snapshot));
+            merged(&parts, transfer.as_ref(), Collision::Refuse)?;
+        }
+        let tools = Self { dispatcher, sources, transfer, extended: Mutex::default() };
         // With the transfer tool, which rules may select.
-        tools.current()?.check()?;
+        tools.of_agent()?.check()?;
         Ok(tools)
     }
 
     /// Returns a dispatcher for the current tools of the agent, including the transfer tool.
-    pub(super) fn current(&self) -> Result<Dispatcher, BuildError> {
-        let Some(transfer) = &self.transfer else { return Ok(self.dispatcher.clone()) };
-        let mut extended = lock(&self.extended);
-        let current = self.dispatcher.registry();
-        if let Some((snapshot, dispatcher)) = &*extended
-            && Arc::ptr_eq(snapshot, &current)
-        {
-            return Ok(dispatcher.clone());
-        }
-        let mut registry = (*current).clone();
-        registry.register(transfer.clone())?;
-        let dispatcher = self.dispatcher.clone().with_snapshot(registry)?;
-        *extended = Some((current, dispatcher.clone()));
-        Ok(dispatcher)
+    fn of_agent(&self) -> Result<Dispatcher, BuildError> {
+        lock(&self.extended).current(&self.dispatcher, &self.sources, self.transfer.as_ref())
+    }
+
+    /// Returns a dispatcher for the current tools of the agent and of `run`. `beside` keeps it from turn to turn.
+    pub(super) fn current(&self, run: &Run, beside: &mut Extended) -> Result<Dispatcher, BuildError> {
+        beside.current(&self.of_agent()?, &run.0.tools, None)
     }
 
     /// Returns a dispatcher for the tools of `current`. Its calls belong to the run of `caller`. `last` is the dispatcher

@@ -91,7 +91,7 @@ async fn search(
     let keyword = arguments.keyword.trim().to_lowercase();
     let mut found = Vec::new();
     let limit = arguments.limit.min(MAX_MESSAGES);
-    let conversations = sessions.list(user).await.map_err(ToolError::failed)?;
+    let conversations = sessions.user(user).list().await.map_err(ToolError::failed)?;
     // The list begins with the latest conversation. Stop loading conversations at the limit.
     for info in conversations.iter().take(MAX_CONVERSATIONS) {
         let Some(left @ 1..) = limit.checked_sub(found.len()) else { break };

@@ -20,16 +20,39 @@ pub(crate) struct Journal {
     id: String,
     /// The session values with the prefix `user:`, shared with other conversations. `None` if the
     /// conversation was not opened from sessions. No shared session values are saved then.
-    shared: Option<Arc<dyn Any + Send + Sync>>,
+    shared: Option<Arc<SharedState>>,
+}
+
+/// The sessions to which a conversation belongs.
+pub(super) struct Lease {
+    pub(super) sessions: Sessions,
+    /// The session values of the user. `None` if the conversation was not opened from these sessions.
+    pub(super) user: Option<Arc<SharedState>>,
+}
+
+fn lease(conversation: &Conversation) -> Option<&Lease> {
+    conversation.lease.as_deref()?.downcast_ref()
 }
 
 impl Sessions {
-    /// Returns a journal that saves a conversation into the store of these sessions.
+    /// Returns the sessions to which a conversation belongs.
+    pub(crate) fn of(conversation: &Conversation) -> Option<Self> {
+        Some(lease(conversation)?.sessions.clone())
+    }
+
+    /// Returns a journal that saves a conversation into the store of these sessions. It belongs to them from now on.
     pub(crate) fn journal(&self, conversation: &mut Conversation) -> Journal {
+        let shared = match lease(conversation) {
+            Some(lease) if Arc::ptr_eq(&lease.sessions.inner, &self.inner) => lease.user.clone(),
+            _ => {
+                conversation.lease = Some(Arc::new(Lease { sessions: self.clone(), user: None }));
+                None
+            }
+        };
         let log = conversation.log_in(&self.store_id());
         let user = conversation.user_id().to_owned();
         let id = conversation.id().to_owned();
-        Journal { sessions: self.clone(), log, user, id, shared: conversation.lease.clone() }
+        Journal { sessions: self.clone(), log, user, id, shared }
     }
 
     pub(super) fn store_id(&self) -> Weak<dyn Any + Send + Sync> {
@@ -106,10 +129,7 @@ impl Journal {
     }
 
     async fn save_shared(&self) -> Result<(), StoreError> {
-        let shared = self.shared.as_deref();
-        let Some(user) = shared.and_then(|shared| shared.downcast_ref::<SharedState>()) else {
-            return Ok(());
-        };
+        let Some(user) = &self.shared else { return Ok(()) };
         let store = &*self.sessions.inner.store;
         let app = self.sessions.inner.app.save(store, StateScope::App).await;
         app.and(user.save(store, StateScope::User(&self.user)).await)

@@ -1,5 +1,6 @@
 //! The conversations of a program, and the session values that they share.
 
+use super::journal::Lease;
 use super::memory::MemoryStore;
 use super::store::{
     ConversationInfo, ConversationStore, DynStore, StateScope, StoreError, apply, check_value,
@@ -28,9 +29,10 @@ use toolkit_core::context::{SessionDelta, SessionMap};
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let agent = Agent::builder(ScriptedModel::new().text("Hello, Ada.").text("You are Ada.")).build()?;
 /// let sessions = Sessions::default(); // in memory
-/// sessions.run(&agent, "ada", "session 1", "I am Ada.").await?;
-/// sessions.run(&agent, "ada", "session 1", "Who am I?").await?;
-/// assert_eq!(sessions.open("ada", "session 1").await?.messages().len(), 4);
+/// let saved = sessions.user("ada").conversation("session 1");
+/// agent.run("I am Ada.").on(&saved).await?;
+/// agent.run("Who am I?").on(&saved).await?;
+/// assert_eq!(saved.open().await?.messages().len(), 4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
@@ -58,13 +60,15 @@ impl Sessions {
         Self { inner: Arc::new(inner), error_details: false }
     }
 
-    /// Loads the conversation `id` of a user. Creates an empty conversation if the store does not contain it.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the store cannot be read.
-    pub async fn open(&self, user: &str, id: &str) -> Result<Conversation, StoreError> {
+    /// Returns the conversations of a user. The id of the user may be any text, or empty.
+    #[must_use]
+    pub fn user(&self, user: impl Into<String>) -> UserSessions {
+        UserSessions { sessions: self.clone(), user: user.into() }
+    }
+
+    async fn open(&self, user: &str, id: &str) -> Result<Conversation, StoreError> {
         let store = &*self.inner.store;
-        let shared = self.user(user);
+        let shared = self.values_of(user);
         self.inner.app.refresh(store, StateScope::App).await?;
         shared.refresh(store, StateScope::User(user)).await?;
         let mut conversation = self
@@ -75,7 +79,7 @@ impl Sessions {
             .with_error_details(self.error_details)
             .with_user_state(shared.values.clone())
             .with_app_state(self.inner.app.values.clone());
-        conversation.lease = Some(shared);
+        conversation.lease = Some(Arc::new(Lease { sessions: self.clone(), user: Some(shared) }));
         Ok(conversation)
     }
 
@@ -90,7 +94,7 @@ impl Sessions {
 
     /// Returns the session values with the prefix `user:`. Conversations of a user that are open at the same
     /// time share these values.
-    fn user(&self, user: &str) -> Arc<SharedState> {
+    fn values_of(&self, user: &str) -> Arc<SharedState> {
         let mut users = lock(&self.inner.users);
         if let Some(shared) = users.get(user).and_then(Weak::upgrade) {
             return shared;
@@ -101,11 +105,11 @@ impl Sessions {
         shared
     }
 
-    /// Saves the changes of a conversation since its last save. If [`open`](Self::open) has returned the
+    /// Saves the changes of a conversation since its last save. If [`open`](SavedConversation::open) has returned the
     /// conversation, the changed session values of the user and the application are saved as well.
     ///
-    /// A conversation that was not opened from these sessions is saved as a new conversation. This fails with
-    /// a conflict if the store already contains a conversation with the same user and id.
+    /// A conversation that was not opened from these sessions is saved as a new conversation, and later runs save it,
+    /// too. This fails with a conflict if the store already contains a conversation with the same user and id.
     ///
     /// Values that are nested too deeply to be read again are refused. If the conversation contains such a
     /// value, the conversation is not saved. If a session value of the user or the application is such a
@@ -130,7 +134,7 @@ impl Sessions {
     ///
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
     /// let sessions = Sessions::default();
-    /// let mut conversation = sessions.open("ada", "1").await?;
+    /// let mut conversation = sessions.user("ada").conversation("1").open().await?;
     /// conversation.push(Message::user("My number is 4711."));
     /// conversation.push(Message::user("Forget it."));
     /// sessions.save(&mut conversation).await?;
@@ -145,23 +149,6 @@ impl Sessions {
     pub async fn erase(&self, conversation: &mut Conversation) -> Result<(), StoreError> {
         self.save(conversation).await?;
         self.journal(conversation).rewrite(conversation).await
-    }
-
-    /// Lists the conversations of a user, the latest first.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the store cannot be read.
-    pub async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
-        self.inner.store.list(user).await
-    }
-
-    /// Deletes a conversation and returns whether it existed. The session values of the user stay in the
-    /// store.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the conversation cannot be deleted.
-    pub async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
-        self.inner.store.delete(user, id).await
     }
 }
 
@@ -179,6 +166,80 @@ impl Default for Sessions {
 }
 
 debug!(Sessions, self);
+
+/// The conversations of one user, created by [`Sessions::user`].
+#[derive(Debug, Clone)]
+pub struct UserSessions {
+    sessions: Sessions,
+    user: String,
+}
+
+impl UserSessions {
+    /// Returns the conversation with this id. Does not read it: it is [opened](SavedConversation::open) by a run.
+    #[must_use]
+    pub fn conversation(&self, id: impl Into<String>) -> SavedConversation {
+        SavedConversation { sessions: self.sessions.clone(), user: self.user.clone(), id: id.into() }
+    }
+
+    /// Lists the conversations of the user, the latest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot be read.
+    pub async fn list(&self) -> Result<Vec<ConversationInfo>, StoreError> {
+        self.sessions.inner.store.list(&self.user).await
+    }
+}
+
+/// A conversation in the store of [`Sessions`], as a [place](crate::Place) of runs.
+///
+/// ```
+/// use toolkit_ai::agent::{Agent, Sessions};
+/// use toolkit_ai::llm::ScriptedModel;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let agent = Agent::builder(ScriptedModel::new().text("Hello, Ada.")).build()?;
+/// let saved = Sessions::default().user("ada").conversation("1");
+/// let events = agent.run("I am Ada.").on(&saved).stream(); // `'static`: a web handler can return it
+/// assert_eq!(events.finish().await?.text, "Hello, Ada.");
+/// assert_eq!(saved.open().await?.messages().len(), 2);
+/// assert!(saved.delete().await?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct SavedConversation {
+    sessions: Sessions,
+    user: String,
+    id: String,
+}
+
+impl SavedConversation {
+    /// Loads the conversation. Creates an empty one if the store does not contain it. Runs on it save it.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot be read.
+    pub async fn open(&self) -> Result<Conversation, StoreError> {
+        self.sessions.open(&self.user, &self.id).await
+    }
+
+    /// Ends the unfinished run of the conversation without an answer. See [`Conversation::abandon`].
+    ///
+    /// # Errors
+    /// [`StoreError`] if the conversation cannot be read or saved.
+    pub async fn abandon(&self) -> Result<(), StoreError> {
+        let mut conversation = self.open().await?;
+        conversation.abandon();
+        self.sessions.save(&mut conversation).await
+    }
+
+    /// Deletes the conversation and returns whether it existed. The session values of the user stay in the store.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the conversation cannot be deleted.
+    pub async fn delete(&self) -> Result<bool, StoreError> {
+        self.sessions.inner.store.delete(&self.user, &self.id).await
+    }
+}
 
 /// The session values of a user or of the application. All open conversations in this scope share them.
 #[derive(Debug, Default)]

@@ -1,17 +1,13 @@
 //! Streams that yield an answer of a Rust type while the model writes it.
 
-use super::StructuredOptions;
-use super::form;
 use super::partial::PartialAnswer;
-use crate::agent::Agent;
+use super::{Answer, TypedOutput};
 use crate::answer::AnswerFormat;
-use crate::conversation::Conversation;
 use crate::error::{AgentError, RunError};
 use crate::event::RunEvent;
 use crate::helpers::lock;
-use crate::options::RunOptions;
-use crate::output::RunOutput;
-use crate::run::RunStream;
+use crate::request::Request;
+use crate::stream::RunStream;
 use futures_core::Stream;
 use serde_json::Value;
 use std::fmt;
@@ -19,11 +15,35 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
-use toolkit_core::{BuildError, CallId, ToolCall, ToolParams};
-use toolkit_llm::UserMessage;
-use toolkit_llm::model::answer::AnswerReader;
+use toolkit_core::{CallId, ToolCall, ToolParams};
 
 /// An item of an [`AnswerStream`]: an event of the run, a partial answer, or the complete answer.
+///
+/// ```
+/// use toolkit_ai::agent::Agent;
+/// use toolkit_ai::agent::structured::AnswerEvent;
+/// use toolkit_ai::llm::ScriptedModel;
+///
+/// #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
+/// struct City {
+///     name: String,
+///     population: u32,
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let model = ScriptedModel::new().text(r#"{"name": "Oslo", "population": 717710}"#);
+/// let agent = Agent::builder(model).build()?;
+/// let mut answers = agent.run("What is the capital of Norway?").typed::<City>().stream();
+/// while let Some(event) = answers.next().await {
+///     match event? {
+///         AnswerEvent::Partial(city) => assert_eq!(city["name"], "Oslo"),
+///         AnswerEvent::Answer(answer) => assert_eq!(answer.value.population, 717_710),
+///         _ => {}
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AnswerEvent<T> {
@@ -38,17 +58,11 @@ pub enum AnswerEvent<T> {
     /// partial answers.
     Partial(Value),
     /// The complete answer, with the output of the run. This is the last item.
-    #[non_exhaustive]
-    Answer {
-        /// The answer.
-        value: T,
-        /// The output of the run.
-        output: Box<RunOutput>,
-    },
+    Answer(Box<TypedOutput<T>>),
 }
 
 /// A stream that yields the events of a run, and the answer while it grows. The last item is
-/// [`AnswerEvent::Answer`] or an error.
+/// [`AnswerEvent::Answer`], an [`AnswerEvent::Run`] with [`RunEvent::Waiting`], or an error.
 ///
 /// Polling the stream drives the run. Dropping the stream stops the run. If pieces of the answer arrive
 /// faster than the program reads them, several pieces become one partial answer.
@@ -69,98 +83,27 @@ pub struct AnswerStream<'a, T> {
     waiting: Option<Option<Result<RunEvent, RunError>>>,
 }
 
-impl Agent {
-    /// Answers `input` in a new conversation. Returns a stream of the run's events and of the answer while it
-    /// grows. See [`run_as`](Self::run_as).
-    ///
-    /// ```
-    /// use toolkit_ai::agent::Agent;
-    /// use toolkit_ai::llm::ScriptedModel;
-    /// use toolkit_ai::agent::structured::AnswerEvent;
-    ///
-    /// #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
-    /// struct City {
-    ///     name: String,
-    ///     population: u32,
-    /// }
-    ///
-    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-    /// let model = ScriptedModel::new().text(r#"{"name": "Oslo", "population": 717710}"#);
-    /// let agent = Agent::builder(model).build()?;
-    /// let mut answers = agent.run_stream_as::<City>("What is the capital of Norway?");
-    /// while let Some(event) = answers.next().await {
-    ///     match event? {
-    ///         AnswerEvent::Partial(city) => assert_eq!(city["name"], "Oslo"),
-    ///         AnswerEvent::Answer { value, .. } => assert_eq!(value.population, 717_710),
-    ///         _ => {}
-    ///     }
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// # }).unwrap();
-    /// ```
-    #[must_use]
-    pub fn run_stream_as<T: ToolParams + Send + 'static>(
-        &self,
-        input: impl Into<UserMessage>,
-    ) -> AnswerStream<'static, T> {
-        let input = Some(input.into());
-        let reader = AnswerReader::<T>::new();
-        self.stream_as(reader, RunOptions::default(), StructuredOptions::default(), |work| async move {
-            work.run(&mut Conversation::default(), input).await
-        })
-    }
-
-    /// Answers `input` in a conversation, with the given options. Returns a stream of the run's events and of
-    /// the answer while it grows.
-    #[must_use]
-    pub fn run_stream_as_with<'a, T: ToolParams + Send + 'static>(
-        &self,
-        conversation: &'a mut Conversation,
-        input: impl Into<UserMessage>,
-        run: RunOptions,
-        structured: StructuredOptions,
-    ) -> AnswerStream<'a, T> {
-        let input = Some(input.into());
-        let reader = AnswerReader::<T>::new();
-        self.stream_as(reader, run, structured, |work| async move { work.run(conversation, input).await })
-    }
-
-    /// Continues a conversation that has no answer yet. Returns a stream of the run's events and of the
-    /// answer while it grows. See [`resume_as`](Self::resume_as).
-    #[must_use]
-    pub fn resume_stream_as<'a, T: ToolParams + Send + 'static>(
-        &self,
-        conversation: &'a mut Conversation,
-        run: RunOptions,
-        structured: StructuredOptions,
-    ) -> AnswerStream<'a, T> {
-        let reader = AnswerReader::<T>::new();
-        self.stream_as(reader, run, structured, |work| async move { work.run(conversation, None).await })
-    }
-
-    fn stream_as<'a, T: ToolParams + Send + 'static, F>(
-        &self,
-        reader: Result<AnswerReader<T>, BuildError>,
-        options: RunOptions,
-        structured: StructuredOptions,
-        answer: impl FnOnce(Work<T>) -> F,
-    ) -> AnswerStream<'a, T>
-    where
-        F: Future<Output = Result<RunOutput, RunError>> + Send + 'a,
-    {
+impl<'a, T: ToolParams + Send + 'static> AnswerStream<'a, T> {
+    /// Creates the stream of a typed run. Polling the stream runs the agent.
+    pub(crate) fn new(request: Request<'a>) -> Self {
+        let Request { agent, input, place, options, form } = request;
+        let answer = Answer::<T>::new(&form);
+        let format = answer.as_ref().ok().map(|answer| answer.format.clone());
+        let is_wrapped = answer.as_ref().is_ok_and(|answer| answer.reader.is_wrapped);
         let value = Arc::<Mutex<Option<T>>>::default();
-        let is_wrapped = reader.as_ref().is_ok_and(|reader| reader.is_wrapped);
-        let form = reader.map(|reader| {
-            let reader = Arc::new(reader);
-            (Arc::new(form(&reader, &structured)), reader)
+        let result = value.clone();
+        let events = RunStream::start(&agent.clone(), options, |run| async move {
+            let answer = answer?;
+            let mut conversation = place.open().await?;
+            let TypedOutput { value, output } =
+                agent.answer_as(&mut conversation, input, run, &answer).await?;
+            *lock(&result) = Some(value);
+            Ok(output)
         });
-        let shared = form.as_ref().ok().map(|(form, _)| form.clone());
-        let events =
-            self.stream(options, |agent, run| answer(Work { agent, run, form, value: value.clone() }));
         AnswerStream {
             events,
             value,
-            form: shared,
+            form: format,
             is_wrapped,
             text: PartialAnswer::new(is_wrapped),
             call: None,
@@ -168,27 +111,6 @@ impl Agent {
             latest: None,
             waiting: None,
         }
-    }
-}
-
-/// A typed run that has not begun yet.
-struct Work<T> {
-    agent: Agent,
-    run: crate::agent::Run,
-    form: Result<(Arc<AnswerFormat>, Arc<AnswerReader<T>>), BuildError>,
-    value: Arc<Mutex<Option<T>>>,
-}
-
-impl<T: ToolParams + Send + 'static> Work<T> {
-    async fn run(
-        self,
-        conversation: &mut Conversation,
-        input: Option<UserMessage>,
-    ) -> Result<RunOutput, RunError> {
-        let (form, reader) = self.form?;
-        let (value, output) = self.agent.answer_as(conversation, input, self.run, &reader, form).await?;
-        *lock(&self.value) = Some(value);
-        Ok(output)
     }
 }
 
@@ -280,7 +202,7 @@ impl<T> Stream for AnswerStream<'_, T> {
             RunEvent::Finished { output } => {
                 let ended = || RunError::from(AgentError::Other("the run has already ended".to_owned()));
                 let value = lock(&self.value).take().ok_or_else(ended)?;
-                Ok(AnswerEvent::Answer { value, output })
+                Ok(AnswerEvent::Answer(Box::new(TypedOutput { value, output: *output })))
             }
             event => {
                 self.read(&event);

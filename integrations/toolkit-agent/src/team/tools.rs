@@ -82,7 +82,7 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
     let run = match caller {
         Some(caller) => caller.run.nested(agent.clone(), cancellation, scope, open.is_some()),
         // Outside of a run, the agent has a run of its own.
-        None => Run::new(agent.clone(), RunOptions::new().with_cancellation(cancellation), None),
+        None => Run::new(agent.clone(), RunOptions { cancellation, ..RunOptions::default() }, None),
     };
     let is_tracked = open.is_some();
     let input = open.as_ref().is_none_or(|open| !open.is_unfinished).then(|| request.into());

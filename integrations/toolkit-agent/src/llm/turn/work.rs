@@ -15,7 +15,7 @@ use crate::llm::context::meter::Meter;
 use crate::llm::guards::beside::beside;
 use crate::llm::guards::{InputCheck, Judged, apply_inputs};
 use crate::llm::situation::GuardScope;
-use crate::llm::tools::Tools;
+use crate::llm::tools::{Extended, Tools};
 use crate::output::AgentOutput;
 use std::pin::pin;
 use std::sync::Arc;
@@ -44,6 +44,7 @@ pub(super) struct Work<'a> {
     beside: Option<InputCheck>,
     /// The dispatcher of the last turn.
     last: Option<Dispatcher>,
+    beside_tools: Extended,
     /// The number of answers in a row that broke off.
     breaks: u32,
 }
@@ -61,6 +62,7 @@ impl<'a> Work<'a> {
             caller: Arc::new(Caller::new(run, agent.settings.price)),
             beside: None,
             last: None,
+            beside_tools: Extended::default(),
             breaks: 0,
         }
     }
@@ -103,7 +105,7 @@ impl<'a> Work<'a> {
         conversation: &mut Conversation,
     ) -> Result<Option<Outcome>, AgentError> {
         self.scope.run.check_cancelled()?;
-        let current = self.agent.tools.current()?;
+        let current = self.agent.tools.current(self.scope.run, &mut self.beside_tools)?;
         self.answer.begin_turn(&self.agent.settings, &current, self.scope.run)?;
         let open = self
             .own_turn(conversation)

@@ -1,0 +1,386 @@
+//! Requests for runs: an input or a conversation to continue, the place of the run, and its options.
+
+use crate::agent::{Agent, Run};
+use crate::conversation::Conversation;
+use crate::error::{AgentError, RunError};
+use crate::helpers::BoxFuture;
+use crate::limits::Limits;
+use crate::options::RunOptions;
+use crate::output::{Outcome, RunOutput, Waiting};
+use crate::pending::Decisions;
+use crate::session::{SavedConversation, StoreError};
+use crate::stream::RunStream;
+use crate::structured::{Answer, AnswerStream, Form, TypedOutput};
+use std::any::Any;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use toolkit_core::registry::IntoRegistrySource;
+use toolkit_core::{CancellationToken, RunContext, ToolParams};
+use toolkit_llm::UserMessage;
+use toolkit_llm::model::answer::AnswerMode;
+
+impl Agent {
+    /// Asks for an answer to `input`. The returned request takes the place and the options of the run; `.await`,
+    /// [`stream`](RunRequest::stream) or [`outcome`](RunRequest::outcome) runs it.
+    ///
+    /// ```
+    /// use toolkit_ai::agent::{Agent, Conversation, Limits};
+    /// use toolkit_ai::llm::ScriptedModel;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let agent = Agent::builder(ScriptedModel::new().text("Hello.").text("Hello again.")).build()?;
+    /// assert_eq!(agent.run("Hi.").await?.text, "Hello.");
+    ///
+    /// let mut conversation = Conversation::new("1");
+    /// let output = agent
+    ///     .run("Hi.")
+    ///     .on(&mut conversation)
+    ///     .limits(Limits::default().with_max_model_calls(3))
+    ///     .await?;
+    /// assert_eq!(output.text, "Hello again.");
+    /// assert_eq!(conversation.messages().len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    #[doc(alias("invoke", "prompt", "ask", "run_sync", "run_stream"))]
+    pub fn run(&self, input: impl Into<UserMessage>) -> RunRequest<'static> {
+        RunRequest::new(Request::new(self, Some(input.into()), Place::default()))
+    }
+
+    /// Asks to continue a conversation that has no answer yet, for example after a crash, an error, a cancelled run
+    /// or an [interruption](AgentError::Interrupted).
+    ///
+    /// After a crash, a call without a saved result runs again only if its tool is marked as idempotent, or as read-only
+    /// and not as non-idempotent. An agent called as a tool continues from its saved conversation. For any other call, the
+    /// model reads that it may have run. After a cancelled run or a failed save, it reads which calls were stopped.
+    ///
+    /// If the conversation already has an answer, the run returns this answer again and changes nothing. It is
+    /// [`AgentError::Interrupted`] if calls are still pending, and [`AgentError::InvalidDecision`] if a decision does
+    /// not fit a pending call, or if the run was not interrupted when the conversation was saved.
+    pub fn resume<'a>(&self, place: impl Into<Place<'a>>) -> ResumeRequest<'a> {
+        ResumeRequest::new(Request::new(self, None, place.into()))
+    }
+}
+
+/// The place of a run: a new conversation, which is dropped at the end, or one of the program's.
+///
+/// | given to [`RunRequest::on`] or [`Agent::resume`] | the run |
+/// | --- | --- |
+/// | `&mut conversation` | adds to the conversation, and saves it if it was opened from [`Sessions`](crate::Sessions) |
+/// | `sessions.user("ada").conversation("1")` | opens the saved conversation, or creates it, and saves it |
+///
+/// A conversation is saved during the run: after the input is added, before each tool call runs, after each result while
+/// other calls run, after each turn, and at the end. Each save includes the conversations of agents called as tools and of
+/// parallel agents. After a crash, [`Agent::resume`] continues the run from the last saved state.
+#[derive(Debug, Default)]
+pub struct Place<'a>(Given<'a>);
+
+#[derive(Debug, Default)]
+enum Given<'a> {
+    #[default]
+    New,
+    Lent(&'a mut Conversation),
+    Saved(SavedConversation),
+}
+
+impl<'a> From<&'a mut Conversation> for Place<'a> {
+    fn from(conversation: &'a mut Conversation) -> Self {
+        Self(Given::Lent(conversation))
+    }
+}
+
+impl From<SavedConversation> for Place<'_> {
+    fn from(saved: SavedConversation) -> Self {
+        Self(Given::Saved(saved))
+    }
+}
+
+impl From<&SavedConversation> for Place<'_> {
+    fn from(saved: &SavedConversation) -> Self {
+        Self(Given::Saved(saved.clone()))
+    }
+}
+
+impl<'a> Place<'a> {
+    pub(crate) async fn open(self) -> Result<Opened<'a>, StoreError> {
+        Ok(match self.0 {
+            Given::New => Opened::Own(Box::default()),
+            Given::Lent(conversation) => Opened::Lent(conversation),
+            Given::Saved(saved) => Opened::Own(Box::new(saved.open().await?)),
+        })
+    }
+}
+
+/// The conversation in which a run works.
+pub(crate) enum Opened<'a> {
+    Own(Box<Conversation>),
+    Lent(&'a mut Conversation),
+}
+
+impl Deref for Opened<'_> {
+    type Target = Conversation;
+
+    fn deref(&self) -> &Conversation {
+        match self {
+            Self::Own(conversation) => conversation,
+            Self::Lent(conversation) => conversation,
+        }
+    }
+}
+
+impl DerefMut for Opened<'_> {
+    fn deref_mut(&mut self) -> &mut Conversation {
+        match self {
+            Self::Own(conversation) => conversation,
+            Self::Lent(conversation) => conversation,
+        }
+    }
+}
+
+/// What both kinds of requests contain.
+#[derive(Debug)]
+pub struct Request<'a> {
+    pub(crate) agent: Agent,
+    /// `None` if the run continues.
+    pub(crate) input: Option<UserMessage>,
+    pub(crate) place: Place<'a>,
+    pub(crate) options: RunOptions,
+    pub(crate) form: Form,
+}
+
+impl<'a> Request<'a> {
+    fn new(agent: &Agent, input: Option<UserMessage>, place: Place<'a>) -> Self {
+        Self { agent: agent.clone(), input, place, options: RunOptions::default(), form: Form::default() }
+    }
+
+    /// Runs the agent. `run` is the run that the options describe.
+    pub(crate) async fn answer(
+        agent: Agent,
+        input: Option<UserMessage>,
+        place: Place<'a>,
+        run: Run,
+    ) -> Result<RunOutput, RunError> {
+        let mut conversation = place.open().await?;
+        agent.execute(&mut conversation, input, run).await
+    }
+}
+
+/// What a run returns: [`RunOutput`], or [`TypedOutput`] after [`RunRequest::typed`]. No other type implements it.
+pub trait RunAnswer: Sized + Send + 'static {
+    #[doc(hidden)]
+    fn ask(request: Request<'_>) -> BoxFuture<'_, Result<Self, RunError>>;
+}
+
+impl RunAnswer for RunOutput {
+    fn ask(request: Request<'_>) -> BoxFuture<'_, Result<Self, RunError>> {
+        let Request { agent, input, place, options, .. } = request;
+        Box::pin(async move {
+            let run = Run::new(agent.clone(), options, None);
+            Request::answer(agent, input, place, run).await
+        })
+    }
+}
+
+impl<T: ToolParams + Send + 'static> RunAnswer for TypedOutput<T> {
+    fn ask(request: Request<'_>) -> BoxFuture<'_, Result<Self, RunError>> {
+        Box::pin(async move {
+            let Request { agent, input, place, options, form } = request;
+            let answer = Answer::<T>::new(&form)?;
+            let run = Run::new(agent.clone(), options, None);
+            let mut conversation = place.open().await?;
+            agent.answer_as(&mut conversation, input, run, &answer).await
+        })
+    }
+}
+
+/// The end of a run of which the program decides the pending calls.
+async fn outcome<A: RunAnswer>(request: Request<'_>) -> Result<Outcome<A>, RunError> {
+    match A::ask(request).await {
+        Ok(answer) => Ok(Outcome::Answered(answer)),
+        Err(RunError { error: AgentError::Interrupted { pending }, output }) => {
+            Ok(Outcome::Waiting(Waiting { pending, output }))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Declares a request with the methods that both kinds have.
+macro_rules! requests {
+    ($($(#[$doc:meta])* $request:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        #[must_use = "a run does nothing until it is awaited or streamed"]
+        pub struct $request<'a, A = RunOutput> {
+            inner: Request<'a>,
+            answer: PhantomData<fn() -> A>,
+        }
+
+        impl<'a, A> $request<'a, A> {
+            fn new(inner: Request<'a>) -> Self {
+                Self { inner, answer: PhantomData }
+            }
+
+            /// Sets the limits of the run. Default: the limits of the agent.
+            pub fn limits(mut self, limits: Limits) -> Self {
+                self.inner.options.limits = Some(limits);
+                self
+            }
+
+            /// Sets the token for cancelling the run. On cancellation, each running call gets an error result, so that
+            /// the conversation can be continued. A save in progress gets five more seconds. An answer that is already
+            /// there is returned, also if the run is cancelled while it is saved.
+            pub fn cancellation(mut self, cancellation: CancellationToken) -> Self {
+                self.inner.options.cancellation = cancellation;
+                self
+            }
+
+            /// Adds a value for the tools of the run, by its type: the state of a web request, for example. See
+            /// [`RunContext::with_state`].
+            #[doc(alias("deps", "context"))]
+            pub fn state<T: Any + Send + Sync>(mut self, value: T) -> Self {
+                self.inner.options.context = self.inner.options.context.with_state(value);
+                self
+            }
+
+            /// Sets the context that tools receive in the run, with extensions and state of the program. The agent adds
+            /// its name, the id of the run and the session. Replaces the [state](Self::state) set before.
+            ///
+            /// Create a new context for each run, because clones share the `temp:` values of the session and the
+            /// counts of an [`AttemptLimit`](toolkit_core::middleware::AttemptLimit).
+            pub fn context(mut self, context: RunContext) -> Self {
+                self.inner.options.context = context;
+                self
+            }
+
+            /// Adds tools for this run, beside those of its agents: a list such as `tools![add]`, a registry or a live
+            /// registry. Agents called as tools do not have them. A tool of an agent hides one with the same name.
+            ///
+            /// Give them again to [`Agent::resume`]. If a pending call that may now run waits for a tool that is not
+            /// given, the run ends with [`AgentError::TeamChanged`], and the conversation is unchanged.
+            #[doc(alias("toolsets"))]
+            pub fn with_tools(mut self, tools: impl IntoRegistrySource) -> Self {
+                self.inner.options.tools.push(tools.into_registry_source());
+                self
+            }
+
+            /// Sets the id of the run. Default: a new id.
+            pub fn invocation_id(mut self, invocation_id: impl Into<String>) -> Self {
+                self.inner.options.invocation_id = Some(invocation_id.into());
+                self
+            }
+
+            /// Sets whether the tracing spans of model calls contain instructions, messages and answers, which may be
+            /// private or large. This has an effect only with the feature `tracing`. A span never contains what a guardrail
+            /// may still block: messages while an input is checked
+            /// [beside the model](crate::guardrail::Guardrail::beside_model), and answers of an agent that
+            /// [holds text back](crate::AgentBuilder::hold_text). For the arguments and outputs of tools, see
+            /// [`Dispatcher::with_event_contents`](toolkit_core::Dispatcher::with_event_contents). Default: `false`.
+            pub fn traced_messages(mut self, traced_messages: bool) -> Self {
+                self.inner.options.traced_messages = traced_messages;
+                self
+            }
+        }
+
+        impl<'a> $request<'a> {
+            /// Asks for an answer of the type `T`. See [`TypedOutput`].
+            #[doc(alias("output_type", "structured_output", "extract", "response_format"))]
+            pub fn typed<T: ToolParams + Send + 'static>(self) -> $request<'a, TypedOutput<T>> {
+                $request::new(self.inner)
+            }
+
+            /// Runs the agent, and yields the events of the run. Polling the stream drives the run.
+            #[doc(alias("run_stream", "astream_events"))]
+            #[must_use]
+            pub fn stream(self) -> RunStream<'a> {
+                RunStream::new(self.inner)
+            }
+        }
+
+        impl<'a, T: ToolParams + Send + 'static> $request<'a, TypedOutput<T>> {
+            /// Sets the maximum number of answers that the model may give before the run fails. The minimum is 1, and the
+            /// default is 3. A [resumed](Agent::resume) run continues with the remaining attempts. If none remain, it gets
+            /// new ones.
+            pub fn attempts(mut self, attempts: u32) -> Self {
+                self.inner.form.attempts = attempts.max(1);
+                self
+            }
+
+            /// Sets the way in which the model gives the answer. By default, the agent chooses for each request:
+            ///
+            /// 1. [`Native`](AnswerMode::Native), if the request has no tools and the provider's dialect of JSON
+            ///    Schema can express the complete schema.
+            /// 2. [`Tool`](AnswerMode::Tool) in all other requests.
+            /// 3. [`Text`](AnswerMode::Text), after the server has refused a request in another mode, or if the
+            ///    [tool choice](crate::AgentBuilder::tool_config) forbids calls.
+            ///
+            /// If the program sets `Native`, but the provider would then exclude valid answers, the agent uses `Tool`
+            /// instead. For example, OpenAI's structured output allows only empty maps. A
+            /// [`RunEvent`](crate::RunEvent::RequestLosses) then reports the losses.
+            pub fn mode(mut self, mode: AnswerMode) -> Self {
+                self.inner.form.mode = Some(mode);
+                self
+            }
+
+            /// Runs the agent, and yields the events of the run and the answer while it grows. Polling the stream drives
+            /// the run.
+            #[must_use]
+            pub fn stream(self) -> AnswerStream<'a, T> {
+                AnswerStream::new(self.inner)
+            }
+        }
+
+        impl<'a, A: RunAnswer> $request<'a, A> {
+            /// Runs the agent. Calls that wait for a decision are no error, but an [`Outcome`].
+            ///
+            /// # Errors
+            /// [`RunError`] if the run failed.
+            pub async fn outcome(self) -> Result<Outcome<A>, RunError> {
+                outcome(self.inner).await
+            }
+        }
+
+        impl<'a, A: RunAnswer> IntoFuture for $request<'a, A> {
+            type Output = Result<A, RunError>;
+            type IntoFuture = BoxFuture<'a, Self::Output>;
+
+            fn into_future(self) -> Self::IntoFuture {
+                A::ask(self.inner)
+            }
+        }
+    )*};
+}
+
+requests! {
+    /// A run that begins with an input, created by [`Agent::run`].
+    ///
+    /// `.await` returns a [`RunOutput`], or a [`TypedOutput`] after [`typed`](Self::typed), and a [`RunError`] if the
+    /// agent has no answer. If the future is dropped, the run stops, and the conversation can still be continued.
+    ///
+    /// Without a lent conversation, the request is `'static`: a web handler can return its [stream](Self::stream), and
+    /// functions that take a future get [`into_future`](IntoFuture::into_future).
+    RunRequest;
+    /// A run that continues, created by [`Agent::resume`]. In contrast to a [`RunRequest`], it takes
+    /// [decisions](Self::decide) and no input.
+    ResumeRequest;
+}
+
+impl<A> RunRequest<'_, A> {
+    /// Sets the [place](Place) of the run: `&mut conversation`, or `sessions.user("ada").conversation("1")`.
+    /// Default: a new conversation, which is dropped at the end.
+    pub fn on<'a>(self, place: impl Into<Place<'a>>) -> RunRequest<'a, A> {
+        let Request { agent, input, options, form, .. } = self.inner;
+        RunRequest::new(Request { agent, input, place: place.into(), options, form })
+    }
+}
+
+impl<A> ResumeRequest<'_, A> {
+    /// Sets the decisions about pending calls. Calls without a decision stay pending.
+    ///
+    /// Decisions are accepted after the run was [interrupted](AgentError::Interrupted), and refused while it works: its
+    /// other calls may be running. After a crash, resume without decisions first. The run is then interrupted again, with
+    /// the same pending calls.
+    pub fn decide(mut self, decisions: Decisions) -> Self {
+        self.inner.options.decisions = decisions;
+        self
+    }
+}
