@@ -9,7 +9,6 @@ mod support;
 
 use divan::{AllocProfiler, Bencher, black_box};
 use support::agents::{Script, agent, by_hand, conversation, runtime};
-use toolkit_agent::RunOptions;
 use toolkit_ai::prelude::*;
 
 #[global_allocator]
@@ -35,14 +34,16 @@ fn floor_by_hand(bencher: Bencher<'_, '_>, calls: usize) {
 fn run(bencher: Bencher<'_, '_>, calls: usize) {
     let agent = agent(calls, false);
     let runtime = runtime();
-    bencher.bench_local(|| assert_eq!(runtime.block_on(agent.run("Add.")).unwrap().text, "Done."));
+    bencher
+        .bench_local(|| assert_eq!(runtime.block_on(agent.run("Add.").into_future()).unwrap().text, "Done."));
 }
 
 #[divan::bench(args = CALLS)]
 fn run_streaming(bencher: Bencher<'_, '_>, calls: usize) {
     let agent = agent(calls, true);
     let runtime = runtime();
-    bencher.bench_local(|| assert_eq!(runtime.block_on(agent.run("Add.")).unwrap().text, "Done."));
+    bencher
+        .bench_local(|| assert_eq!(runtime.block_on(agent.run("Add.").into_future()).unwrap().text, "Done."));
 }
 
 /// With a listener for every event.
@@ -51,7 +52,7 @@ fn run_watched(bencher: Bencher<'_, '_>, calls: usize) {
     let agent = agent(calls, true);
     let runtime = runtime();
     bencher.bench_local(|| {
-        let output = runtime.block_on(agent.run_stream("Add.").finish());
+        let output = runtime.block_on(agent.run("Add.").stream().finish());
         assert_eq!(output.unwrap().text, "Done.");
     });
 }
@@ -64,6 +65,6 @@ fn run_with_history(bencher: Bencher<'_, '_>, messages: usize) {
     let mut conversation = conversation(messages);
     bencher.bench_local(|| {
         conversation.keep_latest(messages);
-        runtime.block_on(agent.run_with(&mut conversation, "Add.", RunOptions::new())).unwrap()
+        runtime.block_on(agent.run("Add.").on(&mut conversation).into_future()).unwrap()
     });
 }

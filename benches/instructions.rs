@@ -225,7 +225,7 @@ fn agent_by_hand(count: usize, calls: usize) {
 fn agent_run(count: usize, calls: usize) {
     let runtime = agents::runtime();
     let agent = agents::agent(calls, false);
-    repeat(count, || assert_eq!(runtime.block_on(agent.run("Add.")).unwrap().text, "Done."));
+    repeat(count, || assert_eq!(runtime.block_on(agent.run("Add.").into_future()).unwrap().text, "Done."));
 }
 
 /// The same in a new conversation of a store in memory: each step is saved before the next one begins.
@@ -239,7 +239,9 @@ fn agent_saved(count: usize, calls: usize) {
 fn agent_heard(count: usize, calls: usize) {
     let runtime = agents::runtime();
     let agent = agents::agent(calls, true);
-    repeat(count, || assert_eq!(runtime.block_on(agent.run_stream("Add.").finish()).unwrap().text, "Done."));
+    repeat(count, || {
+        assert_eq!(runtime.block_on(agent.run("Add.").stream().finish()).unwrap().text, "Done.")
+    });
 }
 
 /// A run of two turns and one call in a conversation with this many messages.
@@ -248,7 +250,7 @@ fn agent_history(count: usize, messages: usize) {
     let agent = agents::agent(1, false);
     let mut conversation = agents::conversation(messages);
     repeat(count, || {
-        let output = runtime.block_on(agent.run_in(&mut conversation, "Add."));
+        let output = runtime.block_on(agent.run("Add.").on(&mut conversation).into_future());
         assert_eq!(output.unwrap().text, "Done.");
     });
     // The end of the whole history is no part of a run.

@@ -8,11 +8,8 @@ use serde::Deserialize;
 use std::hint::black_box;
 use toolkit_agent::compaction::Compaction;
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
-use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::team::{LoopAgent, SequentialAgent};
-use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, AgentOutput, Conversation, Decisions, Limits, RunOptions, Sessions,
-};
+use toolkit_agent::{Agent, AgentBuilder, AgentOutput, Conversation, Decisions, Limits, Outcome, Sessions};
 use toolkit_ai::serde_json;
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolOutput, ToolRegistry};
@@ -46,8 +43,10 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-fn options(is_saved: bool) -> RunOptions {
-    if is_saved { RunOptions::new().with_autosave(&Sessions::default()) } else { RunOptions::new() }
+/// An empty conversation, which runs save or not.
+fn conversation(is_saved: bool) -> Conversation {
+    let saved = Sessions::default().user("ada").conversation("1");
+    if is_saved { block_on(saved.open()).unwrap() } else { Conversation::new("1") }
 }
 
 /// Runs of agents that have a size, saved or not.
@@ -56,8 +55,8 @@ fn runs(name: &str, size: usize, agent: impl Fn(usize) -> Agent + Copy + 'static
         let folder = if is_saved { "run_saved" } else { "run" };
         case(format!("{folder}/{name}"), size, move |size| {
             let agent = agent(size);
-            let options = options(is_saved);
-            move || drop(block_on(agent.run_with(&mut Conversation::new("1"), "Go.", options)).unwrap())
+            let mut conversation = conversation(is_saved);
+            move || drop(block_on(agent.run("Go.").on(&mut conversation).into_future()).unwrap())
         })
     })
 }
@@ -148,16 +147,15 @@ fn in_long_conversation(name: &str, agent: impl Fn() -> Agent + Copy + 'static) 
         let folder = if is_saved { "history_saved" } else { "history" };
         case(format!("{folder}/{name}"), 500, move |size| {
             let agent = agent();
-            let options = options(is_saved);
-            let mut conversation = Conversation::new("1");
+            let mut conversation = conversation(is_saved);
             let ask = async |conversation: &mut Conversation| {
-                agent.run_with(conversation, "Go.", options.clone()).await.unwrap();
+                agent.run("Go.").on(conversation).await.unwrap();
             };
             block_on(ask(&mut conversation));
             fill(&mut conversation, size);
             block_on(ask(&mut conversation));
             move || {
-                block_on(agent.run_with(&mut conversation, "Go.", options)).unwrap();
+                block_on(agent.run("Go.").on(&mut conversation).into_future()).unwrap();
                 // The end of the whole history is no part of a run.
                 std::mem::forget(conversation);
             }
@@ -188,18 +186,15 @@ fn structured() -> [Case; 2] {
         case(name, 500, move |size| {
             let answers = |number| call(number, "final_answer", r#"{"sum": 42}"#);
             let agent = agent(steps(answers)).build().unwrap();
-            let options = options(is_saved);
-            let mut conversation = Conversation::new("1");
+            let mut conversation = conversation(is_saved);
             let ask = async |conversation: &mut Conversation| {
-                let structured = StructuredOptions::default();
-                agent.run_as_with::<Sum>(conversation, "Go.", options.clone(), structured).await.unwrap();
+                agent.run("Go.").on(conversation).typed::<Sum>().await.unwrap();
             };
             block_on(ask(&mut conversation));
             fill(&mut conversation, size);
             block_on(ask(&mut conversation));
             move || {
-                let structured = StructuredOptions::default();
-                block_on(agent.run_as_with::<Sum>(&mut conversation, "Go.", options, structured)).unwrap();
+                block_on(agent.run("Go.").on(&mut conversation).typed::<Sum>().into_future()).unwrap();
                 std::mem::forget(conversation);
             }
         })
@@ -241,17 +236,14 @@ fn pending(is_saved: bool) -> Case {
         let job = ClosureTool::new("job", "Works.", |_: Nothing| Err::<(), _>(ToolError::deferred(17)));
         let tools = ToolRegistry::from_tools([job.unwrap()]).unwrap();
         let agent = calling(calls(size, "job", |_| "{}".to_owned()), tools);
-        let options = options(is_saved);
+        let mut conversation = conversation(is_saved);
         move || {
             block_on(async {
-                let mut conversation = Conversation::new("1");
-                let ended = agent.run_with(&mut conversation, "Go.", options.clone()).await;
-                let Err(AgentError::Interrupted { pending, .. }) = ended.map_err(AgentError::from) else {
-                    panic!("pending")
-                };
+                let outcome = agent.run("Go.").on(&mut conversation).outcome().await.unwrap();
+                let Outcome::Waiting(run) = outcome else { panic!("pending") };
                 let answered = |decided: Decisions, id| decided.answer(id, "built");
-                let decisions = pending.iter().fold(Decisions::new(), |it, call| answered(it, &call.id));
-                agent.resume(&mut conversation, options.with_decisions(decisions)).await.unwrap();
+                let decisions = run.pending.iter().fold(Decisions::new(), |it, call| answered(it, &call.id));
+                agent.resume(&mut conversation).decide(decisions).await.unwrap();
             });
         }
     })
@@ -286,11 +278,11 @@ fn loading() -> Case {
         let helper = helper();
         block_on(async {
             for _ in 0..size {
-                sessions.run(&helper, "ada", "1", "Go.").await.unwrap();
+                helper.run("Go.").on(sessions.user("ada").conversation("1")).await.unwrap();
             }
         });
         move || {
-            let conversation = block_on(sessions.open("ada", "1")).unwrap();
+            let conversation = block_on(sessions.user("ada").conversation("1").open()).unwrap();
             assert_eq!(conversation.messages().len(), 2 * size);
         }
     })
@@ -305,8 +297,7 @@ fn one_conversation(latest: Option<usize>) -> Case {
             let mut conversation = Conversation::new("1");
             let sessions = Sessions::default();
             for _ in 0..size {
-                let options = RunOptions::new().with_autosave(&sessions);
-                block_on(helper.run_with(&mut conversation, "Go.", options)).unwrap();
+                block_on(helper.run("Go.").on(&mut conversation).into_future()).unwrap();
                 latest.into_iter().for_each(|count| conversation.keep_latest(count));
             }
         }
@@ -323,7 +314,7 @@ fn compaction() -> Case {
         }
         let says = agent(steps(|_| ModelResponse::text("Yes."))).compaction(Compaction::new(2_000));
         let agent = says.build().unwrap();
-        move || drop(block_on(agent.run_with(&mut conversation, "Go.", RunOptions::new())).unwrap())
+        move || drop(block_on(agent.run("Go.").on(&mut conversation).into_future()).unwrap())
     })
 }
 
@@ -333,7 +324,7 @@ fn written_events() -> Case {
         let agent = calling(calls(size, "add", add), tools());
         move || {
             block_on(async {
-                let mut events = agent.run_stream("Go.");
+                let mut events = agent.run("Go.").stream();
                 while let Some(event) = events.next().await {
                     black_box(serde_json::to_string(&event.unwrap()).unwrap());
                 }

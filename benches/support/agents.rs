@@ -44,7 +44,7 @@ pub(crate) fn agent(calls: usize, streaming: bool) -> Agent {
 
 /// A run in a new conversation of a store in memory.
 pub(crate) async fn saved(agent: &Agent) -> String {
-    Sessions::default().run(agent, "ada", "1", "Add.").await.unwrap().text
+    agent.run("Add.").on(Sessions::default().user("ada").conversation("1")).await.unwrap().text
 }
 
 /// A conversation with `messages` messages of earlier runs with one call each.

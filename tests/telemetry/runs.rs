@@ -3,7 +3,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use toolkit_ai::RunContext;
-use toolkit_ai::agent::{Agent, Conversation, RunOptions};
+use toolkit_ai::agent::{Agent, Conversation};
 use toolkit_ai::context::TraceContext;
 use toolkit_ai::llm::{ChatModel, ModelError, ModelOptions, ModelResponse, ModelRetry, ScriptedModel, Usage};
 use toolkit_ai::llm_http::OpenAi;
@@ -58,8 +58,7 @@ pub(crate) async fn run_agent() {
         .build()
         .unwrap();
     let mut conversation = Conversation::new("talk 1");
-    let options = RunOptions::new().with_traced_messages(true);
-    let answer = agent.run_with(&mut conversation, "1 + 2?", options).await.unwrap();
+    let answer = agent.run("1 + 2?").on(&mut conversation).traced_messages(true).await.unwrap();
     assert_eq!(answer.text, "3");
 }
 

@@ -51,7 +51,9 @@ async fn measure(
     for number in 0..runs {
         let sessions = sessions.clone();
         let agent = agent()?;
-        running.spawn(async move { sessions.run(&agent, "ada", &number.to_string(), "Add.").await });
+        running.spawn(async move {
+            agent.run("Add.").on(sessions.user("ada").conversation(&number.to_string())).await
+        });
     }
     let mut most = 0;
     while let Some(ended) = running.join_next().await {
@@ -61,7 +63,7 @@ async fn measure(
     let seconds = started.elapsed().as_secs_f64();
     println!("{name}: {runs} runs in {seconds:.2} s, up to {most} threads");
     for number in 0..runs {
-        sessions.delete("ada", &number.to_string()).await?;
+        sessions.user("ada").conversation(&number.to_string()).delete().await?;
     }
     Ok(())
 }

@@ -37,9 +37,9 @@ const OPERATIONS: usize = 8;
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
 /// let sessions = Sessions::new(FileStore::new(folder));
-/// let mut conversation = sessions.open("ada", "What about ../../etc?").await?;
+/// let mut conversation = sessions.user("ada").conversation("What about ../../etc?").open().await?;
 /// sessions.save(&mut conversation).await?;
-/// assert_eq!(sessions.list("ada").await?[0].id, "What about ../../etc?");
+/// assert_eq!(sessions.user("ada").list().await?[0].id, "What about ../../etc?");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```

@@ -13,11 +13,11 @@
 //! let folder = tempfile::tempdir()?;
 //! let agent = Agent::builder(ScriptedModel::new().text("Hello, Ada.").text("You are Ada.")).build()?;
 //! let sessions = Sessions::new(FileStore::new(folder.path()));
-//! sessions.run(&agent, "ada", "session 1", "I am Ada.").await?;
+//! agent.run("I am Ada.").on(sessions.user("ada").conversation("session 1")).await?;
 //!
 //! // Another program.
 //! let sessions = Sessions::new(FileStore::new(folder.path()));
-//! assert_eq!(sessions.run(&agent, "ada", "session 1", "Who am I?").await?.text, "You are Ada.");
+//! assert_eq!(agent.run("Who am I?").on(sessions.user("ada").conversation("session 1")).await?.text, "You are Ada.");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```

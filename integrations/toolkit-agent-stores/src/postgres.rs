@@ -100,7 +100,7 @@ const UPDATE_STATE: &str = "
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let store = PostgresStore::connect("host=localhost user=ada dbname=agents").await?;
 /// let sessions = Sessions::new(store);
-/// let mut conversation = sessions.open("ada", "session 1").await?;
+/// let mut conversation = sessions.user("ada").conversation("session 1").open().await?;
 /// sessions.save(&mut conversation).await?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();

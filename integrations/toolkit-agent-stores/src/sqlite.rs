@@ -47,9 +47,9 @@ const FIND: &str = "SELECT number, version FROM conversations WHERE user_id = ?1
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("agents.db");
 /// let sessions = Sessions::new(SqliteStore::open(path).await?);
-/// let mut conversation = sessions.open("ada", "session 1").await?;
+/// let mut conversation = sessions.user("ada").conversation("session 1").open().await?;
 /// sessions.save(&mut conversation).await?;
-/// assert_eq!(sessions.list("ada").await?.len(), 1);
+/// assert_eq!(sessions.user("ada").list().await?.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```

@@ -93,11 +93,11 @@ fn team(folder: &Path) -> Agent {
 async fn go(store: impl ConversationStore, folder: &Path) -> String {
     let sessions = Sessions::new(store);
     let agent = team(folder);
-    let is_new = sessions.open("ada", "1").await.unwrap().messages().is_empty();
+    let is_new = sessions.user("ada").conversation("1").open().await.unwrap().messages().is_empty();
     let ended = if is_new || std::env::var_os(NEW_INPUT).is_some() {
-        sessions.run(&agent, "ada", "1", "Go.").await
+        agent.run("Go.").on(sessions.user("ada").conversation("1")).await
     } else {
-        sessions.resume(&agent, "ada", "1").await
+        agent.resume(sessions.user("ada").conversation("1")).await
     };
     ended.unwrap().text
 }
@@ -233,7 +233,7 @@ async fn a_killed_run_ends_in_another_process_and_runs_no_call_twice() {
             let runs = runs.lines().map(str::to_owned).collect::<BTreeSet<_>>();
             assert!(all <= 6 * inputs && (!killed.is_empty() || all == 6), "{runs:?}");
             assert_eq!(runs.len(), all, "{kind}: a call ran twice after {killed:?}: {runs:?}");
-            let conversation = sessions_of(&folder).await.open("ada", "1").await.unwrap();
+            let conversation = sessions_of(&folder).await.user("ada").conversation("1").open().await.unwrap();
             assert_complete(&conversation);
             assert_told(&conversation, &runs);
         }

@@ -22,7 +22,7 @@ async fn files_contain_whole_saves() {
     let writing = {
         let sessions = sessions.clone();
         tokio::spawn(async move {
-            let mut conversation = sessions.open("ada", "1").await.unwrap();
+            let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
             for number in 0..50 {
                 conversation.push(Message::user("x".repeat(number * 1_000)));
                 sessions.save(&mut conversation).await.unwrap();
@@ -31,7 +31,7 @@ async fn files_contain_whole_saves() {
     };
     let mut latest = 0;
     while !writing.is_finished() {
-        let length = sessions.open("ada", "1").await.unwrap().messages().len();
+        let length = sessions.user("ada").conversation("1").open().await.unwrap().messages().len();
         assert!(length >= latest);
         latest = length;
         tokio::task::yield_now().await;
@@ -41,19 +41,19 @@ async fn files_contain_whole_saves() {
     // An incomplete save is ignored, and replaced by the next one.
     let whole = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{whole}{{\"messages\":[{{\"ro")).unwrap();
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
     assert_eq!(conversation.messages().len(), 50);
     conversation.push(Message::user("after the crash"));
     sessions.save(&mut conversation).await.unwrap();
-    assert_eq!(sessions.open("ada", "1").await.unwrap().messages().len(), 51);
+    assert_eq!(sessions.user("ada").conversation("1").open().await.unwrap().messages().len(), 51);
     // An invalid line is an error.
     let other = folder.path().join("conversations/ada/2.jsonl");
     fs::write(&other, "\"0000000000000001\"\n{\"mess\n{}\n").unwrap();
-    let error = sessions.open("ada", "2").await.unwrap_err().message;
+    let error = sessions.user("ada").conversation("2").open().await.unwrap_err().message;
     assert!(error.contains("conversation `2` cannot be read"), "{error}");
     // A file without the id of a log is no log.
     fs::write(&other, "{}\n{}\n").unwrap();
-    let error = sessions.open("ada", "2").await.unwrap_err().message;
+    let error = sessions.user("ada").conversation("2").open().await.unwrap_err().message;
     assert!(error.contains("the first line is not the id of a log"), "{error}");
 }
 

@@ -298,9 +298,9 @@ async fn lost_connections_end_no_run_and_run_no_call_twice() {
             }
             let tools = ToolRegistry::from_tools([work.unwrap()]).unwrap();
             let agent = Agent::builder(model.text("Done.")).tools(tools).build().unwrap();
-            let output = sessions.run(&agent, "ada", &id, "Work.").await.unwrap();
+            let output = agent.run("Work.").on(sessions.user("ada").conversation(&id)).await.unwrap();
             assert_eq!((output.text.as_str(), count.load(Ordering::Relaxed)), ("Done.", 10));
-            assert_eq!(sessions.open("ada", &id).await.unwrap().messages().len(), 22);
+            assert_eq!(sessions.user("ada").conversation(&id).open().await.unwrap().messages().len(), 22);
             steps.end(writer);
         });
     }

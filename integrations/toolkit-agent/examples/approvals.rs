@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::error::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use toolkit_agent::{Agent, AgentError, Decisions, RunError, RunEvent, RunOptions, RunOutput, Sessions};
+use toolkit_agent::{Agent, AgentError, Decisions, Outcome, RunError, RunEvent, Sessions};
 use toolkit_ai::ToolDefinition;
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::prelude::*;
@@ -55,13 +55,17 @@ struct Service {
 }
 
 /// Returns the answer, or the calls to decide about. Both come with the cost of the run so far.
-fn reply(ended: Result<RunOutput, RunError>) -> (StatusCode, Json<Value>) {
+fn reply(ended: Result<Outcome, RunError>) -> (StatusCode, Json<Value>) {
     let RunError { error, output, .. } = match ended {
-        Ok(output) => return (StatusCode::OK, Json(json!({"answer": output.text, "cost": output.cost}))),
+        Ok(Outcome::Answered(output)) => {
+            return (StatusCode::OK, Json(json!({"answer": output.text, "cost": output.cost})));
+        }
+        Ok(Outcome::Waiting(run)) => {
+            return (StatusCode::ACCEPTED, Json(json!({"pending": run.pending, "cost": run.output.cost})));
+        }
         Err(failed) => failed,
     };
     let (status, mut body) = match error {
-        AgentError::Interrupted { pending, .. } => (StatusCode::ACCEPTED, json!({"pending": pending})),
         // Another request decided first.
         AgentError::Store(error) if error.is_conflict => {
             (StatusCode::CONFLICT, json!({"error": error.message}))
@@ -79,7 +83,7 @@ async fn ask(
     Path(id): Path<String>,
     text: String,
 ) -> (StatusCode, Json<Value>) {
-    reply(service.sessions.run(&service.agent, "ada", &id, text).await)
+    reply(service.agent.run(text).on(service.sessions.user("ada").conversation(id)).outcome().await)
 }
 
 async fn decide(
@@ -87,8 +91,8 @@ async fn decide(
     Path(id): Path<String>,
     Json(decisions): Json<Decisions>,
 ) -> (StatusCode, Json<Value>) {
-    let options = RunOptions::new().with_decisions(decisions);
-    reply(service.sessions.resume_with(&service.agent, "ada", &id, options).await)
+    let place = service.sessions.user("ada").conversation(id);
+    reply(service.agent.resume(place).decide(decisions).outcome().await)
 }
 
 /// Sends the events of a run as they arise.
@@ -97,7 +101,7 @@ async fn stream(
     Path(id): Path<String>,
     text: String,
 ) -> Sse<impl Stream<Item = Result<Event, axum::Error>>> {
-    let events = service.sessions.run_stream(&service.agent, "ada", id, text);
+    let events = service.agent.run(text).on(service.sessions.user("ada").conversation(id)).stream();
     Sse::new(events.map(|event| match event {
         Ok(event) => Event::default().json_data(event),
         Err(error) => Ok(Event::default().event("error").data(error.to_string().replace('\n', " "))),
@@ -148,8 +152,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // A client in Rust reads the events back.
     let read = |line: &str| serde_json::from_str(line.strip_prefix("data: ")?).ok();
     let events: Vec<RunEvent> = streamed.lines().filter_map(read).collect();
-    let is_pending = events.iter().any(|event| matches!(event, RunEvent::CallPending { .. }));
-    assert!(is_pending && streamed.contains("event: error"), "{streamed}");
+    assert!(matches!(events.last(), Some(RunEvent::Waiting { .. })), "{streamed}");
     println!("{streamed}");
     serving.abort();
     Ok(())

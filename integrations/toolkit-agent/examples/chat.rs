@@ -23,7 +23,7 @@ use screen::Screen;
 use std::error::Error;
 use std::io::{self, IsTerminal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use toolkit_agent::{Agent, Conversation, RunOptions};
+use toolkit_agent::{Agent, Conversation};
 use toolkit_ai::prelude::*;
 use toolkit_core::CancellationToken;
 
@@ -80,8 +80,7 @@ async fn turn(
     interrupts: &mut UnboundedReceiver<()>,
 ) -> Turn {
     let token = CancellationToken::new();
-    let options = RunOptions::new().with_cancellation(token.clone());
-    let mut events = agent.run_stream_in(conversation, input, options);
+    let mut events = agent.run(input).on(&mut *conversation).cancellation(token.clone()).stream();
     loop {
         tokio::select! {
             event = events.next() => match event {

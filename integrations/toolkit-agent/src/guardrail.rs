@@ -204,7 +204,7 @@ impl Guardrail {
     /// let on_topic = Guardrail::new_async("on topic", move |input: UserMessage, _| {
     ///     let judge = judge.clone();
     ///     async move {
-    ///         match judge.run_as::<bool>(input).await {
+    ///         match judge.run(input).typed::<bool>().await.map(|answer| answer.value) {
     ///             Ok(true) => Verdict::Pass,
     ///             _ => Verdict::End("not about cooking".to_owned()),
     ///         }

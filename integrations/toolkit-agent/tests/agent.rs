@@ -4,7 +4,7 @@ use crate::support::{Hesitant, agent, assert_sendable, events, kind, tools, tran
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toolkit_agent::{Agent, Conversation, RunEvent, RunOptions};
+use toolkit_agent::{Agent, Conversation, RunEvent};
 use toolkit_core::{ToolCall, ToolError, ToolOutput};
 use toolkit_llm::{
     AssistantMessage, Message, ModelError, ModelErrorKind, ModelResponse, ModelRetry, ScriptedModel,
@@ -21,7 +21,7 @@ async fn parallel_calls_return_results_in_call_order() {
     let started = tokio::time::Instant::now();
     let agent = agent(model).build().unwrap();
     let mut conversation = Conversation::new("1");
-    let output = agent.run_in(&mut conversation, "go").await.unwrap();
+    let output = agent.run("go").on(&mut conversation).await.unwrap();
     assert_eq!(started.elapsed(), Duration::from_millis(300));
     assert_eq!(transcript(&output.messages)[2], "results: waited 300, waited 100, waited 200");
     assert_sendable(&conversation);
@@ -56,7 +56,7 @@ async fn calls_with_the_same_id_are_distinct() {
     for streaming in [true, false] {
         let call = |a: i64| ToolCall::new("same", "add", format!(r#"{{"a": {a}, "b": 1}}"#));
         let model = ScriptedModel::new().response(ModelResponse::calls([call(1), call(2)])).text("done");
-        let output = agent(model).streaming(streaming).run("go").await.unwrap();
+        let output = agent(model).streaming(streaming).build().unwrap().run("go").await.unwrap();
         assert_eq!(transcript(&output.messages)[2], "results: 2, 3", "{streaming}");
     }
 }
@@ -74,7 +74,7 @@ async fn the_model_corrects_failed_calls() {
         .then()
         .call("add", r#"{"a": 1, "b": 2}"#)
         .text("3");
-    let output = agent(model.clone()).run("1 + 2?").await.unwrap();
+    let output = agent(model.clone()).build().unwrap().run("1 + 2?").await.unwrap();
     let texts = transcript(&output.messages);
     for (position, part) in [
         (2, "Error validating JSON arguments"),
@@ -142,6 +142,8 @@ async fn model_callbacks_run_in_order_up_to_the_first_answer() {
             last();
             async move { ModelResponse::text(response.message.text + " twice") }
         })
+        .build()
+        .unwrap()
         .run("hi")
         .await
         .unwrap();
@@ -158,7 +160,7 @@ async fn a_callback_may_remove_calls_before_they_run() {
         response.message = AssistantMessage::text("I may not.");
         response
     });
-    let output = agent.build().unwrap().run_in(&mut conversation, "go").await.unwrap();
+    let output = agent.build().unwrap().run("go").on(&mut conversation).await.unwrap();
     assert_eq!((output.text.as_str(), output.tool_calls), ("I may not.", 0));
     assert_eq!(conversation.session().get("a"), None);
 }
@@ -168,7 +170,7 @@ async fn tool_callbacks_answer_change_and_fail_calls() {
     let model = || ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).text("done");
     let after = |_: &_, output: ToolOutput| Ok(ToolOutput::text(format!("<{}>", output.to_text())));
     let result = async |agent: toolkit_agent::AgentBuilder| {
-        let output = agent.run("go").await.unwrap();
+        let output = agent.build().unwrap().run("go").await.unwrap();
         transcript(&output.messages)[2].clone()
     };
     assert_eq!(result(agent(model()).after_tool(after)).await, "results: <3>");
@@ -196,7 +198,7 @@ async fn instructions_may_depend_on_the_session() {
         .build()
         .unwrap();
     let mut conversation = Conversation::new("1");
-    agent.run_in(&mut conversation, "hi").await.unwrap();
+    agent.run("hi").on(&mut conversation).await.unwrap();
     let instructions: Vec<String> =
         model.requests().into_iter().map(|request| request.instructions).collect();
     assert_eq!(instructions, ["You are helper. Talk to the user.", "You are helper. Talk to Ada."]);
@@ -223,9 +225,9 @@ async fn temporary_values_last_for_one_run() {
     tools.register(get.unwrap()).unwrap();
     let agent = Agent::builder(model).tools(tools).build().unwrap();
     let mut conversation = Conversation::new("1");
-    let output = agent.run_in(&mut conversation, "go").await.unwrap();
+    let output = agent.run("go").on(&mut conversation).await.unwrap();
     assert_eq!(transcript(&output.messages)[4], "results: \"1\"");
-    let output = agent.run_in(&mut conversation, "go").await.unwrap();
+    let output = agent.run("go").on(&mut conversation).await.unwrap();
     assert_eq!(transcript(&output.messages)[2], "results: \"nothing\"");
 }
 
@@ -235,7 +237,7 @@ async fn history_limit_keeps_the_latest_messages() {
     let agent = agent(model.clone()).history_limit(3).build().unwrap();
     let mut conversation = Conversation::new("1");
     for text in ["a", "b", "c"] {
-        agent.run_in(&mut conversation, text).await.unwrap();
+        agent.run(text).on(&mut conversation).await.unwrap();
     }
     let seen: Vec<usize> = model.requests().iter().map(|request| request.messages.len()).collect();
     assert_eq!((seen, conversation.messages().len()), (vec![1, 3, 3], 6));
@@ -243,9 +245,14 @@ async fn history_limit_keeps_the_latest_messages() {
 
 #[tokio::test]
 async fn a_tool_may_answer_or_escalate() {
-    let output = agent(ScriptedModel::new().call("answer", "{}")).run("go").await.unwrap();
+    let output = agent(ScriptedModel::new().call("answer", "{}")).build().unwrap().run("go").await.unwrap();
     assert_eq!((output.text.as_str(), output.model_calls), ("the answer", 1));
-    let output = agent(ScriptedModel::new().call("enough", "{}").text("done")).run("go").await.unwrap();
+    let output = agent(ScriptedModel::new().call("enough", "{}").text("done"))
+        .build()
+        .unwrap()
+        .run("go")
+        .await
+        .unwrap();
     assert_eq!((output.text.as_str(), output.escalate), ("done", true));
 }
 
@@ -268,7 +275,7 @@ async fn an_agent_after_its_own_message_gets_a_prompt() {
     let mut conversation = Conversation::new("1");
     conversation.push(Message::user("Count."));
     conversation.push(Message::assistant("One."));
-    agent.resume(&mut conversation, RunOptions::new()).await.unwrap();
+    agent.resume(&mut conversation).await.unwrap();
     assert_eq!(transcript(&model.requests()[0].messages), ["user: Count.", ": One.", "user: Go on."]);
     assert_eq!(transcript(conversation.messages()), ["user: Count.", ": One.", "agent: Two."]);
 }
@@ -278,14 +285,14 @@ async fn a_finished_conversation_does_not_run_again() {
     let model = ScriptedModel::new().call("set", r#"{"key": "a", "value": "1"}"#).text("One.").text("Two.");
     let agent = agent(model.clone()).build().unwrap();
     let mut conversation = Conversation::new("1");
-    let output = agent.run_in(&mut conversation, "Count.").await.unwrap();
+    let output = agent.run("Count.").on(&mut conversation).await.unwrap();
     let saved = serde_json::to_string(&conversation).unwrap();
     for mut finished in [conversation.clone(), serde_json::from_str(&saved).unwrap()] {
-        let again = agent.resume(&mut finished, RunOptions::new()).await.unwrap();
+        let again = agent.resume(&mut finished).await.unwrap();
         assert_eq!(again, output);
         assert_eq!(serde_json::to_string(&finished).unwrap(), saved);
     }
     assert_eq!(model.requests().len(), 2);
-    agent.run_in(&mut conversation, "Again.").await.unwrap();
+    agent.run("Again.").on(&mut conversation).await.unwrap();
     assert_eq!(model.requests().len(), 3);
 }

@@ -4,6 +4,7 @@ mod again;
 mod property;
 mod resumed;
 
+use crate::support::{Configured as _, Form, Formed as _};
 use crate::support::{Script, assert_sendable, question, reloaded, transcript};
 use futures_core::Stream;
 use serde::Deserialize;
@@ -11,9 +12,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use toolkit_agent::structured::{AnswerEvent, StructuredOptions};
+use toolkit_agent::structured::AnswerEvent;
+use toolkit_agent::structured::TypedOutput;
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
-use toolkit_agent::{Agent, AgentError, Conversation, Decisions, RunEvent, RunOptions};
+use toolkit_agent::{Agent, AgentError, Conversation, Decisions, RunEvent};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolChoice, ToolParams, ToolRegistry};
 use toolkit_llm::ApiFormat;
@@ -67,12 +69,11 @@ async fn answer<T: ToolParams + Send + 'static>(
     agent: &Agent,
     mode: Option<AnswerMode>,
 ) -> (Result<T, AgentError>, Conversation) {
-    let mut structured = StructuredOptions::new();
-    structured.mode = mode;
+    let structured = Form { mode, ..Form::new() };
     let mut conversation = Conversation::new("1");
-    let ended = agent.run_as_with(&mut conversation, "Which city?", RunOptions::new(), structured).await;
+    let ended = agent.run("Which city?").on(&mut conversation).typed().form(structured).await;
     assert_sendable(&conversation);
-    (ended.map(|(value, _)| value).map_err(AgentError::from), conversation)
+    (ended.map(|answer| answer.value).map_err(AgentError::from), conversation)
 }
 
 fn choice(model: &ScriptedModel, request: usize) -> ToolChoice {
@@ -104,7 +105,7 @@ async fn beside_tools_the_arguments_of_a_call_are_the_answer() {
     // Without the tool, a later request shows the answer as text.
     let model = ScriptedModel::new().text("It is.");
     let other = Agent::builder(model.clone()).build().unwrap();
-    other.run_in(&mut conversation, "Is it large?").await.unwrap();
+    other.run("Is it large?").on(&mut conversation).await.unwrap();
     let lines = transcript(&model.requests()[0].messages);
     assert_eq!(lines[3..], [format!("agent: {coerced}"), "user: Is it large?".to_owned()]);
     assert_eq!(conversation.messages().len(), 7);
@@ -203,21 +204,16 @@ async fn a_map_is_not_asked_for_in_a_native_form_without_maps() {
         let transport = Script::new([body]);
         let model = WireModel::new(ApiFormat::OpenAiChat, "m", transport.clone());
         let agent = Agent::builder(model).streaming(false).build().unwrap();
-        let mut structured = StructuredOptions::new();
-        structured.mode = mode;
+        let structured = Form { mode, ..Form::new() };
         let mut conversation = Conversation::new("1");
-        let mut answers = agent.run_stream_as_with::<Stock>(
-            &mut conversation,
-            "What is left?",
-            RunOptions::new(),
-            structured,
-        );
+        let mut answers =
+            agent.run("What is left?").on(&mut conversation).typed::<Stock>().form(structured).stream();
         let mut lost = Vec::new();
         let mut value = None;
         while let Some(event) = answers.next().await {
             match event.unwrap() {
                 AnswerEvent::Run(RunEvent::RequestLosses { losses, .. }) => lost.extend(losses),
-                AnswerEvent::Answer { value: stock, .. } => value = Some(stock),
+                AnswerEvent::Answer(answer) => value = Some(answer.value),
                 _ => {}
             }
         }
@@ -307,13 +303,22 @@ async fn an_answer_survives_an_interruption_beside_it() {
         }
         let (agent, paid) = agent(&model);
         let mut conversation = Conversation::new("1");
-        let ended = agent.run_as_in::<City>(&mut conversation, "Which city?").await.map_err(AgentError::from);
+        let ended = agent
+            .run("Which city?")
+            .on(&mut conversation)
+            .typed::<City>()
+            .await
+            .map(|answer| answer.value)
+            .map_err(AgentError::from);
         let Err(AgentError::Interrupted { pending, .. }) = ended else { panic!("{ended:?}") };
         assert_eq!(pending.len(), 1);
         let mut conversation = reloaded(&conversation);
-        let options = RunOptions::new().with_decisions(Decisions::new().answer(&pending[0].id, "Oslo"));
-        let structured = StructuredOptions::new();
-        let (city, output) = agent.resume_as::<City>(&mut conversation, options, structured).await.unwrap();
+        let TypedOutput { value: city, output, .. } = agent
+            .resume(&mut conversation)
+            .decide(Decisions::new().answer(&pending[0].id, "Oslo"))
+            .typed::<City>()
+            .await
+            .unwrap();
         assert_eq!((city, paid.load(Ordering::Relaxed)), (oslo(), 0));
         assert_eq!(output.messages, conversation.messages());
         assert_sendable(&conversation);
@@ -328,14 +333,14 @@ async fn the_agent_that_answers_for_a_team_repairs_the_answer() {
     let last = ScriptedModel::new().text("Oslo!").text(OSLO);
     let last = Agent::builder(last).name("last").build().unwrap();
     let team = Agent::from(SequentialAgent::new("team", [first, last]));
-    assert_eq!(team.run_as::<City>("Which city?").await, Ok(oslo()));
+    assert_eq!(team.run("Which city?").typed::<City>().await.map(|answer| answer.value), Ok(oslo()));
     assert_eq!(paid.load(Ordering::Relaxed), 1);
 
     let expert = ScriptedModel::new().text("Oslo!").call("pay", "{}").then().call("final_answer", OSLO);
     let expert = Agent::builder(expert).name("expert").tools(pay(&paid)).build().unwrap();
     let root = ScriptedModel::new().call("transfer_to_agent", r#"{"agent_name": "expert"}"#);
     let root = Agent::builder(root).name("root").sub_agent(expert).build().unwrap();
-    assert_eq!(root.run_as::<City>("Which city?").await, Ok(oslo()));
+    assert_eq!(root.run("Which city?").typed::<City>().await.map(|answer| answer.value), Ok(oslo()));
     assert_eq!(paid.load(Ordering::Relaxed), 1);
 }
 
@@ -347,22 +352,22 @@ async fn a_parallel_team_answers_again_without_calls() {
         Agent::builder(model).name(name).tools(pay(&paid)).build().unwrap()
     };
     let team = Agent::from(ParallelAgent::new("team", [agent("one", "Nothing."), agent("two", OSLO)]));
-    assert_eq!(team.run_as::<City>("Which city?").await, Ok(oslo()));
+    assert_eq!(team.run("Which city?").typed::<City>().await.map(|answer| answer.value), Ok(oslo()));
     assert_eq!(paid.load(Ordering::Relaxed), 2);
 }
 
 /// Returns the partial answers, and the answer.
 async fn partials(model: impl ChatModel, tools: ToolRegistry) -> (Vec<Value>, City) {
     let agent = Agent::builder(model).tools(tools).build().unwrap();
-    let mut answers = agent.run_stream_as::<City>("Which city?");
+    let mut answers = agent.run("Which city?").typed::<City>().stream();
     let mut partials = Vec::new();
     loop {
         match answers.next().await.unwrap().unwrap() {
             AnswerEvent::Partial(value) => partials.push(value),
-            AnswerEvent::Answer { value, output, .. } => {
+            AnswerEvent::Answer(answer) => {
                 assert!(answers.next().await.is_none());
-                assert!(output.model_calls > 0);
-                return (partials, value);
+                assert!(answer.output.model_calls > 0);
+                return (partials, answer.value);
             }
             _ => {}
         }
@@ -409,10 +414,7 @@ async fn a_stream_resumes_and_ends_with_errors() {
     let model = ScriptedModel::new().text("no").text("no").text("no").text(OSLO);
     let agent = Agent::builder(model).build().unwrap();
     let mut conversation = Conversation::new("1");
-    let options = || (RunOptions::new(), StructuredOptions::new());
-    let (run, structured) = options();
-    let mut answers =
-        is_stream(agent.run_stream_as_with::<City>(&mut conversation, "Which city?", run, structured));
+    let mut answers = is_stream(agent.run("Which city?").on(&mut conversation).typed::<City>().stream());
     let mut last = None;
     while let Some(event) = answers.next().await {
         last = Some(event);
@@ -420,12 +422,11 @@ async fn a_stream_resumes_and_ends_with_errors() {
     let last = last.unwrap().map_err(AgentError::from);
     assert!(matches!(last, Err(AgentError::InvalidOutput(_))));
     drop(answers);
-    let (run, structured) = options();
-    let mut answers = agent.resume_stream_as::<City>(&mut conversation, run, structured);
+    let mut answers = agent.resume(&mut conversation).typed::<City>().stream();
     let mut city = None;
     while let Some(event) = answers.next().await {
-        if let AnswerEvent::Answer { value, .. } = event.unwrap() {
-            city = Some(value);
+        if let AnswerEvent::Answer(answer) = event.unwrap() {
+            city = Some(answer.value);
         }
     }
     drop(answers);

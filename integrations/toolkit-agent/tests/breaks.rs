@@ -1,10 +1,11 @@
 //! Streams that break after a call was started.
 
+use crate::support::Configured as _;
 use crate::support::{BROKEN, OPEN, Script, agent, reloaded, transcript};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::Instant;
-use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunOptions};
+use toolkit_agent::{Agent, AgentError, Conversation, Limits};
 use toolkit_core::ToolCall;
 use toolkit_llm::ApiFormat;
 use toolkit_llm::model::Effort;
@@ -33,7 +34,7 @@ async fn an_endless_series_of_broken_answers_pauses_and_ends() {
             let agent = agent(model.clone()).retry(retry(attempts)).build().unwrap();
             let mut conversation = Conversation::new("1");
             let begun = Instant::now();
-            let failed = agent.run_in(&mut conversation, "go").await.unwrap_err();
+            let failed = agent.run("go").on(&mut conversation).await.unwrap_err();
             assert_eq!(failed.error, AgentError::Model(broken(kind)));
             assert_eq!(
                 (model.requests().len(), failed.output.tool_calls),
@@ -72,8 +73,12 @@ async fn the_pause_after_a_broken_answer_is_the_one_of_the_provider_and_ends_wit
     assert_eq!(build(&model).run("go").await.unwrap().text, "done");
     assert_eq!(begun.elapsed().as_secs(), 50);
     let model = ScriptedModel::new().deltas(half(1, ModelErrorKind::Other)).text("done");
-    let options = RunOptions::new().with_limits(Limits::default().with_max_duration(Duration::from_secs(1)));
-    let failed = build(&model).run_with(&mut Conversation::new("1"), "go", options).await.unwrap_err();
+    let failed = build(&model)
+        .run("go")
+        .on(&mut Conversation::new("1"))
+        .limits(Limits::default().with_max_duration(Duration::from_secs(1)))
+        .await
+        .unwrap_err();
     assert!(matches!(failed.error, AgentError::Limit(_)), "{failed}");
 }
 
@@ -126,12 +131,12 @@ async fn ended(agent: &Agent, end: End) -> Conversation {
     let mut conversation = Conversation::new("1");
     let output = match end {
         End::Killed => {
-            let run = agent.run_in(&mut conversation, "go");
+            let run = agent.run("go").on(&mut conversation);
             assert!(tokio::time::timeout(Duration::from_secs(1), run).await.is_err());
             conversation = reloaded(&conversation);
-            agent.resume(&mut conversation, RunOptions::new()).await
+            agent.resume(&mut conversation).await
         }
-        _ => agent.run_in(&mut conversation, "go").await,
+        _ => agent.run("go").on(&mut conversation).await,
     };
     assert_eq!(output.unwrap().text, "It is 3.", "{end:?}");
     conversation

@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use toolkit_agent::compaction::{Compaction, CountTokens, TokenEstimate};
-use toolkit_agent::{Agent, AgentBuilder, Conversation, Limits, RunEvent, RunOptions, Sessions};
+use toolkit_agent::{Agent, AgentBuilder, Conversation, Limits, RunEvent, Sessions};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 use toolkit_llm::ApiFormat;
@@ -85,7 +85,7 @@ async fn each_message_is_counted_once() {
     let model = windowed(10_000_000, 100, false);
     let agent = agent(&model, Compaction::new(10_000_000).with_counter(counter)).build().unwrap();
     let mut conversation = Conversation::new("1");
-    agent.run_in(&mut conversation, "Read.").await.unwrap();
+    agent.run("Read.").on(&mut conversation).await.unwrap();
     let messages: u64 = conversation.messages().iter().map(|message| message.to_text().len() as u64).sum();
     // In addition, the calls of each turn and the definition of the tool are counted.
     let counted = counted.load(Ordering::Relaxed);
@@ -98,7 +98,7 @@ async fn watched(
     conversation: &mut Conversation,
     input: &str,
 ) -> (Result<String, toolkit_agent::AgentError>, Vec<RunEvent>) {
-    let mut stream = agent.run_stream_in(conversation, input, RunOptions::new());
+    let mut stream = agent.run(input).on(&mut *conversation).stream();
     let mut events = Vec::new();
     let mut ended = Ok(String::new());
     while let Some(event) = stream.next().await {
@@ -173,7 +173,7 @@ async fn thirty_runs_fit_into_a_small_window() {
     for number in 0..30 {
         // Each run opens the conversation again.
         let input = format!("Read page {number}, please. {}", "It matters to me. ".repeat(number % 7));
-        let output = sessions.run(&agent, "ada", "1", input.clone()).await.unwrap();
+        let output = agent.run(input.clone()).on(sessions.user("ada").conversation("1")).await.unwrap();
         assert!(output.text.starts_with("Done"));
         let requests = model.requests();
         let last = requests.last().unwrap();
@@ -186,14 +186,14 @@ async fn thirty_runs_fit_into_a_small_window() {
     assert_eq!(requests.len(), 90, "no request was refused");
     let changes = changed_prefixes(&requests).unwrap();
     assert!((3..30).contains(&changes), "{changes} compactions");
-    let conversation = sessions.open("ada", "1").await.unwrap();
+    let conversation = sessions.user("ada").conversation("1").open().await.unwrap();
     assert_eq!(conversation.messages().len(), 30 * 6);
 }
 
 #[tokio::test]
 async fn without_settings_all_messages_are_sent() {
     let model = windowed(3_500, 200, true);
-    let ended = Agent::builder(model.clone()).tools(tools()).run("Read.").await;
+    let ended = Agent::builder(model.clone()).tools(tools()).build().unwrap().run("Read.").await;
     assert_eq!(ended.map(drop).map_err(|error| error.error), Err(too_long().into()));
     assert_eq!(changed_prefixes(&model.requests()).unwrap(), 0);
 }

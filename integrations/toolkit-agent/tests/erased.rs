@@ -14,19 +14,19 @@ async fn an_erased_log_contains_only_the_conversation() {
         if input.to_text().contains("secret") { Verdict::Block("No.".to_owned()) } else { Verdict::Pass }
     });
     let agent = Agent::builder(ScriptedModel::new()).guardrail(guard).build().unwrap();
-    sessions.run(&agent, "ada", "1", "my secret").await.unwrap();
+    agent.run("my secret").on(sessions.user("ada").conversation("1")).await.unwrap();
     let log = || async { store.load("ada", "1").await.unwrap().unwrap().entries.join("\n") };
     assert!(log().await.contains("my secret"));
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
-    let mut other = sessions.open("ada", "1").await.unwrap();
+    let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
+    let mut other = sessions.user("ada").conversation("1").open().await.unwrap();
     sessions.erase(&mut conversation).await.unwrap();
     assert!(!log().await.contains("my secret"));
     // Both the erased conversation and one that is loaded from its log go on.
-    says("one", "Hi.").run_in(&mut conversation, "Hello.").await.unwrap();
+    says("one", "Hi.").run("Hello.").on(&mut conversation).await.unwrap();
     sessions.save(&mut conversation).await.unwrap();
-    let loaded = sessions.open("ada", "1").await.unwrap();
+    let loaded = sessions.user("ada").conversation("1").open().await.unwrap();
     assert_eq!(loaded.messages(), conversation.messages());
-    sessions.run(&says("one", "Bye."), "ada", "1", "Goodbye.").await.unwrap();
+    says("one", "Bye.").run("Goodbye.").on(sessions.user("ada").conversation("1")).await.unwrap();
     // A program that has not seen the erasure does not bring anything back.
     let late = sessions.erase(&mut other).await.unwrap_err();
     assert!(late.is_conflict, "{late}");

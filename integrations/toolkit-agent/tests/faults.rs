@@ -46,7 +46,7 @@ fn quick(attempts: u32) -> ModelRetry {
 
 /// Returns the outcome of a run and the number of requests.
 async fn ask(name: &str, agent: AgentBuilder, server: &Server) -> (Result<String, ModelError>, usize) {
-    let ended = tokio::time::timeout(HANGS, agent.run("hi")).await;
+    let ended = tokio::time::timeout(HANGS, agent.build().unwrap().run("hi")).await;
     let ended = ended.unwrap_or_else(|_| panic!("{name} hangs"));
     let answer = match ended.map_err(AgentError::from) {
         Ok(output) => Ok(output.text),

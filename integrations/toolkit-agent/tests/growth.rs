@@ -15,7 +15,7 @@ use toolkit_llm::transport::WireModel;
 /// Returns the number of entries and of bytes in the log of a saved run.
 async fn log_of(agent: &Agent) -> (usize, usize) {
     let store = MemoryStore::new();
-    Sessions::new(store.clone()).run(agent, "ada", "1", "Go.").await.unwrap();
+    agent.run("Go.").on(Sessions::new(store.clone()).user("ada").conversation("1")).await.unwrap();
     let log = store.load("ada", "1").await.unwrap().unwrap();
     (log.entries.len(), log.entries.iter().map(String::len).sum())
 }
@@ -35,7 +35,7 @@ async fn the_log_of_a_conversation_grows_with_its_runs() {
     let sessions = Sessions::new(store.clone());
     let runs = 100;
     for _ in 0..runs {
-        sessions.run(&helper(), "ada", "1", "Go.").await.unwrap();
+        helper().run("Go.").on(sessions.user("ada").conversation("1")).await.unwrap();
     }
     let log = store.load("ada", "1").await.unwrap().unwrap();
     let size_of_run = log.entries.iter().map(String::len).sum::<usize>() / runs;

@@ -9,9 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use toolkit_agent::guardrail::{GuardAction, GuardContext, Guardrail, Verdict};
-use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, AgentOutput, Conversation, Decision, Decisions, RunEvent, RunOptions,
+    Agent, AgentBuilder, AgentError, AgentOutput, Conversation, Decision, Decisions, RunEvent,
 };
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolOutput, ToolRegistry};
 use toolkit_llm::{FinishReason, Message, ModelRequest, ModelResponse, ScriptedModel, Usage, UserMessage};
@@ -116,10 +115,9 @@ async fn a_decided_result_is_checked() {
             let agent =
                 Agent::builder(model.clone()).name("root").tools(tools).guardrail(guard).build().unwrap();
             let mut conversation = Conversation::new("1");
-            agent.run_in(&mut conversation, "secret input").await.unwrap_err();
+            agent.run("secret input").on(&mut conversation).await.unwrap_err();
             let decisions = Decisions::new().with("1.1.0", decision);
-            let options = RunOptions::new().with_decisions(decisions);
-            let ended = agent.resume(&mut conversation, options).await.map_err(AgentError::from);
+            let ended = agent.resume(&mut conversation).decide(decisions).await.map_err(AgentError::from);
             match (ended, error) {
                 (Ok(_), None) => {
                     let read = transcript(&model.requests()[1].messages);
@@ -169,7 +167,7 @@ async fn run(point: Point, kind: Kind, streaming: bool, slow: bool) -> (End, Con
     let mut text = String::new();
     let mut actions = Vec::new();
     let mut ended = None;
-    let mut events = agent.run_stream_in(&mut conversation, "secret input", RunOptions::new());
+    let mut events = agent.run("secret input").on(&mut conversation).stream();
     while let Some(event) = events.next().await {
         match event {
             Ok(RunEvent::Text { text: piece, .. }) => text.push_str(&piece),
@@ -252,7 +250,7 @@ async fn each_verdict_about_each_value_has_its_effect() {
                 // A later run reads no blocked value.
                 let later = ScriptedModel::new().text("Hello.");
                 let other = Agent::builder(later.clone()).name("root").build().unwrap();
-                other.run_in(&mut conversation, "Hi.").await.unwrap();
+                other.run("Hi.").on(&mut conversation).await.unwrap();
                 let asked = transcript(&later.requests()[0].messages).join("\n");
                 if is_input && kind != Kind::Pass {
                     assert!(!asked.contains("secret input"), "{case}: {asked}");
@@ -314,9 +312,9 @@ async fn an_input_is_checked_again_if_its_check_did_not_end() {
         let model = ScriptedModel::new().text("One.").text("Two.");
         let agent = Agent::builder(model).guardrail(guard).build().unwrap();
         let mut conversation = Conversation::new("1");
-        assert!(timeout(Duration::from_millis(10), agent.run_in(&mut conversation, "one")).await.is_err());
+        assert!(timeout(Duration::from_millis(10), agent.run("one").on(&mut conversation)).await.is_err());
         assert_eq!(checked.load(Ordering::Relaxed), 0);
-        agent.run_in(&mut conversation, "two").await.unwrap();
+        agent.run("two").on(&mut conversation).await.unwrap();
         assert_eq!(checked.load(Ordering::Relaxed), 2, "{beside}");
         assert_sendable(&conversation);
     }
@@ -383,7 +381,7 @@ async fn the_end_of_a_run_cancels_its_other_calls() {
     let agent = Agent::builder(model).name("inner").tools(tools).guardrail(guard).build().unwrap();
     let mut conversation = Conversation::new("1");
     let begun = Instant::now();
-    let ended = agent.run_in(&mut conversation, "go").await.map_err(AgentError::from).unwrap_err();
+    let ended = agent.run("go").on(&mut conversation).await.map_err(AgentError::from).unwrap_err();
     assert_eq!(ended.to_string(), "guardrail `no fast` of agent `inner` has ended the run: too fast");
     assert!(begun.elapsed() < Duration::from_secs(1));
     assert_sendable(&conversation);
@@ -420,14 +418,12 @@ async fn a_typed_answer_is_checked_after_it_was_read() {
             };
             let agent = Agent::builder(model).tools(tools).guardrail(guard).build().unwrap();
             let mut conversation = Conversation::new("1");
-            let options = RunOptions::new();
-            let form = StructuredOptions::new();
-            let ended = agent.run_as_with::<Colour>(&mut conversation, "Which?", options, form).await;
+            let ended = agent.run("Which?").on(&mut conversation).typed::<Colour>().await;
             assert_sendable(&conversation);
             let history = serde_json::to_string(&conversation).unwrap();
             match (ended, expected) {
-                (Ok((colour, _)), Ok(name)) => {
-                    assert_eq!(colour.name, name);
+                (Ok(answer), Ok(name)) => {
+                    assert_eq!(answer.value.name, name);
                     assert_eq!(history.contains("secret"), name.contains("secret"), "{history}");
                 }
                 (Err(error), Err(text)) => {
@@ -508,7 +504,7 @@ async fn panics_of_guardrails_and_callbacks_end_the_run() {
             let model = ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).text("Done.");
             let agent = add(agent(model).streaming(streaming)).build().unwrap();
             let mut conversation = Conversation::default();
-            let failed = agent.run_in(&mut conversation, "Go.").await.unwrap_err();
+            let failed = agent.run("Go.").on(&mut conversation).await.unwrap_err();
             let error = failed.error.to_string();
             assert!(error.contains(name) && error.ends_with("has panicked: oh"), "{name}: {error}");
             assert_sendable(&conversation);

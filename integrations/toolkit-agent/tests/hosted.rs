@@ -41,7 +41,7 @@ async fn hosted_calls_are_events_and_a_paused_turn_goes_on() {
         .streaming(false)
         .build()
         .unwrap();
-    let mut stream = agent.run_stream("go");
+    let mut stream = agent.run("go").stream();
     let mut hosted = Vec::new();
     let mut answer = String::new();
     while let Some(event) = stream.next().await {
@@ -145,7 +145,7 @@ async fn approve(tools: ToolRegistry, permissions: Option<Permissions>, streamed
     if let Some(permissions) = permissions {
         agent = agent.middleware(permissions);
     }
-    let output = agent.run("Delete page 7.").await.unwrap();
+    let output = agent.build().unwrap().run("Delete page 7.").await.unwrap();
     let requests = transport.asked();
     // The tool that answers is not offered to the model.
     assert_eq!(requests[0]["tools"], json!([server.definition]));
@@ -217,7 +217,7 @@ async fn losses_of_requests_are_events_once_for_each_agent_of_a_run() {
             .unwrap();
         // Each run reports the losses once, although it has two requests.
         for _ in 0..2 {
-            let mut stream = agent.run_stream("go");
+            let mut stream = agent.run("go").stream();
             let mut reported = Vec::new();
             while let Some(event) = stream.next().await {
                 if let RunEvent::RequestLosses { agent, losses, .. } = event.unwrap() {

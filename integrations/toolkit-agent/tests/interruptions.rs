@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use toolkit_agent::session::MemoryStore;
 use toolkit_agent::{
     Agent, AgentError, AgentOutput, Conversation, Decision, Decisions, PendingCall, Run, RunAgent, RunError,
-    RunOptions, RunOutput, Sessions,
+    RunOutput, Sessions,
 };
 use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolError, ToolRegistry};
@@ -93,7 +93,7 @@ async fn decide(
     conversation: &mut Conversation,
     decisions: Decisions,
 ) -> Result<RunOutput, RunError> {
-    agent.resume(conversation, RunOptions::new().with_decisions(decisions)).await
+    agent.resume(&mut *conversation).decide(decisions).await
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn pending_calls_name_their_agent_their_call_and_their_reason() {
     let runs = Runs::default();
     let agent = runs.nested();
     let mut conversation = Conversation::new("1");
-    let found = pending(agent.run_in(&mut conversation, "go").await);
+    let found = pending(agent.run("go").on(&mut conversation).await);
     let found: Vec<_> = found
         .iter()
         .map(|call| (call.id.as_str(), call.agent.as_str(), call.call.name.as_str(), call.reason.to_string()))
@@ -126,7 +126,7 @@ async fn an_invalid_decision_changes_nothing() {
     let runs = Runs::default();
     let agent = runs.waiting();
     let mut conversation = Conversation::new("1");
-    pending(agent.run_in(&mut conversation, "go").await);
+    pending(agent.run("go").on(&mut conversation).await);
     let before = serde_json::to_string(&conversation).unwrap();
     for (decisions, expected) in [
         (
@@ -150,7 +150,7 @@ async fn the_model_reads_each_decision() {
     let runs = Runs::default();
     let agent = runs.waiting();
     let mut conversation = Conversation::new("1");
-    pending(agent.run_in(&mut conversation, "go").await);
+    pending(agent.run("go").on(&mut conversation).await);
     let decisions = Decisions::new()
         .deny("1.1.0", "too expensive")
         .answer("1.1.2", json!({"colour": "red"}))
@@ -167,10 +167,10 @@ async fn of_two_programs_with_decisions_one_wins() {
     let store = MemoryStore::new();
     let runs = Runs::default();
     let agent = runs.waiting();
-    let calls = pending(Sessions::new(store.clone()).run(&agent, "ada", "1", "go").await);
+    let calls = pending(agent.run("go").on(Sessions::new(store.clone()).user("ada").conversation("1")).await);
     let resume = async || {
-        let options = RunOptions::new().with_decisions(approved(&calls));
-        Sessions::new(store.clone()).resume_with(&agent, "ada", "1", options).await
+        let place = Sessions::new(store.clone()).user("ada").conversation("1");
+        agent.resume(place).decide(approved(&calls)).await
     };
     let both = tokio::join!(resume(), resume());
     let is_conflict = |ended: &Result<RunOutput, RunError>| matches!(ended, Err(RunError { error: AgentError::Store(error), .. }) if error.is_conflict);
@@ -190,17 +190,20 @@ async fn decisions_wait_for_the_end_of_a_run() {
             agent = runs.agent("root", calls("expert").text("paid"), &[agent]);
         }
         let sessions = Sessions::default();
-        let waiting = async || sessions.open("ada", "1").await.unwrap().pending();
+        let waiting = async || sessions.user("ada").conversation("1").open().await.unwrap().pending();
         let decide = async || {
-            let options = RunOptions::new().with_decisions(approved(&waiting().await));
-            sessions.resume_with(&agent, "ada", "1", options).await.map_err(AgentError::from)
+            agent
+                .resume(sessions.user("ada").conversation("1"))
+                .decide(approved(&waiting().await))
+                .await
+                .map_err(AgentError::from)
         };
         let early = async {
             sleep(Duration::from_secs(1)).await;
             decide().await
         };
         let limit = Duration::from_secs(if is_crash { 10 } else { 100 });
-        let run = timeout(limit, sessions.run(&agent, "ada", "1", "go"));
+        let run = timeout(limit, agent.run("go").on(sessions.user("ada").conversation("1")));
         let (ended, early) = tokio::join!(run, early);
         let refused = Err(AgentError::InvalidDecision(WORKED_ON.to_owned()));
         assert_eq!(early, refused);
@@ -209,12 +212,13 @@ async fn decisions_wait_for_the_end_of_a_run() {
             Err(_) => {
                 let calls = waiting().await;
                 assert_eq!((decide().await, waiting().await), (refused, calls));
-                sessions.resume(&agent, "ada", "1").await
+                agent.resume(sessions.user("ada").conversation("1")).await
             }
         };
         pending(ended);
         assert_eq!((decide().await.unwrap().text.as_str(), runs.counts()), ("paid", [1, 0]));
-        let log = serde_json::to_string(&sessions.open("ada", "1").await.unwrap()).unwrap();
+        let log =
+            serde_json::to_string(&sessions.user("ada").conversation("1").open().await.unwrap()).unwrap();
         assert_eq!(log.contains("may have run"), is_crash && !is_nested, "{is_nested}: {log}");
     }
 }
@@ -244,7 +248,7 @@ async fn an_approval_may_change_the_arguments_or_hold_for_the_session() {
     });
     let (agent, paid) = paying(model.text("done"));
     let mut conversation = Conversation::new("1");
-    let calls = pending(agent.run_in(&mut conversation, "go").await);
+    let calls = pending(agent.run("go").on(&mut conversation).await);
     let less = Decision::Change(json!({"euros": 5}));
     let calls = pending(decide(&agent, &mut conversation, Decisions::new().with(&calls[0].id, less)).await);
     let always = Decisions::new().with(&calls[0].id, Decision::ApproveForSession);
@@ -259,7 +263,7 @@ async fn a_changed_call_runs_changed_beside_an_approval_for_the_session() {
         let calls = ["x", "y"].map(|id| ToolCall::new(id, "pay", r#"{"euros": 500}"#));
         let (agent, paid) = paying(ScriptedModel::new().response(ModelResponse::calls(calls)).text("done"));
         let mut conversation = Conversation::new("1");
-        pending(agent.run_in(&mut conversation, "go").await);
+        pending(agent.run("go").on(&mut conversation).await);
         let less = Decision::Change(json!({"euros": 5}));
         let decisions = Decisions::new().with(first, Decision::ApproveForSession).with(second, less);
         assert_eq!(decide(&agent, &mut conversation, decisions).await.unwrap().text, "done");
@@ -276,7 +280,7 @@ async fn of_calls_with_the_same_id_each_has_its_own_decision() {
         .text("done");
     let agent = runs.agent("root", model, &[]);
     let mut conversation = Conversation::new("1");
-    let mut ended = agent.run_in(&mut conversation, "go").await;
+    let mut ended = agent.run("go").on(&mut conversation).await;
     for _ in 0..5 {
         if ended.is_ok() {
             break;
@@ -328,11 +332,11 @@ fn looking(runs: &Runs) -> Agent {
 async fn conversations_of_a_custom_agent_stay_out_of_the_log() {
     let agent = Agent::from(Asking(looking(&Runs::default())));
     let sessions = Sessions::default();
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
     conversation.session().apply(&[("kept".to_owned(), Some(1.into()))].into());
     for _ in 0..2 {
-        agent.run_with(&mut conversation, "go", RunOptions::new().with_autosave(&sessions)).await.unwrap();
-        let saved = sessions.open("ada", "1").await.unwrap();
+        agent.run("go").on(&mut conversation).await.unwrap();
+        let saved = sessions.user("ada").conversation("1").open().await.unwrap();
         assert_eq!(saved.messages(), conversation.messages());
         assert_eq!(saved.session().get("kept"), Some(1.into()));
     }
@@ -344,13 +348,12 @@ async fn a_cancelled_run_keeps_the_pending_calls_of_an_agent_called_as_a_tool() 
     let runs = Runs::default();
     let agent = runs.nested();
     let mut conversation = Conversation::new("1");
-    let calls = pending(agent.run_in(&mut conversation, "go").await);
+    let calls = pending(agent.run("go").on(&mut conversation).await);
     // The expert gets one of two decisions, and the run is cancelled before it starts.
     let token = toolkit_core::CancellationToken::new();
     token.cancel();
     let decisions = Decisions::new().approve(&calls[0].id);
-    let options = RunOptions::new().with_decisions(decisions).with_cancellation(token);
-    let ended = agent.resume(&mut conversation, options).await;
+    let ended = agent.resume(&mut conversation).decide(decisions).cancellation(token).await;
     assert_eq!(ended.map_err(AgentError::from), Err(AgentError::Cancelled));
     assert_eq!(conversation.pending(), calls);
     decide(&agent, &mut conversation, approved(&calls)).await.unwrap();
@@ -378,7 +381,7 @@ async fn a_message_of_a_custom_agent_belongs_to_its_run() {
     let agent = Agent::from(Passing(looking(&Runs::default())));
     let mut conversation = Conversation::new("1");
     for _ in 0..2 {
-        let output = agent.run_in(&mut conversation, "go").await.unwrap();
+        let output = agent.run("go").on(&mut conversation).await.unwrap();
         assert_eq!((output.messages.len(), output.model_calls, output.tool_calls), (8, 4, 2));
     }
     assert_sendable(&conversation);

@@ -81,7 +81,7 @@ async fn ours(parts: &[Value]) -> Result<Value, AgentError> {
     tools.register(spare).unwrap();
     let model = WireModel::new(ApiFormat::OpenAiChat, "m", transport);
     let agent = Agent::builder(model).tools(tools).retry(ModelRetry::never()).build().unwrap();
-    let mut stream = agent.run_stream("go");
+    let mut stream = agent.run("go").stream();
     let mut announced = Vec::new();
     let mut messages = Messages::default();
     while let Some(event) = stream.next().await {

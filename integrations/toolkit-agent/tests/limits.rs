@@ -1,6 +1,7 @@
 //! Limits of a run.
 
 use crate::support::{Access, Nothing, Watched, agent, assert_sendable, cancelled_after, says, transcript};
+use crate::support::{Configured as _, Options};
 use futures_util::StreamExt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use tokio::time::sleep;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
 use toolkit_agent::session::MemoryStore;
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
-use toolkit_agent::{Agent, AgentBuilder, AgentError, Conversation, Limit, Limits, RunOptions, Sessions};
+use toolkit_agent::{Agent, AgentBuilder, AgentError, Conversation, Limit, Limits, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 use toolkit_llm::ModelStream;
 use toolkit_llm::model::Priced;
@@ -30,8 +31,7 @@ fn restless(tool: &'static str, arguments: &'static str) -> ScriptedModel {
 async fn limited(model: impl ChatModel, limits: Limits) -> (Result<String, AgentError>, Conversation) {
     let agent = agent(model).build().unwrap();
     let mut conversation = Conversation::new("1");
-    let options = RunOptions::new().with_limits(limits);
-    let output = agent.run_with(&mut conversation, "go", options).await;
+    let output = agent.run("go").on(&mut conversation).limits(limits).await;
     assert_sendable(&conversation);
     (output.map(|output| output.text).map_err(AgentError::from), conversation)
 }
@@ -144,7 +144,10 @@ async fn the_duration_of_a_run_is_limited() {
         ModelError::new(ModelErrorKind::RateLimited, "later").with_retry_after(Duration::from_secs(30));
     let agent = agent(ScriptedModel::new().error(later)).retry(ModelRetry::new(3)).limits(limits);
     let started = tokio::time::Instant::now();
-    assert_eq!(agent.run("go").await.map_err(AgentError::from), over.map(|_: String| unreachable!()));
+    assert_eq!(
+        agent.build().unwrap().run("go").await.map_err(AgentError::from),
+        over.map(|_: String| unreachable!())
+    );
     assert_eq!(started.elapsed(), most);
 }
 
@@ -247,9 +250,14 @@ async fn an_agent_is_held_to_its_own_limits_within_a_run() {
         assert_eq!(output.usage.total(), 600);
         assert_eq!(output.tool_calls, 2 + asked);
         // The limits of the run apply as well.
-        let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(5));
         let mut conversation = Conversation::new("1");
-        let ended = asking(&expert, 2).build().unwrap().run_with(&mut conversation, "go", options).await;
+        let ended = asking(&expert, 2)
+            .build()
+            .unwrap()
+            .run("go")
+            .on(&mut conversation)
+            .limits(Limits::default().with_max_model_calls(5))
+            .await;
         assert_eq!(ended.unwrap_err().error, AgentError::Limit(Limit::ModelCalls(5)));
         // Started by the program, the agent has the limits as those of its run.
         let ended = expert.run("go").await.unwrap_err();
@@ -268,10 +276,15 @@ async fn tool_calls_of_an_agent_are_limited_within_a_run() {
     };
     for (own, of_run, counted) in [(1, 9, 2), (9, 2, 2), (9, 9, 3)] {
         let expert = expert().limits(Limits::default().with_max_tool_calls(own)).build().unwrap();
-        let options = RunOptions::new().with_limits(Limits::default().with_max_tool_calls(of_run));
         let mut conversation = Conversation::new("1");
-        let output =
-            asking(&expert, 1).build().unwrap().run_with(&mut conversation, "go", options).await.unwrap();
+        let output = asking(&expert, 1)
+            .build()
+            .unwrap()
+            .run("go")
+            .on(&mut conversation)
+            .limits(Limits::default().with_max_tool_calls(of_run))
+            .await
+            .unwrap();
         assert_eq!(output.tool_calls, counted, "{own} {of_run}");
     }
 }
@@ -344,12 +357,12 @@ async fn the_limit_of_a_run_ends_the_run_within_a_parallel_group() {
         ];
         for (kind, team) in teams {
             let options = if kind.starts_with("own") {
-                RunOptions::new()
+                Options::new()
             } else {
-                RunOptions::new().with_limits(repeated.clone())
+                Options::new().with_limits(repeated.clone())
             };
             let mut conversation = Conversation::new("1");
-            let ended = team.run_with(&mut conversation, "go", options).await;
+            let ended = team.run("go").on(&mut conversation).options(options).await;
             assert_sendable(&conversation);
             if kind == "own nested" {
                 // The outer group goes on without the inner group.
@@ -383,14 +396,14 @@ async fn a_hanging_store_does_not_keep_a_stopped_run() {
                 let hangs = access == Access::Append && count().is_err();
                 async move { if hangs { std::future::pending().await } else { Ok(()) } }
             }));
-            let mut conversation = sessions.open("ada", "1").await.unwrap();
+            let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
             let options = if is_cancelled {
                 cancelled_after(Duration::from_secs(1))
             } else {
-                RunOptions::new().with_limits(Limits::default().with_max_duration(Duration::from_secs(1)))
+                Options::new().with_limits(Limits::default().with_max_duration(Duration::from_secs(1)))
             };
             let begun = tokio::time::Instant::now();
-            let ended = agent.run_with(&mut conversation, "go", options.with_autosave(&sessions)).await;
+            let ended = agent.run("go").on(&mut conversation).options(options).await;
             let case = format!("{appends} {is_cancelled}: {ended:?}");
             let Err(failed) = ended else {
                 assert!(appends > 3, "{case}");
@@ -415,12 +428,14 @@ async fn a_call_is_counted_before_it_is_saved() {
         let saved = Sessions::new(store.clone());
         let count = ClosureTool::new("count", "Counts.", move |_: Nothing| {
             let saved = saved.clone();
-            async move { saved.open("ada", "1").await.unwrap().latest_run().unwrap().tool_calls }
+            async move {
+                saved.user("ada").conversation("1").open().await.unwrap().latest_run().unwrap().tool_calls
+            }
         });
         let tools = ToolRegistry::from_tools([count.unwrap()]).unwrap();
         let model = ScriptedModel::new().call("count", "{}").text("done");
         let agent = Agent::builder(model).tools(tools).streaming(streaming).build().unwrap();
-        let output = Sessions::new(store).run(&agent, "ada", "1", "go").await.unwrap();
+        let output = agent.run("go").on(Sessions::new(store).user("ada").conversation("1")).await.unwrap();
         assert_eq!(transcript(&output.messages)[2], "results: 1", "{streaming}");
     }
 }

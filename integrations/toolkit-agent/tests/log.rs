@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::{Agent, AgentError, Decisions, RunEvent, RunOptions, Sessions};
+use toolkit_agent::{Agent, AgentError, Decisions, RunEvent, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 use toolkit_llm::{ModelResponse, ScriptedModel, UserMessage};
 
@@ -28,7 +28,7 @@ async fn each_message_and_each_result_is_saved_once() {
         .text("It is a cat.");
     let tools = ToolRegistry::from_tools([look.unwrap()]).unwrap();
     let agent = Agent::builder(model).tools(tools).build().unwrap();
-    Sessions::new(store.clone()).run(&agent, "ada", "1", "What is it?").await.unwrap();
+    agent.run("What is it?").on(Sessions::new(store.clone()).user("ada").conversation("1")).await.unwrap();
     let entries = log(&store).await;
     let text = entries.join("\n");
     assert_eq!(text.matches("A long description of a cat.").count(), 3);
@@ -42,9 +42,9 @@ async fn a_conversation_that_does_not_exist_is_not_resumed() {
     let model = ScriptedModel::new().text("Hi.");
     let agent = Agent::builder(model.clone()).build().unwrap();
     let sessions = Sessions::default();
-    let error = sessions.resume(&agent, "ada", "1").await.unwrap_err();
+    let error = agent.resume(sessions.user("ada").conversation("1")).await.unwrap_err();
     assert_eq!(error.to_string(), "conversation `1` is empty; begin it with an input");
-    assert_eq!((model.requests().len(), sessions.list("ada").await.unwrap().len()), (0, 0));
+    assert_eq!((model.requests().len(), sessions.user("ada").list().await.unwrap().len()), (0, 0));
 }
 
 /// A client of a web service goes away while a call waits for a decision and another one works.
@@ -57,7 +57,7 @@ async fn a_call_can_be_decided_after_its_stream_was_dropped() {
     let model = ScriptedModel::new().response(ModelResponse::calls(calls)).text("Blue.");
     let agent = Agent::builder(model).tools(tools).build().unwrap();
     let sessions = Sessions::default();
-    let mut events = sessions.run_stream(&agent, "ada", "1", "Paint the door.");
+    let mut events = agent.run("Paint the door.").on(sessions.user("ada").conversation("1")).stream();
     let id = loop {
         if let Some(Ok(RunEvent::CallPending { id, .. })) = events.next().await {
             break id;
@@ -66,10 +66,13 @@ async fn a_call_can_be_decided_after_its_stream_was_dropped() {
     drop(events);
     // The last save finishes in a task of its own.
     sleep(Duration::from_millis(1)).await;
-    let options = RunOptions::new().with_decisions(Decisions::new().answer(id, "blue"));
-    let output = sessions.resume_with(&agent, "ada", "1", options).await.unwrap();
+    let output = agent
+        .resume(sessions.user("ada").conversation("1"))
+        .decide(Decisions::new().answer(id, "blue"))
+        .await
+        .unwrap();
     assert_eq!(output.text, "Blue.");
-    let conversation = sessions.open("ada", "1").await.unwrap();
+    let conversation = sessions.user("ada").conversation("1").open().await.unwrap();
     let results = &transcript(conversation.messages())[2];
     assert!(
         results.starts_with("results: blue, Tool `slow` was started, but the program stopped"),
@@ -84,10 +87,10 @@ async fn an_abandoned_run_is_not_continued() {
     let model = ScriptedModel::new().call("ask", "{}");
     let agent = Agent::builder(model).tools(tools).build().unwrap();
     let sessions = Sessions::default();
-    let ended = sessions.run(&agent, "ada", "1", "Go.").await;
+    let ended = agent.run("Go.").on(sessions.user("ada").conversation("1")).await;
     assert!(matches!(ended.unwrap_err().error, AgentError::Interrupted { .. }));
-    sessions.abandon("ada", "1").await.unwrap();
-    let conversation = sessions.open("ada", "1").await.unwrap();
+    sessions.user("ada").conversation("1").abandon().await.unwrap();
+    let conversation = sessions.user("ada").conversation("1").open().await.unwrap();
     assert_eq!((conversation.pending(), conversation.latest_run()), (Vec::new(), None));
     let expected = ["user: Go.", ":  calls ask", "results: The question of tool `ask` was not answered"];
     let lines = transcript(conversation.messages());

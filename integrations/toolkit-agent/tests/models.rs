@@ -144,7 +144,7 @@ async fn an_agent_moves_on_without_a_pause_and_runs_the_calls_once() {
     let second = ScriptedModel::new().call("add", "{\"a\": 1, \"b\": 2}");
     let model = Fallback::new(first).or(second);
     let agent = Agent::builder(model).tools(crate::support::tools()).retry(ModelRetry::never());
-    let output = agent.run("hi").await.unwrap();
+    let output = agent.build().unwrap().run("hi").await.unwrap();
     assert_eq!((output.text.as_str(), output.model_calls, output.tool_calls), ("done", 2, 1));
 }
 

@@ -1,6 +1,6 @@
 //! New input after a run that was stopped in the middle of its tool calls.
 
-use crate::support::{Nothing, assert_sendable, transcript};
+use crate::support::{Nothing, assert_sendable, reloaded, transcript};
 use futures_util::FutureExt;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::{Agent, AgentError, RunOptions, Sessions};
+use toolkit_agent::{Agent, AgentError, Sessions};
 use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolError, ToolRegistry};
@@ -70,18 +70,17 @@ fn caller(name: &str, calls: &[(&str, &str)], paid: &Arc<AtomicU32>, below: Opti
 async fn read_after(agent: Agent) -> Vec<Vec<String>> {
     let store = MemoryStore::new();
     let sessions = Sessions::new(store.clone());
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
-    let options = || RunOptions::new().with_autosave(&sessions);
-    let ended = timeout(Duration::from_secs(10), agent.run_with(&mut conversation, "go", options())).await;
+    let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
+    let ended = timeout(Duration::from_secs(10), agent.run("go").on(&mut conversation)).await;
     if let Ok(ended) = ended {
         assert!(matches!(ended.map_err(AgentError::from), Err(AgentError::Interrupted { .. })));
     }
-    let saved = Sessions::new(store).open("ada", "1").await.unwrap();
+    let saved = Sessions::new(store).user("ada").conversation("1").open().await.unwrap();
     let mut read = Vec::new();
-    for mut conversation in [conversation, saved] {
+    for mut conversation in [reloaded(&conversation), reloaded(&saved)] {
         let model = ScriptedModel::new().text("I see.");
         let other = Agent::builder(model.clone()).name(agent.name()).build().unwrap();
-        other.run_in(&mut conversation, "And now?").await.unwrap();
+        other.run("And now?").on(&mut conversation).await.unwrap();
         assert_sendable(&conversation);
         read.push(transcript(&model.requests()[0].messages)[2..].to_vec());
     }
@@ -152,14 +151,16 @@ async fn an_agent_whose_call_fails_before_it_continues_tells_what_it_has_done() 
     let agent = caller("root", &[("expert", r#"{"request": "Pay."}"#)], &Arc::default(), Some(&expert));
     let store = MemoryStore::new();
     let running = Sessions::new(store.clone());
-    timeout(Duration::from_secs(10), running.run(&agent, "ada", "1", "go")).await.unwrap_err();
+    timeout(Duration::from_secs(10), agent.run("go").on(running.user("ada").conversation("1")))
+        .await
+        .unwrap_err();
     let tools = ToolRegistry::from_tools([expert.to_tool().unwrap()]).unwrap();
     let model = ScriptedModel::new().text("done");
     let failing = Agent::builder(model.clone())
         .name("root")
         .tools(tools)
         .before_tool(|_| Some(Err(ToolError::failed("no luck"))));
-    Sessions::new(store).resume(&failing.build().unwrap(), "ada", "1").await.unwrap();
+    failing.build().unwrap().resume(Sessions::new(store).user("ada").conversation("1")).await.unwrap();
     let results = format!(
         "results: Error running tool: no luck\n\
          The call was started before the run stopped. Consider what it has done before calling it again:\n\
@@ -181,9 +182,8 @@ async fn a_call_that_could_not_be_saved_was_not_run() {
     });
     let agent = Agent::builder(model).tools(tools(&paid).0).build().unwrap();
     let sessions = Sessions::new(store);
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
-    let options = RunOptions::new().with_autosave(&sessions);
-    let ended = agent.run_with(&mut conversation, "go", options).await;
+    let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
+    let ended = agent.run("go").on(&mut conversation).await;
     assert!(matches!(ended.map_err(AgentError::from), Err(AgentError::Store(_))));
     let result = "results: Tool `pay` was not run: the run stopped before the call began";
     assert_eq!(transcript(conversation.messages())[2], result);

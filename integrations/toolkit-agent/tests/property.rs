@@ -5,13 +5,14 @@ mod tools;
 mod usage;
 
 use crate::support::cancelled_after;
+use crate::support::{Configured as _, Options};
 use proptest::prelude::*;
 use script::{Behaviour, Step};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
-use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunEvent, RunOptions, Sessions};
+use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunEvent, Sessions};
 use toolkit_core::ErrorKind;
 use toolkit_llm::ApiFormat;
 use toolkit_llm::{Message, ModelRequest, ModelRetry, ScriptedModel, transport};
@@ -103,11 +104,13 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
         .build()
         .unwrap();
     let delay = case.cancel.map(Duration::from_millis);
-    let options = delay.map_or_else(RunOptions::new, cancelled_after).with_limits(case.limits.clone());
+    let options = delay.map_or_else(Options::new, cancelled_after).with_limits(case.limits.clone());
     let sessions = Sessions::default();
-    let options = if case.saved { options.with_autosave(&sessions) } else { options };
     let begun = Instant::now();
     let mut conversation = Conversation::new("1");
+    if case.saved {
+        sessions.save(&mut conversation).await.unwrap();
+    }
     let ended = run(case, &agent, &mut conversation, options).await?;
     let took = begun.elapsed();
     is_in_log(&sessions, &mut conversation).await?;
@@ -139,7 +142,7 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
 /// Saves the conversation, and checks that its log gives the same conversation.
 async fn is_in_log(sessions: &Sessions, conversation: &mut Conversation) -> Result<(), TestCaseError> {
     sessions.save(conversation).await.unwrap();
-    let loaded = sessions.open("", "1").await.unwrap();
+    let loaded = sessions.user("").conversation("1").open().await.unwrap();
     let json = |conversation| serde_json::to_value(conversation).unwrap();
     prop_assert_eq!(json(&loaded), json(conversation));
     Ok(())
@@ -150,21 +153,27 @@ async fn run(
     case: &Case,
     agent: &Agent,
     conversation: &mut Conversation,
-    options: RunOptions,
+    options: Options,
 ) -> Result<Option<Result<(), AgentError>>, TestCaseError> {
     match case.way {
-        Way::Whole => {
-            Ok(Some(agent.run_with(conversation, "Go.", options).await.map(drop).map_err(AgentError::from)))
-        }
+        Way::Whole => Ok(Some(
+            agent
+                .run("Go.")
+                .on(&mut *conversation)
+                .options(options)
+                .await
+                .map(drop)
+                .map_err(AgentError::from),
+        )),
         Way::Dropped(after) => {
-            let run = agent.run_with(conversation, "Go.", options);
+            let run = agent.run("Go.").on(&mut *conversation).options(options);
             Ok(timeout(Duration::from_millis(after), run)
                 .await
                 .ok()
                 .map(|ended| ended.map(drop).map_err(AgentError::from)))
         }
         Way::Unwatched(most) => {
-            let mut events = agent.run_stream_in(conversation, "Go.", options);
+            let mut events = agent.run("Go.").on(&mut *conversation).options(options).stream();
             for _ in 0..most {
                 if events.next().await.is_none() {
                     break;
@@ -175,7 +184,7 @@ async fn run(
         Way::Watched => {
             let mut results = 0;
             let mut ended = None;
-            let mut events = agent.run_stream_in(conversation, "Go.", options);
+            let mut events = agent.run("Go.").on(&mut *conversation).options(options).stream();
             while let Some(event) = events.next().await {
                 prop_assert!(ended.is_none(), "{event:?} after the end");
                 match event {
@@ -262,7 +271,7 @@ async fn goes_on(conversation: Conversation) -> Result<(), TestCaseError> {
     prop_assert_eq!(again.messages().len(), conversation.messages().len());
     let model = ScriptedModel::new().text("Done.");
     let agent = Agent::builder(model.clone()).build().unwrap();
-    let output = agent.run_in(&mut again, "And now?").await;
+    let output = agent.run("And now?").on(&mut again).await;
     prop_assert_eq!(output.map(|output| output.text), Ok("Done.".to_owned()));
     sendable(&model.requests()[0])
 }

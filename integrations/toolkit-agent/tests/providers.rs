@@ -138,7 +138,7 @@ async fn tool_calls_of_bedrock_start_while_the_answer_is_streamed() {
     let add = ClosureTool::new("add", "Adds.", |Add { a, b }: Add| a + b).unwrap();
     let model = Bedrock::new("us-east-1").with_base_url(&server.url).with_key("k").model("m");
     let agent = Agent::builder(model).tools(ToolRegistry::from_tools([add]).unwrap());
-    let output = agent.run("What is 17 + 25?").await.unwrap();
+    let output = agent.build().unwrap().run("What is 17 + 25?").await.unwrap();
     assert_eq!((output.text.as_str(), output.tool_calls), ("done", 1));
     let body: Value = serde_json::from_str(&server.asked()[1].body).unwrap();
     assert_eq!(body["messages"][2]["content"][0]["toolResult"]["toolUseId"], "t_1");

@@ -67,7 +67,7 @@ fn real() -> ScriptedModel {
 
 /// Returns all events without times and durations.
 async fn events(agent: AgentBuilder, input: &str) -> Vec<String> {
-    let mut events = agent.build().unwrap().run_stream(input);
+    let mut events = agent.build().unwrap().run(input).stream();
     let mut seen = Vec::new();
     while let Some(event) = events.next().await {
         seen.push(match event {
@@ -122,13 +122,13 @@ async fn responses_and_errors_are_recorded() {
 #[tokio::test]
 async fn another_request_is_an_error_with_its_differences() {
     let tape = Tape::new("differs");
-    agent(Recorder::new(real(), &tape.0).unwrap()).run("Double 1 and 2.").await.unwrap();
+    agent(Recorder::new(real(), &tape.0).unwrap()).build().unwrap().run("Double 1 and 2.").await.unwrap();
     let other = || {
         agent(Replay::open(&tape.0).unwrap())
             .instructions("Use no tool.")
             .options(ModelOptions::new().with_temperature(0.5))
     };
-    let error = other().run("Double 1 and 2.").await.unwrap_err();
+    let error = other().build().unwrap().run("Double 1 and 2.").await.unwrap_err();
     let AgentError::Model(error) = error.error else { panic!("{error}") };
     assert!(!error.is_retryable());
     for part in [
@@ -140,8 +140,12 @@ async fn another_request_is_an_error_with_its_differences() {
     }
     assert!(!error.message.contains("messages"), "{error}");
 
-    let output =
-        agent(Replay::open(&tape.0).unwrap().lenient()).instructions("Use no tool.").run("Go.").await;
+    let output = agent(Replay::open(&tape.0).unwrap().lenient())
+        .instructions("Use no tool.")
+        .build()
+        .unwrap()
+        .run("Go.")
+        .await;
     assert_eq!(output.unwrap().text, "2 and 4.");
 }
 

@@ -1,5 +1,6 @@
 //! Request bodies: the options of each API, reasoning, and conversations kept by the provider.
 
+use crate::support::Configured as _;
 use crate::support::{Script, reloaded, tools};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -309,10 +310,10 @@ async fn with_server_state_only_new_items_are_sent() {
         let options = ModelOptions::new().with_server_state(state.clone());
         let agent = Agent::builder(model).options(options).tools(tools()).streaming(false).build().unwrap();
         let mut conversation = Conversation::default();
-        agent.run_in(&mut conversation, "What is 1 + 2?").await.unwrap();
+        agent.run("What is 1 + 2?").on(&mut conversation).await.unwrap();
         // A saved conversation continues in the same way.
         let mut conversation = reloaded(&conversation);
-        agent.run_in(&mut conversation, "Thanks!").await.unwrap();
+        agent.run("Thanks!").on(&mut conversation).await.unwrap();
         let asked = server.asked();
         let kinds = |body: &Value| -> Vec<Value> {
             body["input"].as_array().unwrap().iter().map(|item| item["type"].clone()).collect()
@@ -363,7 +364,7 @@ proptest! {
         let mut conversation = Conversation::default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         for input in 0..calls.iter().filter(|count| **count == 0).count() + 1 {
-            runtime.block_on(agent.run_in(&mut conversation, format!("Question {input}"))).unwrap();
+            runtime.block_on(agent.run(format!("Question {input}")).on(&mut conversation).into_future()).unwrap();
         }
         let asked = server.asked();
         let sent: Vec<Value> = asked.iter().flat_map(|body| body["input"].as_array().cloned().unwrap()).collect();
@@ -544,7 +545,7 @@ async fn a_withheld_answer_ends_the_use_of_a_conversation_kept_by_the_provider()
         let agent = agent.build().unwrap();
         let mut conversation = Conversation::default();
         for input in ["one", "two", "three", "four"] {
-            agent.run_in(&mut conversation, input).await.unwrap();
+            agent.run(input).on(&mut conversation).await.unwrap();
             conversation = reloaded(&conversation);
         }
         let asked = server.asked();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use toolkit_agent::session::{ConversationStore, MemoryStore, StoreError};
-use toolkit_agent::{Agent, AgentError, RunOptions, Sessions};
+use toolkit_agent::{Agent, AgentError, Sessions};
 use toolkit_llm::{Message, ScriptedModel};
 
 #[tokio::test]
@@ -19,22 +19,26 @@ async fn a_save_writes_only_the_changes() {
     for number in 0..20 {
         let user = format!("question {number}");
         let answer = format!("answer {number}");
-        sessions.run(&agent(&answer), "ada", "1", user).await.unwrap();
+        agent(&answer).run(user).on(sessions.user("ada").conversation("1")).await.unwrap();
     }
     let size = async || {
         let log = store.load("ada", "1").await.unwrap().unwrap();
         log.entries.iter().map(String::len).sum::<usize>()
     };
     let before = size().await;
-    sessions.run(&agent("the last answer"), "ada", "1", "the last question").await.unwrap();
+    agent("the last answer")
+        .run("the last question")
+        .on(sessions.user("ada").conversation("1"))
+        .await
+        .unwrap();
     let grown = size().await - before;
     assert!(grown * 15 < before, "{grown} bytes after {before}");
-    let conversation = sessions.open("ada", "1").await.unwrap();
+    let conversation = sessions.user("ada").conversation("1").open().await.unwrap();
     assert_eq!(conversation.messages().len(), 84);
     assert_eq!(conversation.messages()[83].to_text(), "the last answer");
     // Nothing changed, so nothing is written.
     let before = size().await;
-    sessions.save(&mut sessions.open("ada", "1").await.unwrap()).await.unwrap();
+    sessions.save(&mut sessions.user("ada").conversation("1").open().await.unwrap()).await.unwrap();
     assert_eq!(size().await, before);
 }
 
@@ -43,19 +47,18 @@ async fn two_runs_in_one_conversation_do_not_overwrite_each_other() {
     let store = MemoryStore::new();
     let one = Sessions::new(store.clone());
     let other = Sessions::new(store);
-    one.run(&remembers("a", "1"), "ada", "1", "first").await.unwrap();
-    let mut stale = other.open("ada", "1").await.unwrap();
-    one.run(&remembers("b", "2"), "ada", "1", "second").await.unwrap();
-    let options = RunOptions::new().with_autosave(&other);
-    let refused = remembers("c", "3").run_with(&mut stale, "third", options).await;
+    remembers("a", "1").run("first").on(one.user("ada").conversation("1")).await.unwrap();
+    let mut stale = other.user("ada").conversation("1").open().await.unwrap();
+    remembers("b", "2").run("second").on(one.user("ada").conversation("1")).await.unwrap();
+    let refused = remembers("c", "3").run("third").on(&mut stale).await;
     assert!(matches!(refused.unwrap_err().error, AgentError::Store(error) if error.is_conflict));
-    let saved = other.open("ada", "1").await.unwrap();
+    let saved = other.user("ada").conversation("1").open().await.unwrap();
     let asked: Vec<_> =
         transcript(saved.messages()).into_iter().filter(|line| line.starts_with("user")).collect();
     assert_eq!(asked, ["user: first", "user: second"]);
     assert_eq!(saved.session().get("c"), None);
     // A clone is another writer, too.
-    let mut opened = other.open("ada", "1").await.unwrap();
+    let mut opened = other.user("ada").conversation("1").open().await.unwrap();
     let mut clone = opened.clone();
     opened.push(Message::user("third"));
     clone.push(Message::user("fourth"));
@@ -72,14 +75,14 @@ fn remembers(key: &str, value: &str) -> Agent {
 async fn user_and_app_state_is_shared_and_saved() {
     let store = MemoryStore::new();
     let sessions = Sessions::new(store.clone());
-    let open = sessions.open("ada", "open").await.unwrap();
+    let open = sessions.user("ada").conversation("open").open().await.unwrap();
     for (key, value) in [("own", "1"), ("user:name", "Ada"), ("app:currency", "EUR"), ("temp:step", "1")] {
-        sessions.run(&remembers(key, value), "ada", "1", "go").await.unwrap();
+        remembers(key, value).run("go").on(sessions.user("ada").conversation("1")).await.unwrap();
     }
     assert_eq!(open.session().get("user:name"), Some("Ada".into()));
     let again = Sessions::new(store);
     let values = async |user: &str, id: &str| {
-        let session = again.open(user, id).await.unwrap().session();
+        let session = again.user(user).conversation(id).open().await.unwrap().session();
         ["own", "user:name", "app:currency", "temp:step"].map(|key| session.get(key).is_some())
     };
     assert_eq!(values("ada", "1").await, [true, true, true, false]);
@@ -92,14 +95,14 @@ async fn programs_with_a_common_store_keep_each_others_changes() {
     let store = MemoryStore::new();
     let one = Sessions::new(store.clone());
     let other = Sessions::new(store);
-    let mut in_one = one.open("ada", "1").await.unwrap();
-    let mut in_other = other.open("ada", "2").await.unwrap();
+    let mut in_one = one.user("ada").conversation("1").open().await.unwrap();
+    let mut in_other = other.user("ada").conversation("2").open().await.unwrap();
     in_one.session().apply(&[("user:a".to_owned(), Some(1.into()))].into());
     in_other.session().apply(&[("user:b".to_owned(), Some(2.into()))].into());
     one.save(&mut in_one).await.unwrap();
     other.save(&mut in_other).await.unwrap();
     assert_eq!(in_one.session().get("user:b"), None);
-    let again = one.open("ada", "3").await.unwrap().session();
+    let again = one.user("ada").conversation("3").open().await.unwrap().session();
     assert_eq!((again.get("user:a"), again.get("user:b")), (Some(1.into()), Some(2.into())));
     assert_eq!(in_one.session().get("user:b"), Some(2.into()));
 }
@@ -115,19 +118,19 @@ async fn a_dropped_save_does_not_undo_later_values_of_other_programs() {
             }
             Ok(())
         }));
-        let mut conversation = sessions.open("ada", "1").await.unwrap();
+        let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
         conversation.session().apply(&[(key.to_owned(), Some(2.into()))].into());
         let save = timeout(Duration::from_millis(500), sessions.save(&mut conversation));
         assert!(save.await.is_err());
         let other = Sessions::new(store.clone());
-        let mut later = other.open("ada", "3").await.unwrap();
+        let mut later = other.user("ada").conversation("3").open().await.unwrap();
         later.session().apply(&[(key.to_owned(), Some(3.into()))].into());
         other.save(&mut later).await.unwrap();
         sleep(Duration::from_secs(2)).await;
-        let mut again = sessions.open("ada", "2").await.unwrap();
+        let mut again = sessions.user("ada").conversation("2").open().await.unwrap();
         assert_eq!(again.session().get(key), Some(3.into()), "{key}");
         sessions.save(&mut again).await.unwrap();
-        let saved = Sessions::new(store).open("ada", "3").await.unwrap();
+        let saved = Sessions::new(store).user("ada").conversation("3").open().await.unwrap();
         assert_eq!(saved.session().get(key), Some(3.into()), "{key}");
     }
 }
@@ -143,13 +146,13 @@ async fn a_store_that_panics_loses_no_entry() {
             Ok(())
         }
     }));
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
     conversation.push(Message::user("one"));
     conversation.session().apply(&[("user:rate".to_owned(), Some(2.into()))].into());
     assert!(sessions.save(&mut conversation).await.is_err());
     conversation.push(Message::user("two"));
     sessions.save(&mut conversation).await.unwrap();
-    let saved = Sessions::new(store).open("ada", "1").await.unwrap();
+    let saved = Sessions::new(store).user("ada").conversation("1").open().await.unwrap();
     assert_eq!(saved.messages(), conversation.messages());
     assert_eq!(saved.session().get("user:rate"), Some(2.into()));
 }
@@ -160,9 +163,8 @@ async fn a_failed_save_ends_the_run() {
     let agent = agent(model.clone()).build().unwrap();
     let full = |_| async { Err(StoreError::new("the disk is full")) };
     let sessions = Sessions::new(Watched::new(&MemoryStore::new(), full));
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
-    let options = RunOptions::new().with_autosave(&sessions);
-    let ended = agent.run_with(&mut conversation, "go", options).await;
+    let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
+    let ended = agent.run("go").on(&mut conversation).await;
     assert_eq!(ended.map_err(AgentError::from), Err(AgentError::Store(StoreError::new("the disk is full"))));
     assert!(model.requests().is_empty());
 }

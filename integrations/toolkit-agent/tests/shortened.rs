@@ -43,12 +43,12 @@ async fn an_answer_in_a_shortened_conversation_is_no_call_of_an_undefined_tool()
                 let mut conversation = Conversation::new("1");
                 let agent = talkative();
                 for _ in 0..before {
-                    agent.run_in(&mut conversation, "question").await.unwrap();
+                    agent.run("question").on(&mut conversation).await.unwrap();
                 }
                 conversation.keep_latest(max);
                 let model = ScriptedModel::new().call("final_answer", r#"{"colour": "blue"}"#);
                 let typed = crate::support::agent(model).build().unwrap();
-                typed.run_as_in::<Door>(&mut conversation, "Which colour?").await.unwrap();
+                typed.run("Which colour?").on(&mut conversation).typed::<Door>().await.unwrap();
                 for _ in 0..after {
                     conversation.push(Message::user("Well."));
                     conversation.push(Message::assistant("Well."));
@@ -56,9 +56,9 @@ async fn an_answer_in_a_shortened_conversation_is_no_call_of_an_undefined_tool()
                 conversation.keep_latest(max);
                 let model = ScriptedModel::new().text("done").text("done");
                 let plain = crate::support::agent(model.clone()).build().unwrap();
-                plain.run_in(&mut conversation, "And now?").await.unwrap();
+                plain.run("And now?").on(&mut conversation).await.unwrap();
                 conversation.keep_latest(max);
-                plain.run_in(&mut conversation, "And now?").await.unwrap();
+                plain.run("And now?").on(&mut conversation).await.unwrap();
                 model.requests().iter().for_each(|request| assert_defined(request, &case));
             }
         }

@@ -4,7 +4,7 @@ mod tools;
 
 use serde_json::{Map, Value, json};
 use std::time::Duration;
-use toolkit_agent::{Agent, AgentError, Limit, Limits, RunEvent, RunOptions};
+use toolkit_agent::{Agent, AgentError, Limit, Limits, RunEvent};
 use toolkit_core::{
     Content, Dispatcher, ErrorKind, Tool, ToolCall, ToolDefinition, ToolError, ToolName, ToolOutput,
     ToolRegistry, ToolResult,
@@ -256,8 +256,7 @@ async fn the_loop_agrees_with_the_reference() {
         let failed = failure(row);
         limits.model_timeout = failed.and_then(|(_, text)| seconds(text));
         let mut conversation = toolkit_agent::Conversation::new("1");
-        let options = RunOptions::new().with_limits(limits);
-        let mut stream = agent(row).run_stream_in(&mut conversation, "go", options);
+        let mut stream = agent(row).run("go").on(&mut conversation).limits(limits).stream();
         let mut observed = Vec::new();
         let mut ended = None;
         while let Some(event) = stream.next().await {
@@ -347,7 +346,7 @@ async fn transfers_are_declared_as_in_the_reference() {
         let below = Agent::builder(ScriptedModel::new()).name(name).description(description);
         agent = agent.sub_agent(below.build().unwrap());
     }
-    agent.run("go").await.unwrap();
+    agent.build().unwrap().run("go").await.unwrap();
     let tools = model.requests()[0].tools.clone();
     assert_eq!(&declared(tools.get("transfer_to_agent").unwrap().definition()), expected);
 }

@@ -2,11 +2,11 @@
 
 mod streams;
 
-use crate::support::{agent, cancelled_after, says, tools};
+use crate::support::{Configured as _, Form, Formed as _, Options};
+use crate::support::{agent, cancelled_after, says};
 use std::time::Duration;
-use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
-use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunError, RunEvent, RunOptions, RunOutput};
+use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunError, RunOutput};
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
 use toolkit_llm::model::answer::AnswerMode;
 use toolkit_llm::{ModelError, ModelErrorKind, ModelResponse, Price, ScriptedModel, StreamEvent, Usage};
@@ -44,7 +44,7 @@ const ADD: (&str, &str) = ("add", r#"{"a": 1, "b": 2}"#);
 struct Case {
     name: &'static str,
     agent: Agent,
-    options: RunOptions,
+    options: Options,
     is_expected: fn(&AgentError) -> bool,
     /// The numbers of paid responses, model calls, tool calls and messages.
     spent: (u32, u32, u32, usize),
@@ -58,7 +58,7 @@ fn cases() -> Vec<Case> {
     let asks = ClosureTool::new("asks", "Asks.", |_: crate::support::Nothing| {
         Err::<(), _>(ToolError::question("Which colour?"))
     });
-    let mut asking = tools();
+    let mut asking = ToolRegistry::new();
     asking.register(asks.unwrap()).unwrap();
     let expert = |model: ScriptedModel| priced(model).name("expert").build().unwrap();
     let asking_expert = |model: ScriptedModel, expert: Agent| {
@@ -66,15 +66,10 @@ fn cases() -> Vec<Case> {
         priced(model).tools(tools).build().unwrap()
     };
     let ask_expert = || ScriptedModel::new().response(calls(&[("expert", r#"{"request": "?"}"#)]));
-    let case = |name, agent, is_expected, spent| Case {
-        name,
-        agent,
-        options: RunOptions::new(),
-        is_expected,
-        spent,
-    };
+    let case =
+        |name, agent, is_expected, spent| Case { name, agent, options: Options::new(), is_expected, spent };
     let with = |options, case| Case { options, ..case };
-    let limits = |limits| RunOptions::new().with_limits(limits);
+    let limits = |limits| Options::new().with_limits(limits);
     let cut = ModelError::new(ModelErrorKind::Other, "cut").with_partial(text("half"));
     vec![
         case(
@@ -178,14 +173,8 @@ fn spent(output: &RunOutput) -> (u32, u32, u32, usize) {
     (responses, output.model_calls, output.tool_calls, output.messages.len())
 }
 
-async fn streamed(agent: &Agent, conversation: &mut Conversation, options: RunOptions) -> RunError {
-    let mut events = agent.run_stream_in(conversation, "go", options);
-    loop {
-        match events.next().await.unwrap() {
-            Ok(event) => assert!(!matches!(event, RunEvent::Finished { .. })),
-            Err(failed) => return failed,
-        }
-    }
+async fn streamed(agent: &Agent, conversation: &mut Conversation, options: Options) -> RunError {
+    agent.run("go").on(conversation).options(options).stream().finish().await.unwrap_err()
 }
 
 #[tokio::test(start_paused = true)]
@@ -194,11 +183,11 @@ async fn a_failure_has_the_tokens_the_cost_the_calls_and_the_messages_of_its_run
         for Case { name, agent, options, is_expected, spent: expected } in cases() {
             let mut conversation = Conversation::new("1");
             // An earlier run does not count.
-            says("earlier", "Hello.").run_in(&mut conversation, "hi").await.unwrap();
+            says("earlier", "Hello.").run("hi").on(&mut conversation).await.unwrap();
             let failed = if is_streamed {
                 streamed(&agent, &mut conversation, options).await
             } else {
-                agent.run_with(&mut conversation, "go", options).await.unwrap_err()
+                agent.run("go").on(&mut conversation).options(options).await.unwrap_err()
             };
             assert!(is_expected(&failed.error), "{name}: {failed}");
             assert_eq!(spent(&failed.output), expected, "{name}");
@@ -220,10 +209,9 @@ async fn all_attempts_of_a_typed_answer_count() {
     let agent = priced(model).build().unwrap();
     for (attempts, expected) in [(2, (2, 2, 0, 4)), (1, (0, 1, 0, 1))] {
         let mut conversation = Conversation::new("1");
-        says("earlier", "Hello.").run_in(&mut conversation, "hi").await.unwrap();
-        let form = StructuredOptions::new().with_attempts(attempts).with_mode(AnswerMode::Text);
-        let options = RunOptions::new();
-        let failed = agent.run_as_with::<City>(&mut conversation, "go", options, form).await.err().unwrap();
+        says("earlier", "Hello.").run("hi").on(&mut conversation).await.unwrap();
+        let form = Form::new().with_attempts(attempts).with_mode(AnswerMode::Text);
+        let failed = agent.run("go").on(&mut conversation).typed::<City>().form(form).await.err().unwrap();
         assert_eq!(spent(&failed.output), expected);
         assert_eq!(failed.output.messages, conversation.messages()[2..]);
     }

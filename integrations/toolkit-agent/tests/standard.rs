@@ -1,5 +1,6 @@
 //! Requests with the standard fields of an API only.
 
+use crate::support::Configured as _;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use toolkit_agent::Agent;

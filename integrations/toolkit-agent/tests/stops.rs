@@ -1,6 +1,7 @@
 //! Runs that stop while calls wait for their turn: no further call begins.
 
 use crate::support::{Access, Hesitant, Watched, assert_sendable, cases};
+use crate::support::{Configured as _, Options};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -11,7 +12,7 @@ use toolkit_agent::Sessions;
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::session::{MemoryStore, StoreError};
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunOptions};
+use toolkit_agent::{Agent, AgentError, Conversation, Limits};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{
     CancellationToken, ClosureTool, ErrorKind, ToolCall, ToolMetadata, ToolOutput, ToolRegistry,
@@ -226,12 +227,12 @@ impl Case {
     async fn run(&self) -> (Arc<Seen>, Conversation, Option<AgentError>) {
         let seen = Arc::<Seen>::default();
         let agent = self.agent(&seen);
-        let mut options = RunOptions::new().with_cancellation(seen.token.clone());
+        let mut options = Options::new().with_cancellation(seen.token.clone());
         let sessions = Sessions::new(self.store(&seen));
-        let mut conversation = sessions.open("ada", "1").await.unwrap();
-        if self.save.is_some() {
-            options = options.with_autosave(&sessions);
-        }
+        let mut conversation = match self.save {
+            Some(_) => sessions.user("ada").conversation("1").open().await.unwrap(),
+            None => Conversation::new("1").with_user_id("ada"),
+        };
         match self.stop {
             Stop::Cancelled(after) => {
                 let seen = seen.clone();
@@ -252,7 +253,7 @@ impl Case {
             }
             _ => {}
         }
-        let ended = agent.run_with(&mut conversation, "go", options).await;
+        let ended = agent.run("go").on(&mut conversation).options(options).await;
         (seen, conversation, ended.err().map(AgentError::from))
     }
 }

@@ -9,7 +9,7 @@ use std::panic::resume_unwind;
 use std::time::Duration;
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::{Agent, Conversation, RunEvent, RunOptions, Sessions};
+use toolkit_agent::{Agent, Conversation, RunEvent, Sessions};
 use toolkit_core::call::ProviderExtras;
 use toolkit_core::middleware::Retry;
 use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolError, ToolOutput, ToolRegistry, ToolResult};
@@ -102,7 +102,7 @@ async fn check<S: ConversationStore>(
     values: &[(Place, Vec<bool>)],
 ) -> Result<(), TestCaseError> {
     let sessions = Sessions::new(open().await);
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
     conversation.push(Message::user("hi"));
     for key in ["deep", "user:deep", "app:deep"] {
         set(&conversation, key, "before".into());
@@ -123,7 +123,7 @@ async fn check<S: ConversationStore>(
     };
     let is_saved = is_readable && ![Place::Own, Place::User, Place::App].into_iter().any(is_refused);
     prop_assert!(saved.is_ok() || !is_saved, "{:?}", saved);
-    let mut restored = Sessions::new(open().await).open("ada", "1").await.unwrap();
+    let mut restored = Sessions::new(open().await).user("ada").conversation("1").open().await.unwrap();
     let expected = if restored.messages().len() > before.len() { conversation.messages() } else { &before };
     prop_assert_eq!(restored.messages(), expected);
     for (key, place) in [("deep", Place::Own), ("user:deep", Place::User), ("app:deep", Place::App)] {
@@ -134,9 +134,9 @@ async fn check<S: ConversationStore>(
     if let Err(error) = saved {
         prop_assert!(error.message.contains("levels"), "{}", error);
         // What was refused keeps nothing else from being saved, here or by another program.
-        set(&sessions.open("bob", "1").await.unwrap(), "app:other", 1.into());
-        sessions.save(&mut sessions.open("bob", "1").await.unwrap()).await.unwrap();
-        restored = Sessions::new(open().await).open("bob", "1").await.unwrap();
+        set(&sessions.user("bob").conversation("1").open().await.unwrap(), "app:other", 1.into());
+        sessions.save(&mut sessions.user("bob").conversation("1").open().await.unwrap()).await.unwrap();
+        restored = Sessions::new(open().await).user("bob").conversation("1").open().await.unwrap();
         prop_assert_eq!(restored.session().get("app:other"), Some(1.into()));
     }
     Ok(())
@@ -250,7 +250,7 @@ async fn stored(way: Way, setting: Setting, mut conversation: Conversation) -> (
         Setting::Direct => {}
     }
     let mut shown = Vec::new();
-    let mut run = agent.run_stream_in(&mut conversation, "Buy.", RunOptions::new());
+    let mut run = agent.run("Buy.").on(&mut conversation).stream();
     while let Some(event) = run.next().await {
         if let RunEvent::Result { result, .. } = event.unwrap() {
             shown.extend(result.error().map(|error| format!("{error:#}")));
@@ -299,7 +299,9 @@ async fn details_stay_out_of_every_save_of_a_run() {
     for (details, id) in [(false, "1"), (true, "2")] {
         let sessions = Sessions::new(store.clone()).with_error_details(details);
         let agent = agent.clone();
-        let run = tokio::spawn(async move { sessions.run(&agent, "ada", id, "Go.").await.map(drop) });
+        let run = tokio::spawn(async move {
+            agent.run("Go.").on(sessions.user("ada").conversation(id)).await.map(drop)
+        });
         let mut was_stored = false;
         while !run.is_finished() {
             let log = store.load("ada", id).await.unwrap().unwrap_or_default();
@@ -341,9 +343,9 @@ async fn a_crash_within_an_answer_loses_neither_results_nor_text() {
     let tools = ToolRegistry::from_tools([double]).unwrap();
     let agent = Agent::builder(model).tools(tools).build().unwrap();
     let sessions = Sessions::default();
-    let run = sessions.run(&agent, "ada", "1", "What is twice 21?");
+    let run = agent.run("What is twice 21?").on(sessions.user("ada").conversation("1"));
     assert!(tokio::time::timeout(Duration::from_millis(200), run).await.is_err());
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
     conversation.settle();
     let [_, Message::Assistant(said), Message::Tool(given)] = conversation.messages() else {
         panic!("{:?}", conversation.messages())

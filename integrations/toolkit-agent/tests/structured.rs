@@ -1,11 +1,12 @@
 //! Structured output.
 
+use crate::support::{Form, Formed as _};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use toolkit_agent::structured::StructuredOptions;
-use toolkit_agent::{Agent, AgentError, Conversation, Limit, Limits, RunOptions};
+use toolkit_agent::structured::TypedOutput;
+use toolkit_agent::{Agent, AgentError, Conversation, Limit, Limits};
 use toolkit_core::{ClosureTool, ToolChoice, ToolParams, ToolRegistry};
 use toolkit_llm::ApiFormat;
 use toolkit_llm::model::answer::AnswerMode;
@@ -35,7 +36,13 @@ fn soup() -> Recipe {
 const SOUP: &str = r#"{"title": "Soup", "persons": 2, "steps": [{"text": "boil", "minutes": 10}]}"#;
 
 async fn answer<T: ToolParams + Send + 'static>(model: &ScriptedModel) -> Result<T, AgentError> {
-    Ok(Agent::builder(model.clone()).instructions("You cook.").build()?.run_as("What is for dinner?").await?)
+    Ok(Agent::builder(model.clone())
+        .instructions("You cook.")
+        .build()?
+        .run("What is for dinner?")
+        .typed()
+        .await?
+        .value)
 }
 
 /// Returns the last message to the model.
@@ -144,15 +151,8 @@ async fn tools_run_before_the_structured_answer() {
     let agent =
         Agent::builder(model.clone()).tools(ToolRegistry::from_tools([look]).unwrap()).build().unwrap();
     let mut conversation = Conversation::new("1");
-    let (recipe, output) = agent
-        .run_as_with::<Recipe>(
-            &mut conversation,
-            "What is for dinner?",
-            RunOptions::new(),
-            StructuredOptions::new(),
-        )
-        .await
-        .unwrap();
+    let TypedOutput { value: recipe, output, .. } =
+        agent.run("What is for dinner?").on(&mut conversation).typed::<Recipe>().await.unwrap();
     assert_eq!(recipe, soup());
     assert_eq!((output.model_calls, output.tool_calls), (3, 1));
     assert_eq!(output.messages, conversation.messages());
@@ -172,9 +172,8 @@ async fn native_output_can_be_forced_or_disabled() {
     for (mode, native) in [(AnswerMode::Native, true), (AnswerMode::Text, false), (AnswerMode::Tool, false)] {
         let model = ScriptedModel::new().text("no").text(SOUP);
         let agent = Agent::builder(model.clone()).build().unwrap();
-        let options = RunOptions::new();
-        let form = StructuredOptions::new().with_mode(mode);
-        agent.run_as_with::<Recipe>(&mut Conversation::new("1"), "Cook.", options, form).await.unwrap();
+        let form = Form::new().with_mode(mode);
+        agent.run("Cook.").on(&mut Conversation::new("1")).typed::<Recipe>().form(form).await.unwrap();
         assert!(model.requests().iter().all(|request| request.options.output.is_some() == native));
     }
 }
@@ -199,10 +198,15 @@ async fn a_rejected_schema_is_retried_without_it() {
 async fn limits_apply_to_all_attempts_together() {
     let model = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("no")));
     let agent = Agent::builder(model.clone()).build().unwrap();
-    let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(2));
-    let form = StructuredOptions::new().with_attempts(9).with_mode(AnswerMode::Text);
+    let form = Form::new().with_attempts(9).with_mode(AnswerMode::Text);
     let mut conversation = Conversation::new("1");
-    let ended = agent.run_as_with::<Recipe>(&mut conversation, "Cook.", options, form).await;
+    let ended = agent
+        .run("Cook.")
+        .on(&mut conversation)
+        .limits(Limits::default().with_max_model_calls(2))
+        .typed::<Recipe>()
+        .form(form)
+        .await;
     assert_eq!(ended.unwrap_err().error, AgentError::Limit(Limit::ModelCalls(2)));
     assert!(model.requests().iter().all(|request| request.options.output.is_none()));
 }
@@ -252,9 +256,9 @@ async fn a_conversation_continues_after_structured_output() {
     let model = ScriptedModel::new().text(SOUP).text("With bread.");
     let agent = Agent::builder(model.clone()).build().unwrap();
     let mut conversation = Conversation::new("1");
-    let recipe: Recipe = agent.run_as_in(&mut conversation, "Cook.").await.unwrap();
+    let recipe: Recipe = agent.run("Cook.").on(&mut conversation).typed().await.unwrap().value;
     assert_eq!(recipe, soup());
-    agent.run_in(&mut conversation, "And with it?").await.unwrap();
+    agent.run("And with it?").on(&mut conversation).await.unwrap();
     let last = model.requests().pop().unwrap();
     assert!(last.options.output.is_none() && last.instructions.is_empty());
     assert_eq!(last.messages[1], {

@@ -14,13 +14,14 @@ use tokio::time::{Sleep, sleep};
 use toolkit_agent::session::{
     ConversationInfo, ConversationLog, ConversationStore, MemoryStore, StateScope, StoreError,
 };
-use toolkit_agent::{
-    Agent, AgentBuilder, AgentError, Conversation, PendingCall, RunError, RunEvent, RunOptions,
-};
+use toolkit_agent::structured::TypedOutput;
+use toolkit_agent::{Agent, AgentBuilder, AgentError, Conversation, PendingCall, RunError, RunEvent};
+use toolkit_agent::{Decisions, Limits, ResumeRequest, RunRequest};
 use toolkit_core::context::SessionDelta;
 use toolkit_core::schemars::JsonSchema;
-use toolkit_core::{CancellationToken, ClosureTool, ToolContext, ToolError, ToolRegistry};
+use toolkit_core::{CancellationToken, ClosureTool, ToolContext, ToolError, ToolParams, ToolRegistry};
 use toolkit_llm::ApiFormat;
+use toolkit_llm::model::answer::AnswerMode;
 use toolkit_llm::model::{OutputFormat, OutputLosses};
 use toolkit_llm::transport::{EventStream, Transport};
 use toolkit_llm::{
@@ -100,8 +101,8 @@ pub(crate) fn says(name: &str, text: &str) -> Agent {
 }
 
 /// Returns the options of a run that is cancelled after `delay`.
-pub(crate) fn cancelled_after(delay: Duration) -> RunOptions {
-    RunOptions::new().with_cancellation(token_after(delay))
+pub(crate) fn cancelled_after(delay: Duration) -> Options {
+    Options::new().with_cancellation(token_after(delay))
 }
 
 /// Returns a token that is cancelled after `delay`.
@@ -359,10 +360,103 @@ impl Transport for Script {
 
 /// Returns the events of a run, without the error at its end.
 pub(crate) async fn events(agent: &Agent) -> Vec<RunEvent> {
-    let mut stream = agent.run_stream("go");
+    let mut stream = agent.run("go").stream();
     let mut events = Vec::new();
     while let Some(event) = stream.next().await {
         events.extend(event);
     }
     events
 }
+
+/// What a test sets of a run that another function starts.
+#[derive(Clone, Default)]
+pub(crate) struct Options {
+    limits: Option<Limits>,
+    cancellation: CancellationToken,
+    decisions: Decisions,
+}
+
+impl Options {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn with_limits(self, limits: Limits) -> Self {
+        Self { limits: Some(limits), ..self }
+    }
+
+    pub(crate) fn with_cancellation(self, cancellation: CancellationToken) -> Self {
+        Self { cancellation, ..self }
+    }
+
+    pub(crate) fn with_decisions(self, decisions: Decisions) -> Self {
+        Self { decisions, ..self }
+    }
+}
+
+/// Requests for runs that take [`Options`].
+pub(crate) trait Configured: Sized {
+    fn options(self, options: Options) -> Self;
+}
+
+impl<A> Configured for RunRequest<'_, A> {
+    fn options(self, options: Options) -> Self {
+        let request = self.cancellation(options.cancellation);
+        match options.limits {
+            Some(limits) => request.limits(limits),
+            None => request,
+        }
+    }
+}
+
+impl<A> Configured for ResumeRequest<'_, A> {
+    fn options(self, options: Options) -> Self {
+        let request = self.cancellation(options.cancellation).decide(options.decisions);
+        match options.limits {
+            Some(limits) => request.limits(limits),
+            None => request,
+        }
+    }
+}
+
+/// The form of a typed answer.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Form {
+    pub(crate) attempts: Option<u32>,
+    pub(crate) mode: Option<AnswerMode>,
+}
+
+impl Form {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn with_attempts(self, attempts: u32) -> Self {
+        Self { attempts: Some(attempts), ..self }
+    }
+
+    pub(crate) fn with_mode(self, mode: AnswerMode) -> Self {
+        Self { mode: Some(mode), ..self }
+    }
+}
+
+/// Requests for typed answers that take a [`Form`].
+pub(crate) trait Formed: Sized {
+    fn form(self, form: Form) -> Self;
+}
+
+macro_rules! formed {
+    ($($request:ident),+) => {
+        $(impl<T: ToolParams + Send + 'static> Formed for $request<'_, TypedOutput<T>> {
+            fn form(self, form: Form) -> Self {
+                let request = self.attempts(form.attempts.unwrap_or(3));
+                match form.mode {
+                    Some(mode) => request.mode(mode),
+                    None => request,
+                }
+            }
+        })+
+    };
+}
+
+formed!(RunRequest, ResumeRequest);

@@ -1,5 +1,6 @@
 //! Teams, transfers and agents as tools.
 
+use crate::support::Configured as _;
 use crate::support::{Nothing, agent, assert_sendable, cancelled_after, says, tools, transcript};
 use proptest::prelude::*;
 use serde_json::json;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
-use toolkit_agent::{Agent, AgentError, Conversation, Limit, Limits, RunEvent, RunOptions, Sessions};
+use toolkit_agent::{Agent, AgentError, Conversation, Limit, Limits, RunEvent, Sessions};
 use toolkit_core::error::BuildProblem;
 use toolkit_core::middleware::{Approval, Permission, Permissions};
 use toolkit_core::{
@@ -33,7 +34,7 @@ async fn agent_tools_have_their_own_conversation_and_share_the_session() {
     let expert = ScriptedModel::new().call("set", r#"{"key": "a", "value": "1"}"#).text("So it is.");
     let team = with_expert(expert.clone(), asks().text("done"));
     let mut conversation = Conversation::new("1");
-    let output = team.run_in(&mut conversation, "go").await.unwrap();
+    let output = team.run("go").on(&mut conversation).await.unwrap();
     assert_eq!(transcript(&output.messages)[2], r#"results: {"response":"So it is."}"#);
     assert_eq!(transcript(&expert.requests()[0].messages), ["user: Well?"]);
     assert_eq!(conversation.session().get("a"), Some("1".into()));
@@ -46,8 +47,7 @@ async fn agent_tools_share_limits_and_report_errors() {
     let limits = Limits::default().with_max_model_calls(2);
     let expert = ScriptedModel::new().call("add", r#"{"a": 1, "b": 1}"#).text("never");
     let mut conversation = Conversation::new("1");
-    let options = RunOptions::new().with_limits(limits);
-    let ended = with_expert(expert, asks()).run_with(&mut conversation, "go", options).await;
+    let ended = with_expert(expert, asks()).run("go").on(&mut conversation).limits(limits).await;
     assert_eq!(ended.map_err(AgentError::from), Err(AgentError::Limit(Limit::ModelCalls(2))));
     let last = transcript(conversation.messages()).pop().unwrap();
     assert_eq!(last, "results: Error running tool: exceeded 2 model calls; possible infinite loop");
@@ -64,7 +64,7 @@ async fn agent_tools_are_cancelled_with_their_call() {
     let mut conversation = Conversation::new("1");
     let team = with_expert(expert.clone(), asks());
     let options = cancelled_after(Duration::from_secs(1));
-    let ended = team.run_with(&mut conversation, "go", options).await;
+    let ended = team.run("go").on(&mut conversation).options(options).await;
     assert_eq!(ended.map_err(AgentError::from), Err(AgentError::Cancelled));
     tokio::time::sleep(Duration::from_secs(120)).await;
     assert_eq!(expert.requests().len(), 1);
@@ -101,7 +101,7 @@ async fn sequential_agents_read_earlier_messages() {
     let reader = agent(reader_model.clone()).name("reader");
     let team = SequentialAgent::new("team", [writer.build().unwrap(), reader.build().unwrap()]);
     let mut conversation = Conversation::new("1");
-    let output = Agent::from(team).run_in(&mut conversation, "go").await.unwrap();
+    let output = Agent::from(team).run("go").on(&mut conversation).await.unwrap();
     assert_eq!((output.text.as_str(), output.agent.as_str()), ("Right.", "reader"));
     assert_eq!(
         transcript(&reader_model.requests()[0].messages),
@@ -154,7 +154,7 @@ async fn parallel_agents_have_copies_and_share_session_changes() {
     let team = Agent::from(ParallelAgent::new("team", [slow, fast]));
     let mut conversation = Conversation::new("1");
     let started = tokio::time::Instant::now();
-    let output = team.run_in(&mut conversation, "go").await.unwrap();
+    let output = team.run("go").on(&mut conversation).await.unwrap();
     assert_eq!(started.elapsed(), Duration::from_millis(300));
     assert_eq!(output.text, "slow is done\n\nfast is done");
     assert_eq!(
@@ -188,7 +188,7 @@ async fn a_failed_parallel_agent_does_not_stop_the_others() {
     let panics =
         agent(ScriptedModel::new().respond_with(|_| panic!("on purpose"))).name("panics").build().unwrap();
     let team = Agent::from(ParallelAgent::new("team", [broken("a"), says("b", "Fine."), panics]));
-    let mut stream = team.run_stream("go");
+    let mut stream = team.run("go").stream();
     let mut failed = Vec::new();
     let output = loop {
         match stream.next().await.unwrap().unwrap() {
@@ -252,7 +252,7 @@ async fn transfers_to_unknown_agents_are_errors() {
          Error validating JSON arguments: `agent_name`: required, but missing; expected \"spec\""
     );
     let model = ScriptedModel::new().call("back", "{}");
-    let lost = Agent::builder(model).name("lost").tools(back()).run("go").await;
+    let lost = Agent::builder(model).name("lost").tools(back()).build().unwrap().run("go").await;
     assert_eq!(lost.map_err(AgentError::from), Err(AgentError::UnknownAgent("root".to_owned())));
 }
 
@@ -276,7 +276,7 @@ fn transfer_to(name: &str) -> (String, Vec<String>) {
         .text("Alone, then.");
     let team = AGENTS.iter().fold(Agent::builder(model), |team, name| team.sub_agent(says(name, name)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let output = runtime.block_on(team.build().unwrap().run("go")).unwrap();
+    let output = runtime.block_on(team.build().unwrap().run("go").into_future()).unwrap();
     (output.text, transcript(&output.messages))
 }
 
@@ -327,7 +327,7 @@ async fn endless_transfers_reach_the_limit() {
     let spec = Agent::builder(to("root")).name("spec").transfer_to("root", "").build().unwrap();
     let team = Agent::builder(to("spec")).name("root").sub_agent(spec).build().unwrap();
     let mut conversation = Conversation::new("1");
-    let ended = team.run_in(&mut conversation, "go").await;
+    let ended = team.run("go").on(&mut conversation).await;
     assert_eq!(ended.map_err(AgentError::from), Err(AgentError::Limit(Limit::ModelCalls(50))));
     assert_eq!(conversation.messages().len(), 101);
 }
@@ -355,16 +355,16 @@ async fn history_search_is_scoped_to_agent_and_user() {
     let long = "ä".repeat(300);
     let model = ScriptedModel::new().text("Nice.").text(long.as_str()).text("Other.");
     let helper = Agent::builder(model).name("helper").build().unwrap();
-    sessions.run(&helper, "ada", "1", "I like RED.\nVery.").await.unwrap();
-    sessions.run(&helper, "ada", "1", "And what is red?").await.unwrap();
-    sessions.run(&helper, "bob", "1", "I like red, too.").await.unwrap();
+    helper.run("I like RED.\nVery.").on(sessions.user("ada").conversation("1")).await.unwrap();
+    helper.run("And what is red?").on(sessions.user("ada").conversation("1")).await.unwrap();
+    helper.run("I like red, too.").on(sessions.user("bob").conversation("1")).await.unwrap();
 
     let search = async |user: &str, name: &str, arguments: &str| {
         let model = ScriptedModel::new().call("search_history", arguments.to_owned()).text("done");
         let tools = ToolRegistry::from_tools([sessions.history_tool().unwrap()]).unwrap();
         let agent = Agent::builder(model).name(name).tools(tools).build().unwrap();
-        let mut conversation = sessions.open(user, "search").await.unwrap();
-        let output = agent.run_in(&mut conversation, "go").await.unwrap();
+        let mut conversation = Conversation::new("search").with_user_id(user);
+        let output = agent.run("go").on(&mut conversation).await.unwrap();
         let found = transcript(&output.messages)[2].strip_prefix("results: ").unwrap().to_owned();
         // Remove the time.
         found
@@ -389,21 +389,21 @@ async fn a_history_search_has_a_limit() {
     let sessions = Sessions::default();
     let helper = Agent::builder(ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("Nice."))));
     let helper = helper.name("helper").build().unwrap();
-    sessions.run(&helper, "ada", "oldest", "zzz").await.unwrap();
+    helper.run("zzz").on(sessions.user("ada").conversation("oldest")).await.unwrap();
     for id in 0..100 {
-        sessions.run(&helper, "ada", &id.to_string(), "Hello.").await.unwrap();
+        helper.run("Hello.").on(sessions.user("ada").conversation(id.to_string())).await.unwrap();
     }
     let search = async |arguments: &str| {
         let model = ScriptedModel::new().call("search_history", arguments.to_owned()).text("done");
         let tools = ToolRegistry::from_tools([sessions.history_tool().unwrap()]).unwrap();
         let agent = Agent::builder(model).name("helper").tools(tools).build().unwrap();
-        let mut conversation = sessions.open("ada", "search").await.unwrap();
-        let output = agent.run_in(&mut conversation, "go").await.unwrap();
+        let mut conversation = Conversation::new("search").with_user_id("ada");
+        let output = agent.run("go").on(&mut conversation).await.unwrap();
         transcript(&output.messages)[2].strip_prefix("results: ").unwrap().to_owned()
     };
     assert_eq!(search(r#"{"keyword": "zzz"}"#).await, "No history found in the latest 100 conversations.");
     assert_eq!(search(r#"{"limit": 1000000}"#).await.lines().count(), 50);
-    sessions.delete("ada", "0").await.unwrap();
+    sessions.user("ada").conversation("0").delete().await.unwrap();
     assert!(search(r#"{"keyword": "zzz"}"#).await.ends_with("User: zzz"));
     assert_eq!(search(r#"{"keyword": "yyy"}"#).await, "No history found.");
 }
@@ -433,14 +433,14 @@ async fn every_agent_of_a_run_knows_its_user() {
         let sessions = Sessions::default();
         let plain =
             Agent::builder(ScriptedModel::new().text("Hi.").text("Hi.")).name("expert").build().unwrap();
-        sessions.run(&plain, "", "1", "Of nobody.").await.unwrap();
-        sessions.run(&plain, "ada", "1", "Of Ada.").await.unwrap();
+        plain.run("Of nobody.").on(sessions.user("").conversation("1")).await.unwrap();
+        plain.run("Of Ada.").on(sessions.user("ada").conversation("1")).await.unwrap();
         let tools = ToolRegistry::from_tools([sessions.history_tool().unwrap()]).unwrap();
         let model = ScriptedModel::new().call("search_history", "{}").text("done");
         let expert = Agent::builder(model).name("expert").tools(tools).build().unwrap();
         let agent = wraps.iter().fold(expert, |agent, wrap| wrap(agent));
-        let mut conversation = sessions.open("ada", "2").await.unwrap();
-        let mut run = agent.run_stream_in(&mut conversation, "go", RunOptions::new());
+        let mut conversation = sessions.user("ada").conversation("2").open().await.unwrap();
+        let mut run = agent.run("go").on(&mut conversation).stream();
         let mut found = String::new();
         while let Some(event) = run.next().await {
             if let RunEvent::Result { result, .. } = event.unwrap()

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::team::{ParallelAgent, SequentialAgent};
-use toolkit_agent::{Agent, AgentBuilder, AgentOutput, Conversation, RunOptions};
+use toolkit_agent::{Agent, AgentBuilder, AgentOutput, Conversation};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
 use toolkit_llm::ApiFormat;
@@ -76,13 +76,14 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
 }
 
 /// Returns the spans of a run.
-fn spans(agent: &Agent, options: RunOptions) -> Vec<Seen> {
+fn spans(agent: &Agent, traced_messages: bool) -> Vec<Seen> {
     let spans = Spans::default();
     let subscriber = tracing_subscriber::registry().with(spans.clone());
     tracing::subscriber::with_default(subscriber, || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let mut conversation = Conversation::new("talk 1");
-        let _ = runtime.block_on(agent.run_with(&mut conversation, "go", options));
+        let run = agent.run("go").on(&mut conversation).traced_messages(traced_messages);
+        let _ = runtime.block_on(run.into_future());
     });
     let seen = spans.0.lock().expect("no panic").clone();
     assert!(seen.iter().all(|seen| seen.is_closed), "{seen:?}");
@@ -140,7 +141,7 @@ fn spans_form_the_tree_of_the_run() {
             ScriptedModel::new().response(ModelResponse::calls([call("1", "expert"), call("2", "nope")]));
         let root = agent("root", model.text("done")).tools(tools()).streaming(is_streamed).build().unwrap();
         assert_eq!(
-            tree(&spans(&root, RunOptions::new())),
+            tree(&spans(&root, false)),
             "invoke_agent root\n\
             \x20 chat scripted\n\
             \x20 execute_tool expert\n\
@@ -158,7 +159,7 @@ fn spans_form_the_tree_of_the_run() {
     let says = agent("last", ScriptedModel::new().text("done")).build().unwrap();
     let team = Agent::from(SequentialAgent::new("team", [parallel.into(), says]));
     assert_eq!(
-        tree(&spans(&team, RunOptions::new())),
+        tree(&spans(&team, false)),
         "invoke_agent team\n\
         \x20 invoke_agent both\n\
         \x20   invoke_agent expert\n\
@@ -178,7 +179,7 @@ fn spans_form_the_tree_of_the_run() {
     let pauses = ModelRetry::new(2).with_pauses(std::time::Duration::ZERO, std::time::Duration::ZERO);
     let root = agent("root", model).retry(pauses).sub_agent(spec).build().unwrap();
     assert_eq!(
-        tree(&spans(&root, RunOptions::new())),
+        tree(&spans(&root, false)),
         "invoke_agent root\n\
         \x20 chat scripted (unavailable)\n\
         \x20 chat scripted\n\
@@ -193,14 +194,14 @@ fn a_broken_stream_and_an_interruption_are_recorded() {
     let broken = ModelError::new(ModelErrorKind::Connection, "cut")
         .with_partial(ModelResponse::text("ha").with_usage(Usage::new(7, 1)));
     let model = ScriptedModel::new().deltas([Ok(StreamEvent::Text("ha".to_owned())), Err(broken)]);
-    let seen = spans(&agent("root", model).build().unwrap(), RunOptions::new());
+    let seen = spans(&agent("root", model).build().unwrap(), false);
     assert_eq!(tree(&seen), "invoke_agent root (connection)\n  chat scripted (connection)\n");
     assert_eq!(seen[1].fields["gen_ai.usage.input_tokens"], "7");
     assert_eq!(seen[0].fields["otel.status_code"], "ERROR");
     let ask = ClosureTool::new("ask", "Asks.", |_: Nothing| Err::<(), _>(ToolError::question("Well?")));
     let tools = ToolRegistry::from_tools([ask.unwrap()]).unwrap();
     let model = ScriptedModel::new().call("ask", "{}");
-    let seen = spans(&agent("root", model).tools(tools).build().unwrap(), RunOptions::new());
+    let seen = spans(&agent("root", model).tools(tools).build().unwrap(), false);
     assert_eq!(
         tree(&seen),
         "invoke_agent root\n  chat scripted\n  execute_tool ask\n",
@@ -265,7 +266,7 @@ fn spans_have_the_attributes_of_open_telemetry() {
         fields.iter().map(|(name, value)| (*name, (*value).to_owned())).collect::<BTreeMap<_, _>>()
     };
     for is_on_demand in [false, true] {
-        let seen = spans(&agent, RunOptions::new().with_traced_messages(is_on_demand));
+        let seen = spans(&agent, is_on_demand);
         let [of_agent, of_model] = seen.as_slice() else { panic!("{seen:?}") };
         assert_eq!(
             of_agent.fields,
@@ -310,7 +311,7 @@ fn no_span_contains_what_a_guardrail_may_still_block() {
         for streaming in [true, false] {
             let agent = agent("clerk", ScriptedModel::new().text("the secret")).guardrail(guard.clone());
             let agent = agent.streaming(streaming).build().unwrap();
-            let seen = spans(&agent, RunOptions::new().with_traced_messages(true));
+            let seen = spans(&agent, true);
             for field in ["gen_ai.input.messages", "gen_ai.output.messages"] {
                 let shown = seen.iter().any(|span| span.fields.contains_key(field));
                 assert_eq!(
@@ -356,7 +357,7 @@ fn the_span_of_an_agent_has_the_tokens_of_all_its_model_calls() {
         ("first", Some("1000 100")),
         ("team", Some("1130 113")),
     ];
-    assert_eq!(tokens(&spans(&team, RunOptions::new())), expected(&sums));
+    assert_eq!(tokens(&spans(&team, false)), expected(&sums));
 
     // Parallel agents count for themselves. An agent whose call fails has no tokens.
     let failing = agent("failing", ScriptedModel::new().error(ModelError::from_status(429, "later")));
@@ -364,7 +365,7 @@ fn the_span_of_an_agent_has_the_tokens_of_all_its_model_calls() {
     let members = members.into_iter().chain([failing.build().unwrap()]);
     let both = Agent::from(ParallelAgent::new("both", members));
     let sums = [("both", Some("150 15")), ("failing", None), ("one", Some("100 10")), ("two", Some("50 5"))];
-    assert_eq!(tokens(&spans(&both, RunOptions::new())), expected(&sums));
+    assert_eq!(tokens(&spans(&both, false)), expected(&sums));
 
     // The tokens of a transfer belong to both agents, like its span.
     let spec = says("spec", 100).build().unwrap();
@@ -372,12 +373,12 @@ fn the_span_of_an_agent_has_the_tokens_of_all_its_model_calls() {
     let model = ScriptedModel::new().response(ModelResponse::calls([to]).with_usage(Usage::new(10, 1)));
     let root = agent("root", model).sub_agent(spec).build().unwrap();
     let sums = [("root", Some("110 11")), ("spec", Some("100 10"))];
-    assert_eq!(tokens(&spans(&root, RunOptions::new())), expected(&sums));
+    assert_eq!(tokens(&spans(&root, false)), expected(&sums));
 
     // The tokens of an answer that broke off count too.
     let broken = ModelError::new(ModelErrorKind::Connection, "cut")
         .with_partial(ModelResponse::text("ha").with_usage(Usage::new(7, 1)));
     let model = ScriptedModel::new().deltas([Err(broken)]);
     let root = agent("root", model).build().unwrap();
-    assert_eq!(tokens(&spans(&root, RunOptions::new())), expected(&[("root", Some("7 1"))]));
+    assert_eq!(tokens(&spans(&root, false)), expected(&[("root", Some("7 1"))]));
 }

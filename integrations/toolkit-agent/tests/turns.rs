@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::future::poll_fn;
 use tokio::task::coop;
-use toolkit_agent::{Agent, AgentBuilder, Conversation, Limits, RunEvent, RunOptions};
+use toolkit_agent::{Agent, AgentBuilder, Conversation, Limits, RunEvent};
 use toolkit_core::{ClosureTool, RunContext, ToolCall, ToolConfig, ToolContext, ToolRegistry, ToolResult};
 use toolkit_llm::ApiFormat;
 use toolkit_llm::transport::WireModel;
@@ -58,7 +58,7 @@ async fn one_call_of_each_message_runs_if_parallel_calls_are_off() {
             } else {
                 agent.tool_config(config.clone())
             };
-            let output = agent.run("Go.").await.unwrap();
+            let output = agent.build().unwrap().run("Go.").await.unwrap();
             let results = results(&output.messages);
             let case = format!("{parallel:?} {streaming} {by_callback}: {results:?}");
             let is_expected = |(result, start): (&String, &str)| result.starts_with(start);
@@ -75,7 +75,7 @@ async fn a_call_missing_from_the_final_response_is_answered() {
         Ok(StreamEvent::Done(Box::new(ModelResponse::text("I have called.")))),
     ];
     let model = ScriptedModel::new().deltas(deltas).text("done");
-    let output = agent(&model).run("Go.").await.unwrap();
+    let output = agent(&model).build().unwrap().run("Go.").await.unwrap();
     assert_eq!(output.text, "done");
     assert_eq!(results(&output.messages), ["6"]);
 }
@@ -97,7 +97,7 @@ async fn a_call_beyond_the_limit_emits_its_result() {
 #[tokio::test]
 async fn a_busy_task_receives_all_events() {
     let agent = agent(&ScriptedModel::new().text("done")).streaming(false).build().unwrap();
-    let mut events = agent.run_stream("Go.");
+    let mut events = agent.run("Go.").stream();
     let mut kinds = Vec::new();
     while coop::has_budget_remaining() {
         poll_fn(|cx| coop::poll_proceed(cx).map(|used| used.made_progress())).await;
@@ -121,10 +121,13 @@ async fn tools_see_the_context_of_the_run() {
     let tools = ToolRegistry::from_tools([tenant.unwrap()]).unwrap();
     let model = ScriptedModel::new().call("double", r#"{"n": 1}"#).text("done");
     let agent = Agent::builder(model).tools(tools).build().unwrap();
-    let options = RunOptions::new()
-        .with_invocation_id("run 7")
-        .with_context(RunContext::new().with_extension(Tenant("Acme")));
-    let output = agent.run_with(&mut Conversation::default(), "go", options).await.unwrap();
+    let output = agent
+        .run("go")
+        .on(&mut Conversation::default())
+        .invocation_id("run 7")
+        .context(RunContext::new().with_extension(Tenant("Acme")))
+        .await
+        .unwrap();
     assert_eq!(results(&output.messages), [r#"Acme 1 Some("run 7")"#]);
 }
 

@@ -6,8 +6,8 @@ use crate::task::Task;
 use crate::transcript::Transcript;
 use serde::Deserialize;
 use serde_json::json;
-use toolkit_agent::structured::StructuredOptions;
-use toolkit_agent::{Agent, Conversation, RunError, RunOptions};
+use toolkit_agent::structured::TypedOutput;
+use toolkit_agent::{Agent, RunError};
 use toolkit_core::schemars::{self, JsonSchema};
 use toolkit_llm::model::BoxModel;
 use toolkit_llm::{ChatModel, ModelOptions};
@@ -106,11 +106,8 @@ impl Scorer for Judge {
             .instructions(INSTRUCTIONS)
             .options(self.options.clone())
             .build()?;
-        let run = RunOptions::default();
-        let structured = StructuredOptions::default();
-        let mut conversation = Conversation::default();
-        let judged = agent.run_as_with(&mut conversation, question.to_string(), run, structured).await;
-        let (Decision { reason, passed }, output) = judged?;
+        let TypedOutput { value, output, .. } = agent.run(question.to_string()).typed().await?;
+        let Decision { reason, passed } = value;
         Ok(Score { usage: output.usage, ..Score::new(passed, reason) })
     }
 }

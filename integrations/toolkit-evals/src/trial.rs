@@ -12,7 +12,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use tokio::time::Instant;
-use toolkit_agent::{Agent, AgentError, Conversation, RunOptions};
+use toolkit_agent::{Agent, AgentError, Conversation};
 use toolkit_llm::ChatModel;
 use toolkit_llm::model::BoxModel;
 
@@ -51,7 +51,7 @@ pub(crate) async fn conduct(
     let run = async {
         let agent = build(trial)?;
         let question = task.question.as_str();
-        agent.run_with(&mut conversation, question, RunOptions::default()).await
+        agent.run(question).on(&mut conversation).await
     };
     let ended = caught(run).await.and_then(|ended| ended.map_err(|error| error.to_string()));
     report.duration = started.elapsed();

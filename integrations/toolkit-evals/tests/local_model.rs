@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use std::env;
 use std::time::Duration;
 use toolkit_agent::compaction::Compaction;
-use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunError, RunEvent, RunOptions};
+use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunError, RunEvent};
 use toolkit_core::{BuildError, ClosureTool, ToolRegistry};
 use toolkit_evals::{CallMatch, Eval, Task, Trial, TrialReport};
 use toolkit_llm::model::BoxModel;
@@ -244,7 +244,7 @@ async fn thirty_questions_in_a_small_window() {
             let note = "Please take your time and think about all entries of the list. ".repeat(6);
             let question =
                 format!("{note}What is {number} + {number}? Use the tool `add`, and tell me the sum.");
-            let mut run = agent.run_stream_in(&mut conversation, question, RunOptions::new());
+            let mut run = agent.run(question).on(&mut conversation).stream();
             while let Some(event) = run.next().await {
                 match event {
                     Ok(RunEvent::Compacted { summary_error, .. }) => {

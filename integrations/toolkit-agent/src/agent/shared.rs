@@ -166,7 +166,8 @@ impl Run {
     ) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
         let tools = Arc::default();
-        let mut inner = RunInner { root, cancellation, answer_format: None, tools, ..RunInner::clone(&self.0) };
+        let mut inner =
+            RunInner { root, cancellation, answer_format: None, tools, ..RunInner::clone(&self.0) };
         inner.outermost.get_or_insert_with(|| self.0.cancellation.clone());
         inner.place.within.extend(scope);
         inner.limited = None;

@@ -52,7 +52,7 @@ type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, Str
 ///     .build()?;
 /// let mut conversation = Conversation::default();
 /// for number in 0..20 {
-///     agent.run_in(&mut conversation, format!("This is number {number}.")).await?;
+///     agent.run(format!("This is number {number}.")).on(&mut conversation).await?;
 /// }
 /// assert_eq!(conversation.messages().len(), 40);
 /// let requests = model.requests();

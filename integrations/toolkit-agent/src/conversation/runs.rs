@@ -114,7 +114,7 @@ impl Conversation {
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let agent = Agent::builder(ScriptedModel::new().text("Hello.")).build()?;
     /// let mut conversation = Conversation::default();
-    /// let output = agent.run_in(&mut conversation, "Hi.").await?;
+    /// let output = agent.run("Hi.").on(&mut conversation).await?;
     /// assert_eq!(conversation.latest_run(), Some(output));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # }).unwrap();

@@ -55,8 +55,8 @@ impl Sessions {
     ///     .text("Ada.");
     /// let tools = ToolRegistry::from_tools([sessions.history_tool()?])?;
     /// let agent = Agent::builder(model).tools(tools).build()?;
-    /// sessions.run(&agent, "ada", "monday", "My name is Ada.").await?;
-    /// let output = sessions.run(&agent, "ada", "tuesday", "Who am I?").await?;
+    /// agent.run("My name is Ada.").on(sessions.user("ada").conversation("monday")).await?;
+    /// let output = agent.run("Who am I?").on(sessions.user("ada").conversation("tuesday")).await?;
     /// assert!(output.messages[2].to_text().ends_with("User: My name is Ada."));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # }).unwrap();

@@ -19,8 +19,8 @@ use toolkit_core::context::SessionDelta;
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let sessions = Sessions::new(MemoryStore::new());
 /// let agent = Agent::builder(ScriptedModel::new().text("Hello, Ada.")).build()?;
-/// sessions.run(&agent, "ada", "session 1", "I am Ada.").await?;
-/// assert_eq!(sessions.open("ada", "session 1").await?.messages().len(), 2);
+/// agent.run("I am Ada.").on(sessions.user("ada").conversation("session 1")).await?;
+/// assert_eq!(sessions.user("ada").conversation("session 1").open().await?.messages().len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```

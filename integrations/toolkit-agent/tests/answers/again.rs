@@ -45,8 +45,9 @@ async fn a_short_history_keeps_the_question_while_an_answer_is_repaired() {
         let model = ScriptedModel::new().text("Hi.").text("Oslo!").text("Oslo, I think.").text(OSLO);
         let agent = Agent::builder(model.clone()).history_limit(limit).build().unwrap();
         let mut conversation = Conversation::new("1");
-        agent.run_in(&mut conversation, "Hello.").await.unwrap();
-        let city = agent.run_as_in::<City>(&mut conversation, "Which city?").await;
+        agent.run("Hello.").on(&mut conversation).await.unwrap();
+        let city =
+            agent.run("Which city?").on(&mut conversation).typed::<City>().await.map(|answer| answer.value);
         assert_eq!(city, Ok(oslo()));
         for request in &model.requests()[1..] {
             let lines = transcript(&request.messages);
@@ -89,7 +90,7 @@ async fn only_the_last_agent_of_a_sequence_answers_again_and_once() {
         } else {
             (SequentialAgent::new("team", agents).into(), 1)
         };
-        assert_eq!(team.run_as::<City>("Which city?").await, Ok(oslo()));
+        assert_eq!(team.run("Which city?").typed::<City>().await.map(|answer| answer.value), Ok(oslo()));
         assert_eq!((begins.requests().len(), ends.requests().len()), (runs, 3));
     }
 }
@@ -103,7 +104,7 @@ async fn partial_answers_come_only_from_the_agent_that_answers() {
     let last = Agent::builder(model).name("last").tools(tools).build().unwrap();
     let parallel = Agent::from(ParallelAgent::new("group", [says("one", other), says("two", other)]));
     let team = Agent::from(SequentialAgent::new("team", [says("first", other), parallel, last]));
-    let mut answers = team.run_stream_as::<City>("Which city?");
+    let mut answers = team.run("Which city?").typed::<City>().stream();
     let mut partials = Vec::<Value>::new();
     while let Some(event) = answers.next().await {
         if let AnswerEvent::Partial(value) = event.unwrap() {

@@ -2,11 +2,11 @@
 
 use super::{City, OSLO, oslo, pay};
 use crate::support::assert_sendable;
+use crate::support::{Form, Formed as _};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use toolkit_agent::structured::StructuredOptions;
-use toolkit_agent::{Agent, AgentError, Conversation, RunOptions};
+use toolkit_agent::{Agent, AgentError, Conversation};
 use toolkit_core::{ToolCall, ToolChoice};
 use toolkit_llm::model::answer::AnswerMode;
 use toolkit_llm::{Message, ModelError, ModelRequest, ModelResponse, ScriptedModel};
@@ -97,11 +97,10 @@ proptest! {
                 };
             }
             let agent = Agent::builder(model.clone()).tools(pay(&paid)).streaming(streaming).build().unwrap();
-            let mut structured = StructuredOptions::new();
-            structured.mode = mode;
+            let structured = Form { mode, ..Form::new() };
             let mut conversation = Conversation::new("1");
             let ended =
-                agent.run_as_with::<City>(&mut conversation, "Which?", RunOptions::new(), structured).await;
+                agent.run("Which?").on(&mut conversation).typed::<City>().form(structured).await;
             assert_sendable(&conversation);
             if repairs.load(Ordering::Relaxed) {
                 prop_assert_eq!(paid.load(Ordering::Relaxed), late.load(Ordering::Relaxed));
@@ -122,15 +121,15 @@ proptest! {
             }
             let later = ScriptedModel::new().text("Bye.");
             let other = Agent::builder(later.clone()).build().unwrap();
-            other.run_in(&mut conversation.clone(), "Thanks.").await.unwrap();
+            other.run("Thanks.").on(&mut conversation.clone()).await.unwrap();
             for message in &later.requests()[0].messages {
                 let Message::Assistant(said) = message else { continue };
                 prop_assert!(said.calls.iter().all(|call| call.name != said.answer_tool), "{said:?}");
             }
             match ended.map_err(AgentError::from) {
-                Ok((city, output)) => {
-                    prop_assert_eq!(city, oslo());
-                    prop_assert_eq!(&*output.messages, conversation.messages());
+                Ok(answer) => {
+                    prop_assert_eq!(answer.value, oslo());
+                    prop_assert_eq!(&*answer.output.messages, conversation.messages());
                 }
                 Err(AgentError::InvalidOutput(_) | AgentError::Model(_)) => {}
                 Err(error) => prop_assert!(false, "{error}"),

@@ -1,13 +1,13 @@
 //! Answers of a type after a crash: each save of a run is continued in a new program.
 
 use super::{BAD, City, Nothing, OSLO, oslo, pay};
-use crate::support::{assert_sendable, transcript};
+use crate::support::{Form, Formed as _};
+use crate::support::{assert_sendable, reloaded, transcript};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::{Agent, AgentError, Limits, RunOptions, Sessions};
+use toolkit_agent::{Agent, AgentError, Limits, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 use toolkit_llm::model::answer::AnswerMode;
 use toolkit_llm::{ModelResponse, ScriptedModel};
@@ -55,29 +55,22 @@ async fn a_refused_call_does_not_run_after_a_crash() {
             let model = model.then().call("final_answer", OSLO);
             let store = MemoryStore::new();
             let sessions = Sessions::new(store.clone());
-            let mut conversation = sessions.open("ada", "1").await.unwrap();
-            let options = RunOptions::new().with_autosave(&sessions);
-            let form = StructuredOptions::new();
+            let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
             let agent_before = agent(model, limits);
-            agent_before
-                .run_as_with::<City>(&mut conversation, "Which?", options, form.clone())
-                .await
-                .unwrap();
+            agent_before.run("Which?").on(&mut conversation).typed::<City>().await.unwrap();
             let prefixes = crashes(&store).await;
             assert!(prefixes.len() > 3);
             for (saves, sessions) in prefixes.into_iter().enumerate() {
                 let model = ScriptedModel::new()
                     .fallback(|_| Ok(ModelResponse::calls([ToolCall::new("last", "final_answer", OSLO)])));
-                let mut conversation = sessions.open("ada", "1").await.unwrap();
-                let mut untyped = conversation.clone();
-                let (city, _) = agent(model, Limits::default())
-                    .resume_as::<City>(&mut conversation, RunOptions::new(), form.clone())
-                    .await
-                    .unwrap();
-                assert_eq!(city, oslo());
+                let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
+                let mut untyped = reloaded(&conversation);
+                let answer =
+                    agent(model, Limits::default()).resume(&mut conversation).typed::<City>().await.unwrap();
+                assert_eq!(answer.value, oslo());
                 // A program that no longer asks for the type does not run the call either.
                 let model = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("Oslo.")));
-                agent(model, Limits::default()).resume(&mut untyped, RunOptions::new()).await.unwrap();
+                agent(model, Limits::default()).resume(&mut untyped).await.unwrap();
                 assert_sendable(&untyped);
                 let lines = transcript(conversation.messages());
                 assert_eq!(paid.load(Ordering::Relaxed), 0, "{is_limited} {streaming} {saves}: {lines:?}");
@@ -122,8 +115,8 @@ impl Way {
         }
     }
 
-    fn form(self) -> StructuredOptions {
-        let form = StructuredOptions::new().with_attempts(ATTEMPTS);
+    fn form(self) -> Form {
+        let form = Form::new().with_attempts(ATTEMPTS);
         if self == Self::Text { form.with_mode(AnswerMode::Text) } else { form }
     }
 }
@@ -136,19 +129,18 @@ async fn the_number_of_answers_is_limited_across_crashes() {
         let store = MemoryStore::new();
         let sessions = Sessions::new(store.clone());
         let (agent, model) = way.agent(1);
-        let mut conversation = sessions.open("ada", "1").await.unwrap();
-        let options = RunOptions::new().with_autosave(&sessions);
-        let ended = agent.run_as_with::<City>(&mut conversation, "Which?", options, way.form()).await;
+        let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
+        let ended = agent.run("Which?").on(&mut conversation).typed::<City>().form(way.form()).await;
         assert!(matches!(ended.unwrap_err().error, AgentError::InvalidOutput(_)));
         assert_eq!(model.requests().len(), ATTEMPTS as usize);
         let prefixes = crashes(&store).await;
         let last = prefixes.len() - 1;
         for (saves, sessions) in prefixes.into_iter().enumerate() {
-            let mut conversation = sessions.open("ada", "1").await.unwrap();
+            let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
             let saved = serde_json::to_string(&conversation).unwrap();
             let given = (1..=ATTEMPTS).filter(|number| saved.contains(&format!("answer-{number}"))).count();
             let (agent, model) = way.agent(given + 1);
-            let ended = agent.resume_as::<City>(&mut conversation, RunOptions::new(), way.form()).await;
+            let ended = agent.resume(&mut conversation).typed::<City>().form(way.form()).await;
             let error = ended.unwrap_err();
             assert!(matches!(error.error, AgentError::InvalidOutput(_)), "{way:?} {saves}: {error:?}");
             let requests = model.requests().len();

@@ -2,14 +2,14 @@
 
 use super::{agent, compactions, too_long, watched};
 use crate::support::assert_sendable;
+use crate::support::{Form, Formed as _};
 use serde::Deserialize;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::sleep;
+use toolkit_agent::Conversation;
 use toolkit_agent::compaction::{Compaction, SummaryRequest};
 use toolkit_agent::guardrail::{Guardrail, Verdict};
-use toolkit_agent::structured::StructuredOptions;
-use toolkit_agent::{Conversation, RunOptions};
 use toolkit_core::ToolRegistry;
 use toolkit_core::schemars::JsonSchema;
 use toolkit_llm::model::answer::AnswerMode;
@@ -117,11 +117,11 @@ async fn a_compacted_history_does_not_begin_with_feedback() {
         let agent = agent(&model, Compaction::new(window).with_keep_latest(2).with_answer_tokens(50));
         let agent = agent.tools(ToolRegistry::new()).build().unwrap();
         let mut conversation = Conversation::new("1");
-        let form = || StructuredOptions::new().with_mode(AnswerMode::Text);
+        let form = || Form::new().with_mode(AnswerMode::Text);
         for number in 0..12 {
             let input = format!("Question {number}: how many? {}", "Please. ".repeat(number * 7 % 40));
-            let asked = agent.run_as_with::<Count>(&mut conversation, input, RunOptions::new(), form()).await;
-            assert_eq!(asked.unwrap().0, Count { count: 3 });
+            let asked = agent.run(input).on(&mut conversation).typed::<Count>().form(form()).await;
+            assert_eq!(asked.unwrap().value, Count { count: 3 });
         }
         for request in model.requests() {
             let texts: Vec<String> = request.messages.iter().map(Message::to_text).collect();

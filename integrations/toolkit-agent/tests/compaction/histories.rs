@@ -183,8 +183,8 @@ async fn check(parts: &[Part], with_summary: bool) -> Result<(), TestCaseError> 
     let one = compacting(&model, with_summary);
     let two = compacting(&other, with_summary);
     let input = "And what now?";
-    one.run_in(&mut conversation, input).await.unwrap();
-    two.run_in(&mut again, input).await.unwrap();
+    one.run(input).on(&mut conversation).await.unwrap();
+    two.run(input).on(&mut again).await.unwrap();
     let request = &model.requests()[0];
     let repeated = &other.requests()[0];
     fits(request, input)?;
@@ -206,16 +206,16 @@ async fn check(parts: &[Part], with_summary: bool) -> Result<(), TestCaseError> 
 
     // The next request continues the prompt, also after the conversation was saved and loaded.
     let sessions = Sessions::default();
-    let mut stored = sessions.open("ada", "1").await.unwrap();
+    let mut stored = sessions.user("ada").conversation("1").open().await.unwrap();
     before.iter().cloned().for_each(|message| stored.push(message));
     sessions.save(&mut stored).await.unwrap();
     let third = answers();
     let three = compacting(&third, with_summary);
     for (run, input) in [input, "And then?", "Go on.", "More."].into_iter().enumerate() {
         if run > 0 {
-            one.run_in(&mut conversation, input).await.unwrap();
+            one.run(input).on(&mut conversation).await.unwrap();
         }
-        sessions.run(&three, "ada", "1", input).await.unwrap();
+        three.run(input).on(sessions.user("ada").conversation("1")).await.unwrap();
         let request = &model.requests()[run];
         let loaded = &third.requests()[run];
         fits(request, input)?;

@@ -137,7 +137,7 @@ async fn server_state_begins_anew_after_a_compaction() {
             .unwrap();
         let mut conversation = Conversation::new("1");
         for number in 0..5 {
-            agent.run_in(&mut conversation, format!("Question {number}?")).await.unwrap();
+            agent.run(format!("Question {number}?")).on(&mut conversation).await.unwrap();
         }
         let bodies: Vec<_> = model
             .requests()

@@ -1,12 +1,13 @@
 //! Compactions are saved with the conversation.
 
 use super::{agent, body, changed_prefixes, windowed};
+use crate::support::{Configured as _, Options};
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
 use toolkit_agent::compaction::{Compaction, SummaryRequest};
 use toolkit_agent::session::{ConversationStore, MemoryStore};
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::{Agent, Conversation, RunOptions, Sessions};
+use toolkit_agent::{Agent, Conversation, Sessions};
 use toolkit_llm::{Message, ModelRequest, ModelResponse, ScriptedModel};
 
 async fn summarize(request: SummaryRequest) -> Result<String, String> {
@@ -53,7 +54,7 @@ async fn continues_from_each_save(size: usize) {
     let store = MemoryStore::new();
     let sessions = Sessions::new(store.clone());
     let (agent, models) = team(size);
-    let output = sessions.run(&agent, "ada", "1", "Read the book.").await.unwrap();
+    let output = agent.run("Read the book.").on(sessions.user("ada").conversation("1")).await.unwrap();
     for model in &models {
         assert!(changed_prefixes(&model.requests()).unwrap() >= 2);
     }
@@ -67,7 +68,7 @@ async fn continues_from_each_save(size: usize) {
             store.append("ada", "1", version as u64, entry).await.unwrap();
         }
         let (agent, models) = team(size);
-        let resumed = Sessions::new(store).resume(&agent, "ada", "1").await.unwrap();
+        let resumed = agent.resume(Sessions::new(store).user("ada").conversation("1")).await.unwrap();
         assert_eq!(resumed.text, output.text);
         for (model, expected) in models.iter().zip(&expected) {
             assert!(expected.ends_with(&bodies(&model.requests())), "after {saves} saves");
@@ -90,10 +91,10 @@ async fn removed_messages_shift_a_compaction() {
     let model = reader();
     let agent = reading(&model);
     let mut conversation = Conversation::new("1");
-    agent.run_in(&mut conversation, "Read the book.").await.unwrap();
+    agent.run("Read the book.").on(&mut conversation).await.unwrap();
     let summary = conversation.summary_of("agent").unwrap().to_owned();
     for number in 0..4 {
-        agent.run_in(&mut conversation, format!("Question {number}?")).await.unwrap();
+        agent.run(format!("Question {number}?")).on(&mut conversation).await.unwrap();
     }
     for max in [8, 3, 0] {
         let sessions = Sessions::default();
@@ -101,11 +102,11 @@ async fn removed_messages_shift_a_compaction() {
         // The same after the JSON and after the log.
         let json = serde_json::to_string(&conversation).unwrap();
         let mut from_json: Conversation = serde_json::from_str(&json).unwrap();
-        let mut stored = sessions.open("ada", "1").await.unwrap();
+        let mut stored = sessions.user("ada").conversation("1").open().await.unwrap();
         conversation.messages().iter().cloned().for_each(|message| stored.push(message));
         let mut requests = Vec::new();
         for conversation in [&mut conversation.clone(), &mut from_json] {
-            agent.run_in(conversation, "Are you there?").await.unwrap();
+            agent.run("Are you there?").on(&mut *conversation).await.unwrap();
             requests.push(body(model.requests().last().unwrap()));
         }
         assert_eq!(requests[0], requests[1]);
@@ -119,14 +120,14 @@ async fn removed_messages_shift_a_compaction() {
 async fn a_compaction_is_for_one_agent_with_settings() {
     let model = reader();
     let mut conversation = Conversation::new("1");
-    reading(&model).run_in(&mut conversation, "Read the book.").await.unwrap();
+    reading(&model).run("Read the book.").on(&mut conversation).await.unwrap();
     assert!(conversation.summary_of("agent").is_some() && conversation.summary_of("other").is_none());
     let count = conversation.messages().len();
     let model = ScriptedModel::new().text("Yes.").text("Yes.");
     let plain = Agent::builder(model.clone()).build().unwrap();
-    plain.run_in(&mut conversation, "All there?").await.unwrap();
+    plain.run("All there?").on(&mut conversation).await.unwrap();
     let other = agent(&model, Compaction::new(1_000_000)).name("other").build().unwrap();
-    other.run_in(&mut conversation, "All there?").await.unwrap();
+    other.run("All there?").on(&mut conversation).await.unwrap();
     let requests = model.requests();
     assert_eq!(requests[0].messages.len(), count + 1);
     assert!(body(&requests[1]).to_string().contains("[agent] called tool `read` with"));
@@ -149,9 +150,9 @@ async fn parallel_agents_keep_their_compactions() {
     let sessions = Sessions::default();
     for number in 0..5 {
         let options =
-            RunOptions::new().with_limits(toolkit_agent::Limits::default().with_max_model_calls(1_000));
-        let mut conversation = sessions.open("ada", "1").await.unwrap();
-        team.run_with(&mut conversation, format!("Question {number}?"), options).await.unwrap();
+            Options::new().with_limits(toolkit_agent::Limits::default().with_max_model_calls(1_000));
+        let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
+        team.run(format!("Question {number}?")).on(&mut conversation).options(options).await.unwrap();
         for name in names {
             assert!(conversation.summary_of(name).is_some(), "{name} in run {number}");
         }

@@ -1,11 +1,12 @@
 //! Summaries of old messages: their cost, their limits and their failures.
 
 use super::{agent, compactions, watched, windowed};
+use crate::support::Configured as _;
 use crate::support::cancelled_after;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use toolkit_agent::compaction::{Compaction, CountTokens, SummaryRequest, TokenEstimate};
-use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunEvent, RunOptions};
+use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunEvent};
 use toolkit_llm::model::Priced;
 use toolkit_llm::{
     Message, ModelError, ModelErrorKind, ModelOptions, ModelResponse, ModelRetry, Price, ScriptedModel, Usage,
@@ -51,7 +52,7 @@ async fn a_model_summarizes_and_its_tokens_are_paid() {
     let mut conversation = Conversation::new("1");
     let mut last = None;
     for number in 0..40 {
-        let output = agent.run_in(&mut conversation, format!("Question {number}?")).await.unwrap();
+        let output = agent.run(format!("Question {number}?")).on(&mut conversation).await.unwrap();
         if output.model_calls == 2 {
             last = Some(output);
             break;
@@ -105,7 +106,7 @@ async fn a_short_first_message_of_the_user_stays() {
         let summary = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("They talked.")));
         let (model, agent) = talker(Compaction::new(WINDOW).with_summary_model(summary));
         let mut conversation = Conversation::new("1");
-        agent.run_in(&mut conversation, first).await.unwrap();
+        agent.run(first).on(&mut conversation).await.unwrap();
         for _ in 0..3 {
             until_compacted(&agent, &mut conversation).await;
             let text = model.requests().pop().unwrap().messages[0].to_text();
@@ -157,8 +158,12 @@ async fn a_summary_counts_as_a_model_call_of_the_limits() {
     let mut conversation = Conversation::new("1");
     for number in 0..40 {
         // Only the call of the agent's own model is left.
-        let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(1));
-        agent.run_with(&mut conversation, format!("Question {number}?"), options).await.unwrap();
+        agent
+            .run(format!("Question {number}?"))
+            .on(&mut conversation)
+            .limits(Limits::default().with_max_model_calls(1))
+            .await
+            .unwrap();
     }
     assert_eq!((model.requests().len(), summary.requests().len()), (40, 0));
     assert_eq!(conversation.summary_of("agent"), None);
@@ -174,7 +179,7 @@ async fn cancellation_ends_a_summary_and_changes_nothing() {
     let mut conversation = Conversation::new("1");
     let ended = loop {
         let options = cancelled_after(Duration::from_secs(1));
-        if let Err(error) = agent.run_with(&mut conversation, "Question?", options).await {
+        if let Err(error) = agent.run("Question?").on(&mut conversation).options(options).await {
             break error;
         }
     };

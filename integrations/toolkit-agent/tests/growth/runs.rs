@@ -60,11 +60,15 @@ impl<F: Fn(usize) -> ModelResponse + Send + Sync + 'static> ChatModel for Steps<
 
 /// An agent without limits.
 pub(crate) fn agent(model: impl ChatModel) -> AgentBuilder {
+    without_tools(model).tools(tools())
+}
+
+fn without_tools(model: impl ChatModel) -> AgentBuilder {
     let limits = Limits::default()
         .with_max_model_calls(u32::MAX)
         .with_max_repeated_calls(u32::MAX)
         .with_max_repeated_failures(u32::MAX);
-    Agent::builder(model).tools(tools()).limits(limits)
+    Agent::builder(model).limits(limits)
 }
 
 pub(crate) fn call(number: usize, tool: &str, arguments: &str) -> ModelResponse {
@@ -87,7 +91,7 @@ pub(crate) fn calling(calls: Vec<ToolCall>, tools: ToolRegistry) -> Agent {
         0 => ModelResponse::calls(calls.clone()),
         _ => ModelResponse::text("Done."),
     });
-    agent(model).tools(tools).build().unwrap()
+    without_tools(model).tools(tools).build().unwrap()
 }
 
 /// An agent that answers at once.

@@ -2,12 +2,13 @@
 
 use super::Colour;
 use super::kept::{blocks_secrets, history};
+use crate::support::{Configured as _, Form, Formed as _};
 use crate::support::{Nothing, assert_sendable, says};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
-use toolkit_agent::structured::{AnswerEvent, StructuredOptions};
-use toolkit_agent::{Agent, Conversation, RunEvent, RunOptions};
+use toolkit_agent::structured::AnswerEvent;
+use toolkit_agent::{Agent, Conversation, RunEvent};
 use toolkit_core::{ClosureTool, ToolCall, ToolContext, ToolRegistry};
 use toolkit_llm::{ModelResponse, ScriptedModel, StreamEvent};
 
@@ -30,9 +31,8 @@ async fn an_invalid_answer_beside_a_transfer_is_emitted_without_its_arguments() 
         let agent = Agent::builder(ScriptedModel::new().response(said)).name("root").streaming(streaming);
         let agent = agent.sub_agent(other).guardrail(blocks_secrets()).build().unwrap();
         let mut conversation = Conversation::new("1");
-        let options = RunOptions::new();
-        let form = StructuredOptions::new();
-        let mut answers = agent.run_stream_as_with::<Colour>(&mut conversation, "Which?", options, form);
+        let form = Form::new();
+        let mut answers = agent.run("Which?").on(&mut conversation).typed::<Colour>().form(form).stream();
         let mut said = Vec::new();
         while let Some(event) = answers.next().await {
             let event = event.unwrap();
@@ -64,7 +64,7 @@ async fn the_answer_of_a_resumed_turn_is_withheld_if_only_the_resumed_agent_chec
         if is_guarded { agent.guardrail(blocks_secrets()) } else { agent }.build().unwrap()
     };
     let mut conversation = Conversation::new("1");
-    let run = timeout(Duration::from_millis(3), agent(false).run_in(&mut conversation, "go")).await;
+    let run = timeout(Duration::from_millis(3), agent(false).run("go").on(&mut conversation)).await;
     assert!(run.is_err());
     for is_cancelled in [true, false] {
         let saved = serde_json::to_string(&conversation).unwrap();
@@ -72,12 +72,12 @@ async fn the_answer_of_a_resumed_turn_is_withheld_if_only_the_resumed_agent_chec
         let mut resumed: Conversation = serde_json::from_str(&saved).unwrap();
         if is_cancelled {
             let options = crate::support::cancelled_after(Duration::from_millis(3));
-            assert!(agent(true).resume(&mut resumed, options).await.is_err());
+            assert!(agent(true).resume(&mut resumed).options(options).await.is_err());
         } else {
             let resuming = agent(true);
-            let run = resuming.resume(&mut resumed, RunOptions::new());
+            let run = resuming.resume(&mut resumed);
             assert!(timeout(Duration::from_millis(3), run).await.is_err());
-            says("later", "Hello.").run_in(&mut resumed, "Hi.").await.unwrap();
+            says("later", "Hello.").run("Hi.").on(&mut resumed).await.unwrap();
         }
         assert_safe(&resumed, &format!("{is_cancelled}"));
     }
@@ -108,9 +108,8 @@ async fn the_events_beside_an_answer_are_emitted_after_its_check() {
         let agent = Agent::builder(model).tools(tools).guardrail(blocks_secrets()).hold_text(hold);
         let agent = agent.build().unwrap();
         let mut conversation = Conversation::new("1");
-        let form = StructuredOptions::new();
-        let mut answers =
-            agent.run_stream_as_with::<Colour>(&mut conversation, "Which?", RunOptions::new(), form);
+        let form = Form::new();
+        let mut answers = agent.run("Which?").on(&mut conversation).typed::<Colour>().form(form).stream();
         let mut kinds = Vec::new();
         let mut messages = Vec::new();
         while let Some(event) = answers.next().await {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::team::{LoopAgent, ParallelAgent};
-use toolkit_agent::{Agent, AgentError, AgentOutput, Conversation, RunEvent, RunOptions, Sessions};
+use toolkit_agent::{Agent, AgentError, AgentOutput, Conversation, RunEvent, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolContext, ToolRegistry};
 use toolkit_llm::{Message, ModelResponse, ScriptedModel, StreamEvent, UserMessage};
 
@@ -35,12 +35,12 @@ async fn a_response_whose_check_did_not_pass_is_not_kept() {
         let agent = Agent::builder(streams("the secret text")).streaming(streaming).guardrail(guard);
         let agent = agent.build().unwrap();
         let mut conversation = Conversation::new("1");
-        let run = timeout(Duration::from_millis(10), agent.run_in(&mut conversation, "go"));
+        let run = timeout(Duration::from_millis(10), agent.run("go").on(&mut conversation));
         if let Ok(ended) = run.await {
             assert!(matches!(AgentError::from(ended.unwrap_err()), AgentError::Blocked { .. }));
         }
         assert!(!history(&conversation).contains("secret"), "{streaming}: {}", history(&conversation));
-        says("later", "Hello.").run_in(&mut conversation, "Hi.").await.unwrap();
+        says("later", "Hello.").run("Hi.").on(&mut conversation).await.unwrap();
         assert!(!history(&conversation).contains("secret"), "{streaming}: {}", history(&conversation));
     }
 }
@@ -78,8 +78,8 @@ async fn an_input_that_a_parallel_agent_has_replaced_stays_replaced() {
             let agents = guarded.chain([says("plain", "Hi.")]).collect::<Vec<_>>();
             let team = Agent::from(ParallelAgent::new("team", agents));
             let sessions = Sessions::default();
-            sessions.run(&team, "ada", "1", "the secret input").await.unwrap();
-            let saved = sessions.open("ada", "1").await.unwrap();
+            team.run("the secret input").on(sessions.user("ada").conversation("1")).await.unwrap();
+            let saved = sessions.user("ada").conversation("1").open().await.unwrap();
             assert_eq!(saved.messages()[0].to_text(), expected, "{guards:?} {is_nested}");
             assert!(!history(&saved).contains("secret input"), "{guards:?} {is_nested}: {}", history(&saved));
         }
@@ -103,7 +103,7 @@ async fn the_reasoning_of_a_blocked_answer_is_not_kept() {
         said.message.reasoning = "I say: the secret.".to_owned();
         let agent = Agent::builder(ScriptedModel::new().response(said)).guardrail(guard).build().unwrap();
         let mut conversation = Conversation::new("1");
-        let mut events = agent.run_stream_in(&mut conversation, "go", RunOptions::new());
+        let mut events = agent.run("go").on(&mut conversation).stream();
         while let Some(event) = events.next().await {
             let shown = format!("{event:?}");
             let is_piece = matches!(event, Ok(RunEvent::Reasoning { .. }));
@@ -133,9 +133,9 @@ async fn an_escalation_survives_the_check_of_its_answer() {
     let agent = Agent::builder(model.clone()).name("one").tools(tools).guardrail(slow).build().unwrap();
     let team = Agent::from(LoopAgent::new("team", [agent]));
     let mut conversation = Conversation::new("1");
-    assert!(timeout(Duration::from_millis(10), team.run_in(&mut conversation, "go")).await.is_err());
+    assert!(timeout(Duration::from_millis(10), team.run("go").on(&mut conversation)).await.is_err());
     let mut conversation = reloaded(&conversation);
-    assert_eq!(team.resume(&mut conversation, RunOptions::new()).await.unwrap().text, "One.");
+    assert_eq!(team.resume(&mut conversation).await.unwrap().text, "One.");
     assert_eq!(model.remaining(), 2);
 }
 
@@ -155,7 +155,7 @@ async fn no_event_of_the_model_comes_before_the_check_of_the_input() {
     let model = ScriptedModel::new().deltas(deltas.into_iter().map(Ok));
     let agent = Agent::builder(model).tools(pay(&Arc::default())).guardrail(slow.beside_model());
     let agent = agent.build().unwrap();
-    let mut events = agent.run_stream("go");
+    let mut events = agent.run("go").stream();
     let mut kinds = Vec::new();
     let mut text = String::new();
     while let Some(event) = events.next().await {
@@ -182,7 +182,7 @@ async fn feedback_to_an_invalid_answer_is_no_input() {
     let model = ScriptedModel::new().text("red").text(r#"{"name": "red"}"#);
     let agent = Agent::builder(model).guardrail(guard).name("one").build().unwrap();
     let team = Agent::from(ParallelAgent::new("team", [agent]));
-    assert_eq!(team.run_as::<Colour>("Which?").await.unwrap().name, "red");
+    assert_eq!(team.run("Which?").typed::<Colour>().await.unwrap().value.name, "red");
     assert_eq!(checked.load(Ordering::Relaxed), 1);
 }
 
@@ -241,7 +241,7 @@ async fn no_piece_of_a_response_comes_before_its_check() {
             let model = ScriptedModel::new().deltas(deltas.clone().map(Ok)).text("Paid.");
             let agent =
                 Agent::builder(model).tools(pay(&Arc::default())).streaming(streaming).guardrail(guard);
-            let mut events = agent.build().unwrap().run_stream("go");
+            let mut events = agent.build().unwrap().run("go").stream();
             let mut kinds = Vec::new();
             while let Some(event) = events.next().await {
                 let event = event.unwrap();
@@ -267,7 +267,7 @@ async fn a_blocked_empty_answer_changes_no_earlier_message() {
     let agent =
         Agent::builder(model).tools(pay(&Arc::default())).guardrail(no_bad_answers()).build().unwrap();
     let mut conversation = Conversation::new("1");
-    let output = agent.run_in(&mut conversation, "go").await.unwrap();
+    let output = agent.run("go").on(&mut conversation).await.unwrap();
     assert_eq!(output.text, "No.");
     let texts: Vec<String> = conversation.messages().iter().map(Message::to_text).collect();
     assert_eq!(texts.last().map(String::as_str), Some("No."), "{texts:?}");

@@ -1,10 +1,11 @@
 //! Turns that the provider has not finished: paused turns, and code that calls the program's tools.
 
 use super::{Run, Script, message, search, searching_agent};
+use crate::support::Configured as _;
 use crate::support::reloaded;
 use serde_json::{Value, json};
 use std::time::Duration;
-use toolkit_agent::{Agent, Conversation, Limits, RunOptions};
+use toolkit_agent::{Agent, Conversation, Limits};
 use toolkit_core::{ClosureTool, ToolRegistry, ToolResult};
 use toolkit_llm::ApiFormat;
 use toolkit_llm::hosted::anthropic;
@@ -20,9 +21,13 @@ async fn new_input_after_a_paused_turn_gives_a_legal_request() {
         let transport = Script::new([message(&search(1), "pause_turn", streamed), done]);
         let agent = searching_agent(&transport, streamed);
         let mut conversation = Conversation::new("c");
-        let options = RunOptions::new().with_limits(Limits::default().with_max_model_calls(1));
-        agent.run_with(&mut conversation, "Search.", options).await.unwrap_err();
-        let output = agent.run_with(&mut conversation, "Stop.", RunOptions::new()).await.unwrap();
+        agent
+            .run("Search.")
+            .on(&mut conversation)
+            .limits(Limits::default().with_max_model_calls(1))
+            .await
+            .unwrap_err();
+        let output = agent.run("Stop.").on(&mut conversation).await.unwrap();
         assert_eq!(output.text, "Done.");
         // The call without a result is not sent, and the message without further content neither.
         let text = |text: &str| json!({"role": "user", "content": [{"type": "text", "text": text}]});
@@ -85,7 +90,7 @@ async fn code_that_waits_for_results_goes_on_in_its_container() {
             .unwrap();
         let mut conversation = Conversation::new("c");
         for input in ["Go.", "Thanks."] {
-            let output = agent.run_with(&mut conversation, input, RunOptions::new()).await.unwrap();
+            let output = agent.run(input).on(&mut conversation).await.unwrap();
             assert_eq!(output.text, "Done.");
             conversation = reloaded(&conversation);
         }
@@ -136,7 +141,7 @@ async fn code_in_a_broken_stream_is_not_continued() {
             .build()
             .unwrap();
         let mut conversation = Conversation::new("c");
-        agent.run_with(&mut conversation, "Go.", RunOptions::new()).await.unwrap();
+        agent.run("Go.").on(&mut conversation).await.unwrap();
         let request = &transport.asked()[1];
         assert_eq!(request.get("container"), None);
         let mut called = call();

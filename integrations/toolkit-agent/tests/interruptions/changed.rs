@@ -3,7 +3,7 @@
 use super::{Runs, approved, calls, decide, pending, transcript};
 use crate::support::assert_sendable;
 use toolkit_agent::team::ParallelAgent;
-use toolkit_agent::{Agent, AgentError, Conversation, Decisions, RunOptions};
+use toolkit_agent::{Agent, AgentError, Conversation, Decisions};
 use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::{Dispatcher, ToolName, ToolRegistry};
 
@@ -32,7 +32,7 @@ async fn the_model_reads_the_work_of_an_agent_whose_tool_is_denied() {
     let agent = calling(&runs, Some("expert"), allow());
     let other = calling(&runs, Some("expert"), denied);
     let mut conversation = Conversation::new("1");
-    let calls = pending(agent.run_in(&mut conversation, "go").await);
+    let calls = pending(agent.run("go").on(&mut conversation).await);
     assert_eq!(pending(decide(&other, &mut conversation, Decisions::new()).await), calls);
     decide(&other, &mut conversation, approved(&calls)).await.unwrap();
     assert_eq!(runs.counts(), [0, 1]);
@@ -59,7 +59,7 @@ async fn a_decision_does_not_reach_another_program() {
     ] {
         let mut conversation = Conversation::new("1");
         let own = calling(&runs, Some("expert"), allow());
-        let calls = pending(own.run_in(&mut conversation, "go").await);
+        let calls = pending(own.run("go").on(&mut conversation).await);
         let refused = decide(&other, &mut conversation, approved(&calls)).await;
         let Err(AgentError::TeamChanged(reason)) = refused.map_err(|failed| failed.error) else { panic!() };
         assert!(reason.contains(text), "{reason}");
@@ -75,9 +75,9 @@ async fn a_decision_does_not_reach_another_program() {
 async fn an_abandoned_run_leaves_what_its_agents_have_done() {
     let runs = Runs::default();
     let mut conversation = Conversation::new("1");
-    pending(team(&runs, "team").run_in(&mut conversation, "go").await);
+    pending(team(&runs, "team").run("go").on(&mut conversation).await);
     let other = team(&runs, "team_2");
-    let refused = other.resume(&mut conversation, RunOptions::new()).await;
+    let refused = other.resume(&mut conversation).await;
     assert!(matches!(refused.unwrap_err().error, AgentError::TeamChanged(_)));
     conversation.abandon();
     let undone = "Tool `pay` was not run: its approval was not decided";
@@ -90,5 +90,5 @@ async fn an_abandoned_run_leaves_what_its_agents_have_done() {
         format!("results: seen, {lost}"),
     ];
     assert_eq!(transcript(conversation.messages()), expected);
-    pending(other.resume(&mut conversation, RunOptions::new()).await);
+    pending(other.resume(&mut conversation).await);
 }

@@ -2,17 +2,18 @@
 
 use super::team::{Case, Program, case};
 use crate::property::sendable;
+use crate::support::Options;
 use crate::support::{assert_sendable, transcript};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use toolkit_agent::session::{ConversationStore, MemoryStore};
-use toolkit_agent::{Agent, AgentError, Conversation, Decisions, RunOptions, RunOutput, Sessions};
+use toolkit_agent::{Agent, AgentError, Conversation, Decisions, RunOutput, Sessions};
 use toolkit_llm::{Message, ScriptedModel};
 
 async fn open(store: &MemoryStore) -> Conversation {
-    Sessions::new(store.clone()).open("ada", "1").await.unwrap()
+    Sessions::new(store.clone()).user("ada").conversation("1").open().await.unwrap()
 }
 
 /// Runs or resumes the team over the store until its answer. Returns the output and the ids of the calls that have waited.
@@ -21,8 +22,8 @@ async fn finish(case: &Case, agent: &Agent, store: &MemoryStore) -> (RunOutput, 
     let mut decisions = Decisions::new();
     let mut waited = BTreeSet::new();
     for _ in 0..200 {
-        let mut conversation = sessions.open("ada", "1").await.unwrap();
-        let options = RunOptions::new().with_autosave(&sessions).with_decisions(decisions);
+        let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
+        let options = Options::new().with_decisions(decisions);
         match case.drive(agent, &mut conversation, options).await {
             Ok(output) => return (output, waited),
             Err(AgentError::Interrupted { pending, .. }) => {
@@ -198,7 +199,7 @@ pub(super) async fn takes_new_input(mut conversation: Conversation, name: &str) 
     prop_assert_eq!(conversation.pending(), [], "{}", name);
     let model = ScriptedModel::new().text("Hello.");
     let later = Agent::builder(model.clone()).name("later").build().unwrap();
-    later.run_in(&mut conversation, "Hi.").await.unwrap();
+    later.run("Hi.").on(&mut conversation).await.unwrap();
     let request = &model.requests()[0];
     prop_assert!(!is_shown(&request.messages), "{}", name);
     sendable(request)
@@ -212,10 +213,10 @@ pub(super) fn is_shown(messages: &[Message]) -> bool {
 /// Resumes the run over the store as one process, without decisions.
 async fn resumed(case: &Case, program: &Program, store: &MemoryStore) -> Result<RunOutput, AgentError> {
     let sessions = Sessions::new(store.clone());
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
     // The others load the conversation before this one continues it.
     tokio::task::yield_now().await;
-    let options = RunOptions::new().with_autosave(&sessions);
+    let options = Options::new();
     case.drive(&program.agent(case), &mut conversation, options).await
 }
 

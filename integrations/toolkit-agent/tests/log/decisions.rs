@@ -3,6 +3,7 @@
 use super::cuts::{is_shown, takes_new_input, with_payments};
 use super::team::{Case, Program, case, limited};
 use crate::support::{Access, Watched, assert_sendable, reloaded, transcript};
+use crate::support::{Configured as _, Options};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::BTreeSet;
@@ -15,7 +16,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use toolkit_agent::session::{MemoryStore, StoreError};
 use toolkit_agent::{
-    AgentError, Conversation, Decisions, PendingCall, RunEvent, RunOptions, RunOutput, RunStream, Sessions,
+    AgentError, Conversation, Decisions, PendingCall, RunEvent, RunOutput, RunStream, Sessions,
 };
 use toolkit_core::CancellationToken;
 use toolkit_llm::Message;
@@ -35,12 +36,7 @@ async fn ended(mut events: RunStream<'_>) -> Result<Result<RunOutput, Vec<Pendin
         match event {
             Ok(RunEvent::CallPending { id, .. }) => prop_assert!(emitted.insert(id.clone()), "{id} again"),
             Ok(RunEvent::Finished { output, .. }) => return Ok(Ok(*output)),
-            Ok(event) => {
-                let event = serde_json::to_string(&event).unwrap();
-                prop_assert!(!event.contains("has a secret"), "{event}");
-            }
-            Err(failed) => {
-                let AgentError::Interrupted { pending, .. } = failed.error else { panic!("{failed}") };
+            Ok(RunEvent::Waiting { pending, .. }) => {
                 let ids: BTreeSet<String> = pending.iter().map(|call| call.id.clone()).collect();
                 prop_assert_eq!(ids.len(), pending.len(), "{:?}", pending);
                 // A call that waits for a called agent is not decided itself.
@@ -48,6 +44,11 @@ async fn ended(mut events: RunStream<'_>) -> Result<Result<RunOutput, Vec<Pendin
                 prop_assert!(emitted.is_subset(&ids), "{emitted:?} {ids:?}");
                 return Ok(Err(pending));
             }
+            Ok(event) => {
+                let event = serde_json::to_string(&event).unwrap();
+                prop_assert!(!event.contains("has a secret"), "{event}");
+            }
+            Err(failed) => panic!("{failed}"),
         }
     }
     Err(TestCaseError::fail("no end"))
@@ -56,16 +57,15 @@ async fn ended(mut events: RunStream<'_>) -> Result<Result<RunOutput, Vec<Pendin
 async fn interrupted(case: &Case, way: Way, repeats_ids: bool) -> Result<(), TestCaseError> {
     let whole = Program { interrupts: false, repeats_ids, ..Program::default() };
     let mut expected = Conversation::new("1");
-    let output = case.drive(&whole.agent(case), &mut expected, RunOptions::new()).await.unwrap();
+    let output = case.drive(&whole.agent(case), &mut expected, Options::new()).await.unwrap();
     let program = Program { repeats_ids, ..Program::default() };
     let agent = program.agent(case);
     let sessions = Sessions::default();
-    let options = || {
-        let options = limited(RunOptions::new());
-        if way == Way::AsLog { options.with_autosave(&sessions) } else { options }
-    };
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
-    let mut waits = ended(agent.run_stream_in(&mut conversation, "Go.", options())).await?;
+    let options = || limited(Options::new());
+    let saved = sessions.user("ada").conversation("1");
+    let mut conversation =
+        if way == Way::AsLog { saved.open().await.unwrap() } else { Conversation::new("1") };
+    let mut waits = ended(agent.run("Go.").on(&mut conversation).options(options()).stream()).await?;
     let mut decided = BTreeSet::new();
     let mut late = Decisions::new();
     let resumed = loop {
@@ -76,7 +76,7 @@ async fn interrupted(case: &Case, way: Way, repeats_ids: bool) -> Result<(), Tes
         conversation = match way {
             Way::InMemory => conversation,
             Way::AsJson => reloaded(&conversation),
-            Way::AsLog => sessions.open("ada", "1").await.unwrap(),
+            Way::AsLog => saved.open().await.unwrap(),
         };
         prop_assert_eq!(&conversation.pending(), &pending);
         let again = pending.iter().find(|call| decided.contains(&call.id));
@@ -85,7 +85,9 @@ async fn interrupted(case: &Case, way: Way, repeats_ids: bool) -> Result<(), Tes
         let ids = pending.iter().map(|call| &call.id).filter(|id| late.get(id).is_some());
         decided.extend(ids.cloned());
         prop_assert!(decided.len() < 500, "the run does not end");
-        waits = ended(agent.resume_stream(&mut conversation, options().with_decisions(late.clone()))).await?;
+        waits =
+            ended(agent.resume(&mut conversation).options(options().with_decisions(late.clone())).stream())
+                .await?;
     };
     prop_assert_eq!(transcript(conversation.messages()), transcript(expected.messages()));
     prop_assert_eq!(transcript(&resumed.messages), transcript(&output.messages));
@@ -98,7 +100,7 @@ async fn interrupted(case: &Case, way: Way, repeats_ids: bool) -> Result<(), Tes
     prop_assert!(program.seen.limits.lock().unwrap().iter().all(|limit| *limit == 1));
     assert_sendable(&conversation);
     if !decided.is_empty() {
-        let refused = agent.resume(&mut conversation, options().with_decisions(late)).await;
+        let refused = agent.resume(&mut conversation).options(options().with_decisions(late)).await;
         prop_assert!(matches!(refused.unwrap_err().error, AgentError::InvalidDecision(_)));
     }
     Ok(())
@@ -122,8 +124,7 @@ const FAILURES: [&str; 2] = ["the disk is full", "an earlier save of the run has
 /// Runs to the end although the save with this index fails.
 async fn unsaved(case: &Case, failure: u32, is_reloaded: bool) -> Result<(), TestCaseError> {
     let whole = Program { interrupts: false, ..Program::default() };
-    let output =
-        case.drive(&whole.agent(case), &mut Conversation::new("1"), RunOptions::new()).await.unwrap();
+    let output = case.drive(&whole.agent(case), &mut Conversation::new("1"), Options::new()).await.unwrap();
     let appends = Arc::new(AtomicU32::new(0));
     let store = Watched::new(&MemoryStore::new(), move |access| {
         let fails = access == Access::Append && appends.fetch_add(1, Ordering::Relaxed) == failure;
@@ -132,10 +133,10 @@ async fn unsaved(case: &Case, failure: u32, is_reloaded: bool) -> Result<(), Tes
     let sessions = Sessions::new(store);
     let program = Program::default();
     let agent = program.agent(case);
-    let mut conversation = sessions.open("ada", "1").await.unwrap();
+    let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
     let mut decisions = Decisions::new();
     let text = loop {
-        let options = RunOptions::new().with_autosave(&sessions).with_decisions(decisions);
+        let options = Options::new().with_decisions(decisions);
         decisions = match case.drive(&agent, &mut conversation, options).await {
             Ok(output) => break output.text,
             Err(AgentError::Interrupted { pending, .. }) => case.order.decide(&pending),
@@ -143,7 +144,7 @@ async fn unsaved(case: &Case, failure: u32, is_reloaded: bool) -> Result<(), Tes
             Err(error) => panic!("{error}"),
         };
         if is_reloaded {
-            conversation = sessions.open("ada", "1").await.unwrap();
+            conversation = sessions.user("ada").conversation("1").open().await.unwrap();
         }
     };
     // Where a called agent could not be saved, its caller has this error as its result.
@@ -153,7 +154,7 @@ async fn unsaved(case: &Case, failure: u32, is_reloaded: bool) -> Result<(), Tes
     let paid = program.seen.paid.lock().unwrap().clone();
     prop_assert_eq!(paid.iter().collect::<BTreeSet<_>>().len(), paid.len(), "{:?}", paid);
     assert_sendable(&conversation);
-    let saved = sessions.open("ada", "1").await.unwrap();
+    let saved = sessions.user("ada").conversation("1").open().await.unwrap();
     prop_assert_eq!(saved.messages(), conversation.messages());
     prop_assert_eq!(saved.session().get("agent_1"), conversation.session().get("agent_1"));
     Ok(())
@@ -162,15 +163,14 @@ async fn unsaved(case: &Case, failure: u32, is_reloaded: bool) -> Result<(), Tes
 /// Stops the run after it was polled this often, and continues it.
 async fn stopped(case: &Case, stop: Stop, is_reloaded: bool) -> Result<(), TestCaseError> {
     let whole = Program { interrupts: false, ..Program::default() };
-    let output =
-        case.drive(&whole.agent(case), &mut Conversation::new("1"), RunOptions::new()).await.unwrap();
+    let output = case.drive(&whole.agent(case), &mut Conversation::new("1"), Options::new()).await.unwrap();
     let fails_at = if let Stop::Failed(request) = stop { Some(request) } else { None };
     let program = Program { fails_at, ..Program::default() };
     let agent = program.agent(case);
     let mut conversation = Conversation::new("1");
     let mut ended = {
         let token = CancellationToken::new();
-        let options = RunOptions::new().with_cancellation(token.clone());
+        let options = Options::new().with_cancellation(token.clone());
         let mut run = pin!(case.drive(&agent, &mut conversation, options));
         match stop {
             Stop::Failed(_) => Some(run.await),
@@ -198,7 +198,7 @@ async fn stopped(case: &Case, stop: Stop, is_reloaded: bool) -> Result<(), TestC
         }
         prop_assert!(!is_shown(conversation.messages()));
         takes_new_input(conversation.clone(), "stopped").await?;
-        let options = RunOptions::new().with_decisions(decisions);
+        let options = Options::new().with_decisions(decisions);
         ended = Some(case.drive(&agent, &mut conversation, options).await);
     };
     // A group goes on without an agent whose model fails.

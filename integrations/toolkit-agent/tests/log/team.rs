@@ -1,6 +1,7 @@
 //! Random teams, and the programs that run them.
 
 use crate::support::Nothing;
+use crate::support::{Configured as _, Form, Formed as _, Options};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde::Deserialize;
@@ -9,11 +10,10 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
-use toolkit_agent::structured::StructuredOptions;
 use toolkit_agent::team::{LoopAgent, ParallelAgent, SequentialAgent};
 use toolkit_agent::{
     Agent, AgentBuilder, AgentError, AgentOutput, Conversation, Decision, Decisions, Limits, PendingCall,
-    RunOptions, RunOutput,
+    RunOutput,
 };
 use toolkit_core::error::Pending;
 use toolkit_core::middleware::{Approval, PermissionRule, Permissions};
@@ -345,7 +345,7 @@ impl Model {
 }
 
 /// Sets limits for loops of loops, which make many calls.
-pub(super) fn limited(options: RunOptions) -> RunOptions {
+pub(super) fn limited(options: Options) -> Options {
     options.with_limits(Limits::default().with_max_model_calls(10_000).with_max_tool_calls(10_000))
 }
 
@@ -355,20 +355,28 @@ impl Case {
         &self,
         agent: &Agent,
         conversation: &mut Conversation,
-        options: RunOptions,
+        options: Options,
     ) -> Result<RunOutput, AgentError> {
-        let form = StructuredOptions::new();
+        let form = Form::new();
         let options = limited(options);
         let ended = match (self.is_typed, conversation.messages().is_empty()) {
-            (false, true) => agent.run_with(conversation, "Go.", options).await,
-            (false, false) => agent.resume(conversation, options).await,
+            (false, true) => agent.run("Go.").on(&mut *conversation).options(options).await,
+            (false, false) => agent.resume(&mut *conversation).options(options).await,
             (true, true) => agent
-                .run_as_with::<Answer>(conversation, "Go.", options, form)
+                .run("Go.")
+                .on(&mut *conversation)
+                .options(options)
+                .typed::<Answer>()
+                .form(form)
                 .await
-                .map(|(_, output)| output),
-            (true, false) => {
-                agent.resume_as::<Answer>(conversation, options, form).await.map(|(_, output)| output)
-            }
+                .map(|answer| answer.output),
+            (true, false) => agent
+                .resume(&mut *conversation)
+                .options(options)
+                .typed::<Answer>()
+                .form(form)
+                .await
+                .map(|answer| answer.output),
         };
         ended.map_err(AgentError::from)
     }

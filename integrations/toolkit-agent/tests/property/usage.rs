@@ -3,13 +3,14 @@
 use super::script::{Behaviour, Step, step};
 use super::tools::{self, Executions};
 use crate::support::cancelled_after;
+use crate::support::{Configured as _, Options};
 use futures_util::StreamExt;
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
-use toolkit_agent::{Agent, AgentError, Conversation, Limits, RunOptions};
+use toolkit_agent::{Agent, AgentError, Conversation, Limits};
 use toolkit_core::{ArgumentTransform, ToolRegistry};
 use toolkit_llm::model::{BoxModel, Fallback, Priced, Retrying};
 use toolkit_llm::{
@@ -211,9 +212,9 @@ proptest! {
             let mut conversation = Conversation::new("1");
             let options = match stop {
                 Some((Stop::Cancelled(after), _)) => cancelled_after(Duration::from_millis(after)),
-                _ => RunOptions::new(),
+                _ => Options::new(),
             };
-            let counted = match agent.run_with(&mut conversation, "Go.", options).await {
+            let counted = match agent.run("Go.").on(&mut conversation).options(options).await {
                 Ok(output) => (output.usage, output.cost),
                 Err(failed) => (failed.output.usage, failed.output.cost),
             };

@@ -22,14 +22,14 @@ async fn a_process_that_dies_in_a_call_has_counted_the_tokens_of_its_message() {
         ClosureTool::new("look", "Looks.", move |_: Nothing| {
             let (sessions, seen) = (sessions.clone(), seen.clone());
             async move {
-                let saved = sessions.open("ada", "1").await.unwrap();
+                let saved = sessions.user("ada").conversation("1").open().await.unwrap();
                 seen.lock().unwrap().push(saved.latest_run().unwrap().usage);
             }
         })
     };
     let tools = ToolRegistry::from_tools([look.unwrap()]).unwrap();
     let agent = Agent::builder(model).tools(tools).retry(ModelRetry::new(1)).build().unwrap();
-    let output = sessions.run(&agent, "ada", "1", "go").await;
+    let output = agent.run("go").on(sessions.user("ada").conversation("1")).await;
     assert_eq!(*seen.lock().unwrap(), [usage]);
     let output = output.unwrap_or_else(|failed| *failed.output);
     assert_eq!(output.usage, usage);
@@ -56,7 +56,7 @@ async fn what_a_run_has_spent_never_shrinks_in_its_log() {
         let lead = ScriptedModel::new().response(ModelResponse::calls((0..8).map(call))).text("done");
         let lead = Agent::builder(lead).tools(tools.clone()).build().unwrap();
         let store = MemoryStore::new();
-        Sessions::new(store.clone()).run(&lead, "ada", "1", "go").await.unwrap();
+        lead.run("go").on(Sessions::new(store.clone()).user("ada").conversation("1")).await.unwrap();
         let log = store.load("ada", "1").await.unwrap().unwrap().entries.join(" ");
         let mut latest = 0;
         for entry in serde_json::Deserializer::from_str(&log).into_iter::<Value>() {

@@ -104,7 +104,7 @@ impl<T: ToolParams + Serialize + Send + 'static> RunAgent for Typed<T> {
     async fn run(&self, conversation: &mut Conversation, _: &Run) -> Result<AgentOutput, AgentError> {
         let question = conversation.messages().last().map(Message::to_text).unwrap_or_default();
         let mut inner = Conversation::default();
-        let answer = self.0.run_as_in::<T>(&mut inner, question).await;
+        let answer = self.0.run(question).on(&mut inner).typed::<T>().await.map(|answer| answer.value);
         inner.messages().iter().skip(1).for_each(|message| conversation.push(message.clone()));
         let text = serde_json::to_string(&answer?).unwrap();
         Ok(AgentOutput::new(self.name(), text))
@@ -122,13 +122,13 @@ impl RunAgent for Long {
     async fn run(&self, conversation: &mut Conversation, _: &Run) -> Result<AgentOutput, AgentError> {
         let question = conversation.messages().last().map(Message::to_text).unwrap_or_default();
         let mut inner = Conversation::default();
-        self.0.run_in(&mut inner, "Remember: the code of the door is 4711. Answer with OK.").await?;
+        self.0.run("Remember: the code of the door is 4711. Answer with OK.").on(&mut inner).await?;
         for turn in 2..TURNS {
             let facts = (0..12).map(|fact| format!("Box {turn}-{fact} is red and weighs {fact} kg."));
             let facts = facts.collect::<Vec<_>>().join(" ");
-            self.0.run_in(&mut inner, format!("Note: {facts} Answer with OK.")).await?;
+            self.0.run(format!("Note: {facts} Answer with OK.")).on(&mut inner).await?;
         }
-        let output = self.0.run_in(&mut inner, question).await?;
+        let output = self.0.run(question).on(&mut inner).await?;
         inner.messages().iter().skip(1).for_each(|message| conversation.push(message.clone()));
         Ok(AgentOutput::new(self.name(), output.text))
     }

@@ -19,7 +19,7 @@ async fn an_agent_calls_tools_of_a_server_beside_its_own() {
         .call("own", "{}")
         .text("Five.");
     let agent = Agent::builder(model.clone()).tools(live).build().unwrap();
-    let output = within(agent.run("What is 2 + 3?")).await.unwrap();
+    let output = within(agent.run("What is 2 + 3?").into_future()).await.unwrap();
     assert_eq!((output.text.as_str(), output.tool_calls), ("Five.", 3));
     let last = format!("{:?}", model.requests().last().unwrap());
     for part in ["the shop is closed", "ours"] {
