@@ -3,31 +3,28 @@
 //! A server holds [`HttpGuards`] and passes each request through [`guard`](HttpGuards::guard):
 //!
 //! ```no_run
-//! use axum::Router;
-//! use axum::extract::Request;
-//! use axum::response::{IntoResponse, Response};
+//! use http::{Request, Response};
 //! use std::sync::Arc;
-//! use toolkit_http::server::{HttpGuards, terminated};
+//! use toolkit_http::server::{HttpBody, HttpGuards, Refusal, terminated};
 //!
-//! async fn answer(guards: Arc<HttpGuards>, request: Request) -> Response {
+//! async fn answer(guards: Arc<HttpGuards>, request: Request<HttpBody>) -> Response<HttpBody> {
 //!     let answer = guards.guard(request, async |parts, body| {
 //!         if let Err(refusal) = guards.authorize(&parts.headers) {
 //!             return refusal.into_response();
 //!         }
 //!         match guards.read_body(body).await {
-//!             Ok(bytes) => format!("{} bytes", bytes.len()).into_response(),
+//!             Ok(bytes) => Response::new(format!("{} bytes", bytes.len()).into()),
 //!             Err(refusal) => refusal.into_response(),
 //!         }
 //!     });
-//!     answer.await.unwrap_or_else(IntoResponse::into_response)
+//!     answer.await.unwrap_or_else(Refusal::into_response)
 //! }
 //!
 //! # async fn run() -> std::io::Result<()> {
 //! let guards = Arc::new(HttpGuards::new("POST", ""));
 //! let listener = guards.bind("127.0.0.1:8000").await?;
 //! let shared = guards.clone();
-//! let router = Router::new().fallback(move |request| answer(shared.clone(), request));
-//! guards.serve(listener, router, terminated()).await;
+//! guards.serve(listener, move |request| answer(shared.clone(), request), terminated()).await;
 //! # Ok(())
 //! # }
 //! ```
@@ -36,6 +33,7 @@ mod accept;
 mod allowed;
 mod arriving_bodies;
 mod guards;
+mod http_body;
 mod path;
 mod peer_limits;
 mod refusal;
@@ -43,6 +41,7 @@ mod write_timeout;
 
 pub use accept::terminated;
 pub use guards::{HttpGuards, bearer};
+pub use http_body::HttpBody;
 pub use path::checked_path;
 pub use peer_limits::PeerLimits;
 pub use refusal::Refusal;

@@ -35,7 +35,8 @@
 //! | feature | adds |
 //! | --- | --- |
 //! | `server` | `server`: serves a registry over standard input and output, or any stream of bytes |
-//! | `server-http` | serves a registry over HTTP, also as a part of an axum application |
+//! | `server-http` | serves a registry over HTTP, also as a tower service |
+//! | `axum-08` | `McpServer::into_router`: a router of axum 0.8 |
 //! | `jwt` | `server::JwtVerifier`: checks access tokens with the keys of their issuer |
 //! | `client` | `client`: connects to servers; `config`: those of configuration files |
 //! | `client-http` | `client::McpUrl`: connects to servers over streamable HTTP |

@@ -67,6 +67,8 @@ pub use protected_resource::{AccessToken, ProtectedResource};
 pub use resource_updates::ResourceUpdates;
 pub use resources::Resource;
 pub use toolkit_foreign::show_invisible;
+#[cfg(feature = "server-http")]
+pub use toolkit_http::server::HttpBody;
 
 use crate::line_transport::LineTransport;
 use crate::macros::setters;

@@ -83,7 +83,7 @@ async fn serve() -> (String, LiveRegistry) {
         request.extensions_mut().insert(Region("north"));
         request
     };
-    let app: axum::Router = server.into_router();
+    let app = axum::Router::new().nest_service("/mcp", server.into_service());
     let app = app.layer(tower::util::MapRequestLayer::new(add_region));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());

@@ -28,6 +28,8 @@ mod resources;
 mod results;
 mod rules;
 #[cfg(feature = "server-http")]
+mod services;
+#[cfg(feature = "server-http")]
 mod sessions;
 #[cfg(all(feature = "server-http", unix))]
 mod signals;

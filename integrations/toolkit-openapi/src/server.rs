@@ -5,6 +5,7 @@ mod bound_api;
 mod call_events;
 mod definition_format;
 mod http_caller;
+mod http_service;
 mod page;
 mod problem_details;
 mod published;
@@ -14,8 +15,9 @@ mod routes;
 pub use bound_api::BoundApi;
 pub use definition_format::openapi_document;
 pub use http_caller::HttpCaller;
+pub use http_service::HttpService;
+pub use toolkit_http::server::HttpBody;
 
-use axum::Router;
 use published::Api;
 use std::fmt;
 use std::io;
@@ -154,7 +156,7 @@ impl OpenApiServer {
     /// Requires the header `Authorization: Bearer …` with this token in every request, and says so in the document.
     /// Spaces and line breaks around the token are ignored. An empty token refuses every request.
     ///
-    /// For tokens with claims, put the [router](Self::into_router) behind an authentication layer of your own, and read
+    /// For tokens with claims, put the [service](Self::into_service) behind an authentication layer of your own, and read
     /// the claims with [`HttpCaller::extension`].
     pub fn with_bearer_token(self, token: impl AsRef<str>) -> Self {
         self.with(|api| api.guards.set_token(token.as_ref()))
@@ -222,11 +224,52 @@ impl OpenApiServer {
         self.api.document().to_string()
     }
 
-    /// Returns the server as a router, to merge it into an axum application. [Check](Dispatcher::check) rules before: while
-    /// one selects no tool, all calls are refused.
+    /// Returns the server as a tower service, for any HTTP server. [Check](Dispatcher::check) rules before: while one
+    /// selects no tool, all calls are refused.
+    ///
+    /// A router may nest the service at the [path](Self::with_path) of the server, which the document names. The service
+    /// answers requests with this path before theirs, and requests from which the router has taken it off.
+    ///
+    /// ```no_run
+    /// use axum::Router;
+    /// use axum::routing::get;
+    /// use toolkit_ai::ToolRegistry;
+    /// use toolkit_ai::openapi::server::OpenApiServer;
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let tools = OpenApiServer::new(ToolRegistry::new())?.with_path("/api")?.into_service();
+    /// let app: Router = Router::new().route("/health", get(|| async { "ok" })).nest_service("/api", tools);
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+    /// axum::serve(listener, app).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
-    pub fn into_router<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
-        routes::router(Arc::new(self.api))
+    pub fn into_service(self) -> HttpService {
+        HttpService::new(Arc::new(self.api)).nested()
+    }
+
+    /// Returns the server as a router of axum 0.8, to merge it into an application (feature `axum-08`).
+    /// [Check](Dispatcher::check) rules before: while one selects no tool, all calls are refused.
+    ///
+    /// ```
+    /// use axum::Router;
+    /// use axum::routing::get;
+    /// use toolkit_ai::ToolRegistry;
+    /// use toolkit_ai::openapi::server::OpenApiServer;
+    ///
+    /// let tools = OpenApiServer::new(ToolRegistry::new())?.with_path("/api")?.into_router();
+    /// let app: Router = Router::new().route("/health", get(|| async { "ok" })).merge(tools);
+    /// # Ok::<(), toolkit_ai::BuildError>(())
+    /// ```
+    #[cfg(feature = "axum-08")]
+    pub fn into_router<S: Clone + Send + Sync + 'static>(self) -> axum::Router<S> {
+        let path = self.api.path.clone();
+        let service = HttpService::new(Arc::new(self.api));
+        axum::Router::new()
+            .route_service(&format!("{path}/"), service.clone())
+            .route_service(&format!("{path}/openapi.json"), service.clone())
+            .route_service(&format!("{path}/tools/{{name}}"), service)
     }
 
     /// Binds the server to an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
@@ -234,7 +277,7 @@ impl OpenApiServer {
     /// # Errors
     /// The address is not free, or a rule [selects no tool](Dispatcher::check). Also if other machines can reach it, and no
     /// [hosts are allowed](Self::with_allowed_hosts) or no [token is required](Self::with_bearer_token). Behind
-    /// authentication of your own, serve the [router](Self::into_router).
+    /// authentication of your own, serve the [service](Self::into_service).
     pub async fn bind(self, address: impl ToSocketAddrs) -> io::Result<BoundApi> {
         BoundApi::new(self.api, address).await
     }

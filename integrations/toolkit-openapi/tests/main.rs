@@ -26,5 +26,7 @@ mod rules;
 mod served;
 #[cfg(feature = "server")]
 mod served_document;
+#[cfg(feature = "server")]
+mod services;
 #[cfg(feature = "client")]
 mod whole_documents;

@@ -47,7 +47,7 @@ async fn every_tool_has_the_same_result_directly_and_through_both_halves() {
     let document = server.document();
     let exchanges: Arc<Mutex<Vec<Exchange>>> = Arc::default();
     let wire = exchanges.clone();
-    let router: Router = server.into_router();
+    let router = Router::new().fallback_service(server.into_service());
     let router = router.layer(from_fn(move |request, next| recorded(wire.clone(), request, next)));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

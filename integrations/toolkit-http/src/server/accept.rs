@@ -1,21 +1,28 @@
 //! The connections of a server, from the address to the graceful end.
 
 use super::guards::HttpGuards;
+use super::http_body::HttpBody;
 use super::peer_limits::ConnectionCounts;
 use super::write_timeout::WriteTimeout;
-use axum::Router;
-use axum::serve::Listener;
+use http::{Request, Response};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
 use std::future::pending;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
-use tokio::net::{TcpListener, ToSocketAddrs};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+
+/// The pause after a connection that could not be accepted, for instance because too many files are open.
+const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
 impl HttpGuards {
     /// Binds an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
@@ -41,12 +48,19 @@ impl HttpGuards {
     }
 
     /// Accepts connections until `stop` is ready, and then waits for the responses that are not complete. Connections
-    /// that are open when the future is dropped are closed.
+    /// that are open when the future is dropped are closed. `answer` returns the response to a request.
     ///
     /// A connection is closed if the headers of its next request do not arrive within the read timeout, or if its client
     /// takes nothing of a waiting response within the write timeout. Connections of an address beyond its
     /// [limit](super::PeerLimits::max_connections_per_address) are closed at once.
-    pub async fn accept(&self, mut listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+    pub async fn accept<F>(
+        &self,
+        listener: TcpListener,
+        answer: impl Fn(Request<HttpBody>) -> F + Clone + Send + 'static,
+        stop: impl Future<Output = ()>,
+    ) where
+        F: Future<Output = Response<HttpBody>> + Send + 'static,
+    {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(self.read_timeout);
         let write_timeout = self.peers.write_timeout.unwrap_or(self.read_timeout);
@@ -56,14 +70,18 @@ impl HttpGuards {
         let mut stop = pin!(stop);
         loop {
             let (stream, peer) = tokio::select! {
-                accepted = Listener::accept(&mut listener), if open.len() < self.max_connections => accepted,
+                accepted = accepted(&listener), if open.len() < self.max_connections => accepted,
                 Some(_) = open.join_next() => continue,
                 () = &mut stop => break,
             };
             let Some(counted) = counts.admit(peer.ip(), &self.peers) else { continue };
             let _ = stream.set_nodelay(true);
             let stream = TokioIo::new(WriteTimeout::new(stream, write_timeout));
-            let service = TowerToHyperService::new(router.clone());
+            let answer = answer.clone();
+            let service = service_fn(move |request: Request<Incoming>| {
+                let response = answer(request.map(HttpBody::new));
+                async move { Ok::<_, Infallible>(response.await) }
+            });
             let connection = shutdown.watch(http.serve_connection(stream, service));
             open.spawn(async move {
                 let _counted = counted;
@@ -76,7 +94,14 @@ impl HttpGuards {
     }
 
     /// Does the same as [`accept`](Self::accept), and waits for the responses no longer than the grace time.
-    pub async fn serve(&self, listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+    pub async fn serve<F>(
+        &self,
+        listener: TcpListener,
+        answer: impl Fn(Request<HttpBody>) -> F + Clone + Send + 'static,
+        stop: impl Future<Output = ()>,
+    ) where
+        F: Future<Output = Response<HttpBody>> + Send + 'static,
+    {
         let (stopped, is_stopped) = oneshot::channel();
         let stop = async {
             stop.await;
@@ -89,10 +114,27 @@ impl HttpGuards {
             sleep(self.grace).await;
         };
         tokio::select! {
-            () = self.accept(listener, router, stop) => {}
+            () = self.accept(listener, answer, stop) => {}
             () = late => {}
         }
     }
+}
+
+/// Waits for the next connection. A client that has already left is passed over.
+async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    loop {
+        match listener.accept().await {
+            Ok(accepted) => return accepted,
+            Err(error) if is_of_client(&error) => {}
+            Err(_) => sleep(ACCEPT_PAUSE).await,
+        }
+    }
+}
+
+/// Returns whether a connection failed by its client, and not for want of files or memory.
+fn is_of_client(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
 /// Waits for an interrupt or a request to terminate.

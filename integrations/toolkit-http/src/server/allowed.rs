@@ -1,7 +1,7 @@
 //! The hosts and origins that a server accepts.
 
-use axum::http::Uri;
-use axum::http::uri::Authority;
+use http::Uri;
+use http::uri::Authority;
 
 /// The names of this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];

@@ -2,17 +2,19 @@
 
 use super::allowed::{Host, Origin, loopback_origins};
 use super::arriving_bodies::ArrivingBodies;
+use super::http_body::HttpBody;
 use super::peer_limits::PeerLimits;
 use super::refusal::Refusal;
-use axum::body::{Body, Bytes};
-use axum::http::header::{
+use bytes::Bytes;
+use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, AUTHORIZATION,
     HOST, HeaderMap, HeaderValue, ORIGIN, VARY,
 };
-use axum::http::request::Parts;
-use axum::http::{Method, Request, Response, StatusCode};
+use http::request::Parts;
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -109,11 +111,11 @@ impl HttpGuards {
     /// The host or the origin is not accepted.
     pub async fn guard<F>(
         &self,
-        request: Request<Body>,
-        answer: impl FnOnce(Parts, Body) -> F,
-    ) -> Result<Response<Body>, Refusal>
+        request: Request<HttpBody>,
+        answer: impl FnOnce(Parts, HttpBody) -> F,
+    ) -> Result<Response<HttpBody>, Refusal>
     where
-        F: Future<Output = Response<Body>>,
+        F: Future<Output = Response<HttpBody>>,
     {
         let (parts, body) = request.into_parts();
         self.check_host(&parts)?;
@@ -150,7 +152,7 @@ impl HttpGuards {
     ///
     /// # Errors
     /// The body is too large, does not arrive in time, or ends too early.
-    pub async fn read_body(&self, body: Body) -> Result<Bytes, Refusal> {
+    pub async fn read_body(&self, body: HttpBody) -> Result<Bytes, Refusal> {
         if self.has_token() {
             return self.read_authenticated_body(body).await;
         }
@@ -165,12 +167,12 @@ impl HttpGuards {
     ///
     /// # Errors
     /// The body is too large, does not arrive in time, or ends too early.
-    pub async fn read_authenticated_body(&self, body: Body) -> Result<Bytes, Refusal> {
+    pub async fn read_authenticated_body(&self, body: HttpBody) -> Result<Bytes, Refusal> {
         self.read(body, |_| {}).await
     }
 
     /// Reads a body. `arrived` gets the number of bytes of each part.
-    async fn read(&self, body: Body, arrived: impl Fn(usize)) -> Result<Bytes, Refusal> {
+    async fn read(&self, body: HttpBody, arrived: impl Fn(usize)) -> Result<Bytes, Refusal> {
         let reading = async {
             let mut body = Limited::new(body, self.max_body);
             let mut bytes = Vec::new();
@@ -179,7 +181,7 @@ impl HttpGuards {
                 arrived(part.len());
                 bytes.extend_from_slice(&part);
             }
-            Ok::<_, axum::BoxError>(bytes)
+            Ok::<_, Box<dyn Error + Send + Sync>>(bytes)
         };
         match timeout(self.read_timeout, reading).await {
             Ok(Ok(bytes)) => Ok(bytes.into()),
@@ -223,8 +225,8 @@ impl HttpGuards {
     }
 
     /// Returns the answer to the question of a browser whether a page may send a request with these headers.
-    fn preflight(&self, headers: &HeaderMap) -> Response<Body> {
-        let mut response = Response::new(Body::empty());
+    fn preflight(&self, headers: &HeaderMap) -> Response<HttpBody> {
+        let mut response = Response::new(HttpBody::default());
         *response.status_mut() = StatusCode::NO_CONTENT;
         let allowed = response.headers_mut();
         allowed.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(self.cors[0]));

@@ -1,9 +1,8 @@
 //! Refusals of requests.
 
-use axum::body::Body;
-use axum::http::header::{HeaderValue, WWW_AUTHENTICATE};
-use axum::http::{Response, StatusCode};
-use axum::response::IntoResponse;
+use super::http_body::HttpBody;
+use http::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use http::{Response, StatusCode};
 
 /// A request that a guard refuses, before the server acts on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,14 +18,16 @@ impl Refusal {
     pub(super) fn new(status: StatusCode, message: &'static str) -> Self {
         Self { status, message }
     }
-}
 
-/// A response with the message as text, and with a challenge if a token is required.
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response<Body> {
-        let mut response = (self.status, self.message).into_response();
+    /// Returns a response with the message as text, and with a challenge if a token is required.
+    #[must_use]
+    pub fn into_response(self) -> Response<HttpBody> {
+        let mut response = Response::new(HttpBody::from(self.message));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         if self.status == StatusCode::UNAUTHORIZED {
-            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
     }

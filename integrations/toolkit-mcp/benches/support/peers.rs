@@ -285,7 +285,7 @@ impl HttpCall {
 
 pub(crate) async fn serve_http(kind: Kind, listener: TcpListener) {
     let router = match kind {
-        Kind::Toolkit => ours().into_router(),
+        Kind::Toolkit => axum::Router::new().route_service("/mcp", ours().into_service()),
         _ => {
             let config = StreamableHttpServerConfig::default().with_json_response(true);
             let service = StreamableHttpService::new(

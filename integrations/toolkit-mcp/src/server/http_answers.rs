@@ -1,12 +1,14 @@
 //! HTTP responses of the server: refusals, event streams, and answers that take long.
 
-use axum::body::{Body, Bytes};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
-use axum::http::{Response, StatusCode};
+use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{Response, StatusCode};
+use std::error::Error;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::{Instant, Interval, interval_at};
+use toolkit_http::server::HttpBody;
 
 /// The time between two comments on an event stream. Proxies and clients close a connection on which nothing is sent for
 /// a while.
@@ -16,29 +18,27 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 /// The response to a request, once it is known.
-pub(super) type HttpAnswer = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
+pub(super) type HttpAnswer = Pin<Box<dyn Future<Output = Response<HttpBody>> + Send>>;
 
-/// The pieces of a body.
-type Pieces = BoxStream<'static, Result<Bytes, axum::Error>>;
+/// A piece of a body.
+type Piece = Result<Bytes, Box<dyn Error + Send + Sync>>;
 
 /// Returns a response of this service, with a status and a message.
-pub(super) fn refusal(status: StatusCode, message: impl Into<Body>) -> Response<Body> {
+pub(super) fn refusal(status: StatusCode, message: impl Into<HttpBody>) -> Response<HttpBody> {
     let mut response = Response::new(message.into());
     *response.status_mut() = status;
     response
 }
 
 /// Returns an event stream with comments until the answer is known, and then with the answer.
-pub(super) fn event_stream_of(answer: HttpAnswer) -> Response<Body> {
+pub(super) fn event_stream_of(answer: HttpAnswer) -> Response<HttpBody> {
     let comments = interval_at(Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
     event_stream(stream::unfold(Some((answer, comments)), next).flatten())
 }
 
 /// Returns a response with these pieces of an event stream.
-pub(super) fn event_stream(
-    pieces: impl stream::Stream<Item = Result<Bytes, axum::Error>> + Send + 'static,
-) -> Response<Body> {
-    let mut response = Response::new(Body::from_stream(pieces));
+pub(super) fn event_stream(pieces: impl stream::Stream<Item = Piece> + Send + 'static) -> Response<HttpBody> {
+    let mut response = Response::new(HttpBody::from_stream(pieces));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, EVENTS);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -48,7 +48,9 @@ pub(super) fn event_stream(
 }
 
 /// Waits for the answer or the time of the next comment. The result of a stream is the last.
-async fn next(waiting: Option<(HttpAnswer, Interval)>) -> Option<(Pieces, Option<(HttpAnswer, Interval)>)> {
+async fn next(
+    waiting: Option<(HttpAnswer, Interval)>,
+) -> Option<(BoxStream<'static, Piece>, Option<(HttpAnswer, Interval)>)> {
     let (mut answer, mut comments) = waiting?;
     tokio::select! {
         biased;
@@ -58,11 +60,11 @@ async fn next(waiting: Option<(HttpAnswer, Interval)>) -> Option<(Pieces, Option
 }
 
 /// Returns the pieces of an event stream for a response: its events, or its JSON as one event.
-fn events(response: Response<Body>) -> Pieces {
+fn events(response: Response<HttpBody>) -> BoxStream<'static, Piece> {
     let media_type = response.headers().get(CONTENT_TYPE);
     let is_stream = media_type == Some(&EVENTS);
     let is_json = media_type.is_some_and(|media_type| media_type == "application/json");
-    let body = response.into_body().into_data_stream();
+    let body = response.into_body().into_stream();
     if is_stream {
         body.boxed()
     } else if is_json {
@@ -72,7 +74,7 @@ fn events(response: Response<Body>) -> Pieces {
     }
 }
 
-fn piece(bytes: &'static [u8]) -> Pieces {
+fn piece(bytes: &'static [u8]) -> BoxStream<'static, Piece> {
     stream::once(async move { Ok(Bytes::from_static(bytes)) }).boxed()
 }
 
@@ -81,15 +83,14 @@ mod tests {
     use super::*;
     use tokio::time::sleep;
 
-    async fn pieces(answer: Response<Body>, after: u64) -> Vec<(u64, String)> {
+    async fn pieces(answer: Response<HttpBody>, after: u64) -> Vec<(u64, String)> {
         let start = Instant::now();
         let answer = Box::pin(async move {
             sleep(Duration::from_secs(after)).await;
             answer
         });
-        let pieces = event_stream_of(answer).into_body().into_data_stream();
-        let text =
-            |piece: Result<Bytes, _>| String::from_utf8(piece.expect("a piece").to_vec()).expect("text");
+        let pieces = event_stream_of(answer).into_body().into_stream();
+        let text = |piece: Piece| String::from_utf8(piece.expect("a piece").to_vec()).expect("text");
         pieces.map(|piece| (start.elapsed().as_secs(), text(piece))).collect().await
     }
 
@@ -100,7 +101,7 @@ mod tests {
             ("text/event-stream", "data: {}\n\n", vec!["data: {}\n\n"]),
             ("text/plain", "the server stops", vec![]),
         ] {
-            let mut answer = Response::new(Body::from(body));
+            let mut answer = Response::new(HttpBody::from(body));
             answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
             let comments = [15, 30].map(|second| (second, ":\n\n".to_owned()));
             let sent = sent.into_iter().map(|piece| (40, piece.to_owned()));

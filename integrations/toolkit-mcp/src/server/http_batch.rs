@@ -3,14 +3,14 @@
 use super::http_answers::{HttpAnswer, event_stream, refusal};
 use super::request_body::RequestBody;
 use crate::line_transport::{MAX_BATCH, batch as messages_of};
-use axum::body::Body;
-use axum::http::header::HeaderMap;
-use axum::http::request::Parts;
-use axum::http::{Response, StatusCode};
 use futures_util::future::join_all;
-use futures_util::stream::select_all;
+use futures_util::stream::{StreamExt, select_all};
+use http::header::HeaderMap;
+use http::request::Parts;
+use http::{Response, StatusCode};
 use rmcp::model::{ClientJsonRpcMessage, ProtocolVersion};
 use serde_json::value::RawValue;
+use toolkit_http::server::HttpBody;
 
 /// Returns whether the client of a request may send batches: in a session of a version that has them.
 pub(super) fn accepts_batches(headers: &HeaderMap) -> bool {
@@ -23,8 +23,8 @@ pub(super) fn accepts_batches(headers: &HeaderMap) -> bool {
 pub(super) async fn answer_batch(
     parts: Parts,
     batch: &[u8],
-    answer: impl Fn(Parts, Body) -> HttpAnswer,
-) -> Response<Body> {
+    answer: impl Fn(Parts, HttpBody) -> HttpAnswer,
+) -> Response<HttpBody> {
     let is_message = |text: &&RawValue| serde_json::from_str::<ClientJsonRpcMessage>(text.get()).is_ok();
     let messages = messages_of(batch).filter(|messages| messages.iter().all(is_message));
     let Some(messages) = messages else {
@@ -34,17 +34,17 @@ pub(super) async fn answer_batch(
     let answer = |text: &RawValue| {
         let mut parts = parts.clone();
         parts.extensions.insert(RequestBody::of_message(text.get()));
-        answer(parts, Body::from(text.get().to_owned()))
+        answer(parts, HttpBody::from(text.get().to_owned()))
     };
     let answers = join_all(messages.into_iter().map(answer)).await;
-    let is_refused = |answer: &Response<Body>| !answer.status().is_success();
-    let has_events = |answer: &Response<Body>| answer.status() == StatusCode::OK;
+    let is_refused = |answer: &Response<HttpBody>| !answer.status().is_success();
+    let has_events = |answer: &Response<HttpBody>| answer.status() == StatusCode::OK;
     match answers.iter().position(is_refused) {
         Some(first) => answers.into_iter().nth(first).unwrap_or_default(),
         None if answers.iter().any(has_events) => {
             let events = answers.into_iter().filter(has_events);
-            event_stream(select_all(events.map(|answer| answer.into_body().into_data_stream())))
+            event_stream(select_all(events.map(|answer| answer.into_body().into_stream().boxed())))
         }
-        None => refusal(StatusCode::ACCEPTED, Body::empty()),
+        None => refusal(StatusCode::ACCEPTED, HttpBody::default()),
     }
 }

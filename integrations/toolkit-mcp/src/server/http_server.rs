@@ -1,12 +1,14 @@
-//! The server over HTTP: settings, an axum router, and a server bound to an address.
+//! The server over HTTP: settings, a service, and a server bound to an address.
 
 use super::McpServer;
+use super::http_answers::refusal;
 use super::http_service::HttpService;
 use super::protected_resource::{AccessToken, ProtectedResource, WELL_KNOWN};
-use super::server_settings::ServerSettings;
+use super::server_settings::{HttpSettings, ServerSettings};
 use crate::macros::{debug, setters};
-use axum::Router;
-use axum::http::request::Parts;
+use http::request::Parts;
+use http::{Request, StatusCode};
+use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio_util::sync::CancellationToken;
 use toolkit_core::BuildError;
 use toolkit_core::error::BuildProblem;
-use toolkit_http::server::{checked_path, terminated};
+use toolkit_http::server::{HttpBody, checked_path, terminated};
 
 /// The time for writing the responses of calls that have just ended.
 const LAST_RESPONSES: Duration = Duration::from_millis(500);
@@ -31,7 +33,7 @@ impl McpServer {
     /// Requires the header `Authorization: Bearer …` with this token in every request. Spaces and line breaks
     /// around the token are ignored. An empty token refuses every request.
     ///
-    /// For tokens with claims, [mount](Self::into_router) the server behind an authentication layer of your
+    /// For tokens with claims, [mount](Self::into_service) the server behind an authentication layer of your
     /// own, and read the claims with [`Caller::extension`](super::Caller::extension).
     pub fn with_bearer_token(self, token: impl Into<Arc<str>>) -> Self {
         self.with(|settings| {
@@ -43,7 +45,7 @@ impl McpServer {
     /// Protects the server with OAuth, in place of a fixed token: every request needs a token for which `check` returns
     /// the claims.
     ///
-    /// The router also publishes the metadata of the resource (RFC 9728), which leads clients to the authorization
+    /// The server also publishes the metadata of the resource (RFC 9728), which leads clients to the authorization
     /// server. A request without a valid token gets the status 401, and a call of a tool whose
     /// [scopes](Self::with_scopes) the token lacks gets the status 403, both with a challenge that names the missing
     /// scopes. Lists show the tools that the scopes of the token allow, and a session belongs to the subject of its token.
@@ -119,7 +121,8 @@ impl McpServer {
         self.with(|settings| settings.http.identity = Some(Arc::new(identity)))
     }
 
-    /// Sets the path of the server in its router, `/mcp` by default.
+    /// Sets the path of the server at its address and in its router, `/mcp` by default. A [service](Self::into_service)
+    /// has the path at which the program mounts it.
     ///
     /// # Errors
     /// No request can have the path: it has characters that a URL has only percent-encoded, or a part `.` or `..`. Also if
@@ -134,15 +137,8 @@ impl McpServer {
         Ok(self.with(|settings| settings.http.path = path))
     }
 
-    /// Returns the server as a tower service, to mount it at any path. [Check](toolkit_core::Dispatcher::check) rules
-    /// before: while one selects no tool, all calls are refused.
-    #[must_use]
-    pub fn into_service(self) -> HttpService {
-        HttpService::new(Arc::new(self.settings))
-    }
-
-    /// Returns the server as a router, to merge it into an axum application. [Check](toolkit_core::Dispatcher::check)
-    /// rules before: while one selects no tool, all calls are refused.
+    /// Returns the server as a tower service, to mount it at any path of any HTTP server.
+    /// [Check](toolkit_core::Dispatcher::check) rules before: while one selects no tool, all calls are refused.
     ///
     /// ```no_run
     /// use axum::Router;
@@ -151,15 +147,45 @@ impl McpServer {
     /// use toolkit_ai::mcp::server::McpServer;
     ///
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    /// let tools = McpServer::new(ToolRegistry::new())?.into_router();
-    /// let app: Router = Router::new().route("/health", get(|| async { "ok" })).merge(tools);
+    /// let tools = McpServer::new(ToolRegistry::new())?.into_service();
+    /// let app: Router = Router::new().route("/health", get(|| async { "ok" })).nest_service("/mcp", tools);
     /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
     /// axum::serve(listener, app).await?;
     /// # Ok(())
     /// # }
     /// ```
-    pub fn into_router<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
-        router(Arc::new(self.settings))
+    ///
+    /// With [OAuth](Self::with_oauth), the service answers requests for the metadata of the resource, too. Clients look for it
+    /// at the root of the host, so a router that nests the service also routes to a clone of it the path
+    /// `/.well-known/oauth-protected-resource`, followed by the path of the resource.
+    #[must_use]
+    pub fn into_service(self) -> HttpService {
+        HttpService::new(Arc::new(self.settings))
+    }
+
+    /// Returns the server as a router of axum 0.8, to merge it into an application (feature `axum-08`). It has the
+    /// [path](Self::with_path) of the server, and those of the metadata of OAuth. [Check](toolkit_core::Dispatcher::check)
+    /// rules before: while one selects no tool, all calls are refused.
+    ///
+    /// ```
+    /// use axum::Router;
+    /// use axum::routing::get;
+    /// use toolkit_ai::ToolRegistry;
+    /// use toolkit_ai::mcp::server::McpServer;
+    ///
+    /// let tools = McpServer::new(ToolRegistry::new())?.into_router();
+    /// let app: Router = Router::new().route("/health", get(|| async { "ok" })).merge(tools);
+    /// # Ok::<(), toolkit_ai::BuildError>(())
+    /// ```
+    #[cfg(feature = "axum-08")]
+    pub fn into_router<S: Clone + Send + Sync + 'static>(self) -> axum::Router<S> {
+        let paths = paths(&self.settings);
+        let service = self.into_service();
+        let mut router = axum::Router::new();
+        for path in paths {
+            router = router.route_service(&path, service.clone());
+        }
+        router
     }
 
     /// Binds the server to an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
@@ -226,16 +252,15 @@ setters! { McpServer.settings.http.guards.peers:
     with_max_unauthenticated_size(max_unauthenticated: usize) = max_unauthenticated;
 }
 
-/// Returns a router that serves the path of the server, with and without a slash at its end.
-fn router<S: Clone + Send + Sync + 'static>(settings: Arc<ServerSettings>) -> Router<S> {
-    let path = &settings.http.path;
-    let service = HttpService::new(settings.clone());
-    let router = Router::new().route_service(&format!("{path}/"), service.clone());
-    let router = if path.is_empty() { router } else { router.route_service(path, service) };
-    match &settings.http.oauth {
-        Some(oauth) => oauth.add_routes(router),
-        None => router,
+/// Returns the path of the server, with and without a slash at its end, and those of the metadata of OAuth.
+fn paths(settings: &ServerSettings) -> BTreeSet<String> {
+    let HttpSettings { path, oauth, .. } = &settings.http;
+    let mut paths = BTreeSet::from([format!("{path}/")]);
+    if !path.is_empty() {
+        paths.insert(path.clone());
     }
+    paths.extend(oauth.iter().flat_map(|oauth| oauth.metadata_paths()));
+    paths
 }
 
 /// A server bound to an address.
@@ -300,7 +325,18 @@ impl HttpServer {
             tokio::time::sleep(CLOSING).await;
             drop(permits);
         };
-        let serve = settings.http.guards.accept(self.listener, router(settings.clone()), stop);
+        let paths = Arc::new(paths(&settings));
+        let service = HttpService::new(settings.clone());
+        let answer = move |request: Request<HttpBody>| {
+            let service = paths.contains(request.uri().path()).then(|| service.clone());
+            async move {
+                match service {
+                    Some(service) => service.handle(request).await,
+                    None => refusal(StatusCode::NOT_FOUND, ""),
+                }
+            }
+        };
+        let serve = settings.http.guards.accept(self.listener, answer, stop);
         tokio::select! {
             () = serve => sessions.cancel(),
             () = end => {}

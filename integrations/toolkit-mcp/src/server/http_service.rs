@@ -9,28 +9,38 @@ use super::server_settings::ServerSettings;
 use super::sessions::{Sessions, Visit};
 
 use crate::macros::debug;
-use axum::body::Body;
-use axum::http::header::{HeaderValue, RETRY_AFTER};
-use axum::http::request::Parts;
-use axum::http::{Method, Request, Response, StatusCode};
-use axum::response::IntoResponse;
+use http::header::{HeaderValue, RETRY_AFTER};
+use http::request::Parts;
+use http::{Method, Request, Response, StatusCode};
+use http_body::Body;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use std::convert::Infallible;
+use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::timeout;
+use toolkit_http::server::{HttpBody, Refusal};
 use tower_service::Service;
 
 /// The time after which the answer of a request without a session becomes an event stream.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// A server as a tower service. Clones share sessions and limits.
+/// A server as a tower service, for requests with bodies of any HTTP library. Clones share sessions and limits.
+///
+/// Requests with any path are for the server, but the paths of the metadata [of OAuth](super::McpServer::with_oauth).
+///
+/// ```
+/// use toolkit_ai::ToolRegistry;
+/// use toolkit_ai::mcp::server::{HttpService, McpServer};
+///
+/// let service: HttpService = McpServer::new(ToolRegistry::new())?.into_service();
+/// # Ok::<(), toolkit_ai::BuildError>(())
+/// ```
 #[derive(Clone)]
 pub struct HttpService {
-    /// Shared, because axum clones a service for each request, and a clone of the SDK's service copies its
-    /// settings.
+    /// Shared, because a service is cloned for each request, and a clone of the SDK's service copies its settings.
     service: Arc<StreamableHttpService<ClientRequestHandler, Sessions>>,
     settings: Arc<ServerSettings>,
 }
@@ -51,15 +61,19 @@ impl HttpService {
         Self { service, settings }
     }
 
-    /// Answers a request that the guards accept.
-    async fn handle(self, request: Request<Body>) -> Response<Body> {
+    /// Answers a request for the metadata of OAuth, or a request that the guards accept.
+    pub(super) async fn handle(self, request: Request<HttpBody>) -> Response<HttpBody> {
         let settings = self.settings.clone();
+        let oauth = settings.http.oauth.as_ref();
+        if let Some(metadata) = oauth.and_then(|oauth| oauth.metadata(&request)) {
+            return metadata;
+        }
         let answer = settings.http.guards.guard(request, |parts, body| self.authorized(parts, body)).await;
-        answer.unwrap_or_else(IntoResponse::into_response)
+        answer.unwrap_or_else(Refusal::into_response)
     }
 
     /// Answers a request that has the token, also if it is a batch or the answer takes long.
-    async fn authorized(self, mut parts: Parts, body: Body) -> Response<Body> {
+    async fn authorized(self, mut parts: Parts, body: HttpBody) -> Response<HttpBody> {
         let oauth = self.settings.http.oauth.clone();
         let mut token = None;
         if let Some(oauth) = &oauth {
@@ -106,7 +120,7 @@ impl HttpService {
     }
 
     /// Answers a request with the service of the SDK, in the sessions of its identity.
-    fn answer(&self, parts: Parts, body: Body) -> HttpAnswer {
+    fn answer(&self, parts: Parts, body: HttpBody) -> HttpAnswer {
         let is_end = parts.method == Method::DELETE;
         let visit = Visit::new(self.settings.http.identity.as_ref().and_then(|identity| identity(&parts)));
         let service = self.service.clone();
@@ -115,8 +129,8 @@ impl HttpService {
         Box::pin(async move {
             let answer = visit.of(service.handle(Request::from_parts(parts, body))).await;
             match answer {
-                Some(response) if is_end => end_of_session(response.map(Body::new)),
-                Some(response) => response.map(Body::new),
+                Some(response) if is_end => end_of_session(response.map(HttpBody::new)),
+                Some(response) => response.map(HttpBody::new),
                 None => {
                     let message = format!(
                         "the server has {max} open sessions, the maximum; end a session, or try again later"
@@ -131,25 +145,30 @@ impl HttpService {
 }
 
 /// Returns the response to the end of a session in the form that clients expect.
-fn end_of_session(response: Response<Body>) -> Response<Body> {
+fn end_of_session(response: Response<HttpBody>) -> Response<HttpBody> {
     match response.status() {
-        StatusCode::ACCEPTED => refusal(StatusCode::NO_CONTENT, Body::empty()),
+        StatusCode::ACCEPTED => refusal(StatusCode::NO_CONTENT, HttpBody::default()),
         StatusCode::INTERNAL_SERVER_ERROR => refusal(StatusCode::NOT_FOUND, "the session is not open"),
         _ => response,
     }
 }
 
-impl Service<Request<Body>> for HttpService {
-    type Response = Response<Body>;
+impl<B> Service<Request<B>> for HttpService
+where
+    B: Body + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    type Response = Response<HttpBody>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
+    fn call(&mut self, request: Request<B>) -> Self::Future {
         let service = self.clone();
+        let request = request.map(HttpBody::new);
         Box::pin(async move { Ok(service.handle(request).await) })
     }
 }

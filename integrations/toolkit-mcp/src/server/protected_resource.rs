@@ -1,16 +1,13 @@
 //! The server as a protected resource of OAuth: its metadata (RFC 9728), checked tokens, and challenges.
 
 use super::http_answers::refusal;
-use axum::Router;
-use axum::body::Body;
-use axum::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE};
-use axum::http::{HeaderValue, Response, StatusCode, Uri};
-use axum::routing::get;
+use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use serde_json::{Value, json};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use toolkit_http::server::{bearer, checked_path};
+use toolkit_http::server::{HttpBody, bearer, checked_path};
 
 /// The path of the metadata, before the path of the resource.
 pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -116,27 +113,40 @@ impl ProtectedResource {
         (origin, format!("{WELL_KNOWN}{path}"))
     }
 
-    /// Adds the routes of the metadata. Every page may read it.
-    pub(super) fn add_routes<S: Clone + Send + Sync + 'static>(&self, router: Router<S>) -> Router<S> {
+    /// Returns the paths of the metadata: that of the resource, and that of its origin.
+    pub(super) fn metadata_paths(&self) -> [String; 2] {
+        [self.metadata_path().1, WELL_KNOWN.to_owned()]
+    }
+
+    /// Returns the metadata if a request is for it. Every page may read the metadata.
+    pub(super) fn metadata<B>(&self, request: &Request<B>) -> Option<Response<HttpBody>> {
+        let path = request.uri().path();
+        if !path.starts_with(WELL_KNOWN) || self.metadata_paths().iter().all(|known| known != path) {
+            return None;
+        }
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            let mut response = refusal(StatusCode::METHOD_NOT_ALLOWED, "");
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET,HEAD"));
+            return Some(response);
+        }
         let metadata = json!({
             "resource": self.resource,
             "authorization_servers": self.authorization_servers,
             "scopes_supported": self.scopes,
             "bearer_methods_supported": ["header"],
         });
-        let (_, path) = self.metadata_path();
-        let metadata = metadata.to_string();
-        let headers = [(CONTENT_TYPE, "application/json"), (ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
-        let read = get(move || async move { (headers, metadata) });
-        let router = if path == WELL_KNOWN { router } else { router.route(&path, read.clone()) };
-        router.route(WELL_KNOWN, read)
+        let mut response = Response::new(metadata.to_string().into());
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        Some(response)
     }
 
     /// Checks the token of a request.
     ///
     /// # Errors
     /// The response to a request without a valid token.
-    pub(super) async fn check(&self, headers: &HeaderMap) -> Result<AccessToken, Response<Body>> {
+    pub(super) async fn check(&self, headers: &HeaderMap) -> Result<AccessToken, Response<HttpBody>> {
         let Some(token) = bearer(headers) else {
             let message = "a bearer token is required";
             return Err(self.challenge(StatusCode::UNAUTHORIZED, message, "", &self.scopes.join(" ")));
@@ -152,7 +162,7 @@ impl ProtectedResource {
     }
 
     /// Returns the response to a request whose token lacks scopes.
-    pub(super) fn insufficient_scope(&self, scopes: &str) -> Response<Body> {
+    pub(super) fn insufficient_scope(&self, scopes: &str) -> Response<HttpBody> {
         let message = format!("the token lacks one of the scopes `{scopes}`");
         self.challenge(StatusCode::FORBIDDEN, message, "insufficient_scope", scopes)
     }
@@ -160,10 +170,10 @@ impl ProtectedResource {
     fn challenge(
         &self,
         status: StatusCode,
-        message: impl Into<Body>,
+        message: impl Into<HttpBody>,
         error: &str,
         scopes: &str,
-    ) -> Response<Body> {
+    ) -> Response<HttpBody> {
         let (origin, path) = self.metadata_path();
         let mut challenge = format!("Bearer resource_metadata=\"{origin}{path}\"");
         for (name, value) in [("scope", scopes), ("error", error)] {

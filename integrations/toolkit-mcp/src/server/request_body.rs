@@ -3,14 +3,15 @@
 use super::raw_arguments::RawArguments;
 use super::scopes::{is_granted, scopes_of};
 use super::server_settings::{HttpSettings, ServerSettings};
-use axum::body::{Body, Bytes};
-use axum::http::request::Parts;
+use bytes::Bytes;
 use futures_util::stream;
+use http::request::Parts;
 use rmcp::model::Extensions;
 use serde::Deserialize;
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
-use toolkit_http::server::Refusal;
+use toolkit_http::server::{HttpBody, Refusal};
 
 /// The state of a request's body, as an extension of the request. Clones share the state.
 #[derive(Clone, Default)]
@@ -37,12 +38,12 @@ impl RequestBody {
     /// `missing_scopes` returns the scopes that the client lacks.
     pub(super) fn read_later(
         &self,
-        body: Body,
+        body: HttpBody,
         settings: Arc<ServerSettings>,
         missing_scopes: impl FnOnce(&[u8]) -> Option<String> + Send + 'static,
-    ) -> Body {
+    ) -> HttpBody {
         let state = self.0.clone();
-        Body::from_stream(stream::once(async move {
+        HttpBody::from_stream(stream::once(async move {
             let HttpSettings { guards, oauth, .. } = &settings.http;
             let read = if oauth.is_some() {
                 guards.read_authenticated_body(body).await
@@ -55,7 +56,7 @@ impl RequestBody {
                     None if bytes.trim_ascii_start().starts_with(b"[") => Received::Batch(bytes),
                     None => {
                         let _ = state.set(Received::Message(RawArguments::of(&bytes)));
-                        return Ok::<_, axum::Error>(bytes);
+                        return Ok::<_, Infallible>(bytes);
                     }
                 },
                 Err(refusal) => Received::Failed(refusal),

@@ -1,8 +1,6 @@
 //! The server over HTTP, with a client that writes requests by hand.
 
 use super::client::{PATIENCE, STATELESS, Signals, text};
-use axum::Router;
-use axum::routing::get;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -38,7 +36,7 @@ fn request(#[state] caller: &Caller) -> String {
 
 /// Token claims, added by a layer of the program.
 #[derive(Clone)]
-struct Claims(&'static str);
+pub(super) struct Claims(pub(super) &'static str);
 
 /// Waits for a signal.
 #[tool]
@@ -63,7 +61,7 @@ pub(super) struct Running {
     pub(super) server: JoinHandle<std::io::Result<()>>,
 }
 
-fn registry() -> (ToolRegistry, Arc<Signals>) {
+pub(super) fn registry() -> (ToolRegistry, Arc<Signals>) {
     let signals = Arc::new(Signals::default());
     let registry =
         ToolRegistry::from_tools(tools![number, letters, request, wait, report_and_wait]).expect("legal");
@@ -279,17 +277,19 @@ async fn only_this_machine_is_served_unless_hosts_are_named() {
     assert!(server.expect("the hosts are named").address().port() > 0);
 }
 
+#[cfg(feature = "axum-08")]
 #[tokio::test]
 async fn a_router_stands_beside_other_routes_and_passes_claims_on() {
     let (registry, _) = registry();
-    let tools: Router =
+    let tools: axum::Router =
         McpServer::new(registry).expect("complete").with_path("/tools").expect("a path").into_router();
     let add_claims = |mut request: axum::extract::Request| {
         request.extensions_mut().insert(Claims("admin"));
         request
     };
-    let app =
-        tools.layer(tower::util::MapRequestLayer::new(add_claims)).route("/health", get(|| async { "ok" }));
+    let app = tools
+        .layer(tower::util::MapRequestLayer::new(add_claims))
+        .route("/health", axum::routing::get(|| async { "ok" }));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move { axum::serve(listener, app).await });

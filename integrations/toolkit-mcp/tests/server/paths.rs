@@ -1,7 +1,6 @@
 //! The path of a server over HTTP.
 
 use super::http::{send, stateless};
-use axum::Router;
 use toolkit_ai::{ToolRegistry, tool, tools};
 use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{AccessToken, ProtectedResource};
@@ -71,10 +70,12 @@ async fn the_metadata_of_a_resource_whose_path_cannot_be_served_is_that_of_the_o
     for path in ["/{x}", "/:x", "/*x"] {
         let resource = format!("https://tools.example.com{path}");
         let resource = ProtectedResource::new(resource, ["https://login.example.com"]);
-        let router: Router = server().with_oauth(resource, async |_| None::<AccessToken>).into_router();
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("an address");
-        tokio::spawn(async move { axum::serve(listener, router).await });
+        let server = server().with_oauth(resource, async |_| None::<AccessToken>);
+        #[cfg(feature = "axum-08")]
+        let _: axum::Router = server.clone().into_router();
+        let server = server.bind_http("127.0.0.1:0").await.expect("a free port");
+        let address = server.address();
+        tokio::spawn(server.run_until(std::future::pending()));
         let metadata = "/.well-known/oauth-protected-resource";
         assert_eq!(send(address, "GET", metadata, "", "").await.status, 200, "{path}");
         let (headers, body) = stateless("greet", "{}");

@@ -12,13 +12,13 @@ use toolkit_ai::{LiveRegistry, ToolRegistry};
 use toolkit_mcp::server::McpServer;
 
 /// A response that stays open, such as a stream of events.
-struct Stream {
+pub(super) struct Stream {
     stream: TcpStream,
     text: String,
 }
 
 impl Stream {
-    async fn open(address: SocketAddr, method: &str, headers: &str, body: &str) -> Self {
+    pub(super) async fn open(address: SocketAddr, method: &str, headers: &str, body: &str) -> Self {
         let request = format!(
             "{method} /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: application/json, text/event-stream\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n{headers}\r\n{body}",
@@ -30,7 +30,7 @@ impl Stream {
     }
 
     /// Reads until `part` has arrived, and returns everything that was read since the last call.
-    async fn until(&mut self, part: &str) -> String {
+    pub(super) async fn until(&mut self, part: &str) -> String {
         let read = async {
             while !self.text.contains(part) {
                 let mut bytes = [0; 4_096];
@@ -108,7 +108,7 @@ async fn a_notice_of_cancellation_ends_a_call_in_a_session() {
 }
 
 /// The headers and the body of a call with a token for progress, without sessions and in a session.
-async fn reporting_calls(address: SocketAddr) -> [(String, String); 2] {
+pub(super) async fn reporting_calls(address: SocketAddr) -> [(String, String); 2] {
     let (headers, body) = stateless("report_and_wait", "{}");
     let body = body.replacen("\"_meta\":{", "\"_meta\":{\"progressToken\":\"token 1\",", 1);
     let mut in_session = session_call("report_and_wait");

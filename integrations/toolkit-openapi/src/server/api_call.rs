@@ -5,16 +5,16 @@ use super::http_caller::HttpCaller;
 use super::problem_details::ProblemDetails;
 use super::published::Api;
 use super::responses::{Outcome, response};
-use axum::extract::Request;
-use axum::http::StatusCode;
-use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
-use axum::response::Response;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use http::request::Parts;
+use http::{Response, StatusCode};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use toolkit_core::context::Progress;
 use toolkit_core::{CancellationToken, RunContext, ToolCall, ToolError};
+use toolkit_http::server::HttpBody;
 
 /// The maximum number of progress reports that a slow client has not received. Further reports are dropped.
 const MAX_REPORTS: usize = 64;
@@ -23,8 +23,12 @@ const MAX_REPORTS: usize = 64;
 ///
 /// # Errors
 /// The request cannot be read, or too many calls are running.
-pub(super) async fn call(api: &Api, name: &str, request: Request) -> Result<Response, ProblemDetails> {
-    let (parts, body) = request.into_parts();
+pub(super) async fn call(
+    api: &Api,
+    name: &str,
+    parts: Parts,
+    body: HttpBody,
+) -> Result<Response<HttpBody>, ProblemDetails> {
     let body = api.guards.read_body(body).await?;
     if !body.is_empty() && !is_json(&parts.headers) {
         let text = "the body must be JSON, with the header `content-type: application/json`";

@@ -1,8 +1,7 @@
 //! A server bound to an address.
 
+use super::http_service::HttpService;
 use super::published::Api;
-use super::routes::router;
-use axum::Router;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -47,8 +46,8 @@ impl BoundApi {
     /// Serves clients until `stop` is ready. The server then accepts no further calls, and waits for running calls
     /// within the [grace](super::OpenApiServer::with_grace) time.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
-        let router: Router = router(self.api.clone());
-        self.api.guards.serve(self.listener, router, stop).await;
+        let service = HttpService::new(self.api.clone());
+        self.api.guards.serve(self.listener, move |request| service.clone().handle(request), stop).await;
     }
 }
 

@@ -1,6 +1,6 @@
 //! The client of a call, as state for tools.
 
-use axum::http::request::Parts;
+use http::request::Parts;
 use std::fmt;
 use std::sync::Arc;
 use toolkit_core::ToolContext;

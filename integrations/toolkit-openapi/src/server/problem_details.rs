@@ -1,13 +1,12 @@
 //! Errors as problems (RFC 9457).
 
-use axum::http::StatusCode;
-use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
-use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{Response, StatusCode};
 use serde::Serialize;
 use std::time::Duration;
 use toolkit_core::error::{Pending, ViolationKind};
 use toolkit_core::{ErrorKind, ToolError};
-use toolkit_http::server::Refusal;
+use toolkit_http::server::{HttpBody, Refusal};
 
 /// The body of a response to a failed request.
 #[derive(Debug, Serialize)]
@@ -56,6 +55,22 @@ impl ProblemDetails {
     pub(super) fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
+
+    pub(super) fn into_response(self) -> Response<HttpBody> {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = Response::new(HttpBody::from(self.json()));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(wait) = self.retry_after {
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            headers.insert(RETRY_AFTER, seconds.into());
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
 }
 
 impl From<&ToolError> for ProblemDetails {
@@ -93,22 +108,5 @@ fn status(kind: ErrorKind) -> StatusCode {
         ErrorKind::Cancelled | ErrorKind::Disabled => StatusCode::SERVICE_UNAVAILABLE,
         ErrorKind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
-    }
-}
-
-impl IntoResponse for ProblemDetails {
-    fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = (status, self.json()).into_response();
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if let Some(wait) = self.retry_after {
-            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-            headers.insert(RETRY_AFTER, seconds.into());
-        }
-        if status == StatusCode::UNAUTHORIZED {
-            headers.insert("www-authenticate", HeaderValue::from_static("Bearer"));
-        }
-        response
     }
 }

@@ -1,19 +1,20 @@
 //! Outputs of tools as bodies of responses.
 
 use super::problem_details::ProblemDetails;
-use axum::http::header::{CONTENT_TYPE, HeaderValue};
-use axum::response::{IntoResponse, Response};
 use data_encoding::BASE64;
+use http::Response;
+use http::header::{CONTENT_TYPE, HeaderValue};
 use serde::Serialize;
 use toolkit_core::output::MediaData;
 use toolkit_core::output::serde::tool_output;
 use toolkit_core::{Content, Media, ToolError, ToolOutput};
+use toolkit_http::server::HttpBody;
 
 /// The end of a call.
 pub(super) type Outcome = Result<ToolOutput, ToolError>;
 
 /// Returns the response to a call: JSON, text, the bytes of a media item, a list of several contents, or a problem.
-pub(super) fn response(outcome: Outcome) -> Response {
+pub(super) fn response(outcome: Outcome) -> Response<HttpBody> {
     let output = match outcome {
         Ok(output) => output,
         Err(error) => return ProblemDetails::from(&error).into_response(),
@@ -33,14 +34,22 @@ pub(super) fn response(outcome: Outcome) -> Response {
 }
 
 /// Returns the bytes of a media item, unless it has only a URL.
-fn bytes(media: &Media) -> Option<Response> {
+fn bytes(media: &Media) -> Option<Response<HttpBody>> {
     let MediaData::Base64(data) = &media.data else { return None };
     let bytes = BASE64.decode(data.as_bytes()).ok()?;
-    HeaderValue::from_str(&media.media_type).ok().map(|kind| ([(CONTENT_TYPE, kind)], bytes).into_response())
+    let media_type = HeaderValue::from_str(&media.media_type).ok()?;
+    Some(with_type(media_type, bytes.into()))
 }
 
-fn typed(media_type: &'static str, body: String) -> Response {
-    ([(CONTENT_TYPE, HeaderValue::from_static(media_type))], body).into_response()
+/// Returns a response with a text.
+pub(super) fn typed(media_type: &'static str, body: String) -> Response<HttpBody> {
+    with_type(HeaderValue::from_static(media_type), body.into())
+}
+
+fn with_type(media_type: HeaderValue, body: HttpBody) -> Response<HttpBody> {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
 }
 
 /// Returns an output as JSON: its structured value, its JSON or text alone, or an object with the list `content`.

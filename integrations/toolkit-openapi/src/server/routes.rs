@@ -1,56 +1,71 @@
-//! The routes of the server, behind its guards.
+//! The paths of the server.
 
-use super::api_call::call;
-use super::page::{PAGE_POLICY, page};
-use super::problem_details::ProblemDetails;
-use super::published::Api;
-use axum::Router;
-use axum::extract::{Path, Request};
-use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
-use axum::middleware::{Next, from_fn};
-use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use std::sync::Arc;
+use http::Method;
+use percent_encoding::percent_decode_str;
 
-/// The policy of all responses but the page. The output of a tool may be HTML, and must not run in a browser.
-const OUTPUT_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
-
-/// Returns a router that serves the tools, the document and the page.
-pub(super) fn router<S: Clone + Send + Sync + 'static>(api: Arc<Api>) -> Router<S> {
-    let path = api.path.clone();
-    let of_page = api.clone();
-    let of_document = api.clone();
-    let of_calls = api.clone();
-    let show_page = get(async move || {
-        let headers = [
-            (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
-            (CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY)),
-        ];
-        (headers, page(&of_page.document()))
-    });
-    let show_document = get(async move || {
-        let json = HeaderValue::from_static("application/json");
-        ([(CONTENT_TYPE, json)], of_document.document().to_string())
-    });
-    let run_call = post(async move |Path(name): Path<String>, request: Request| {
-        call(&of_calls, &name, request).await.unwrap_or_else(IntoResponse::into_response)
-    });
-    Router::new()
-        .route(&format!("{path}/"), show_page)
-        .route(&format!("{path}/openapi.json"), show_document)
-        .route(&format!("{path}/tools/{{name}}"), run_call)
-        .layer(from_fn(move |request, next| guarded(api.clone(), request, next)))
+/// What a path of the server stands for.
+#[derive(Debug, PartialEq)]
+pub(super) enum Route {
+    /// The page of documentation.
+    Page,
+    Document,
+    /// The tool with this published name.
+    Tool(String),
 }
 
-/// Answers a request that the guards accept.
-async fn guarded(api: Arc<Api>, request: Request, next: Next) -> Response {
-    let answer = api.guards.guard(request, async |parts, body| match api.guards.authorize(&parts.headers) {
-        Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(refusal) => ProblemDetails::from(refusal).into_response(),
-    });
-    let mut response = answer.await.unwrap_or_else(|refusal| ProblemDetails::from(refusal).into_response());
-    let headers = response.headers_mut();
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.entry(CONTENT_SECURITY_POLICY).or_insert(OUTPUT_POLICY);
-    response
+impl Route {
+    /// Returns the route of a path below the path of the server.
+    pub(super) fn of(path: &str) -> Option<Self> {
+        match path {
+            "/" => return Some(Self::Page),
+            "/openapi.json" => return Some(Self::Document),
+            _ => {}
+        }
+        let name = path.strip_prefix("/tools/").filter(|name| !name.is_empty() && !name.contains('/'))?;
+        let name = percent_decode_str(name).decode_utf8().ok()?;
+        Some(Self::Tool(name.into_owned()))
+    }
+
+    /// Returns whether requests with a method are answered.
+    pub(super) fn accepts(&self, method: &Method) -> bool {
+        match self {
+            Self::Page | Self::Document => matches!(*method, Method::GET | Method::HEAD),
+            Self::Tool(_) => *method == Method::POST,
+        }
+    }
+
+    /// Returns the methods of the route, as the header `Allow` has them.
+    pub(super) fn methods(&self) -> &'static str {
+        match self {
+            Self::Page | Self::Document => "GET,HEAD",
+            Self::Tool(_) => "POST",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stands_for_the_page_the_document_or_a_tool() {
+        let tool = |name: &str| Some(Route::Tool(name.to_owned()));
+        for (path, expected) in [
+            ("/", Some(Route::Page)),
+            ("/openapi.json", Some(Route::Document)),
+            ("/tools/add", tool("add")),
+            ("/tools/a%20b", tool("a b")),
+            ("/tools/a%2Fb", tool("a/b")),
+            ("/tools/openapi.json", tool("openapi.json")),
+            ("/tools/%ff", None),
+            ("/tools/", None),
+            ("/tools", None),
+            ("/tools/add/", None),
+            ("/tools/a/b", None),
+            ("//", None),
+            ("", None),
+        ] {
+            assert_eq!(Route::of(path), expected, "{path}");
+        }
+    }
 }
