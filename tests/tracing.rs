@@ -263,7 +263,7 @@ fn quotes(secret: String, q: u8) -> Result<String, String> {
 
 #[test]
 fn hidden_values_are_in_no_span_also_not_in_contents() {
-    let hide = ArgumentTransform::of("secret").fixed("HUSH-HUSH");
+    let hide = ArgumentTransform::new("secret").fixed("HUSH-HUSH");
     let adapted = AdaptedTool::new(quotes::tool()).with_arguments([hide]).expect("possible");
     let registry = ToolRegistry::from_tools([adapted]).expect("one tool");
     for contents in [false, true] {

@@ -184,10 +184,10 @@ fn kinds(runs: &Runs) -> Vec<Arc<dyn Tool>> {
             payment.amount
         }
     });
-    let sum = || [ArgumentTransform::of("amount").with_name("sum")];
+    let sum = || [ArgumentTransform::new("amount").with_name("sum")];
     let renamed = named(pay::tool(), "renamed").with_arguments(sum()).unwrap();
-    let hidden = named(pay::tool(), "hidden").with_arguments([ArgumentTransform::of("account").fixed("1")]);
-    let computed = ArgumentTransform::of("account").computed(|context| match context.state::<Runs>() {
+    let hidden = named(pay::tool(), "hidden").with_arguments([ArgumentTransform::new("account").fixed("1")]);
+    let computed = ArgumentTransform::new("account").computed(|context| match context.state::<Runs>() {
         Some(_) => Ok("1".into()),
         None => Err("no state".into()),
     });

@@ -171,7 +171,7 @@ fn wrapped(plain: &str) -> Vec<String> {
 fn tools(coerce: bool) -> Vec<Arc<dyn Tool>> {
     let adapted = AdaptedTool::new(function::tool().with_metadata(|metadata| metadata.with_coerce(coerce)))
         .with_name(ToolName::new("adapted").expect("legal"))
-        .with_arguments([ArgumentTransform::of("real").hidden()])
+        .with_arguments([ArgumentTransform::new("real").hidden()])
         .expect("possible");
     vec![
         Arc::new(function::tool().with_metadata(|metadata| metadata.with_coerce(coerce))),

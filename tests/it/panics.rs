@@ -171,11 +171,11 @@ fn tool(fuse: &Fuse) -> Arc<dyn Tool> {
         return tool;
     }
     let fuse = fuse.clone();
-    let computed = ArgumentTransform::of("computed").computed(move |_| {
+    let computed = ArgumentTransform::new("computed").computed(move |_| {
         fuse.burn(Place::Computed);
         Ok(1.into())
     });
-    Arc::new(AdaptedTool::of(tool).with_arguments([computed]).unwrap())
+    Arc::new(AdaptedTool::from_arc(tool).with_arguments([computed]).unwrap())
 }
 
 /// A `tower` service around the rest of a call.

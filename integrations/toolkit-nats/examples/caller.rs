@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if let Some(worker) = worker {
         worker.drain().await;
         let results = earlier.dispatch([call()]).await;
-        println!("{} ({:?})", results[0].to_text(), results[0].error().and_then(CallFailure::of));
+        println!("{} ({:?})", results[0].to_text(), results[0].error().and_then(CallFailure::from_error));
     }
     Ok(())
 }

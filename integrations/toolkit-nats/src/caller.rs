@@ -47,7 +47,7 @@ use toolkit_foreign::ToolIssue;
 /// let live = LiveRegistry::new(ToolRegistry::new())?;
 /// let _following = fleet.follow(&live)?;
 /// let results = Dispatcher::new(&live)?.dispatch([ToolCall::new("call_1", "shop-buy", r#"{"item": 7}"#)]).await;
-/// match results[0].error().and_then(CallFailure::of) {
+/// match results[0].error().and_then(CallFailure::from_error) {
 ///     Some(CallFailure::Unknown) => println!("look whether it was bought, before buying again"),
 ///     _ => println!("{}", results[0].to_text()),
 /// }

@@ -35,7 +35,7 @@ async fn a_result_and_an_error_arrive_as_the_tool_returned_them() {
     assert_eq!((error.kind(), error.details()), (ErrorKind::Panicked, None));
     let error = call(&tools, "add", r#"{"a": "x", "b": 2}"#).await.outcome.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArguments);
-    assert_eq!(CallFailure::of(&error), None);
+    assert_eq!(CallFailure::from_error(&error), None);
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn arguments_over_the_limit_of_messages_are_refused_before_they_are_sent()
     let tools = FleetToolset::join(&fleet).await.unwrap();
     let arguments = format!(r#"{{"text": "{}"}}"#, "x".repeat(2_000_000));
     let error = call(&tools, "length", &arguments).await.outcome.unwrap_err();
-    assert_eq!(CallFailure::of(&error), Some(CallFailure::TooLarge));
+    assert_eq!(CallFailure::from_error(&error), Some(CallFailure::TooLarge));
 }
 
 #[tokio::test]
@@ -132,7 +132,10 @@ async fn a_full_worker_refuses_and_the_next_one_gets_the_call() {
     let mut batch = dispatcher.batch((0..3).map(|n| ToolCall::new(n.to_string(), "wait", "{}")));
     until(|| workers.iter().all(|worker| worker.statistics().in_flight == 1)).await;
     let error = call(&tools, "wait", "{}").await.outcome.unwrap_err();
-    assert_eq!((CallFailure::of(&error), error.kind()), (Some(CallFailure::Busy), ErrorKind::RateLimited));
+    assert_eq!(
+        (CallFailure::from_error(&error), error.kind()),
+        (Some(CallFailure::Busy), ErrorKind::RateLimited)
+    );
     assert!(error.is_retryable());
     batch.cancel();
 }
@@ -166,7 +169,7 @@ async fn the_outcome_of_a_lost_worker_is_unknown_unless_the_call_may_be_repeated
     let _other = Worker::new(tools_of(false)).unwrap().start(&fleet).await.unwrap();
     let results = calls.finish().await;
     let error = results[0].error().unwrap();
-    assert_eq!(CallFailure::of(error), Some(CallFailure::Unknown));
+    assert_eq!(CallFailure::from_error(error), Some(CallFailure::Unknown));
     assert_eq!(
         error.message(),
         "Tool `pay` may have run: its worker was lost; check its effect before you call it again"

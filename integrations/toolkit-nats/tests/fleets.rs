@@ -50,7 +50,7 @@ async fn a_lost_worker_is_noticed() {
     until(|| tools.tools().is_empty()).await;
     let call = ToolCall::new("1", "add", r#"{"a": 1, "b": 2}"#);
     let error = shown.dispatch([call]).await.remove(0).outcome.unwrap_err();
-    assert_eq!(CallFailure::of(&error), Some(CallFailure::NoWorker));
+    assert_eq!(CallFailure::from_error(&error), Some(CallFailure::NoWorker));
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn calls_go_to_workers_with_the_definition_that_the_model_was_shown() {
     assert!(matches!(change.change, RegistryChange::Replaced { .. }));
     assert_eq!(call(&tools, "version", "{}").await.to_text(), "new");
     let error = shown.dispatch([ToolCall::new("1", "version", "{}")]).await.remove(0).outcome.unwrap_err();
-    assert_eq!(CallFailure::of(&error), Some(CallFailure::NoWorker));
+    assert_eq!(CallFailure::from_error(&error), Some(CallFailure::NoWorker));
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ async fn a_claim_of_a_lost_worker_is_unknown_and_never_runs_again() {
     let tools = FleetToolset::join(&fleet).await.unwrap();
     assert_eq!(tools.stored_call("run 7/call_1").await.unwrap(), StoredCall::Unknown);
     let error = call(&tools).await.outcome.unwrap_err();
-    assert_eq!(CallFailure::of(&error), Some(CallFailure::Unknown));
+    assert_eq!(CallFailure::from_error(&error), Some(CallFailure::Unknown));
     assert_eq!(runs.load(Ordering::Relaxed), 1);
     schema.drop().await;
 }
@@ -103,6 +103,6 @@ async fn an_id_belongs_to_one_call_of_one_caller() {
     assert_eq!(eve.stored_call("id").await.unwrap(), StoredCall::NotFound);
     assert_eq!(crate::call(&eve, "add", r#"{"a": 1, "b": 3}"#).await.to_text(), "4");
     let error = crate::call(&ada, "add", r#"{"a": 1, "b": 3}"#).await.outcome.unwrap_err();
-    assert_eq!(CallFailure::of(&error), Some(CallFailure::Refused));
+    assert_eq!(CallFailure::from_error(&error), Some(CallFailure::Refused));
     schema.drop().await;
 }

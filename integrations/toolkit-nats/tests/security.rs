@@ -44,7 +44,7 @@ async fn a_token_is_verified_by_the_worker() {
     assert_eq!(call(&join(Some("signed by us: ada")).await.unwrap(), "who", "{}").await.to_text(), "ada");
     assert_eq!(call(&join(None).await.unwrap(), "who", "{}").await.to_text(), "anonymous");
     let error = call(&join(Some("forged")).await.unwrap(), "who", "{}").await.outcome.unwrap_err();
-    assert_eq!(CallFailure::of(&error), Some(CallFailure::Refused));
+    assert_eq!(CallFailure::from_error(&error), Some(CallFailure::Refused));
     assert_eq!(error.message(), "Tool `who` was denied: the signature is wrong; use another tool");
 }
 

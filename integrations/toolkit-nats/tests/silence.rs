@@ -86,7 +86,7 @@ async fn the_result_of_a_stopped_worker_without_others_is_fetched() {
     until(|| tools.statistics().repetitions == 1).await;
     gate.send_replace(true);
     let error = result.await.unwrap().outcome.unwrap_err();
-    assert_eq!(CallFailure::of(&error), Some(CallFailure::Unknown), "{error}");
+    assert_eq!(CallFailure::from_error(&error), Some(CallFailure::Unknown), "{error}");
     end.notify_one();
     let stored = loop {
         match tools.stored_call("run 7/call_1").await {
@@ -120,7 +120,7 @@ async fn the_outcome_of_a_run_that_was_stopped_is_unknown() {
             _ => {
                 worker.drain().await;
                 let error = result.await.unwrap().outcome.unwrap_err();
-                assert_eq!(CallFailure::of(&error), Some(CallFailure::Unknown), "{error}");
+                assert_eq!(CallFailure::from_error(&error), Some(CallFailure::Unknown), "{error}");
             }
         }
         let _other = with_ledger(&fleet, &schema, pay(&runs, &end)).await;

@@ -259,7 +259,7 @@ fn a_program_chooses_and_changes_operations() {
     ]});
     let changed = builder()
         .with_overlay(overlay.to_string())
-        .with_adapted("c", |tool| tool.with_arguments([ArgumentTransform::of("q").fixed("preset")]));
+        .with_adapted("c", |tool| tool.with_arguments([ArgumentTransform::new("q").fixed("preset")]));
     let tools = read(changed, &document).tools();
     let about: Vec<_> = tools.iter().map(|tool| (tool.name.as_str(), tool.description.as_str())).collect();
     assert_eq!(about, [("a-a", "From the overlay."), ("c-sea", "Sails.")]);

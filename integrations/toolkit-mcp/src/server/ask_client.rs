@@ -23,7 +23,7 @@ use toolkit_foreign::show_invisible;
 /// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 pub async fn ask_client(question: ApprovalRequest) -> Approval {
-    let Some(caller) = Caller::of(question.request.context()) else {
+    let Some(caller) = Caller::from_context(question.request.context()) else {
         return Approval::Refused("the call needs approval, and there is no client to ask".to_owned());
     };
     if !caller.can_elicit() {

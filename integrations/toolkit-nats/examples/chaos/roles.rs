@@ -185,7 +185,7 @@ async fn call(live: &LiveRegistry, name: &str, number: usize, kind: &str, deadli
 /// Returns the word for an outcome.
 pub(crate) fn outcome(result: &ToolResult) -> &'static str {
     let Some(error) = result.error() else { return "ok" };
-    match CallFailure::of(error) {
+    match CallFailure::from_error(error) {
         Some(CallFailure::NoWorker) => "no_worker",
         Some(CallFailure::Busy) => "busy",
         Some(CallFailure::Disconnected) => "disconnected",

@@ -37,7 +37,7 @@ type Adaptation = Box<dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + S
 ///     .only(|operation| !operation.is_deprecated())
 ///     .with_namespaces(Namespaces::One("shop".to_owned()))
 ///     .with_adapted("search", |tool| {
-///         tool.with_description("Finds products.").with_arguments([ArgumentTransform::of("tenant").fixed("acme")])
+///         tool.with_description("Finds products.").with_arguments([ArgumentTransform::new("tenant").fixed("acme")])
 ///     })
 ///     .read_document(document)?;
 /// let [search] = &toolset.tools()[..] else { panic!("one tool") };
