@@ -177,7 +177,7 @@ fn kinds(runs: &Runs) -> Vec<Arc<dyn Tool>> {
         payment.amount + u32::from(payment.account.is_some())
     });
     let counted = runs.clone();
-    let later = ClosureTool::with_context("later", "Pays.", move |payment: Payment, _: ToolContext| {
+    let later = ClosureTool::new_with_context("later", "Pays.", move |payment: Payment, _: ToolContext| {
         let counted = counted.clone();
         async move {
             counted.0.fetch_add(1, Ordering::Relaxed);

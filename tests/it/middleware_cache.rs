@@ -311,7 +311,7 @@ async fn a_value_computed_for_a_single_call_is_not_shared_within_a_batch() {
 
 #[tokio::test]
 async fn registries_with_different_state_share_no_output() {
-    let look = ClosureTool::with_context("look", "", |_: Mail, context: ToolContext| {
+    let look = ClosureTool::new_with_context("look", "", |_: Mail, context: ToolContext| {
         context.state::<User>().map(|user| user.0)
     });
     let tools = ToolRegistry::from_tools([look.unwrap()]).unwrap();

@@ -153,7 +153,7 @@ fn add(context: &ToolContext, write: Write) {
 async fn the_tool_and_the_session_see_the_writes_of_middleware_but_not_of_failed_attempts() {
     for failures in 0..3 {
         let left = Arc::new(Mutex::new(failures));
-        let tool = ClosureTool::with_context("write", "", move |_: Nothing, context: ToolContext| {
+        let tool = ClosureTool::new_with_context("write", "", move |_: Nothing, context: ToolContext| {
             add(&context, Write::Tool);
             let mut left = left.lock().unwrap();
             if *left == 0 {

@@ -150,7 +150,7 @@ fn dispatcher_of(way: Way) -> Dispatcher {
             if asks { outer.with_middleware(Permissions::new().rule(rule).decide_later()) } else { outer }
         }
         Way::Within => {
-            let tool = ClosureTool::with_context(
+            let tool = ClosureTool::new_with_context(
                 "delegate",
                 "",
                 |call: BTreeMap<String, String>, context: ToolContext| async move {

@@ -88,7 +88,7 @@ impl Case {
         let Self { fault, failing, retries, idempotent, .. } = *self;
         let runs = runs.clone();
         let attempts = Mutex::new(HashMap::new());
-        let flaky = ClosureTool::with_context("flaky", "", move |_: Nothing, context: ToolContext| {
+        let flaky = ClosureTool::new_with_context("flaky", "", move |_: Nothing, context: ToolContext| {
             runs.fetch_add(1, Ordering::Relaxed);
             let mut attempts = attempts.lock().unwrap();
             let attempt: &mut usize = attempts.entry(context.call_id().cloned()).or_default();

@@ -207,7 +207,7 @@ async fn a_failed_parallel_agent_does_not_stop_the_others() {
 }
 
 fn back() -> ToolRegistry {
-    let back = ClosureTool::with_context("back", "Goes back.", |_: Nothing, context: ToolContext| {
+    let back = ClosureTool::new_with_context("back", "Goes back.", |_: Nothing, context: ToolContext| {
         context.actions().transfer_to_agent("root");
     });
     ToolRegistry::from_tools([back.unwrap()]).unwrap()

@@ -267,7 +267,7 @@ async fn thousand(address: &str) {
     let before = memory();
     let wait = |_: Add, context: ToolContext| async move { context.cancelled().await };
     let registry =
-        ToolRegistry::from_tools([add(), ClosureTool::with_context("wait", "", wait).unwrap()]).unwrap();
+        ToolRegistry::from_tools([add(), ClosureTool::new_with_context("wait", "", wait).unwrap()]).unwrap();
     let started = Instant::now();
     let mut workers = Vec::new();
     for _ in 0..1_000 {

@@ -51,7 +51,7 @@ async fn a_call_carries_its_id_its_run_its_trace_and_its_deadline_and_progress_c
         let id = context.call_id().unwrap().to_string();
         format!("{id} {:?} {:?} {}", caller.run, caller.identity, trace.parent)
     };
-    let look = ClosureTool::with_context("look", "", look).unwrap();
+    let look = ClosureTool::new_with_context("look", "", look).unwrap();
     let _worker = Worker::new(registry([look])).unwrap().start(&fleet).await.unwrap();
     let tools = FleetToolset::join(&fleet).await.unwrap();
     let reports = Arc::new(Mutex::new(Vec::new()));

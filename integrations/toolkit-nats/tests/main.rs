@@ -37,7 +37,7 @@ pub(crate) fn add() -> ClosureTool {
 /// A tool that waits until its call is cancelled.
 pub(crate) fn wait() -> ClosureTool {
     let wait = |_: Nothing, context: ToolContext| async move { context.cancelled().await };
-    ClosureTool::with_context("wait", "Waits.", wait).unwrap()
+    ClosureTool::new_with_context("wait", "Waits.", wait).unwrap()
 }
 
 pub(crate) fn registry(tools: impl IntoIterator<Item = ClosureTool>) -> ToolRegistry {

@@ -9,7 +9,7 @@ fn who() -> ClosureTool {
         let caller = context.extension::<RemoteCaller>().and_then(|caller| caller.identity.clone());
         caller.map_or_else(|| "anonymous".to_owned(), |identity| identity.as_str().to_owned())
     };
-    ClosureTool::with_context("who", "", who).unwrap()
+    ClosureTool::new_with_context("who", "", who).unwrap()
 }
 
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn a_worker_that_repeats_the_token_does_not_show_it() {
         context.progress(0.5, format!("got {TOKEN}"));
         format!("got {TOKEN}, {}", TOKEN.replace('/', "%2F"))
     };
-    let repeat = ClosureTool::with_context("repeat", "", repeat).unwrap();
+    let repeat = ClosureTool::new_with_context("repeat", "", repeat).unwrap();
     let verify = |token: &str| {
         if token == TOKEN { Ok(Identity::new("ada")) } else { Err(format!("`{token}` is wrong")) }
     };

@@ -83,7 +83,7 @@ impl DynamicTool {
     /// use toolkit_ai::{DynamicTool, ToolContext};
     ///
     /// let schema = json!({"type": "array", "items": {"type": "number"}});
-    /// let sum = DynamicTool::new_with("sum", "Sums.", schema, |args: Value, context: ToolContext| {
+    /// let sum = DynamicTool::new_with_context("sum", "Sums.", schema, |args: Value, context: ToolContext| {
     ///     let numbers = args.as_array().into_iter().flatten();
     ///     format!("{}: {}", context.tool_name(), numbers.filter_map(Value::as_f64).sum::<f64>())
     /// })?;
@@ -94,7 +94,7 @@ impl DynamicTool {
     /// Returns a [`BuildError`] if the name is illegal. If the schema is invalid, the error lists every
     /// fault.
     #[track_caller]
-    pub fn new_with<F, Return, Kind>(
+    pub fn new_with_context<F, Return, Kind>(
         name: &str,
         description: impl Into<String>,
         schema: Value,

@@ -66,7 +66,7 @@ impl Agent {
             let agent = agent.clone();
             async move { answer(&agent, arguments.request, &context).await }
         };
-        ClosureTool::with_context(&normalize(self.name()), description, answer).map(AdaptedTool::new)
+        ClosureTool::new_with_context(&normalize(self.name()), description, answer).map(AdaptedTool::new)
     }
 }
 

@@ -54,10 +54,11 @@ async fn the_answer_of_a_resumed_turn_is_withheld_if_only_the_resumed_agent_chec
     let agent = |is_guarded: bool| {
         let slow = ClosureTool::new("slow", "Waits.", |_: Nothing| sleep(Duration::from_millis(7)));
         let slow = slow.unwrap().with_metadata(|metadata| metadata.with_read_only(true));
-        let show = ClosureTool::with_context("show", "Is the answer.", |_: Nothing, context: ToolContext| {
-            context.actions().skip_summarization();
-            "the secret output"
-        });
+        let show =
+            ClosureTool::new_with_context("show", "Is the answer.", |_: Nothing, context: ToolContext| {
+                context.actions().skip_summarization();
+                "the secret output"
+            });
         let calls = [ToolCall::new("a", "show", "{}"), ToolCall::new("b", "slow", "{}")];
         let tools = ToolRegistry::from_tools([show.unwrap(), slow]).unwrap();
         let agent = Agent::builder(ScriptedModel::new().response(ModelResponse::calls(calls))).tools(tools);

@@ -125,7 +125,7 @@ async fn an_escalation_survives_the_check_of_its_answer() {
             Verdict::Pass
         }
     });
-    let end = ClosureTool::with_context("end", "Ends.", |_: Nothing, context: ToolContext| {
+    let end = ClosureTool::new_with_context("end", "Ends.", |_: Nothing, context: ToolContext| {
         context.actions().escalate();
     });
     let model = ScriptedModel::new().call("end", "{}").text("One.").text("Two.").text("Three.");

@@ -218,12 +218,12 @@ impl Program {
         let look = ClosureTool::new("look", "Looks.", |_: Nothing| "seen").unwrap();
         ToolRegistry::from_tools([
             look.with_metadata(|metadata| metadata.with_read_only(true)),
-            ClosureTool::with_context("pay", "Pays.", pay).unwrap(),
+            ClosureTool::new_with_context("pay", "Pays.", pay).unwrap(),
             again(ClosureTool::new("ask", "Asks.", ask).unwrap()),
             again(ClosureTool::new("limit", "Sets a limit.", limit).unwrap()),
             again(ClosureTool::new("steal", "Steals.", |_: Nothing| "stolen").unwrap()),
-            again(ClosureTool::with_context("set", "Remembers.", set).unwrap()),
-            again(ClosureTool::with_context("show", "Shows.", show).unwrap()),
+            again(ClosureTool::new_with_context("set", "Remembers.", set).unwrap()),
+            again(ClosureTool::new_with_context("show", "Shows.", show).unwrap()),
         ])
         .unwrap()
     }

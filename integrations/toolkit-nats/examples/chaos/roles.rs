@@ -99,13 +99,13 @@ pub(crate) async fn worker(options: &Options) {
                 let work = work.clone();
                 async move { work.run(kind, sum, context).await }
             };
-            ClosureTool::with_context(kind, "Version 2.", run).unwrap()
+            ClosureTool::new_with_context(kind, "Version 2.", run).unwrap()
         } else {
             let run = move |Amount { amount }: Amount, context: ToolContext| {
                 let work = work.clone();
                 async move { work.run(kind, amount, context).await }
             };
-            ClosureTool::with_context(kind, "Version 1.", run).unwrap()
+            ClosureTool::new_with_context(kind, "Version 1.", run).unwrap()
         }
     };
     let read = tool("read").with_metadata(|metadata| metadata.with_idempotent(true));
