@@ -229,7 +229,7 @@ fn a_rule_without_tools_of_a_live_registry_is_warned_of_after_each_change() {
     };
     let tagged = |name: &str, tag: &str| {
         let tool = ClosureTool::without_arguments(name, "", || "").expect("a name");
-        tool.with_metadata(|metadata| metadata.with_tags([tag]))
+        tool.map_metadata(|metadata| metadata.with_tags([tag]))
     };
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     let live =

@@ -139,7 +139,7 @@ fn permissions(runtime: &Runtime, row: &Value) -> Result<Answer, String> {
     }
     let tags = entry(row, "tags")?.as_array().ok_or("`tags` is not a list")?;
     let add = ClosureTool::new("add", "", |Add { a, b }: Add| a + b).context("`add`")?;
-    let add = add.with_metadata(|metadata| metadata.with_tags(tags.iter().filter_map(Value::as_str)));
+    let add = add.map_metadata(|metadata| metadata.with_tags(tags.iter().filter_map(Value::as_str)));
     if let [overruled, ..] = permissions.overruled([add.definition()]).as_slice() {
         return Ok(Err(format!("the order of the rules lets `{overruled}` through")));
     }

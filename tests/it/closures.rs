@@ -71,7 +71,7 @@ fn the_schema_of_the_type_forbids_ignored_names() {
             "additionalProperties": false,
         })
     );
-    let open = search().with_metadata(|metadata| metadata.with_unknown(UnknownArguments::Ignore));
+    let open = search().map_metadata(|metadata| metadata.with_unknown(UnknownArguments::Ignore));
     assert!(open.definition().parameters.get("additionalProperties").is_none());
 }
 

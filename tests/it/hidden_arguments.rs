@@ -265,7 +265,7 @@ async fn a_hidden_argument_cannot_be_given_under_any_name() {
     }
 
     let plain = closure(|Plain { secret, q }| secret.or(q.filter(|_| false)));
-    let ignoring = plain.clone().with_metadata(|it| it.with_unknown(UnknownArguments::Ignore));
+    let ignoring = plain.clone().map_metadata(|it| it.with_unknown(UnknownArguments::Ignore));
     let tools: [Arc<dyn Tool>; 4] = [
         Arc::new(plain),
         Arc::new(ignoring),

@@ -522,9 +522,8 @@ async fn without_a_handler_approvals_are_refused() {
 
 #[test]
 fn a_rule_that_overrules_a_stricter_one_is_found() {
-    let tool = |tags: &[&str]| {
-        double::tool().with_metadata(|metadata| metadata.with_tags(tags)).definition().clone()
-    };
+    let tool =
+        |tags: &[&str]| double::tool().map_metadata(|metadata| metadata.with_tags(tags)).definition().clone();
     let both = tool(&["privileged", "network"]);
     let one = tool(&["network"]);
     let allow = || PermissionRule::allow().for_tag(ToolTag::Network);

@@ -33,7 +33,7 @@ fn dispatcher(rules: Permissions) -> (Dispatcher, Arc<AtomicU32>) {
         Err(ToolError::question("Which colour?"))
     });
     let harmless =
-        |tool: ClosureTool| tool.with_metadata(|metadata| metadata.with_retries(3).with_idempotent(true));
+        |tool: ClosureTool| tool.map_metadata(|metadata| metadata.with_retries(3).with_idempotent(true));
     let tools = ToolRegistry::from_tools([harmless(pay.unwrap()), harmless(ask.unwrap())]).unwrap();
     let dispatcher = Dispatcher::new(tools)
         .unwrap()

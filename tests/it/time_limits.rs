@@ -48,7 +48,7 @@ fn of_provider(provider: impl ToolProvider) -> ToolRegistry {
 
 fn with_metadata(change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> ToolRegistry {
     let tool = ClosureTool::without_arguments("busy", "Works.", work).expect("legal");
-    ToolRegistry::from_tools([tool.with_metadata(change)]).expect("one tool")
+    ToolRegistry::from_tools([tool.map_metadata(change)]).expect("one tool")
 }
 
 /// Each kind of tool, and each way in which a call may run.

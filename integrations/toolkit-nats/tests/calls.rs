@@ -156,7 +156,7 @@ async fn the_outcome_of_a_lost_worker_is_unknown_unless_the_call_may_be_repeated
             }
         };
         let tool = ClosureTool::new(name, "", run).unwrap();
-        tool.with_metadata(|metadata| metadata.with_idempotent(idempotent))
+        tool.map_metadata(|metadata| metadata.with_idempotent(idempotent))
     };
     let tools_of = |hangs| registry([tool("pay", false, hangs), tool("read", true, hangs)]);
     let lost = Worker::new(tools_of(true)).unwrap().start(&fleet).await.unwrap();

@@ -164,7 +164,7 @@ fn a_caller_that_was_blocked_reads_what_has_arrived() {
 #[tokio::test]
 async fn a_call_whose_message_was_lost_is_asked_about_and_sent_again() {
     let Some([near, lossy]) = server::near_and_lossy().await else { return };
-    let read = add().with_metadata(|metadata| metadata.with_read_only(true));
+    let read = add().map_metadata(|metadata| metadata.with_read_only(true));
     let _worker = Worker::new(registry([read])).unwrap().start(&lossy).await.unwrap();
     let tools = FleetToolset::join(&near).await.unwrap();
     assert_eq!(call(&tools, "add", r#"{"a": 1, "b": 2}"#).await.to_text(), "3");

@@ -156,7 +156,7 @@ impl DynamicTool {
     /// absent. A number for a string becomes its exact text. The validator checks the coerced arguments.
     #[must_use]
     pub fn with_coerce(self, coerce: bool) -> Self {
-        self.with_metadata(|metadata| metadata.with_coerce(coerce))
+        self.map_metadata(|metadata| metadata.with_coerce(coerce))
     }
 
     /// Changes the metadata with the function `change`.
@@ -164,7 +164,7 @@ impl DynamicTool {
     /// The schema alone decides about unknown arguments, so the setting [`unknown`](ToolMetadata::unknown)
     /// has no effect.
     #[must_use]
-    pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
+    pub fn map_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
         let metadata = &mut self.definition_mut().metadata;
         *metadata = change(std::mem::take(metadata));
         self

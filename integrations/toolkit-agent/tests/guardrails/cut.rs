@@ -53,7 +53,7 @@ async fn an_invalid_answer_beside_a_transfer_is_emitted_without_its_arguments() 
 async fn the_answer_of_a_resumed_turn_is_withheld_if_only_the_resumed_agent_checks_answers() {
     let agent = |is_guarded: bool| {
         let slow = ClosureTool::new("slow", "Waits.", |_: Nothing| sleep(Duration::from_millis(7)));
-        let slow = slow.unwrap().with_metadata(|metadata| metadata.with_read_only(true));
+        let slow = slow.unwrap().map_metadata(|metadata| metadata.with_read_only(true));
         let show =
             ClosureTool::new_with_context("show", "Is the answer.", |_: Nothing, context: ToolContext| {
                 context.actions().skip_summarization();

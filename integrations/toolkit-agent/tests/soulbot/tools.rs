@@ -76,7 +76,7 @@ pub(super) fn known(name: &str) -> Option<Result<ClosureTool, BuildError>> {
             |_: Query, context: ToolContext| json!({"has": context.agent_name().is_some()}),
         ),
         "kw" => ClosureTool::new(name, "", |Any { a }: Any| json!({"a": a, "kw": {}}))
-            .map(|tool| tool.with_metadata(|metadata| metadata.with_unknown(UnknownArguments::Ignore))),
+            .map(|tool| tool.map_metadata(|metadata| metadata.with_unknown(UnknownArguments::Ignore))),
         "model" => ClosureTool::new(name, "", |_: Modelled| "M"),
         "boom" => ClosureTool::new(name, "", |_: Nothing| Err::<(), _>(ToolError::failed("kaput"))),
         "slow" => ClosureTool::new(name, "", |_: Nothing| tokio::time::sleep(Duration::from_secs(60))),

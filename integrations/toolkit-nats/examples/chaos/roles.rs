@@ -108,7 +108,7 @@ pub(crate) async fn worker(options: &Options) {
             ClosureTool::new_with_context(kind, "Version 1.", run).unwrap()
         }
     };
-    let read = tool("read").with_metadata(|metadata| metadata.with_idempotent(true));
+    let read = tool("read").map_metadata(|metadata| metadata.with_idempotent(true));
     let registry = ToolRegistry::from_tools([tool("pay"), read]).unwrap();
     let fleet = connect(options).await;
     let mut worker = Worker::new(registry).unwrap();
