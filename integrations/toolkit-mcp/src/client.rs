@@ -205,7 +205,7 @@ impl McpClient {
     }
 
     /// Waits until the client is connected. Returns `false` if the client was closed, or has given up connecting again.
-    pub async fn connected(&self) -> bool {
+    pub async fn ready(&self) -> bool {
         self.0.connected(|_| true).await
     }
 

@@ -209,7 +209,7 @@ async fn a_server_is_reached_over_a_pair_of_streams() {
         serving.abort();
         event(&mut events, |event| matches!(event, McpEvent::Disconnected { .. }).then_some(())).await;
         // The streams work only once, so no attempt to connect follows.
-        assert!(!within(client.connected()).await);
+        assert!(!within(client.ready()).await);
     }
 }
 
@@ -230,7 +230,7 @@ async fn a_closed_client_answers_with_an_error() {
     let mut events = client.events();
     client.close().await;
     assert!(!client.is_connected());
-    assert!(!client.connected().await);
+    assert!(!client.ready().await);
     let error = call(&client, "add", r#"{"a": 1, "b": 1}"#).await.unwrap_err();
     let expected = "Error running tool: MCP server `shop` is not reachable; try again later, or continue without its tools";
     assert_eq!((error.message(), error.is_retryable()), (expected, true));

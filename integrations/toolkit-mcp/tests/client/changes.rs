@@ -103,7 +103,7 @@ async fn changes_made_while_a_server_was_away_are_reported() {
         changes.to_string(),
         "- tool `buy`, description: was \"Runs buy.\"\n  and is \"Buys everything.\"\n- tool `buy` waits for approval"
     );
-    assert!(within(client.connected()).await);
+    assert!(within(client.ready()).await);
     assert_eq!(call(&client, "buy", "{}").await.unwrap_err().kind(), ErrorKind::Disabled);
 }
 

@@ -55,7 +55,7 @@ async fn a_question_ends_with_its_connection() {
     let (client, open, calling) = asked(&server).await;
     server.client().hang_up();
     within(calling).await.unwrap();
-    assert!(within(client.connected()).await);
+    assert!(within(client.ready()).await);
     assert_eq!(call(&client, "stall", "{}").await.unwrap_err().kind(), ErrorKind::TimedOut);
     assert_eq!(Arc::strong_count(&open), 2, "nobody waits for the answer");
 }

@@ -131,7 +131,7 @@ async fn while_a_server_is_down_its_tools_say_so_and_the_client_keeps_trying() {
     // The tools stay registered.
     assert_eq!(client.tools().len(), 11);
     *server.is_down.lock().unwrap() = false;
-    assert!(within(client.connected()).await);
+    assert!(within(client.ready()).await);
     assert_eq!(call(&client, "good", "{}").await.unwrap().to_text(), "good");
 }
 
@@ -148,7 +148,7 @@ async fn the_number_of_attempts_has_a_limit() {
         _ => None,
     };
     assert_eq!(event(&mut events, last).await, 2);
-    assert!(!within(client.connected()).await, "no attempt will be made");
+    assert!(!within(client.ready()).await, "no attempt will be made");
 }
 
 #[tokio::test]

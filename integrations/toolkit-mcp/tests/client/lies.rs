@@ -273,7 +273,7 @@ async fn a_closed_client_stays_closed() {
         within(client.close()).await;
         tokio::task::yield_now().await;
         assert!(!client.is_connected(), "{round}");
-        assert!(!within(client.connected()).await, "{round}");
+        assert!(!within(client.ready()).await, "{round}");
     }
 }
 

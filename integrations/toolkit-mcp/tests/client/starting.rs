@@ -198,7 +198,7 @@ async fn a_started_client_connects_in_the_background_and_its_tools_join_the_regi
         |event: &McpEvent| matches!(event, McpEvent::ReconnectFailed { attempt: 2, .. }).then_some(());
     event(&mut events, failed).await;
     assert_eq!(client.failure().unwrap().kind(), McpErrorKind::Connection);
-    assert!(within(client.connected()).await);
+    assert!(within(client.ready()).await);
     sleep(Duration::from_millis(10)).await;
     assert_eq!((client.failure(), registry.snapshot().len()), (None, 1));
     assert_eq!(call(&client, "echo", "{}").await.unwrap().to_text(), "echo");
