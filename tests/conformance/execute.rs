@@ -135,7 +135,7 @@ fn permissions(runtime: &Runtime, row: &Value) -> Result<Answer, String> {
     }
     if text(row, "fallback")? == "allow" {
         permissions =
-            permissions.otherwise(Permission::Allow).with_patience(Duration::ZERO, Approval::Granted);
+            permissions.otherwise(Permission::Allow).with_patience(Duration::ZERO, Approval::Approve);
     }
     let tags = entry(row, "tags")?.as_array().ok_or("`tags` is not a list")?;
     let add = ClosureTool::new("add", "", |Add { a, b }: Add| a + b).context("`add`")?;

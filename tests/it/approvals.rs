@@ -279,7 +279,7 @@ fn is_invalid(error: &ToolError) -> bool {
 #[tokio::test]
 async fn no_human_is_asked_about_a_call_that_cannot_run() {
     let runs = Runs::default();
-    let (dispatcher, asked) = asking(&runs, Approval::Granted);
+    let (dispatcher, asked) = asking(&runs, Approval::Approve);
     for (tool, arguments, kind) in [
         ("pay", "{}", ErrorKind::InvalidArguments),
         ("pay", r#"{"amount": -1}"#, ErrorKind::InvalidArguments),
@@ -319,7 +319,7 @@ fn conditions_see_only_calls_that_can_run() {
 #[tokio::test]
 async fn an_approval_for_the_session_holds_only_in_the_session() {
     let runs = Runs::default();
-    let (dispatcher, asked) = asking(&runs, Approval::GrantedForSession);
+    let (dispatcher, asked) = asking(&runs, Approval::ApproveForSession);
     let session = Session::new("1");
     let in_session =
         |session: &Session| dispatcher.clone().with_run(RunContext::new().with_session(session.clone()));
@@ -421,7 +421,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let runs = Runs::default();
         let registry = registry(&runs);
-        let (dispatcher, asked) = asking(&runs, Approval::Refused("no".to_owned()));
+        let (dispatcher, asked) = asking(&runs, Approval::Deny("no".to_owned()));
         for (tool, text) in names(&registry).iter().flat_map(|tool| texts.iter().map(move |text| (tool, text))) {
             let before = count(&runs);
             let checked = registry.validate(tool, text);

@@ -216,7 +216,7 @@ async fn a_request_for_approval_has_no_hidden_value() {
             .with_handler(move |request: ApprovalRequest| {
                 let json = request.request.arguments_json();
                 texts.lock().expect("no panic").push(format!("{request:?} {json:?} {}", request.arguments));
-                std::future::ready(Approval::Granted)
+                std::future::ready(Approval::Approve)
             });
         let registry = ToolRegistry::from_tools([adapted]).expect("one tool");
         let dispatcher = Dispatcher::new(registry).expect("one tool").with_middleware(permissions);

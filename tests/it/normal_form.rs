@@ -137,7 +137,7 @@ async fn rules_approvers_and_the_tool_read_the_same_value() {
     let notes = by_approver.clone();
     let permissions = Permissions::new().rule(rule).with_handler(move |question| {
         notes.lock().expect("no panic").push(question.arguments);
-        async { Approval::Granted }
+        async { Approval::Approve }
     });
     let dispatcher = dispatcher_of(Arc::new(noting(&decoded))).with_middleware(permissions);
     for (own, spellings) in spellings() {

@@ -240,7 +240,7 @@ fn dispatcher(fuse: &Fuse, session: &Session) -> Dispatcher {
         .rule(PermissionRule::ask("always"))
         .with_handler(move |_| {
             approver.burn(Place::Approver);
-            let output = Some(Approval::Granted);
+            let output = Some(Approval::Approve);
             Fused { output, fuse: approver.clone(), poll: Place::ApproverPoll, drop: Place::ApproverDrop }
         });
     let truncation = Truncation::new(60).with_sink(move |_: FullOutput| {

@@ -168,9 +168,9 @@ async fn a_busy_handler_of_approvals_ends_at_the_patience() {
         .rule(PermissionRule::ask("it takes long"))
         .with_handler(|_| async {
             work().await;
-            Approval::Granted
+            Approval::Approve
         })
-        .with_patience(LIMIT, Approval::Refused("nobody answers".to_owned()));
+        .with_patience(LIMIT, Approval::Deny("nobody answers".to_owned()));
     let dispatcher = Dispatcher::new(registry).expect("complete").with_middleware(permissions);
     assert_eq!(errors(&dispatcher, 2, "approval").await, [ErrorKind::Denied; 2]);
 }

@@ -303,7 +303,7 @@ async fn no_approval_is_requested_for_a_transfer_to_an_unknown_agent() {
     let permissions =
         Permissions::new().otherwise(Permission::Ask("a transfer".to_owned())).with_handler(move |_| {
             counter.fetch_add(1, Ordering::Relaxed);
-            std::future::ready(Approval::Granted)
+            std::future::ready(Approval::Approve)
         });
     let model = ScriptedModel::new()
         .call("transfer_to_agent", r#"{"agent_name": "zz"}"#)

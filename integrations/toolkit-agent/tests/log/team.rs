@@ -244,7 +244,7 @@ impl Program {
         let rules = if self.interrupts {
             rules.decide_later()
         } else {
-            rules.with_handler(|_| async { Approval::Granted })
+            rules.with_handler(|_| async { Approval::Approve })
         };
         let model = Model {
             own: name.clone(),
