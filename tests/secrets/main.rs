@@ -20,7 +20,7 @@ use toolkit_ai::llm::ChatModel;
 use toolkit_ai::llm::record::Recorder;
 use toolkit_ai::llm_http::OpenAi;
 use toolkit_ai::mcp::client::{McpBackoff, McpClient, McpCommand, McpProtocol, McpUrl};
-use toolkit_ai::openapi::client::{Credentials, Namespaces, OpenApiToolset};
+use toolkit_ai::openapi::client::{Credentials, Namespaces, OpenApiTools};
 use toolkit_nats::Fleet;
 
 /// The statuses of answers.
@@ -54,7 +54,7 @@ async fn call_openapi(case: Repeated, seen: Seen) {
         .with_secret("cookie", &case.secret)
         .with_basic("basic", "ada", &case.secret)
         .with_secret("bearer", &case.secret);
-    let toolset = OpenApiToolset::builder().with_namespaces(Namespaces::None).with_base_url(url);
+    let toolset = OpenApiTools::builder().with_namespaces(Namespaces::None).with_base_url(url);
     let toolset = toolset.with_credentials(credentials).read_document(&document().to_string()).unwrap();
     seen.add("toolset", format!("{toolset:?}"));
     seen.call(&toolset.registry().unwrap(), case.pick(["header", "query", "cookie", "basic", "bearer"]))

@@ -17,7 +17,7 @@ use toolkit_ai::{
     ClosureTool, Dispatcher, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput,
     ToolProvider, ToolRegistry,
 };
-use toolkit_nats::{Fleet, FleetToolset, RunningWorker, Worker};
+use toolkit_nats::{Fleet, FleetTools, RunningWorker, Worker};
 
 /// The time of one measurement.
 const TIME: Duration = Duration::from_secs(2);
@@ -156,7 +156,7 @@ async fn against_the_engine(LocalServer { process, address }: &LocalServer) {
             async move { drop(client.request("bare", ARGUMENTS.into()).await.unwrap()) }
         };
         let fleet = Fleet::builder(address).with_prefix(format!("w{count}")).connect().await.unwrap();
-        let tools = FleetToolset::join(&fleet).await.unwrap();
+        let tools = FleetTools::join(&fleet).await.unwrap();
         let dispatched = through(Dispatcher::new(bare).unwrap());
         let fleet = through(Dispatcher::new(tools.registry().unwrap()).unwrap());
         // Three rounds in turn; the best one of each counts, because other programs disturb all of them.
@@ -245,7 +245,7 @@ async fn discovery(address: &str) {
     let with_workers = memory();
     let caller = Fleet::builder(address).with_prefix("many").connect().await.unwrap();
     let started = Instant::now();
-    let tools = FleetToolset::join(&caller).await.unwrap();
+    let tools = FleetTools::join(&caller).await.unwrap();
     let seconds = started.elapsed().as_secs_f64();
     let found = tools.tools().len();
     println!("discovered {found} tools of {} workers in {seconds:.2} s", tools.workers().len());
@@ -263,7 +263,7 @@ async fn discovery(address: &str) {
 async fn thousand(address: &str) {
     let fleet = Fleet::builder(address).with_prefix("thousand").connect().await.unwrap();
     let caller = Fleet::builder(address).with_prefix("thousand").connect().await.unwrap();
-    let tools = FleetToolset::join(&caller).await.unwrap();
+    let tools = FleetTools::join(&caller).await.unwrap();
     let before = memory();
     let wait = |_: Add, context: ToolContext| async move { context.cancelled().await };
     let registry =

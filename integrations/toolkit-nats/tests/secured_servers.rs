@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};
-use toolkit_nats::{Fleet, FleetBuilder, FleetError, FleetToolset, Worker};
+use toolkit_nats::{Fleet, FleetBuilder, FleetError, FleetTools, Worker};
 
 /// Starts a server with this configuration. `None` if there is no server outside of CI.
 async fn start(folder: &Path, configuration: &str) -> Option<(String, Child)> {
@@ -21,7 +21,7 @@ async fn start(folder: &Path, configuration: &str) -> Option<(String, Child)> {
 async fn add_over(builder: FleetBuilder) {
     let fleet = builder.connect().await.unwrap();
     let _worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     assert_eq!(call(&tools, "add", r#"{"a": 1, "b": 2}"#).await.to_text(), "3");
 }
 

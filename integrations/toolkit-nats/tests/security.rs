@@ -2,7 +2,7 @@
 
 use crate::{Nothing, call, registry, server};
 use toolkit_ai::{ClosureTool, ToolContext};
-use toolkit_nats::{CallFailure, Fleet, FleetError, FleetToolset, Identity, RemoteCaller, Worker};
+use toolkit_nats::{CallFailure, Fleet, FleetError, FleetTools, Identity, RemoteCaller, Worker};
 
 fn who() -> ClosureTool {
     let who = |_: Nothing, context: ToolContext| {
@@ -39,7 +39,7 @@ async fn a_token_is_verified_by_the_worker() {
     };
     let _worker = Worker::new(registry([who()])).unwrap().with_verifier(verify).start(&fleet).await.unwrap();
     let join = |token: Option<&'static str>| {
-        FleetToolset::builder(&fleet).with_name("eve").with_token(move || token.map(str::to_owned)).join()
+        FleetTools::builder(&fleet).with_name("eve").with_token(move || token.map(str::to_owned)).join()
     };
     assert_eq!(call(&join(Some("signed by us: ada")).await.unwrap(), "who", "{}").await.to_text(), "ada");
     assert_eq!(call(&join(None).await.unwrap(), "who", "{}").await.to_text(), "anonymous");
@@ -62,7 +62,7 @@ async fn a_worker_that_repeats_the_token_does_not_show_it() {
     };
     let _worker = Worker::new(registry([repeat])).unwrap().with_verifier(verify).start(&fleet).await.unwrap();
     let join =
-        |token: &'static str| FleetToolset::builder(&fleet).with_token(move || Some(token.to_owned())).join();
+        |token: &'static str| FleetTools::builder(&fleet).with_token(move || Some(token.to_owned())).join();
     let tools = join(TOKEN).await.unwrap();
     let result = call(&tools, "repeat", "{}").await;
     assert_eq!(result.to_text(), "got …, …");
@@ -82,7 +82,7 @@ async fn a_name_in_the_subject_counts_only_for_workers_that_trust_it() {
             worker = worker.trust_subjects();
         }
         let _worker = worker.start(&fleet).await.unwrap();
-        let tools = FleetToolset::builder(&fleet).with_name("ada").join().await.unwrap();
+        let tools = FleetTools::builder(&fleet).with_name("ada").join().await.unwrap();
         assert_eq!(call(&tools, "who", "{}").await.to_text(), expected);
     }
 }

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{BufRead, stdin};
 use std::sync::{Arc, Mutex, PoisonError};
 use toolkit_ai::{State, ToolContext, ToolName, ToolProvider};
-use toolkit_openapi::client::{Attachments, HttpLimits, Namespaces, OpenApiToolset};
+use toolkit_openapi::client::{Attachments, HttpLimits, Namespaces, OpenApiTools};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let ids: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = ids.clone();
-    let toolset = OpenApiToolset::builder()
+    let toolset = OpenApiTools::builder()
         .with_namespaces(Namespaces::None)
         .with_base_url(base_url)
         .with_limits(HttpLimits::default())

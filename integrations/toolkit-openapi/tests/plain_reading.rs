@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 use toolkit_ai::{State, ToolError, ToolOutput, ToolRegistry};
-use toolkit_openapi::client::{Credentials, OpenApiToolset, OpenApiToolsetBuilder};
+use toolkit_openapi::client::{Credentials, OpenApiTools, OpenApiToolsBuilder};
 
 /// How an operation is written in its path.
 #[derive(Debug, Clone, Copy)]
@@ -27,12 +27,12 @@ fn written() -> impl Strategy<Value = Written> {
 
 /// Returns the toolset of a document with one operation, `call`.
 fn read(
-    builder: OpenApiToolsetBuilder,
+    builder: OpenApiToolsBuilder,
     written: Written,
     path: &str,
     mut operation: Value,
     schemes: Value,
-) -> OpenApiToolset {
+) -> OpenApiTools {
     operation["operationId"] = "call".into();
     // What no scheme of the document is, except by a reference.
     let session = json!({"type": "apiKey", "in": "cookie", "name": "sid"});
@@ -62,7 +62,7 @@ fn answer(text: &str) -> Response<Body> {
 /// Calls the operation of a document that is read for a service with one answer.
 fn call(
     body: &str,
-    tools: impl Fn(&Recorder) -> OpenApiToolset,
+    tools: impl Fn(&Recorder) -> OpenApiTools,
     arguments: Value,
 ) -> (Result<ToolOutput, ToolError>, Vec<Recorded>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

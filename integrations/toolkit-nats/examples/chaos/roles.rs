@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use toolkit_ai::{
     ClosureTool, Dispatcher, LiveRegistry, RunContext, Tool, ToolCall, ToolContext, ToolRegistry, ToolResult,
 };
-use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetToolset, Worker};
+use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetTools, Worker};
 
 /// The options of a process, as `name=value`.
 pub(crate) struct Options(HashMap<String, String>);
@@ -133,7 +133,7 @@ async fn connect(options: &Options) -> Fleet {
 
 /// Makes calls, and writes one line for each result: id, kind, outcome, milliseconds.
 pub(crate) async fn caller(options: &Options) {
-    let fleet = FleetToolset::join(&connect(options).await).await.unwrap();
+    let fleet = FleetTools::join(&connect(options).await).await.unwrap();
     let live = LiveRegistry::new(ToolRegistry::new()).unwrap();
     let _following = fleet.follow(&live).unwrap();
     while live.snapshot().len() < 2 {

@@ -17,9 +17,9 @@ pub(super) struct CallerSettings {
     pub(super) call_timeout: Duration,
 }
 
-/// The settings of a [`FleetToolset`](super::FleetToolset).
+/// The settings of a [`FleetTools`](super::FleetTools).
 #[must_use = "settings do nothing before `join`"]
-pub struct FleetToolsetBuilder {
+pub struct FleetToolsBuilder {
     pub(super) fleet: Fleet,
     pub(super) settings: CallerSettings,
 }
@@ -30,7 +30,7 @@ fn id_in_run(context: &ToolContext) -> Option<String> {
     Some(format!("{}/{call}", context.invocation_id()?))
 }
 
-impl FleetToolsetBuilder {
+impl FleetToolsBuilder {
     pub(super) fn new(fleet: Fleet) -> Self {
         let settings = CallerSettings {
             name: ANONYMOUS.to_owned(),

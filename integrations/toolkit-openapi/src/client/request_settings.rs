@@ -2,7 +2,7 @@
 
 use super::answer::AnswerSettings;
 use super::security::Credentials;
-use super::{HttpLimits, OpenApiToolsetBuilder};
+use super::{HttpLimits, OpenApiToolsBuilder};
 use std::time::Duration;
 
 /// How calls become requests, and answers become results.
@@ -28,7 +28,7 @@ impl Default for RequestSettings {
     }
 }
 
-impl OpenApiToolsetBuilder {
+impl OpenApiToolsBuilder {
     /// Sets the URL of the service, instead of all servers that the document names. It may be on this machine or in a
     /// private network.
     pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
@@ -60,9 +60,9 @@ impl OpenApiToolsetBuilder {
     /// `owner.login`. In a list, the fields are those of its items.
     ///
     /// ```
-    /// use toolkit_ai::openapi::client::OpenApiToolset;
+    /// use toolkit_ai::openapi::client::OpenApiTools;
     ///
-    /// let builder = OpenApiToolset::builder()
+    /// let builder = OpenApiTools::builder()
     ///     .with_answer_fields("listRepositories", ["full_name", "owner.login"])
     ///     .with_list_limit(20);
     /// ```
