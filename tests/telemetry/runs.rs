@@ -9,7 +9,7 @@ use toolkit_ai::llm::{ChatModel, ModelError, ModelOptions, ModelResponse, ModelR
 use toolkit_ai::llm_http::OpenAi;
 use toolkit_ai::mcp::client::{McpClient, McpEndpoint, McpProtocol, McpUrl};
 use toolkit_ai::mcp::server::McpServer;
-use toolkit_ai::mcp::server::Resource;
+use toolkit_ai::mcp::server::ServerResource;
 use toolkit_ai::prelude::*;
 use toolkit_ai::schemars::JsonSchema;
 
@@ -95,7 +95,7 @@ pub(crate) async fn ask_model() -> u16 {
 }
 
 fn server() -> McpServer {
-    let resources = ToolRegistry::from_tools([Resource::text("config://app", "app", "debug").unwrap()]);
+    let resources = ToolRegistry::from_tools([ServerResource::text("config://app", "app", "debug").unwrap()]);
     McpServer::new(ToolRegistry::from_tools(tools![add, fails]).unwrap())
         .unwrap()
         .with_prompts(ToolRegistry::from_tools(tools![explain]).unwrap())

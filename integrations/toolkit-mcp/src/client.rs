@@ -64,7 +64,7 @@ mod token_source;
 mod wire;
 
 pub use builder::McpClientBuilder;
-pub use change::{ToolChange, ToolListChange};
+pub use change::{McpToolChange, ToolListChange};
 pub use client_settings::{McpBackoff, McpProtocol};
 pub use elicitation::{
     ElicitationAnswer, ElicitationFuture, ElicitationHandler, ElicitationKind, ElicitationRequest,

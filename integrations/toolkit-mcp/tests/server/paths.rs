@@ -4,7 +4,7 @@ use super::http::{send, stateless};
 use axum::Router;
 use toolkit_ai::{ToolRegistry, tool, tools};
 use toolkit_mcp::server::McpServer;
-use toolkit_mcp::server::{AccessToken, ProtectedResource};
+use toolkit_mcp::server::{ProtectedResource, VerifiedToken};
 
 /// Greets.
 #[tool]
@@ -71,7 +71,7 @@ async fn the_metadata_of_a_resource_whose_path_cannot_be_served_is_that_of_the_o
     for path in ["/{x}", "/:x", "/*x"] {
         let resource = format!("https://tools.example.com{path}");
         let resource = ProtectedResource::new(resource, ["https://login.example.com"]);
-        let router: Router = server().with_oauth(resource, async |_| None::<AccessToken>).into_router();
+        let router: Router = server().with_oauth(resource, async |_| None::<VerifiedToken>).into_router();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         tokio::spawn(async move { axum::serve(listener, router).await });
