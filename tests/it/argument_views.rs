@@ -52,7 +52,7 @@ async fn call(tool: impl Tool + 'static, arguments: &str) -> Result<String, Tool
 fn refused(tool: impl Tool + 'static, changes: impl IntoIterator<Item = Argument>) -> String {
     let error = AdaptedTool::new(tool).with_arguments(changes).expect_err("it cannot be");
     let messages = error.problems().iter().map(|problem| match problem {
-        BuildProblem::Tool { fault: ToolFault::InvalidTransform { argument, message }, .. } => {
+        BuildProblem::Tool { fault: ToolFault::InvalidTransform { argument, message, .. }, .. } => {
             format!("{argument}: {message}")
         }
         other => panic!("not expected here: {other}"),

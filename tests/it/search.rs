@@ -190,7 +190,7 @@ fn matches_follow_the_words_of_the_query() {
 #[test]
 fn options_change_the_ranking() {
     let mut registry = registry();
-    let silent = SearchWeights { search_hint: 0.0, ..SearchWeights::default() };
+    let silent = SearchWeights::default().with_search_hint(0.0);
     registry.enable_tool_search(SearchOptions::default().with_weights(silent));
     assert!(found(&registry, "persist").is_empty());
     let words = "read a text from disk";

@@ -336,7 +336,7 @@ async fn endless_transfers_reach_the_limit() {
 async fn duplicate_agent_names_are_rejected() {
     let twice =
         Agent::builder(ScriptedModel::new()).sub_agent(says("a", "")).sub_agent(says("a", "")).build();
-    let problem = BuildProblem::Ambiguous { what: "agent", name: "a".to_owned() };
+    let problem = BuildProblem::ambiguous("agent", "a");
     assert_eq!(twice.unwrap_err().problems(), std::slice::from_ref(&problem));
     let own = Agent::builder(ScriptedModel::new()).name("a").sub_agent(says("a", "")).build();
     assert_eq!(own.unwrap_err().to_string(), "agent `a` is defined twice; rename one");

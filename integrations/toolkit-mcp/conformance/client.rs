@@ -95,7 +95,7 @@ async fn location(address: &str) -> Option<String> {
 /// Accepts every question, with a fitting value for each required field without default.
 async fn answer(request: ElicitationRequest) -> ElicitationAnswer {
     match request.kind {
-        ElicitationKind::Form { schema } => ElicitationAnswer::Accept(example(&schema)),
+        ElicitationKind::Form { schema, .. } => ElicitationAnswer::Accept(example(&schema)),
         _ => ElicitationAnswer::Decline,
     }
 }

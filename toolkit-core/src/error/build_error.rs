@@ -38,6 +38,7 @@ impl fmt::Display for Location {
 #[non_exhaustive]
 pub enum BuildProblem {
     /// Two tools have the same name.
+    #[non_exhaustive]
     DuplicateName {
         /// The name of both tools.
         name: String,
@@ -47,6 +48,7 @@ pub enum BuildProblem {
         second: Option<Location>,
     },
     /// Tools of several crates have the same name.
+    #[non_exhaustive]
     CratesClash {
         /// The name of the tools.
         name: String,
@@ -54,6 +56,7 @@ pub enum BuildProblem {
         definitions: Vec<(String, Option<Location>)>,
     },
     /// A tool has an illegal name.
+    #[non_exhaustive]
     IllegalName {
         /// The error with the illegal name and a legal suggestion.
         error: NameError,
@@ -61,6 +64,7 @@ pub enum BuildProblem {
         defined_at: Option<Location>,
     },
     /// A tool has a fault and cannot be served.
+    #[non_exhaustive]
     Tool {
         /// The name of the tool.
         tool: String,
@@ -70,6 +74,7 @@ pub enum BuildProblem {
         fault: ToolFault,
     },
     /// A name matches no registered tool, namespace or tag.
+    #[non_exhaustive]
     Unknown {
         /// The kind of the missing item, such as `tool`, `namespace` or `tag`.
         what: &'static str,
@@ -81,6 +86,7 @@ pub enum BuildProblem {
         known: Vec<String>,
     },
     /// A rule to deny calls or to ask selects no tool.
+    #[non_exhaustive]
     RuleWithoutTools {
         /// The rule, with its conditions that no tool meets, such as ``rule `ask` for the tag `billing` ``.
         rule: String,
@@ -90,6 +96,7 @@ pub enum BuildProblem {
         known: Vec<String>,
     },
     /// Two items of the same kind have the same name.
+    #[non_exhaustive]
     Ambiguous {
         /// The kind of the items, such as `agent`.
         what: &'static str,
@@ -97,6 +104,7 @@ pub enum BuildProblem {
         name: String,
     },
     /// A pattern cannot match any legal tool name.
+    #[non_exhaustive]
     InvalidPattern {
         /// The pattern as given by the program.
         pattern: String,
@@ -104,6 +112,7 @@ pub enum BuildProblem {
         message: String,
     },
     /// A server cannot have a path.
+    #[non_exhaustive]
     InvalidPath {
         /// The path as given by the program.
         path: String,
@@ -111,10 +120,25 @@ pub enum BuildProblem {
         message: String,
     },
     /// A tool cannot be restored because it is not overridden.
+    #[non_exhaustive]
     NotOverridden {
         /// The name of the tool.
         tool: String,
     },
+}
+
+impl BuildProblem {
+    /// Creates the problem of two items of a kind, such as `agent`, with one name.
+    #[must_use]
+    pub fn ambiguous(what: &'static str, name: impl Into<String>) -> Self {
+        Self::Ambiguous { what, name: name.into() }
+    }
+
+    /// Creates the problem of a path that a server cannot have. The message says how to fix it.
+    #[must_use]
+    pub fn invalid_path(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::InvalidPath { path: path.into(), message: message.into() }
+    }
 }
 
 /// A fault of a single tool, reported as [`BuildProblem::Tool`].
@@ -122,6 +146,7 @@ pub enum BuildProblem {
 #[non_exhaustive]
 pub enum ToolFault {
     /// The tool needs a state value missing in the registry.
+    #[non_exhaustive]
     MissingState {
         /// The type of the missing state.
         type_name: &'static str,
@@ -129,6 +154,7 @@ pub enum ToolFault {
         within: Option<&'static str>,
     },
     /// A parameter has a reserved name.
+    #[non_exhaustive]
     ReservedParameter {
         /// The name of the parameter.
         parameter: &'static str,
@@ -136,6 +162,7 @@ pub enum ToolFault {
     /// The name of the tool is reserved for a [search tool](crate::ToolRegistry::with_tool_search).
     ReservedName,
     /// A schema is invalid, or the parameters schema accepts no objects.
+    #[non_exhaustive]
     InvalidSchema {
         /// The position in the schema, such as `#/properties/city/type`; `#` is the root.
         path: String,
@@ -143,6 +170,7 @@ pub enum ToolFault {
         message: String,
     },
     /// An argument cannot be transformed as requested.
+    #[non_exhaustive]
     InvalidTransform {
         /// The name of the argument.
         argument: String,
@@ -150,6 +178,7 @@ pub enum ToolFault {
         message: String,
     },
     /// A [check](crate::LiveRegistry::add_check) of the program refused the tool.
+    #[non_exhaustive]
     Refused {
         /// The reason given by the check.
         reason: String,

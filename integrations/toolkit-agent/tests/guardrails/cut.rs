@@ -95,11 +95,11 @@ async fn the_events_beside_an_answer_are_emitted_after_its_check() {
         let deltas = [
             StreamEvent::Text("beside it".to_owned()),
             StreamEvent::Reasoning("Hm.".to_owned()),
-            StreamEvent::CallStarted { id: "c".into(), name: "final_answer".to_owned() },
-            StreamEvent::Arguments { id: "c".into(), piece: RED.to_owned() },
+            StreamEvent::call_started("c", "final_answer"),
+            StreamEvent::arguments("c", RED),
             StreamEvent::Call(answer),
-            StreamEvent::CallStarted { id: "d".into(), name: "slow".to_owned() },
-            StreamEvent::Arguments { id: "d".into(), piece: r#"{"x": 1}"#.to_owned() },
+            StreamEvent::call_started("d", "slow"),
+            StreamEvent::arguments("d", r#"{"x": 1}"#),
             StreamEvent::Call(slow),
             StreamEvent::Done(Box::new(said)),
         ];

@@ -25,11 +25,13 @@ pub struct ElicitationRequest {
 #[non_exhaustive]
 pub enum ElicitationKind {
     /// The user fills in a form.
+    #[non_exhaustive]
     Form {
         /// The JSON Schema of the answer: an object with strings, numbers, booleans and choices.
         schema: Value,
     },
     /// The user opens a page, for instance to log in. The answer does not pass through the client.
+    #[non_exhaustive]
     Url {
         /// The address of the page. It begins with `https://` or `http://`. Ask the user before opening the
         /// page.

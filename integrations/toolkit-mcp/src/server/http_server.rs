@@ -128,8 +128,8 @@ impl McpServer {
     pub fn with_path(self, path: impl AsRef<str>) -> Result<Self, BuildError> {
         let path = checked_path(path.as_ref())?;
         if path.starts_with(WELL_KNOWN) {
-            let message = "it is the path of the metadata of OAuth; use another path".to_owned();
-            return Err(BuildProblem::InvalidPath { path, message }.into());
+            let message = "it is the path of the metadata of OAuth; use another path";
+            return Err(BuildProblem::invalid_path(path, message).into());
         }
         Ok(self.with(|settings| settings.http.path = path))
     }

@@ -140,7 +140,7 @@ async fn questions_are_answered_by_the_handler_with_defaults_filled_in() {
     for protocol in PROTOCOLS {
         let handler = |request: ElicitationRequest| async move {
             assert_eq!((request.server.as_str(), request.message.as_str()), ("shop", "Who are you?"));
-            let ElicitationKind::Form { schema } = request.kind else { panic!("a form") };
+            let ElicitationKind::Form { schema, .. } = request.kind else { panic!("a form") };
             assert_eq!(schema["properties"]["name"]["type"], "string");
             // The time of the user does not count for the time limit of the call.
             tokio::time::sleep(Duration::from_millis(300)).await;

@@ -102,7 +102,8 @@ async fn a_call_ends_when_its_server_dies_and_the_connection_is_restored() {
         assert_eq!((error.message(), error.is_retryable()), (expected, false));
     }
     event(&mut events, |event| matches!(event, McpEvent::Disconnected { .. }).then_some(())).await;
-    event(&mut events, |event| matches!(event, McpEvent::Reconnected { attempts: 1 }).then_some(())).await;
+    event(&mut events, |event| matches!(event, McpEvent::Reconnected { attempts: 1, .. }).then_some(()))
+        .await;
     assert_eq!(call(&client, "good", "{}").await.unwrap().to_text(), "good");
 }
 
@@ -114,7 +115,9 @@ async fn while_a_server_is_down_its_tools_say_so_and_the_client_keeps_trying() {
     *server.is_down.lock().unwrap() = true;
     server.client().hang_up();
     let failed = |event: &McpEvent| match event {
-        McpEvent::ReconnectFailed { attempt, error, retry_in } => Some((*attempt, error.clone(), *retry_in)),
+        McpEvent::ReconnectFailed { attempt, error, retry_in, .. } => {
+            Some((*attempt, error.clone(), *retry_in))
+        }
         _ => None,
     };
     for expected in 1..=3 {

@@ -240,7 +240,7 @@ async fn the_user_sees_no_hidden_characters_in_a_form() {
     }
     let request = within(asked.recv()).await.unwrap();
     assert_eq!(request.message, "Your name[2J?");
-    let ElicitationKind::Form { schema } = request.kind else { panic!("a page") };
+    let ElicitationKind::Form { schema, .. } = request.kind else { panic!("a page") };
     let field = &schema["properties"]["a"];
     assert_eq!((&field["title"], &field["description"]), (&json!("Name"), &json!("Tell!")));
     let answered = |id: usize, action: &str| {

@@ -98,7 +98,7 @@ async fn a_command_is_started_called_and_ended() {
         "5"
     );
     let line = |event: &McpEvent| match event {
-        McpEvent::Stderr { line } => Some(line.clone()),
+        McpEvent::Stderr { line, .. } => Some(line.clone()),
         _ => None,
     };
     assert_eq!(event(&mut events, line).await, "starting in mode good");
@@ -129,7 +129,7 @@ async fn a_process_that_dies_in_a_call_is_started_again() {
     let error = call(&client, "wait", "{}").await.unwrap_err();
     assert!(error.message().contains("was lost during the call"), "{error}");
     let reason = |event: &McpEvent| match event {
-        McpEvent::Disconnected { reason } => Some(reason.clone()),
+        McpEvent::Disconnected { reason, .. } => Some(reason.clone()),
         _ => None,
     };
     let reason = event(&mut events, reason).await;
@@ -153,7 +153,7 @@ async fn the_processes_of_a_server_end_with_it() {
         let mut events = builder.events();
         let client = within(builder.connect()).await.unwrap();
         let background = |event: &McpEvent| match event {
-            McpEvent::Stderr { line } => line.strip_prefix("background ").map(str::to_owned),
+            McpEvent::Stderr { line, .. } => line.strip_prefix("background ").map(str::to_owned),
             _ => None,
         };
         let status = format!("/proc/{}/status", event(&mut events, background).await);

@@ -276,7 +276,7 @@ async fn changes_of_a_subscribed_resource_are_events_also_after_a_lost_connectio
             let mut seen = [false; 2];
             while seen != [true; 2] {
                 let is_update = event(&mut events, |event| match event {
-                    McpEvent::ResourceUpdated { uri } => Some(uri == "file:///a"),
+                    McpEvent::ResourceUpdated { uri, .. } => Some(uri == "file:///a"),
                     McpEvent::ResourcesChanged => Some(false),
                     _ => None,
                 });
