@@ -16,6 +16,7 @@ pub use rule::PermissionRule;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
@@ -137,6 +138,7 @@ type ApprovalHandler =
 /// So an approval [for the session](Approval::ApproveForSession) also applies to the calls still waiting.
 /// Calls wait for each other within a session, within a run if it has no session, or within a batch if it has
 /// no run.
+/// Clones share the approvals for calls without a session or run.
 ///
 /// # Rules without tools
 ///
@@ -164,11 +166,12 @@ type ApprovalHandler =
 /// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[doc(alias("approval", "HumanInTheLoop", "can_use_tool"))]
+#[derive(Clone)]
 #[must_use]
 pub struct Permissions {
     rules: Vec<PermissionRule>,
     otherwise: Permission,
-    handler: Option<Box<ApprovalHandler>>,
+    handler: Option<Arc<ApprovalHandler>>,
     patience: Option<Duration>,
     unanswered: Approval,
     without_run: Grants,
@@ -216,7 +219,7 @@ impl Permissions {
     where
         Fut: Future<Output = Approval> + Send + 'static,
     {
-        self.handler = Some(Box::new(move |question| Box::pin(handler(question))));
+        self.handler = Some(Arc::new(move |question| Box::pin(handler(question))));
         self
     }
 
