@@ -37,7 +37,7 @@ pub(crate) fn cases() -> Vec<Case> {
 fn read(name: String, size: usize, limits: OpenApiLimits, text: impl Fn(usize) -> String + 'static) -> Case {
     case(name, size, move |size| {
         let text = text(size);
-        let builder = OpenApiTools::builder().with_document_limits(limits.clone()).with_output_schemas();
+        let builder = OpenApiTools::builder().document_limits(limits.clone()).output_schemas();
         move || drop(black_box(builder.read_document(&text)))
     })
 }

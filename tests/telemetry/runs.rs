@@ -127,7 +127,7 @@ pub(crate) async fn call_over_http() -> u16 {
     let port = bound.address().port();
     let serving = tokio::spawn(bound.run_until(std::future::pending()));
     let client =
-        McpClient::builder(McpUrl::new(url)).with_protocol(McpProtocol::Handshake).connect().await.unwrap();
+        McpClient::builder(McpUrl::new(url)).protocol(McpProtocol::Handshake).connect().await.unwrap();
     let word = [("word".to_owned(), "tool".to_owned())];
     client.prompt("explain", word).await.unwrap();
     client.prompt("nope", []).await.unwrap_err();

@@ -142,7 +142,7 @@ impl FleetTools {
     }
 
     /// Returns what the ledger of the workers knows about a call of this caller, also after a crash of both. `id` is the
-    /// [id](FleetToolsBuilder::with_call_ids) with which the call was sent.
+    /// [id](FleetToolsBuilder::call_ids) with which the call was sent.
     ///
     /// # Errors
     /// [`FleetError::Connection`] if no worker with a ledger answers.

@@ -85,8 +85,7 @@ async fn a_dropped_call_is_cancelled_on_its_worker() {
 async fn a_deadline_ends_the_call_on_both_sides() {
     let Some(fleet) = server::fleet().await else { return };
     let worker = Worker::new(registry([wait()])).unwrap().start(&fleet).await.unwrap();
-    let tools =
-        FleetTools::builder(&fleet).with_call_timeout(Duration::from_millis(300)).join().await.unwrap();
+    let tools = FleetTools::builder(&fleet).call_timeout(Duration::from_millis(300)).join().await.unwrap();
     let error = call(&tools, "wait", "{}").await.outcome.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
     until(|| worker.statistics().in_flight == 0).await;

@@ -163,6 +163,6 @@ async fn the_service_api_shows_each_worker_and_its_counts() {
 async fn fleets_with_other_prefixes_are_not_seen() {
     let Some(fleet) = server::fleet().await else { return };
     let _worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
-    let other = Fleet::builder(server::address().unwrap()).with_prefix("elsewhere").connect().await.unwrap();
+    let other = Fleet::builder(server::address().unwrap()).prefix("elsewhere").connect().await.unwrap();
     assert!(FleetTools::join(&other).await.unwrap().tools().is_empty());
 }

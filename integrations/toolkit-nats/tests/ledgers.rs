@@ -95,8 +95,7 @@ async fn an_id_belongs_to_one_call_of_one_caller() {
     let ledger = CallLedger::connect(&schema.config()).await.unwrap();
     let worker = Worker::new(registry([add()])).unwrap().with_ledger(ledger).trust_subjects();
     let _worker = worker.start(&fleet).await.unwrap();
-    let join =
-        |name| FleetTools::builder(&fleet).with_name(name).with_call_ids(|_| Some("id".to_owned())).join();
+    let join = |name| FleetTools::builder(&fleet).name(name).call_ids(|_| Some("id".to_owned())).join();
     let ada = join("ada").await.unwrap();
     let eve = join("eve").await.unwrap();
     assert_eq!(crate::call(&ada, "add", r#"{"a": 1, "b": 2}"#).await.to_text(), "3");

@@ -20,10 +20,10 @@ async fn an_address_outside_of_this_machine_needs_tls_and_credentials() {
         let error = Fleet::connect(address).await.unwrap_err();
         assert_eq!(error, FleetError::Insecure("192.0.2.1".to_owned()), "{address}");
     }
-    let error = Fleet::builder("nats://192.0.2.1").with_token("t").connect().await.unwrap_err();
+    let error = Fleet::builder("nats://192.0.2.1").token("t").connect().await.unwrap_err();
     assert_eq!(error, FleetError::Insecure("192.0.2.1".to_owned()));
     assert_eq!(Fleet::connect("nats://[").await.unwrap_err(), FleetError::Address);
-    let prefix = Fleet::builder("nats://127.0.0.1").with_prefix("a.b").connect().await;
+    let prefix = Fleet::builder("nats://127.0.0.1").prefix("a.b").connect().await;
     assert_eq!(prefix.unwrap_err(), FleetError::Prefix("a.b".to_owned()));
     // With `insecure`, the connection is tried.
     let refused = Fleet::builder("nats://0.0.0.0:1").insecure().connect().await.unwrap_err();
@@ -39,7 +39,7 @@ async fn a_token_is_verified_by_the_worker() {
     };
     let _worker = Worker::new(registry([who()])).unwrap().with_verifier(verify).start(&fleet).await.unwrap();
     let join = |token: Option<&'static str>| {
-        FleetTools::builder(&fleet).with_name("eve").with_token(move || token.map(str::to_owned)).join()
+        FleetTools::builder(&fleet).name("eve").token(move || token.map(str::to_owned)).join()
     };
     assert_eq!(call(&join(Some("signed by us: ada")).await.unwrap(), "who", "{}").await.to_text(), "ada");
     assert_eq!(call(&join(None).await.unwrap(), "who", "{}").await.to_text(), "anonymous");
@@ -61,8 +61,7 @@ async fn a_worker_that_repeats_the_token_does_not_show_it() {
         if token == TOKEN { Ok(Identity::new("ada")) } else { Err(format!("`{token}` is wrong")) }
     };
     let _worker = Worker::new(registry([repeat])).unwrap().with_verifier(verify).start(&fleet).await.unwrap();
-    let join =
-        |token: &'static str| FleetTools::builder(&fleet).with_token(move || Some(token.to_owned())).join();
+    let join = |token: &'static str| FleetTools::builder(&fleet).token(move || Some(token.to_owned())).join();
     let tools = join(TOKEN).await.unwrap();
     let result = call(&tools, "repeat", "{}").await;
     assert_eq!(result.to_text(), "got …, …");
@@ -82,7 +81,7 @@ async fn a_name_in_the_subject_counts_only_for_workers_that_trust_it() {
             worker = worker.trust_subjects();
         }
         let _worker = worker.start(&fleet).await.unwrap();
-        let tools = FleetTools::builder(&fleet).with_name("ada").join().await.unwrap();
+        let tools = FleetTools::builder(&fleet).name("ada").join().await.unwrap();
         assert_eq!(call(&tools, "who", "{}").await.to_text(), expected);
     }
 }

@@ -141,7 +141,7 @@ fn a_caller_that_was_blocked_reads_what_has_arrived() {
     let serving = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let Some(address) = server::address() else { return };
     let prefix = server::new_prefix();
-    let connect = || Fleet::builder(address).with_prefix(&prefix).connect();
+    let connect = || Fleet::builder(address).prefix(&prefix).connect();
     let (runs, end) = (Arc::default(), Arc::new(Notify::new()));
     let worker = serving.block_on(async {
         let worker = Worker::new(pay(&runs, &end)).unwrap();

@@ -22,9 +22,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let ids: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = ids.clone();
     let toolset = OpenApiTools::builder()
-        .with_namespaces(Namespaces::None)
-        .with_base_url(base_url)
-        .with_limits(HttpLimits::default())
+        .namespaces(Namespaces::None)
+        .base_url(base_url)
+        .limits(HttpLimits::default())
         .only(move |operation| {
             seen.lock().unwrap_or_else(PoisonError::into_inner).push(operation.id.to_owned());
             true

@@ -85,8 +85,8 @@ async fn start() -> Result<String, Box<dyn Error>> {
 async fn main() -> Result<(), Box<dyn Error>> {
     let host = start().await?;
     let toolset = OpenApiTools::builder()
-        .with_answer_fields("listOrders", ["query", "orders.id", "orders.user"])
-        .with_list_limit(2)
+        .answer_fields("listOrders", ["query", "orders.id", "orders.user"])
+        .list_limit(2)
         .read_address(&format!("http://{host}/openapi.json"))
         .await?;
     let registry = toolset.registry()?;

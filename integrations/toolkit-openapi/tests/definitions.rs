@@ -215,7 +215,7 @@ fn output_schemas_are_there_if_the_program_asks() {
         "next": {"$ref": "#/components/schemas/A"}, "w": {"writeOnly": true}, "r": {"readOnly": true},
     }}}}});
     assert_eq!(read(OpenApiTools::builder(), &document).tools()[0].output_schema(), None);
-    let tools = read(OpenApiTools::builder().with_output_schemas(), &document).tools();
+    let tools = read(OpenApiTools::builder().output_schemas(), &document).tools();
     let expected = json!({"$ref": "#/$defs/A", "$defs": {"A": {
         "type": "object", "properties": {"next": {"$ref": "#/$defs/A"}, "r": {}},
     }}});
@@ -235,8 +235,7 @@ fn a_program_chooses_and_changes_operations() {
         "/c": {"get": path("c", json!({"x-speakeasy-mcp": {"name": "sea", "description": "Sails.", "scopes": ["read"]}})),
             "put": path("d", json!({"x-speakeasy-mcp": {"disabled": true}}))},
     }});
-    let chosen =
-        |builder: OpenApiToolsBuilder| names(&read(builder.with_namespaces(Namespaces::None), &document));
+    let chosen = |builder: OpenApiToolsBuilder| names(&read(builder.namespaces(Namespaces::None), &document));
     let builder = OpenApiTools::builder;
     assert_eq!(chosen(builder()), ["a", "b", "sea"]);
     assert_eq!(chosen(builder().only_tags(["b", "c"])), ["b", "sea"]);
@@ -256,8 +255,8 @@ fn a_program_chooses_and_changes_operations() {
         {"target": "$.paths.*[?@.operationId == 'a']", "update": {"summary": "From the overlay."}},
     ]});
     let changed = builder()
-        .with_overlay(overlay.to_string())
-        .with_adapted("c", |tool| tool.with_arguments([ArgumentTransform::new("q").fixed("preset")]));
+        .overlay(overlay.to_string())
+        .adapt("c", |tool| tool.with_arguments([ArgumentTransform::new("q").fixed("preset")]));
     let tools = read(changed, &document).tools();
     let about: Vec<_> = tools.iter().map(|tool| (tool.name.as_str(), tool.description.as_str())).collect();
     assert_eq!(about, [("a-a", "From the overlay."), ("c-sea", "Sails.")]);
@@ -279,8 +278,8 @@ fn more_than_forty_tools_are_found_by_search() {
     assert_eq!(published(OpenApiTools::builder(), 40), 40);
     // The search tools.
     assert_eq!(published(OpenApiTools::builder(), 600), 2);
-    assert_eq!(published(OpenApiTools::builder().with_tool_search_above(700), 600), 600);
-    assert_eq!(published(OpenApiTools::builder().with_tool_search_above(3), 4), 2);
+    assert_eq!(published(OpenApiTools::builder().tool_search_above(700), 600), 600);
+    assert_eq!(published(OpenApiTools::builder().tool_search_above(3), 4), 2);
 }
 
 #[test]
@@ -291,7 +290,7 @@ fn a_large_schema_loses_its_deepest_levels_and_says_so() {
         json!({"type": "object", "properties": {"near": {"type": "string"}, "far": {"type": "object", "properties": leaves}}}),
     );
     let limits = OpenApiLimits::default().with_schema_bytes(4_000);
-    let toolset = read(OpenApiTools::builder().with_document_limits(limits), &document(operation, json!({})));
+    let toolset = read(OpenApiTools::builder().document_limits(limits), &document(operation, json!({})));
     let parameters = &toolset.tools()[0].parameters;
     assert!(parameters.to_string().len() <= 4_000);
     assert_eq!(parameters["properties"]["near"], json!({"type": "string"}));
@@ -319,9 +318,8 @@ fn documents_that_the_program_gives_are_the_only_ones_for_references() {
         "{:?}",
         refused.issues()
     );
-    let given = read(OpenApiTools::builder().with_document("common.json", common.to_string()), &document);
+    let given = read(OpenApiTools::builder().document("common.json", common.to_string()), &document);
     assert_eq!(given.tools()[0].parameters["$defs"], json!({"Page": {"type": "integer"}}));
-    let faulty =
-        OpenApiTools::builder().with_document("common.json", "{").read_document(&document.to_string());
+    let faulty = OpenApiTools::builder().document("common.json", "{").read_document(&document.to_string());
     assert!(matches!(faulty, Err(OpenApiError::Syntax(_))));
 }

@@ -37,7 +37,7 @@ fn made(toolset: &OpenApiTools) -> usize {
 
 /// Reads a document, and returns what is beyond the budget.
 fn beyond_budget(name: &str, limits: &OpenApiLimits, text: &str) -> Option<String> {
-    let builder = OpenApiTools::builder().with_document_limits(limits.clone()).with_output_schemas();
+    let builder = OpenApiTools::builder().document_limits(limits.clone()).output_schemas();
     let made = builder.read_document(text).map_or(0, |toolset| made(&toolset));
     let allowed = (limits.values_per_byte * text.len()).max(LEAST);
     (made > allowed).then(|| format!("{name}: {} bytes became {made} values", text.len()))
@@ -103,7 +103,7 @@ fn operations_beyond_the_budget_are_one_issue_that_says_what_to_do() {
         "{issue}"
     );
     let limits = OpenApiLimits::default().with_values_per_byte(1_000);
-    let whole = OpenApiTools::builder().with_document_limits(limits).read_document(&text).unwrap();
+    let whole = OpenApiTools::builder().document_limits(limits).read_document(&text).unwrap();
     assert_eq!((whole.len(), whole.issues().len()), (1_600, 0));
     let chosen = OpenApiTools::builder().only_paths(["/many1"]).read_document(&text).unwrap();
     assert_eq!((chosen.len(), chosen.issues().len()), (8 * 111, 0));
@@ -127,7 +127,7 @@ fn documents_of_services_are_far_below_the_limits() {
         let text = std::fs::read_to_string(path).unwrap();
         let tools = |values_per_byte| {
             let limits = OpenApiLimits::default().with_values_per_byte(values_per_byte);
-            let builder = OpenApiTools::builder().with_document_limits(limits).with_output_schemas();
+            let builder = OpenApiTools::builder().document_limits(limits).output_schemas();
             let toolset = builder.read_document(&text).unwrap();
             assert!(
                 made(&toolset) <= text.len(),

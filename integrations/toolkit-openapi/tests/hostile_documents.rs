@@ -54,7 +54,7 @@ fn a_document_of_100_megabytes_is_refused_at_once() {
     assert!(matches!(error, OpenApiError::TooLarge(_)));
     let values = format!(r#"{{"openapi": "3.1.0", "x": [{}0]}}"#, "0,".repeat(1_000));
     let limits = OpenApiLimits::default().with_values(500);
-    let error = OpenApiTools::builder().with_document_limits(limits).read_document(&values).unwrap_err();
+    let error = OpenApiTools::builder().document_limits(limits).read_document(&values).unwrap_err();
     assert_eq!(error.to_string(), "the document has more than 500 values");
     let deep = format!(r#"{{"openapi": "3.1.0", "x": {}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
     assert!(matches!(OpenApiTools::from_document(&deep), Err(OpenApiError::Syntax(_))));
@@ -197,10 +197,9 @@ fn chains_of_references_are_read_or_refused_with_their_place() {
         for position in references.into_iter().chain(schemas) {
             for length in [1, 24, 40, 125, 128, 600] {
                 let document = chained(position, length);
-                let builder = OpenApiTools::builder().with_output_schemas();
+                let builder = OpenApiTools::builder().output_schemas();
                 let limits = OpenApiLimits::default().with_schema_bytes(1 << 20);
-                let toolset =
-                    builder.with_document_limits(limits).read_document(&document.to_string()).unwrap();
+                let toolset = builder.document_limits(limits).read_document(&document.to_string()).unwrap();
                 let issues: Vec<String> = toolset.issues().iter().map(ToString::to_string).collect();
                 let is_refused = issues.iter().any(|issue| issue.contains("more than 127 in a row"));
                 assert_eq!(

@@ -51,7 +51,7 @@ fn read(
     });
     // A reference without a file points into the file that has it.
     let other = json!({"it": operation, "components": components}).to_string();
-    builder.with_document("operations/call.json", other).read_document(&document.to_string()).unwrap()
+    builder.document("operations/call.json", other).read_document(&document.to_string()).unwrap()
 }
 
 fn answer(text: &str) -> Response<Body> {
@@ -227,7 +227,7 @@ proptest! {
         let (outcome, requests) = call(
             "[]",
             |service| {
-                let builder = service.builder().with_credentials(credentials.clone());
+                let builder = service.builder().credentials(credentials.clone());
                 read(builder, written, "/a", operation.clone(), schemes.clone())
             },
             json!({"filter": members}),
@@ -265,7 +265,7 @@ proptest! {
             |service| {
                 let builder = service.builder();
                 let builder = if is_cut {
-                    builder.with_list_limit(limit).with_answer_fields("call", ["id", "list"])
+                    builder.list_limit(limit).answer_fields("call", ["id", "list"])
                 } else {
                     builder
                 };

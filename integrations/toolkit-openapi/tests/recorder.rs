@@ -72,7 +72,7 @@ impl Recorder {
 
     /// Returns the settings for tools of this service, named by their operations.
     pub(crate) fn builder(&self) -> OpenApiToolsBuilder {
-        OpenApiTools::builder().with_namespaces(Namespaces::None).with_base_url(&self.url)
+        OpenApiTools::builder().namespaces(Namespaces::None).base_url(&self.url)
     }
 
     /// Returns the tools of a document with one operation, `call`.

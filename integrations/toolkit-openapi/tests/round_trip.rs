@@ -53,8 +53,8 @@ async fn every_tool_has_the_same_result_directly_and_through_both_halves() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, router).await });
 
-    let builder = OpenApiTools::builder().with_namespaces(Namespaces::None).with_base_url(url);
-    let builder = builder.with_credentials(Credentials::new().with_secret("bearer", "secret"));
+    let builder = OpenApiTools::builder().namespaces(Namespaces::None).base_url(url);
+    let builder = builder.credentials(Credentials::new().with_secret("bearer", "secret"));
     let toolset = builder.read_document(&document).unwrap();
     assert!(toolset.issues().is_empty(), "{:?}", toolset.issues());
     let tools = toolset.registry().unwrap();

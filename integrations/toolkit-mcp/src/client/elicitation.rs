@@ -64,7 +64,7 @@ pub type ElicitationFuture<'a> = Pin<Box<dyn Future<Output = ElicitationAnswer> 
 /// use toolkit_ai::mcp::client::{ElicitationAnswer, ElicitationRequest, McpClient, McpCommand};
 ///
 /// let client = McpClient::builder(McpCommand::new("booking-server"))
-///     .with_elicitation(|request: ElicitationRequest| async move {
+///     .elicitation(|request: ElicitationRequest| async move {
 ///         println!("{} asks: {}", request.server, request.message);
 ///         ElicitationAnswer::Decline
 ///     });

@@ -23,8 +23,8 @@ fn server(names: &[&str]) -> Bare {
 }
 
 async fn connect(server: &Bare) -> McpClient {
-    let builder = McpClient::builder(server.endpoint()).with_protocol(McpProtocol::Handshake);
-    builder.with_namespace("shop").connect().await.unwrap()
+    let builder = McpClient::builder(server.endpoint()).protocol(McpProtocol::Handshake);
+    builder.namespace("shop").connect().await.unwrap()
 }
 
 /// Changes the tools and announces the change.
@@ -93,8 +93,8 @@ async fn a_registry_with_an_earlier_schema_gets_the_errors_of_the_current_one() 
 async fn changes_made_while_a_server_was_away_are_reported() {
     let server = server(&["buy"]);
     let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
-    let builder = McpClient::builder(server.endpoint()).with_backoff(backoff);
-    let client = builder.with_change_approval().connect().await.unwrap();
+    let builder = McpClient::builder(server.endpoint()).backoff(backoff);
+    let client = builder.change_approval().connect().await.unwrap();
     let mut events = client.events();
     server.tools.lock().unwrap()[0]["description"] = "Buys everything.".into();
     server.hang_up();
@@ -210,8 +210,8 @@ async fn overrides_stay_and_refused_tools_are_reported() {
 #[tokio::test]
 async fn a_changed_tool_is_blocked_until_approved() {
     let server = server(&["add", "meta"]);
-    let builder = McpClient::builder(server.endpoint()).with_protocol(McpProtocol::Handshake);
-    let client = builder.with_change_approval().connect().await.unwrap();
+    let builder = McpClient::builder(server.endpoint()).protocol(McpProtocol::Handshake);
+    let client = builder.change_approval().connect().await.unwrap();
     let mut events = client.events();
     assert_eq!(call(&client, "meta", "{}").await.unwrap().to_text(), "none");
     change(&server, |tools| {
@@ -257,7 +257,7 @@ async fn approval_survives_a_restart_of_the_program() {
     let fingerprints = connect(&server).await.fingerprints();
     assert_eq!(fingerprints.keys().collect::<Vec<_>>(), ["shop-add", "shop-meta"]);
     server.tools.lock().unwrap()[0]["description"] = "Adds and tells.".into();
-    let builder = McpClient::builder(server.endpoint()).with_namespace("shop").with_approved(fingerprints);
+    let builder = McpClient::builder(server.endpoint()).namespace("shop").approved(fingerprints);
     let client = builder.connect().await.unwrap();
     assert_eq!(client.tools().iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["shop-meta"]);
     assert_eq!(client.pending()[0].description, "Adds and tells.");

@@ -21,7 +21,7 @@ async fn asked(server: &Raw<Faulty>) -> (McpClient, Arc<()>, tokio::task::JoinHa
             ElicitationAnswer::Cancel
         }
     };
-    let builder = builder(server).with_elicitation(handler).with_call_timeout(Duration::from_millis(200));
+    let builder = builder(server).elicitation(handler).call_timeout(Duration::from_millis(200));
     let client = within(builder.connect()).await.unwrap();
     let calling = client.clone();
     let calling = tokio::spawn(async move { drop(call(&calling, "ask", "{}").await) });
@@ -79,7 +79,7 @@ async fn a_closed_client_has_stopped_to_connect_again() {
         }
     });
     let backoff = McpBackoff::default().with_first(Duration::from_millis(5));
-    let client = within(McpClient::builder(endpoint).with_backoff(backoff).connect()).await.unwrap();
+    let client = within(McpClient::builder(endpoint).backoff(backoff).connect()).await.unwrap();
     server.client().hang_up();
     within(async {
         while Arc::strong_count(&opening) < 3 {

@@ -89,7 +89,7 @@ pub(super) fn server(mode: &str) -> McpCommand {
 
 #[tokio::test]
 async fn a_command_is_started_called_and_ended() {
-    let builder = McpClient::builder(server("good")).with_namespace("child");
+    let builder = McpClient::builder(server("good")).namespace("child");
     let mut events = builder.events();
     let client = within(builder.connect()).await.unwrap();
     assert_eq!(client.tools().len(), 7);
@@ -107,7 +107,7 @@ async fn a_command_is_started_called_and_ended() {
 
 #[tokio::test]
 async fn a_process_that_ends_at_once_is_an_error_with_its_last_words() {
-    let error = within(McpClient::builder(server("crash")).with_name("shop").connect()).await.unwrap_err();
+    let error = within(McpClient::builder(server("crash")).name("shop").connect()).await.unwrap_err();
     assert_eq!(error.kind(), McpErrorKind::Connection, "{error}");
     assert!(error.to_string().contains("starting in mode crash"), "{error}");
 }
@@ -124,7 +124,7 @@ async fn a_program_that_does_not_exist_is_an_error() {
 #[tokio::test]
 async fn a_process_that_dies_in_a_call_is_started_again() {
     let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
-    let client = within(McpClient::builder(server("once")).with_backoff(backoff).connect()).await.unwrap();
+    let client = within(McpClient::builder(server("once")).backoff(backoff).connect()).await.unwrap();
     let mut events = client.events();
     let error = call(&client, "wait", "{}").await.unwrap_err();
     assert!(error.message().contains("was lost during the call"), "{error}");

@@ -35,8 +35,8 @@ type Adaptation = Box<dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + S
 /// let toolset = OpenApiTools::builder()
 ///     .only_methods(["GET"])
 ///     .only(|operation| !operation.is_deprecated())
-///     .with_namespaces(Namespaces::One("shop".to_owned()))
-///     .with_adapted("search", |tool| {
+///     .namespaces(Namespaces::One("shop".to_owned()))
+///     .adapt("search", |tool| {
 ///         tool.with_description("Finds products.").with_arguments([ArgumentTransform::new("tenant").fixed("acme")])
 ///     })
 ///     .read_document(document)?;
@@ -104,13 +104,13 @@ impl OpenApiToolsBuilder {
     }
 
     /// Sets the namespaces of the tools; [`Namespaces::Tags`] by default.
-    pub fn with_namespaces(mut self, namespaces: Namespaces) -> Self {
+    pub fn namespaces(mut self, namespaces: Namespaces) -> Self {
         self.reader.namespaces = namespaces;
         self
     }
 
     /// Changes the tool of the operation with this id: its name, description, metadata, or arguments. See [`AdaptedTool`].
-    pub fn with_adapted(
+    pub fn adapt(
         mut self,
         operation: impl Into<String>,
         change: impl Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync + 'static,
@@ -122,33 +122,33 @@ impl OpenApiToolsBuilder {
     /// Applies an overlay to the document before it is read: a document of the OpenAPI Overlay Specification 1, in JSON or
     /// YAML. Overlays apply in their order. Paths may have names, indices, wildcards, descendants, and filters that
     /// compare for equality.
-    pub fn with_overlay(mut self, text: impl Into<String>) -> Self {
+    pub fn overlay(mut self, text: impl Into<String>) -> Self {
         self.overlays.push(text.into());
         self
     }
 
     /// Adds a document that references name by its address. References to other documents are refused, because nothing is
     /// fetched.
-    pub fn with_document(mut self, address: impl Into<String>, text: impl Into<String>) -> Self {
+    pub fn document(mut self, address: impl Into<String>, text: impl Into<String>) -> Self {
         self.documents.push((address.into(), text.into()));
         self
     }
 
     /// Gives each definition an output schema, from the first successful answer of its operation. They are off by default,
     /// because those of a large document need much memory. Answers are checked in any case.
-    pub fn with_output_schemas(mut self) -> Self {
+    pub fn output_schemas(mut self) -> Self {
         self.reader.has_output_schemas = true;
         self
     }
 
     /// Sets the number of tools above which [`registry`](OpenApiTools::registry) turns tool search on; 40 by default.
-    pub fn with_tool_search_above(mut self, tools: usize) -> Self {
+    pub fn tool_search_above(mut self, tools: usize) -> Self {
         self.search_above = tools;
         self
     }
 
     /// Sets the limits of the document and of the definitions.
-    pub fn with_document_limits(mut self, limits: OpenApiLimits) -> Self {
+    pub fn document_limits(mut self, limits: OpenApiLimits) -> Self {
         self.reader.limits = limits;
         self
     }

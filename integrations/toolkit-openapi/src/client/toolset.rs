@@ -94,7 +94,7 @@ impl OpenApiTools {
     }
 
     /// Returns a registry of the tools. Tool search is on if there are more tools than
-    /// [`with_tool_search_above`](OpenApiToolsBuilder::with_tool_search_above) says, which is 40 by default.
+    /// [`tool_search_above`](OpenApiToolsBuilder::tool_search_above) says, which is 40 by default.
     ///
     /// The registry shares the tools with this toolset.
     ///
