@@ -26,16 +26,16 @@ fn delete(path: String) -> String {
 async fn ask_the_user(question: ApprovalRequest) -> Approval {
     println!("? {} with {}: {}", question.request.definition().name, question.arguments, question.reason);
     match question.arguments["path"].as_str() {
-        Some("/home/ada/notes.txt") => Approval::Granted,
-        Some("/home/ada") => Approval::Changed(json!({"path": "/home/ada/notes.txt"})),
-        _ => Approval::Refused("the user said no; ask the user for the right file".to_owned()),
+        Some("/home/ada/notes.txt") => Approval::Approve,
+        Some("/home/ada") => Approval::Change(json!({"path": "/home/ada/notes.txt"})),
+        _ => Approval::Deny("the user said no; ask the user for the right file".to_owned()),
     }
 }
 
 #[tokio::main]
 async fn main() -> Result<(), BuildError> {
     let outside = "only files in /home/ada may be deleted";
-    let unanswered = Approval::Refused("the user did not answer in time".to_owned());
+    let unanswered = Approval::Deny("the user did not answer in time".to_owned());
     let permissions = Permissions::new()
         .rule(PermissionRule::deny(outside).for_tool("fs-delete")?.when(|_, arguments| {
             !arguments["path"].as_str().is_some_and(|path| path.starts_with("/home/ada"))

@@ -37,7 +37,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let account = Arc::new(Account { cents: AtomicI64::new(cents) });
         for tool in account.tools() {
             let name = ToolName::qualified(namespace, tool.definition().name.method_name(), Separator::Dash)?;
-            registry.register(AdaptedTool::of(tool).with_name(name))?;
+            registry.register(AdaptedTool::from_arc(tool).with_name(name))?;
         }
     }
     for definition in registry.iter_definitions() {

@@ -229,7 +229,7 @@ fn a_rule_without_tools_of_a_live_registry_is_warned_of_after_each_change() {
     };
     let tagged = |name: &str, tag: &str| {
         let tool = ClosureTool::without_arguments(name, "", || "").expect("a name");
-        tool.with_metadata(|metadata| metadata.with_tags([tag]))
+        tool.map_metadata(|metadata| metadata.with_tags([tag]))
     };
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     let live =
@@ -263,7 +263,7 @@ fn quotes(secret: String, q: u8) -> Result<String, String> {
 
 #[test]
 fn hidden_values_are_in_no_span_also_not_in_contents() {
-    let hide = ArgumentTransform::of("secret").fixed("HUSH-HUSH");
+    let hide = ArgumentTransform::new("secret").fixed("HUSH-HUSH");
     let adapted = AdaptedTool::new(quotes::tool()).with_arguments([hide]).expect("possible");
     let registry = ToolRegistry::from_tools([adapted]).expect("one tool");
     for contents in [false, true] {

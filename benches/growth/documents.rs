@@ -3,7 +3,7 @@
 use crate::shapes::{SHAPES, SHARED, Shape, YAML, document};
 use crate::{Case, MOST, case};
 use std::hint::black_box;
-use toolkit_openapi::client::{OpenApiLimits, OpenApiToolset};
+use toolkit_openapi::client::{OpenApiLimits, OpenApiTools};
 
 /// Shapes below a limit that bounds their work, and the growth that they may have there.
 const BELOW_A_LIMIT: [(&str, f64); 3] = [
@@ -37,7 +37,7 @@ pub(crate) fn cases() -> Vec<Case> {
 fn read(name: String, size: usize, limits: OpenApiLimits, text: impl Fn(usize) -> String + 'static) -> Case {
     case(name, size, move |size| {
         let text = text(size);
-        let builder = OpenApiToolset::builder().with_document_limits(limits.clone()).with_output_schemas();
+        let builder = OpenApiTools::builder().document_limits(limits.clone()).output_schemas();
         move || drop(black_box(builder.read_document(&text)))
     })
 }

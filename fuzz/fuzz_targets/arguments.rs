@@ -54,7 +54,7 @@ fn check<T: ToolParams + Debug + 'static>(text: &str) {
     let expected = serde_json::from_str::<T>(&arguments).ok().map(|value| format!("{value:?}"));
     for coerce in [false, true] {
         let Ok(tool) = ClosureTool::new("tool", "", |value: T| format!("{value:?}")) else { return };
-        let tool = tool.with_metadata(|metadata| metadata.with_coerce(coerce));
+        let tool = tool.map_metadata(|metadata| metadata.with_coerce(coerce));
         let taken = call(&tool, &arguments);
         // What no schema publishes is refused, whatever serde makes of it.
         if taken.is_some() && (!coerce || expected.is_some()) {
@@ -74,11 +74,11 @@ struct Made {
 
 static MADE: LazyLock<Vec<Made>> = LazyLock::new(|| {
     let functions = made::functions().into_iter().map(|tool| {
-        let leniently = Box::new(tool.clone().with_metadata(|metadata| metadata.with_coerce(true)));
+        let leniently = Box::new(tool.clone().map_metadata(|metadata| metadata.with_coerce(true)));
         (Box::new(tool) as Box<dyn Tool>, leniently as Box<dyn Tool>, None)
     });
     let types = made::types().into_iter().map(|(tool, decode)| {
-        let leniently = Box::new(tool.clone().with_metadata(|metadata| metadata.with_coerce(true)));
+        let leniently = Box::new(tool.clone().map_metadata(|metadata| metadata.with_coerce(true)));
         (Box::new(tool) as Box<dyn Tool>, leniently as Box<dyn Tool>, Some(decode))
     });
     let tools = functions.chain(types).map(|(strictly, leniently, decode)| {

@@ -135,11 +135,11 @@ fn permissions(runtime: &Runtime, row: &Value) -> Result<Answer, String> {
     }
     if text(row, "fallback")? == "allow" {
         permissions =
-            permissions.otherwise(Permission::Allow).with_patience(Duration::ZERO, Approval::Granted);
+            permissions.otherwise(Permission::Allow).with_patience(Duration::ZERO, Approval::Approve);
     }
     let tags = entry(row, "tags")?.as_array().ok_or("`tags` is not a list")?;
     let add = ClosureTool::new("add", "", |Add { a, b }: Add| a + b).context("`add`")?;
-    let add = add.with_metadata(|metadata| metadata.with_tags(tags.iter().filter_map(Value::as_str)));
+    let add = add.map_metadata(|metadata| metadata.with_tags(tags.iter().filter_map(Value::as_str)));
     if let [overruled, ..] = permissions.overruled([add.definition()]).as_slice() {
         return Ok(Err(format!("the order of the rules lets `{overruled}` through")));
     }

@@ -177,17 +177,17 @@ fn kinds(runs: &Runs) -> Vec<Arc<dyn Tool>> {
         payment.amount + u32::from(payment.account.is_some())
     });
     let counted = runs.clone();
-    let later = ClosureTool::with_context("later", "Pays.", move |payment: Payment, _: ToolContext| {
+    let later = ClosureTool::new_with_context("later", "Pays.", move |payment: Payment, _: ToolContext| {
         let counted = counted.clone();
         async move {
             counted.0.fetch_add(1, Ordering::Relaxed);
             payment.amount
         }
     });
-    let sum = || [ArgumentTransform::of("amount").with_name("sum")];
+    let sum = || [ArgumentTransform::new("amount").with_name("sum")];
     let renamed = named(pay::tool(), "renamed").with_arguments(sum()).unwrap();
-    let hidden = named(pay::tool(), "hidden").with_arguments([ArgumentTransform::of("account").fixed("1")]);
-    let computed = ArgumentTransform::of("account").computed(|context| match context.state::<Runs>() {
+    let hidden = named(pay::tool(), "hidden").with_arguments([ArgumentTransform::new("account").fixed("1")]);
+    let computed = ArgumentTransform::new("account").computed(|context| match context.state::<Runs>() {
         Some(_) => Ok("1".into()),
         None => Err("no state".into()),
     });
@@ -279,7 +279,7 @@ fn is_invalid(error: &ToolError) -> bool {
 #[tokio::test]
 async fn no_human_is_asked_about_a_call_that_cannot_run() {
     let runs = Runs::default();
-    let (dispatcher, asked) = asking(&runs, Approval::Granted);
+    let (dispatcher, asked) = asking(&runs, Approval::Approve);
     for (tool, arguments, kind) in [
         ("pay", "{}", ErrorKind::InvalidArguments),
         ("pay", r#"{"amount": -1}"#, ErrorKind::InvalidArguments),
@@ -319,7 +319,7 @@ fn conditions_see_only_calls_that_can_run() {
 #[tokio::test]
 async fn an_approval_for_the_session_holds_only_in_the_session() {
     let runs = Runs::default();
-    let (dispatcher, asked) = asking(&runs, Approval::GrantedForSession);
+    let (dispatcher, asked) = asking(&runs, Approval::ApproveForSession);
     let session = Session::new("1");
     let in_session =
         |session: &Session| dispatcher.clone().with_run(RunContext::new().with_session(session.clone()));
@@ -421,7 +421,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let runs = Runs::default();
         let registry = registry(&runs);
-        let (dispatcher, asked) = asking(&runs, Approval::Refused("no".to_owned()));
+        let (dispatcher, asked) = asking(&runs, Approval::Deny("no".to_owned()));
         for (tool, text) in names(&registry).iter().flat_map(|tool| texts.iter().map(move |text| (tool, text))) {
             let before = count(&runs);
             let checked = registry.validate(tool, text);

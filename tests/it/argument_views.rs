@@ -37,8 +37,8 @@ fn view(changes: impl IntoIterator<Item = Argument>) -> AdaptedTool {
 
 fn usual() -> AdaptedTool {
     view([
-        Argument::of("q").with_name("query").with_description("What to find."),
-        Argument::of("key").fixed("secret"),
+        Argument::new("q").with_name("query").with_description("What to find."),
+        Argument::new("key").fixed("secret"),
     ])
 }
 
@@ -52,7 +52,7 @@ async fn call(tool: impl Tool + 'static, arguments: &str) -> Result<String, Tool
 fn refused(tool: impl Tool + 'static, changes: impl IntoIterator<Item = Argument>) -> String {
     let error = AdaptedTool::new(tool).with_arguments(changes).expect_err("it cannot be");
     let messages = error.problems().iter().map(|problem| match problem {
-        BuildProblem::Tool { fault: ToolFault::InvalidTransform { argument, message }, .. } => {
+        BuildProblem::Tool { fault: ToolFault::InvalidTransform { argument, message, .. }, .. } => {
             format!("{argument}: {message}")
         }
         other => panic!("not expected here: {other}"),
@@ -107,10 +107,10 @@ async fn everything_else_stays_as_the_model_wrote_it() {
     let raw = echo(json!({"properties": {"a": {}, "b": {}, "c": {"type": "integer"}, "d": {}}}));
     let view = AdaptedTool::new(raw)
         .with_arguments([
-            Argument::of("a").with_name("x\"y"),
-            Argument::of("b").hidden(),
-            Argument::of("c").with_default(1),
-            Argument::of("d").computed(|context| Ok(json!({"tool": context.tool_name().as_str()}))),
+            Argument::new("a").with_name("x\"y"),
+            Argument::new("b").hidden(),
+            Argument::new("c").with_default(1),
+            Argument::new("d").computed(|context| Ok(json!({"tool": context.tool_name().as_str()}))),
         ])
         .expect("possible");
     for (arguments, rewritten) in [
@@ -168,7 +168,7 @@ async fn hidden_arguments_cannot_be_given_and_messages_use_the_models_names() {
         }
         assert!(!format!("{error:#}").contains("secret"), "{error:#}");
     }
-    let names = view([Argument::of("place").with_name("where"), Argument::of("q").with_name("place")]);
+    let names = view([Argument::new("place").with_name("where"), Argument::new("q").with_name("place")]);
     let error = call(names, r#"{"place": true, "where": {"site": true, "depth": 2}, "key": "k"}"#)
         .await
         .expect_err("both");
@@ -179,13 +179,13 @@ async fn hidden_arguments_cannot_be_given_and_messages_use_the_models_names() {
 #[tokio::test]
 async fn defaults_fill_in_and_required_arguments_are_demanded() {
     let view = view([
-        Argument::of("limit").required(),
-        Argument::of("q").with_default("everything"),
-        Argument::of("key").with_computed_default(|context| match context.invocation_id() {
+        Argument::new("limit").required(),
+        Argument::new("q").with_default("everything"),
+        Argument::new("key").with_computed_default(|context| match context.invocation_id() {
             Some(id) => Ok(id.into()),
             None => Err("there is no run".into()),
         }),
-        Argument::of("place").hidden(),
+        Argument::new("place").hidden(),
     ]);
     let schema = &view.definition().parameters;
     assert_eq!(schema["required"], json!(["limit"]));
@@ -210,7 +210,7 @@ async fn defaults_fill_in_and_required_arguments_are_demanded() {
 
 #[tokio::test]
 async fn a_refused_value_of_the_program_is_not_reported_as_a_violation() {
-    let view = view([Argument::of("key").computed(|_| Ok(json!(["secret"])))]);
+    let view = view([Argument::new("key").computed(|_| Ok(json!(["secret"])))]);
     let error = call(view.clone(), r#"{"q": "a"}"#).await.expect_err("it is no text");
     assert_eq!((error.kind(), error.brief()), (ErrorKind::Failed, "Tool runtime error"));
     assert!(!error.message().contains("key"), "{error}");
@@ -226,12 +226,12 @@ fn impossible_transforms_are_refused_at_once() {
         refused(
             search::tool(),
             [
-                Argument::of("limt").hidden(),
-                Argument::of("q").with_name("limit"),
-                Argument::of("key").hidden(),
-                Argument::of("place").fixed("nowhere").with_description("?"),
-                Argument::of("limit").with_default(51),
-                Argument::of("limit").with_default(50).required(),
+                Argument::new("limt").hidden(),
+                Argument::new("q").with_name("limit"),
+                Argument::new("key").hidden(),
+                Argument::new("place").fixed("nowhere").with_description("?"),
+                Argument::new("limit").with_default(51),
+                Argument::new("limit").with_default(50).required(),
             ]
         ),
         "limt: the tool has no such argument; did you mean `limit`?\n\
@@ -244,27 +244,27 @@ fn impossible_transforms_are_refused_at_once() {
          q: argument `limit` is shown as `limit` already; choose another name"
     );
     let error = AdaptedTool::new(search::tool())
-        .with_arguments([Argument::of("key").fixed(json!({"top": "secret"}))])
+        .with_arguments([Argument::new("key").fixed(json!({"top": "secret"}))])
         .expect_err("it is a text");
     let text = error.to_string();
     assert!(text.starts_with("argument `key` of tool `search` (defined at "), "{text}");
     assert!(text.contains(") cannot be transformed: the tool does not take"), "{text}");
     assert!(!text.contains("secret"), "{text}");
     // Names may be exchanged.
-    view([Argument::of("q").with_name("key"), Argument::of("key").with_name("q")]);
+    view([Argument::new("q").with_name("key"), Argument::new("key").with_name("q")]);
 }
 
 #[tokio::test]
 async fn a_view_of_a_view_uses_the_names_of_the_first_view() {
     let outer =
-        usual().with_arguments([Argument::of("query").with_name("find"), Argument::of("limit").fixed(9)]);
+        usual().with_arguments([Argument::new("query").with_name("find"), Argument::new("limit").fixed(9)]);
     let outer = outer.expect("possible");
     assert_eq!(outer.definition().parameters["required"], json!(["find"]));
     assert_eq!(call(outer.clone(), r#"{"find": "a"}"#).await.expect("fine"), "a 9 secret");
     let error = call(outer, r#"{"query": "a", "find": true}"#).await.expect_err("both are wrong");
     let paths: Vec<&str> = error.violations().iter().map(|violation| violation.path.as_str()).collect();
     assert_eq!(paths, ["query", "find"]);
-    assert!(refused(usual(), [Argument::of("q").hidden()]).starts_with("q: the tool has no such argument"));
+    assert!(refused(usual(), [Argument::new("q").hidden()]).starts_with("q: the tool has no such argument"));
 }
 
 /// Loads.
@@ -275,7 +275,7 @@ fn load(path: String) -> String {
 
 #[test]
 fn a_lane_cannot_be_computed() {
-    let computed = Argument::of("path").computed(|_| Ok("a".into()));
+    let computed = Argument::new("path").computed(|_| Ok("a".into()));
     assert!(refused(load::tool(), [computed]).contains("it is the lane of the tool"));
 }
 
@@ -299,7 +299,7 @@ fn every_keyword_that_names_an_argument_is_transformed() {
             "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
             "$defs": {"A": {"items": {"$ref": "#/properties/a"}}, "Unused": {}},
         }),
-        [Argument::of("a").with_name("x/y")],
+        [Argument::new("a").with_name("x/y")],
         json!({
             "type": "object",
             "properties": {
@@ -319,7 +319,7 @@ fn every_keyword_that_names_an_argument_is_transformed() {
             "allOf": [{"properties": {"c": {}, "d": {}}, "required": ["a", "d"]}],
             "minProperties": 2, "maxProperties": 3,
         }),
-        [Argument::of("a").fixed("x"), Argument::of("c").hidden()],
+        [Argument::new("a").fixed("x"), Argument::new("c").hidden()],
         json!({
             "properties": {"b": {"$ref": "#/$defs/a"}},
             "$defs": {"A": {"type": "string"}, "a": {"$ref": "#/$defs/A"}},
@@ -345,7 +345,7 @@ fn an_argument_under_a_condition_cannot_be_hidden_or_given() {
         });
         let expected =
             format!("kind: the schema mentions it under `{keyword}`; write a tool that calls this tool");
-        for change in [Argument::of("kind").hidden(), Argument::of("kind").fixed("by_id")] {
+        for change in [Argument::new("kind").hidden(), Argument::new("kind").fixed("by_id")] {
             assert_eq!(refused(echo(schema.clone()), [change]), expected);
         }
     }
@@ -359,7 +359,7 @@ async fn a_required_argument_of_a_view_is_required() {
     }
 
     let view =
-        AdaptedTool::new(take::tool()).with_arguments(["a", "n"].map(|name| Argument::of(name).required()));
+        AdaptedTool::new(take::tool()).with_arguments(["a", "n"].map(|name| Argument::new(name).required()));
     let view = view.expect("possible");
     for arguments in ["{}", r#"{"a": "x"}"#, r#"{"a": null, "n": null}"#] {
         let error = call(view.clone(), arguments).await.expect_err(arguments);

@@ -71,7 +71,7 @@ fn the_schema_of_the_type_forbids_ignored_names() {
             "additionalProperties": false,
         })
     );
-    let open = search().with_metadata(|metadata| metadata.with_unknown(UnknownArguments::Ignore));
+    let open = search().map_metadata(|metadata| metadata.with_unknown(UnknownArguments::Ignore));
     assert!(open.definition().parameters.get("additionalProperties").is_none());
 }
 
@@ -132,7 +132,7 @@ async fn every_kind_of_return_value() -> Result<(), Box<dyn Error>> {
         ClosureTool::new("panics", "", |_: Nothing| async move { panic!("oh") as i32 })?,
         ClosureTool::new("waits", "", |_: Nothing| tokio::time::sleep(Duration::from_secs(60)))?
             .with_timeout(Duration::from_millis(5)),
-        ClosureTool::with_context("asks", "", |_: Nothing, context: ToolContext| async move {
+        ClosureTool::new_with_context("asks", "", |_: Nothing, context: ToolContext| async move {
             context.call_id().map(ToString::to_string)
         })?,
     ];

@@ -117,7 +117,7 @@ const MEMBERS: [(&str, &str, Option<&str>); 46] = [
 #[test]
 fn near_misses_are_coerced_at_every_depth() {
     let tools: [&dyn Tool; 3] = [&function::tool(), &closure(), &dynamic()];
-    let strict = closure().with_metadata(|metadata| metadata.with_coerce(false));
+    let strict = closure().map_metadata(|metadata| metadata.with_coerce(false));
     for (name, written, read) in MEMBERS {
         for (before, after) in [("", ""), (r#"{"inner":"#, "}"), (r#"{"items":[{"flag":true},"#, "]}")] {
             let arguments = format!(r#"{before}{{"{name}":{written}}}{after}"#);
@@ -169,13 +169,13 @@ fn wrapped(plain: &str) -> Vec<String> {
 
 /// Returns a tool of each kind, with or without coercion.
 fn tools(coerce: bool) -> Vec<Arc<dyn Tool>> {
-    let adapted = AdaptedTool::new(function::tool().with_metadata(|metadata| metadata.with_coerce(coerce)))
+    let adapted = AdaptedTool::new(function::tool().map_metadata(|metadata| metadata.with_coerce(coerce)))
         .with_name(ToolName::new("adapted").expect("legal"))
-        .with_arguments([ArgumentTransform::of("real").hidden()])
+        .with_arguments([ArgumentTransform::new("real").hidden()])
         .expect("possible");
     vec![
-        Arc::new(function::tool().with_metadata(|metadata| metadata.with_coerce(coerce))),
-        Arc::new(closure().with_metadata(|metadata| metadata.with_coerce(coerce))),
+        Arc::new(function::tool().map_metadata(|metadata| metadata.with_coerce(coerce))),
+        Arc::new(closure().map_metadata(|metadata| metadata.with_coerce(coerce))),
         Arc::new(dynamic().with_coerce(coerce)),
         Arc::new(adapted),
     ]

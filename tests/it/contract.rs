@@ -107,7 +107,7 @@ fn extended_whole(#[param(flatten)] it: Extended) -> &'static str {
 #[test]
 fn every_published_keyword_is_checked() {
     let closure = ClosureTool::new("closure", "", |it: Extended| extended(it)).expect("a tool");
-    let closure = closure.with_metadata(|metadata| metadata.with_coerce(false));
+    let closure = closure.map_metadata(|metadata| metadata.with_coerce(false));
     for (name, valid, invalid) in KEYWORDS {
         for (value, fits) in [(valid, true), (invalid, false)] {
             let members = format!(r#"{{"{name}": {value}}}"#);
@@ -292,7 +292,7 @@ fn constraints_hold_beside_a_map_of_any_names() {
 
 #[test]
 fn unknown_members_are_dropped_on_request_except_below_an_untagged_enum() {
-    let ignoring = named_whole::tool().with_metadata(|it| it.with_unknown(UnknownArguments::Ignore));
+    let ignoring = named_whole::tool().map_metadata(|it| it.with_unknown(UnknownArguments::Ignore));
     for (members, fits) in [
         (r#"{"other": 1, "number": 9}"#, true),
         (r#"{"other": 1, "number": 10}"#, false),
@@ -313,7 +313,7 @@ fn a_name_given_twice_is_refused_at_every_depth() {
         (r#""any": [{"a": 1, "\u0061": 2}]"#, "any[0].a"),
     ] {
         let dynamic = DynamicTool::new("any", "", json!({"type": "object"}), |any: Value| any.to_string());
-        let coerced = named_whole::tool().with_metadata(|it| it.with_coerce(true));
+        let coerced = named_whole::tool().map_metadata(|it| it.with_coerce(true));
         let tools: [&dyn Tool; 3] = [&named_whole::tool(), &coerced, &dynamic.expect("a schema")];
         // The aliases of a foreign schema are not known.
         for tool in &tools[..if members.contains(r#""n":"#) { 2 } else { 3 }] {

@@ -338,7 +338,7 @@ fn a_runtime_without_a_timer_is_reported() {
         }
     }
     let blocking = ClosureTool::without_arguments("blocking", "", || 1).expect("a legal name");
-    let blocking = blocking.with_metadata(|metadata| metadata.with_blocking(true));
+    let blocking = blocking.map_metadata(|metadata| metadata.with_blocking(true));
     let dispatcher =
         Dispatcher::new(ToolRegistry::from_tools([blocking]).expect("one tool")).expect("complete");
     let call = || ToolCall::new("1", "blocking", "{}");

@@ -171,8 +171,8 @@ async fn approvals_emit_events() {
         .rule(PermissionRule::ask("is it fine?"))
         .with_handler(|question| async move {
             match question.request.definition().name.as_str() {
-                "events-echo" => Approval::Granted,
-                _ => Approval::Refused("no".to_owned()),
+                "events-echo" => Approval::Approve,
+                _ => Approval::Deny("no".to_owned()),
             }
         });
     let dispatcher = dispatcher().with_middleware(permissions);

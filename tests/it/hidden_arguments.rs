@@ -143,19 +143,19 @@ proptest! {
         };
         for tool in tools() {
             let value = secret.clone();
-            let hide = ArgumentTransform::of("secret");
+            let hide = ArgumentTransform::new("secret");
             let hide = match way {
                 0 => hide.fixed(value),
                 1 => hide.computed(move |_| Ok(value.clone())),
                 _ => hide.with_computed_default(move |_| Ok(value.clone())),
             };
-            let rename = is_renamed.then(|| ArgumentTransform::of("q").with_name("query"));
+            let rename = is_renamed.then(|| ArgumentTransform::new("q").with_name("query"));
             let changes: Vec<ArgumentTransform> = rename.into_iter().chain([hide]).collect();
             let registry = if is_view {
                 let view = RegistryView::new().adapt("tool", move |tool| tool.with_arguments(changes.clone()));
                 ToolRegistry::from_tools([tool]).expect("one tool").viewed(&view)
             } else {
-                let adapted = AdaptedTool::of(tool).with_arguments(changes);
+                let adapted = AdaptedTool::from_arc(tool).with_arguments(changes);
                 let adapted = adapted.map(|tool| tool.map_metadata(|metadata| metadata.with_retries(1)));
                 adapted.and_then(|tool| ToolRegistry::from_tools([tool]))
             };
@@ -204,8 +204,8 @@ async fn a_request_for_approval_has_no_hidden_value() {
     }
 
     let ways = [
-        ArgumentTransform::of("secret").fixed("HUSH-HUSH"),
-        ArgumentTransform::of("secret").computed(|_| Ok("HUSH-HUSH".into())),
+        ArgumentTransform::new("secret").fixed("HUSH-HUSH"),
+        ArgumentTransform::new("secret").computed(|_| Ok("HUSH-HUSH".into())),
     ];
     for hide in ways {
         let adapted = AdaptedTool::new(take::tool()).with_arguments([hide]).expect("possible");
@@ -216,7 +216,7 @@ async fn a_request_for_approval_has_no_hidden_value() {
             .with_handler(move |request: ApprovalRequest| {
                 let json = request.request.arguments_json();
                 texts.lock().expect("no panic").push(format!("{request:?} {json:?} {}", request.arguments));
-                std::future::ready(Approval::Granted)
+                std::future::ready(Approval::Approve)
             });
         let registry = ToolRegistry::from_tools([adapted]).expect("one tool");
         let dispatcher = Dispatcher::new(registry).expect("one tool").with_middleware(permissions);
@@ -265,7 +265,7 @@ async fn a_hidden_argument_cannot_be_given_under_any_name() {
     }
 
     let plain = closure(|Plain { secret, q }| secret.or(q.filter(|_| false)));
-    let ignoring = plain.clone().with_metadata(|it| it.with_unknown(UnknownArguments::Ignore));
+    let ignoring = plain.clone().map_metadata(|it| it.with_unknown(UnknownArguments::Ignore));
     let tools: [Arc<dyn Tool>; 4] = [
         Arc::new(plain),
         Arc::new(ignoring),
@@ -274,9 +274,9 @@ async fn a_hidden_argument_cannot_be_given_under_any_name() {
     ];
     for tool in tools {
         for fixed in [None, Some("fixed")] {
-            let hide = ArgumentTransform::of("secret");
+            let hide = ArgumentTransform::new("secret");
             let hide = fixed.map_or_else(|| hide.clone().hidden(), |value| hide.clone().fixed(value));
-            let adapted = AdaptedTool::of(tool.clone()).with_arguments([hide]).expect("possible");
+            let adapted = AdaptedTool::from_arc(tool.clone()).with_arguments([hide]).expect("possible");
             let dispatcher = dispatcher_of(Arc::new(adapted));
             for name in ["secret", "s", "\\u0073", "secret_", "Secret"] {
                 let arguments = format!(r#"{{"q": "Write", "{name}": "GIVEN"}}"#);
@@ -298,10 +298,10 @@ async fn a_hidden_argument_cannot_be_given_under_any_name() {
 #[test]
 fn an_argument_whose_aliases_cannot_be_known_cannot_be_hidden() {
     let open = || AdaptedTool::new(closure(|open: Open| open.secret));
-    let hide = ArgumentTransform::of("secret").fixed("FIXED");
+    let hide = ArgumentTransform::new("secret").fixed("FIXED");
     let error = open().with_arguments([hide]).expect_err("it may have aliases");
     assert!(error.to_string().contains("it may know this argument by an alias"), "{error}");
-    open().with_arguments([ArgumentTransform::of("secret").with_default("x")]).expect("it is shown");
+    open().with_arguments([ArgumentTransform::new("secret").with_default("x")]).expect("it is shown");
 }
 
 /// The payload of a panic that panics again when it is dropped.
@@ -317,7 +317,7 @@ impl Drop for Bomb {
 async fn a_panic_whose_payload_panics_is_one_error() {
     let schema = json!({"properties": {"secret": {}}});
     let tool = raw(&schema, |_| std::panic::panic_any(Bomb));
-    let tool = AdaptedTool::of(tool).with_arguments([ArgumentTransform::of("secret").fixed("x")]);
+    let tool = AdaptedTool::from_arc(tool).with_arguments([ArgumentTransform::new("secret").fixed("x")]);
     let registry = ToolRegistry::from_tools([tool.expect("possible")]).expect("one tool");
     let error = registry.call("tool", "{}").await.expect_err("it panics");
     assert_eq!(error.kind(), ErrorKind::Panicked);

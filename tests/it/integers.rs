@@ -134,7 +134,7 @@ async fn a_rule_reads_no_rounded_number() {
 
 #[test]
 fn an_integer_in_an_ignored_member_is_not_checked() {
-    let tool = any::tool().with_metadata(|it| it.with_unknown(UnknownArguments::Ignore));
+    let tool = any::tool().map_metadata(|it| it.with_unknown(UnknownArguments::Ignore));
     assert_eq!(call(&tool, &format!(r#"{{"it": 1, "more": {INTEGER}}}"#)).as_deref(), Ok("1"));
 }
 

@@ -56,11 +56,11 @@ async fn next(events: &mut toolkit_ai::registry::RegistryEvents) -> String {
     match event.change {
         RegistryChange::Registered => format!("registered {tool}"),
         RegistryChange::Unregistered => format!("unregistered {tool}"),
-        RegistryChange::Replaced { parameters } => format!("replaced {tool}, {parameters}"),
+        RegistryChange::Replaced { parameters, .. } => format!("replaced {tool}, {parameters}"),
         RegistryChange::Overridden => format!("overridden {tool}"),
         RegistryChange::Restored => format!("restored {tool}"),
         RegistryChange::Enabled => format!("enabled {tool}"),
-        RegistryChange::Disabled { reason } => format!("disabled {tool}: {reason}"),
+        RegistryChange::Disabled { reason, .. } => format!("disabled {tool}: {reason}"),
         other => panic!("not expected here: {other:?}"),
     }
 }

@@ -18,7 +18,7 @@ fn tool(at: usize) -> ClosureTool {
     let name = ToolName::qualified(namespace, method, Separator::Dash).expect("legal");
     let tool = ClosureTool::without_arguments("tool", "", || ()).expect("legal").with_name(name);
     let tags: &[&str] = if at % 2 == 1 { &["slow"] } else { &[] };
-    tool.with_metadata(|metadata| metadata.with_tags(tags.iter().copied()))
+    tool.map_metadata(|metadata| metadata.with_tags(tags.iter().copied()))
 }
 
 #[derive(Debug, Clone)]

@@ -102,12 +102,12 @@ async fn schema_and_behaviour_agree_when_the_metadata_change() {
     let context = ToolContext::new(nothing::tool().definition().name.clone());
     let unknown = r#"{"more": 1}"#;
     let closed = nothing::tool();
-    let open = closed.clone().with_metadata(|metadata| metadata.with_unknown(UnknownArguments::Ignore));
+    let open = closed.clone().map_metadata(|metadata| metadata.with_unknown(UnknownArguments::Ignore));
     assert!(open.definition().parameters.get("additionalProperties").is_none());
     assert!(open.call(unknown, &context).await.is_ok());
-    let again = open.with_metadata(|metadata| metadata.with_unknown(UnknownArguments::Refuse));
+    let again = open.map_metadata(|metadata| metadata.with_unknown(UnknownArguments::Refuse));
     assert_eq!(again.definition().parameters, closed.definition().parameters);
     assert!(again.call(unknown, &context).await.is_err());
-    let renamed = closed.clone().with_metadata(|metadata| metadata.with_title("Nothing"));
+    let renamed = closed.clone().map_metadata(|metadata| metadata.with_title("Nothing"));
     assert_eq!(renamed.definition().parameters, closed.definition().parameters);
 }

@@ -463,17 +463,17 @@ async fn the_first_applicable_rule_decides() {
         )
         .rule(PermissionRule::allow().for_tag(ToolTag::ReadOnly))
         .rule(PermissionRule::ask("it destroys").for_tag(ToolTag::Destructive))
-        .with_patience(Duration::from_secs(30), Approval::Refused("the user did not answer".to_owned()))
+        .with_patience(Duration::from_secs(30), Approval::Deny("the user did not answer".to_owned()))
         .with_handler(move |question| {
             let script = asked.clone();
             async move {
                 script.log(format!("asked: {}, {}", question.reason, question.arguments["key"]));
                 match question.arguments["key"].as_str() {
-                    Some("yes") => Approval::Granted,
-                    Some("other") => Approval::Changed(json!({"key": "changed", "ms": 1})),
-                    Some("trick") => Approval::Changed(json!({"key": "forbidden", "ms": 1})),
+                    Some("yes") => Approval::Approve,
+                    Some("other") => Approval::Change(json!({"key": "changed", "ms": 1})),
+                    Some("trick") => Approval::Change(json!({"key": "forbidden", "ms": 1})),
                     Some("later") => std::future::pending().await,
-                    _ => Approval::Refused("the user said no".to_owned()),
+                    _ => Approval::Deny("the user said no".to_owned()),
                 }
             }
         });
@@ -522,9 +522,8 @@ async fn without_a_handler_approvals_are_refused() {
 
 #[test]
 fn a_rule_that_overrules_a_stricter_one_is_found() {
-    let tool = |tags: &[&str]| {
-        double::tool().with_metadata(|metadata| metadata.with_tags(tags)).definition().clone()
-    };
+    let tool =
+        |tags: &[&str]| double::tool().map_metadata(|metadata| metadata.with_tags(tags)).definition().clone();
     let both = tool(&["privileged", "network"]);
     let one = tool(&["network"]);
     let allow = || PermissionRule::allow().for_tag(ToolTag::Network);

@@ -177,10 +177,10 @@ fn mail(kind: u8, is_hidden: bool) -> ToolRegistry {
         Some(User(id)) => Ok(json!(id)),
         None => Err(ToolError::failed("no user is logged in")),
     };
-    let user = ArgumentTransform::of("user");
+    let user = ArgumentTransform::new("user");
     let user = if is_hidden { user.computed(of_run) } else { user.with_computed_default(of_run) };
     let mail = AdaptedTool::new(mail.unwrap()).with_arguments([user]).unwrap();
-    let rename = ArgumentTransform::of("folder").with_name("directory");
+    let rename = ArgumentTransform::new("folder").with_name("directory");
     let registry = ToolRegistry::from_tools([mail]).unwrap();
     match kind {
         0 => registry,
@@ -299,7 +299,7 @@ const WORD: &str = "big[_ -]?step|Big Step|BIG|big|Tiny_step|tiny step|small|SMA
 async fn a_value_computed_for_a_single_call_is_not_shared_within_a_batch() {
     let mail =
         ClosureTool::new("mail", "Reads mail.", |Mail { user, .. }: Mail| format!("{user:?}")).unwrap();
-    let user = ArgumentTransform::of("user")
+    let user = ArgumentTransform::new("user")
         .computed(|context| Ok(json!(context.call_id().and_then(|id| id.as_str().parse::<u32>().ok()))));
     let registry =
         ToolRegistry::from_tools([AdaptedTool::new(mail).with_arguments([user]).unwrap()]).unwrap();
@@ -311,7 +311,7 @@ async fn a_value_computed_for_a_single_call_is_not_shared_within_a_batch() {
 
 #[tokio::test]
 async fn registries_with_different_state_share_no_output() {
-    let look = ClosureTool::with_context("look", "", |_: Mail, context: ToolContext| {
+    let look = ClosureTool::new_with_context("look", "", |_: Mail, context: ToolContext| {
         context.state::<User>().map(|user| user.0)
     });
     let tools = ToolRegistry::from_tools([look.unwrap()]).unwrap();

@@ -153,7 +153,7 @@ fn add(context: &ToolContext, write: Write) {
 async fn the_tool_and_the_session_see_the_writes_of_middleware_but_not_of_failed_attempts() {
     for failures in 0..3 {
         let left = Arc::new(Mutex::new(failures));
-        let tool = ClosureTool::with_context("write", "", move |_: Nothing, context: ToolContext| {
+        let tool = ClosureTool::new_with_context("write", "", move |_: Nothing, context: ToolContext| {
             add(&context, Write::Tool);
             let mut left = left.lock().unwrap();
             if *left == 0 {
@@ -166,9 +166,9 @@ async fn the_tool_and_the_session_see_the_writes_of_middleware_but_not_of_failed
             *left -= 1;
             Err(ToolError::failed("not yet").with_retryable(true))
         });
-        let tool = tool.unwrap().with_metadata(|metadata| metadata.with_retries(failures));
+        let tool = tool.unwrap().map_metadata(|metadata| metadata.with_retries(failures));
         for is_blocking in [false, true] {
-            let tool = tool.clone().with_metadata(|metadata| metadata.with_blocking(is_blocking));
+            let tool = tool.clone().map_metadata(|metadata| metadata.with_blocking(is_blocking));
             let session = Session::new("s");
             let dispatcher = Dispatcher::new(ToolRegistry::from_tools([tool]).unwrap())
                 .unwrap()

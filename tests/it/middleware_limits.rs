@@ -57,6 +57,16 @@ fn texts(results: &[ToolResult]) -> Vec<String> {
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
+async fn clones_of_a_limit_share_it() {
+    let limit = RateLimit::new().for_all(1, SECOND);
+    let [first, second] = [0, 1].map(|_| dispatcher().with_middleware(limit.clone()));
+    let started = Instant::now();
+    assert_eq!(texts(&first.dispatch(searches(1)).await), ["0"]);
+    assert!(!second.dispatch(searches(1)).await[0].is_error());
+    assert_eq!(started.elapsed(), SECOND);
+}
+
+#[tokio::test(start_paused = true)]
 async fn calls_up_to_the_limit_run_at_once_and_others_one_by_one() {
     let limit = RateLimit::new().for_tool("*-search", 2, SECOND).unwrap();
     let dispatcher = dispatcher().with_middleware(limit);

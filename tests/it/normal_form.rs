@@ -137,7 +137,7 @@ async fn rules_approvers_and_the_tool_read_the_same_value() {
     let notes = by_approver.clone();
     let permissions = Permissions::new().rule(rule).with_handler(move |question| {
         notes.lock().expect("no panic").push(question.arguments);
-        async { Approval::Granted }
+        async { Approval::Approve }
     });
     let dispatcher = dispatcher_of(Arc::new(noting(&decoded))).with_middleware(permissions);
     for (own, spellings) in spellings() {
@@ -183,8 +183,8 @@ async fn work(file: Opened) -> String {
 async fn a_lane_is_the_same_however_its_value_is_written() {
     let name = |name| ToolName::new(name).expect("a legal name");
     let renamed = AdaptedTool::new(work::tool()).with_name(name("renamed"));
-    let renamed = renamed.with_arguments([ArgumentTransform::of("file").with_name("of")]).expect("legal");
-    let fixed = ArgumentTransform::of("file").fixed(json!({"path": "/a", "times": 2}));
+    let renamed = renamed.with_arguments([ArgumentTransform::new("file").with_name("of")]).expect("legal");
+    let fixed = ArgumentTransform::new("file").fixed(json!({"path": "/a", "times": 2}));
     let hidden =
         AdaptedTool::new(work::tool()).with_name(name("hidden")).with_arguments([fixed]).expect("legal");
     let tools: [Arc<dyn Tool>; 3] = [Arc::new(work::tool()), Arc::new(renamed), Arc::new(hidden)];
@@ -303,7 +303,7 @@ struct LoggedIn(u32);
 /// Without the call's context, such a tool cannot tell which arguments it takes.
 #[tokio::test]
 async fn conditions_read_coerced_words_although_another_argument_is_computed() {
-    let customer = ArgumentTransform::of("customer").computed(|context| match context.state::<LoggedIn>() {
+    let customer = ArgumentTransform::new("customer").computed(|context| match context.state::<LoggedIn>() {
         Some(user) => Ok(user.0.into()),
         None => Err("nobody is logged in".into()),
     });

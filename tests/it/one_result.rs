@@ -238,11 +238,11 @@ fn surround(mut dispatcher: Dispatcher, world: &World) -> Dispatcher {
         .rule(PermissionRule::deny("privileged tools are not allowed").for_tag(ToolTag::Privileged))
         .rule(PermissionRule::ask("it destroys").for_tag(ToolTag::Destructive))
         .rule(PermissionRule::allow())
-        .with_patience(Duration::from_millis(4), Approval::Refused("too late".to_owned()))
+        .with_patience(Duration::from_millis(4), Approval::Deny("too late".to_owned()))
         .with_handler(|question| async move {
             let n = question.arguments["n"].as_u64().unwrap_or_default();
             sleep(Duration::from_millis(n % 6)).await;
-            if n % 2 == 0 { Approval::Granted } else { Approval::Refused("odd".to_owned()) }
+            if n % 2 == 0 { Approval::Approve } else { Approval::Deny("odd".to_owned()) }
         });
     dispatcher = dispatcher.with_middleware(permissions);
     if let Some(calls) = world.rate {

@@ -171,11 +171,11 @@ fn tool(fuse: &Fuse) -> Arc<dyn Tool> {
         return tool;
     }
     let fuse = fuse.clone();
-    let computed = ArgumentTransform::of("computed").computed(move |_| {
+    let computed = ArgumentTransform::new("computed").computed(move |_| {
         fuse.burn(Place::Computed);
         Ok(1.into())
     });
-    Arc::new(AdaptedTool::of(tool).with_arguments([computed]).unwrap())
+    Arc::new(AdaptedTool::from_arc(tool).with_arguments([computed]).unwrap())
 }
 
 /// A `tower` service around the rest of a call.
@@ -240,7 +240,7 @@ fn dispatcher(fuse: &Fuse, session: &Session) -> Dispatcher {
         .rule(PermissionRule::ask("always"))
         .with_handler(move |_| {
             approver.burn(Place::Approver);
-            let output = Some(Approval::Granted);
+            let output = Some(Approval::Approve);
             Fused { output, fuse: approver.clone(), poll: Place::ApproverPoll, drop: Place::ApproverDrop }
         });
     let truncation = Truncation::new(60).with_sink(move |_: FullOutput| {

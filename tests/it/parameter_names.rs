@@ -201,7 +201,7 @@ async fn a_tool_with_a_hidden_argument_gets_its_own_names() {
         "required": ["x-token"],
     });
     let hidden = AdaptedTool::new(Echo::new(schema))
-        .with_arguments([ArgumentTransform::of("x-token").fixed("secret-1")])
+        .with_arguments([ArgumentTransform::new("x-token").fixed("secret-1")])
         .expect("it can be hidden");
     let registry = ToolRegistry::from_tools([hidden]).expect("one tool");
     let definitions = registry.definitions(ApiFormat::Gemini);

@@ -33,7 +33,7 @@ fn dispatcher(rules: Permissions) -> (Dispatcher, Arc<AtomicU32>) {
         Err(ToolError::question("Which colour?"))
     });
     let harmless =
-        |tool: ClosureTool| tool.with_metadata(|metadata| metadata.with_retries(3).with_idempotent(true));
+        |tool: ClosureTool| tool.map_metadata(|metadata| metadata.with_retries(3).with_idempotent(true));
     let tools = ToolRegistry::from_tools([harmless(pay.unwrap()), harmless(ask.unwrap())]).unwrap();
     let dispatcher = Dispatcher::new(tools)
         .unwrap()
@@ -82,15 +82,15 @@ async fn a_decided_approval_is_for_its_call() {
         let approvals = DecidedApprovals::new().with(&ToolCall::new("1", "pay", "{}"), approval);
         dispatcher.clone().with_run(RunContext::new().with_extension(approvals))
     };
-    let refused = call(&decided(Approval::Refused("no".to_owned())), "1", "pay").await;
+    let refused = call(&decided(Approval::Deny("no".to_owned())), "1", "pay").await;
     assert_eq!(refused.to_text(), "Tool `pay` was denied: no");
     assert_eq!(
-        call(&decided(Approval::Granted), "2", "pay").await.error().unwrap().kind(),
+        call(&decided(Approval::Approve), "2", "pay").await.error().unwrap().kind(),
         ErrorKind::Pending
     );
     assert_eq!(runs.load(Ordering::Relaxed), 0);
     // An earlier pending outcome of the same call is neither cached nor shared.
-    assert_eq!(call(&decided(Approval::Granted), "1", "pay").await.to_text(), "paid");
+    assert_eq!(call(&decided(Approval::Approve), "1", "pay").await.to_text(), "paid");
     assert_eq!(runs.load(Ordering::Relaxed), 1);
 }
 
@@ -150,7 +150,7 @@ fn dispatcher_of(way: Way) -> Dispatcher {
             if asks { outer.with_middleware(Permissions::new().rule(rule).decide_later()) } else { outer }
         }
         Way::Within => {
-            let tool = ClosureTool::with_context(
+            let tool = ClosureTool::new_with_context(
                 "delegate",
                 "",
                 |call: BTreeMap<String, String>, context: ToolContext| async move {
@@ -174,14 +174,14 @@ proptest! {
     ) {
         let mut approvals = DecidedApprovals::new();
         for decided in &decided {
-            approvals = approvals.with(decided, Approval::Granted);
+            approvals = approvals.with(decided, Approval::Approve);
         }
         let is_decided = decided.contains(&call);
         let call = match way {
             Way::Within => {
                 let arguments = json!({"id": call.id, "tool": call.name, "arguments": call.arguments});
                 let outer = ToolCall::new(call.id, "delegate", arguments.to_string());
-                approvals = approvals.with(&outer, Approval::Granted);
+                approvals = approvals.with(&outer, Approval::Approve);
                 outer
             }
             _ => call,

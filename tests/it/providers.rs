@@ -75,8 +75,8 @@ async fn the_tools_of_a_provider_stand_beside_all_others() {
     assert!(registry.register_provider(Remote::default()).is_err(), "the names are taken");
     registry.update_namespace("remote", false, Separator::Dash).expect("legal");
     registry.disable("remote-fail", "the line is dead").expect("it is there");
-    let echo = AdaptedTool::of(registry.get("remote-echo").expect("it is there").clone())
-        .with_arguments([ArgumentTransform::of("a").with_name("text")])
+    let echo = AdaptedTool::from_arc(registry.get("remote-echo").expect("it is there").clone())
+        .with_arguments([ArgumentTransform::new("a").with_name("text")])
         .expect("possible");
     registry.replace(echo).expect("it is there");
     let dispatcher = Dispatcher::new(registry).expect("complete").with_timeout(Duration::from_secs(1));

@@ -42,8 +42,8 @@ async fn steps_apply_in_order() {
         .rename("files-remove", "delete")
         .adapt("delete", |tool| {
             tool.with_description("Deletes.").with_arguments([
-                ArgumentTransform::of("force").fixed(false),
-                ArgumentTransform::of("path").with_name("file"),
+                ArgumentTransform::new("force").fixed(false),
+                ArgumentTransform::new("path").with_name("file"),
             ])
         })
         .map_metadata(|definition, metadata| {
@@ -66,7 +66,7 @@ fn an_impossible_view_fails_with_all_reasons() {
     let view = RegistryView::new()
         .rename("files-raed", "x")
         .rename("pause", "files-read")
-        .adapt("files-remove", |tool| tool.with_arguments([ArgumentTransform::of("pth").hidden()]))
+        .adapt("files-remove", |tool| tool.with_arguments([ArgumentTransform::new("pth").hidden()]))
         .rename_all(|name| match name.as_str() {
             "files-read" => ToolName::new("same"),
             _ => Ok(name.clone()),

@@ -88,7 +88,7 @@ impl Case {
         let Self { fault, failing, retries, idempotent, .. } = *self;
         let runs = runs.clone();
         let attempts = Mutex::new(HashMap::new());
-        let flaky = ClosureTool::with_context("flaky", "", move |_: Nothing, context: ToolContext| {
+        let flaky = ClosureTool::new_with_context("flaky", "", move |_: Nothing, context: ToolContext| {
             runs.fetch_add(1, Ordering::Relaxed);
             let mut attempts = attempts.lock().unwrap();
             let attempt: &mut usize = attempts.entry(context.call_id().cloned()).or_default();
@@ -107,7 +107,7 @@ impl Case {
             }
         });
         let flaky = flaky.unwrap().with_timeout(Duration::from_millis(50));
-        let flaky = flaky.with_metadata(|it| it.with_retries(retries).with_idempotent(idempotent));
+        let flaky = flaky.map_metadata(|it| it.with_retries(retries).with_idempotent(idempotent));
         ToolRegistry::from_tools([flaky]).unwrap()
     }
 
@@ -181,7 +181,7 @@ fn hopeless() -> (Dispatcher, Arc<AtomicUsize>) {
         counter.fetch_add(1, Ordering::Relaxed);
         Err("no luck")
     });
-    let flaky = flaky.unwrap().with_metadata(|it| it.with_retries(1_000).with_idempotent(true));
+    let flaky = flaky.unwrap().map_metadata(|it| it.with_retries(1_000).with_idempotent(true));
     (Dispatcher::new(ToolRegistry::from_tools([flaky]).unwrap()).unwrap(), runs)
 }
 

@@ -118,7 +118,7 @@ fn registry(samples: &[Sample]) -> ToolRegistry {
     let tools = samples.iter().map(|sample| {
         let tool = ClosureTool::without_arguments("tool", "", || "done").unwrap();
         let tool = tool.with_name(ToolName::new(sample.name).unwrap());
-        tool.with_metadata(|metadata| {
+        tool.map_metadata(|metadata| {
             let metadata = metadata.with_tags(&sample.tags);
             match sample.destructive {
                 Some(destructive) => metadata.with_destructive(destructive),
@@ -178,7 +178,7 @@ proptest! {
 fn the_message_names_what_was_meant() {
     let tool = |name: &str, tags: &[&str]| {
         let tool = ClosureTool::without_arguments("tool", "", || "done").unwrap();
-        tool.with_name(ToolName::new(name).unwrap()).with_metadata(|metadata| metadata.with_tags(tags))
+        tool.with_name(ToolName::new(name).unwrap()).map_metadata(|metadata| metadata.with_tags(tags))
     };
     let tools = [tool("fs-delete", &["destructive", "billing"]), tool("fs-read", &["public"])];
     let registry = ToolRegistry::from_tools(tools).unwrap();

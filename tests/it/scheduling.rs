@@ -282,7 +282,7 @@ async fn zero_maximum_and_missing_time_limits_differ() {
     let hour = 3_600_000;
     let run = async |tool: Option<Duration>, dispatch: Option<Duration>, hard: Option<Duration>| {
         let log = Arc::new(Log::default());
-        let tool = any::tool().with_metadata(|metadata| match tool {
+        let tool = any::tool().map_metadata(|metadata| match tool {
             Some(limit) => metadata.with_timeout(limit),
             None => metadata,
         });

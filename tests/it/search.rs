@@ -190,7 +190,7 @@ fn matches_follow_the_words_of_the_query() {
 #[test]
 fn options_change_the_ranking() {
     let mut registry = registry();
-    let silent = SearchWeights { search_hint: 0.0, ..SearchWeights::default() };
+    let silent = SearchWeights::default().with_search_hint(0.0);
     registry.enable_tool_search(SearchOptions::default().with_weights(silent));
     assert!(found(&registry, "persist").is_empty());
     let words = "read a text from disk";
@@ -538,7 +538,7 @@ async fn found_schemas_with_references_are_text_for_gemini() {
         folder.name.len() + folder.inside.iter().map(count).sum::<usize>()
     }
     let list = ClosureTool::new("list_folder", "Lists a folder.", |folder: Folder| count(&folder)).unwrap();
-    let list = list.with_metadata(|metadata| metadata.with_defer(true));
+    let list = list.map_metadata(|metadata| metadata.with_defer(true));
     let registry = ToolRegistry::from_tools([list]).unwrap().with_tool_search();
     let result = one(&dispatcher(registry), "discover_tools", r#"{"query": "list_folder"}"#).await;
     let messages = ApiFormat::Gemini.encode_results(&[result]);

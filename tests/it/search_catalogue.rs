@@ -10,7 +10,7 @@ use toolkit_ai::{ClosureTool, ToolName};
 fn tool(name: &ToolName) -> ClosureTool {
     let tool = ClosureTool::without_arguments("tool", "Does what its name says. More of it.", || 1);
     let tool = tool.expect("legal").with_name(name.clone());
-    tool.with_metadata(|metadata| metadata.with_defer(true))
+    tool.map_metadata(|metadata| metadata.with_defer(true))
 }
 
 fn registry(names: impl IntoIterator<Item = ToolName>, most: usize) -> ToolRegistry {

@@ -35,7 +35,7 @@ fn dispatcher(answers: Vec<Approval>, asked: &Arc<Mutex<Vec<String>>>) -> Dispat
 }
 
 fn refused() -> Approval {
-    Approval::Refused("no".to_owned())
+    Approval::Deny("no".to_owned())
 }
 
 fn calls(tools: &[&str]) -> Vec<ToolCall> {
@@ -46,7 +46,7 @@ fn calls(tools: &[&str]) -> Vec<ToolCall> {
 async fn concurrent_calls_wait_for_an_approval_of_the_session() {
     for run in [None, Some(RunContext::new()), Some(RunContext::new().with_session(Session::new("1")))] {
         let asked = Arc::default();
-        let mut dispatcher = dispatcher(vec![Approval::GrantedForSession], &asked);
+        let mut dispatcher = dispatcher(vec![Approval::ApproveForSession], &asked);
         if let Some(run) = run {
             dispatcher = dispatcher.with_run(run);
         }
@@ -61,7 +61,7 @@ async fn concurrent_calls_wait_for_an_approval_of_the_session() {
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_question_passes_the_turn_on() {
     let asked = Arc::default();
-    let dispatcher = dispatcher(vec![Approval::GrantedForSession], &asked);
+    let dispatcher = dispatcher(vec![Approval::ApproveForSession], &asked);
     let mut batch = dispatcher.batch(calls(&["pay", "pay", "pay"]));
     sleep(Duration::from_millis(5)).await;
     assert_eq!(asked.lock().unwrap().len(), 1);
@@ -74,7 +74,7 @@ async fn a_cancelled_question_passes_the_turn_on() {
 #[tokio::test(start_paused = true)]
 async fn unrelated_batches_do_not_wait_for_each_other() {
     let asked = Arc::default();
-    let dispatcher = dispatcher(vec![Approval::Granted], &asked);
+    let dispatcher = dispatcher(vec![Approval::Approve], &asked);
     let [one, two] = [(); 2].map(|()| dispatcher.batch(calls(&["pay"])));
     sleep(Duration::from_millis(5)).await;
     assert_eq!(asked.lock().unwrap().len(), 2);
@@ -92,7 +92,7 @@ proptest! {
         answers in prop::collection::vec(0_u8..3, 1..6),
         count in 1_usize..7,
     ) {
-        let meaning = |answer: &u8| [Approval::Granted, Approval::GrantedForSession, refused()][usize::from(*answer)].clone();
+        let meaning = |answer: &u8| [Approval::Approve, Approval::ApproveForSession, refused()][usize::from(*answer)].clone();
         let answers: Vec<Approval> = answers.iter().map(meaning).collect();
         let asked = Arc::default();
         let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
@@ -101,7 +101,7 @@ proptest! {
         let mut expected: Vec<Approval> = Vec::new();
         for answer in given {
             expected.push(answer.clone());
-            if answer == Approval::GrantedForSession {
+            if answer == Approval::ApproveForSession {
                 break;
             }
         }

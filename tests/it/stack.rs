@@ -104,7 +104,7 @@ fn tools(input: &dyn Debug, schema: &Value, value: &Value) {
     let text = json!({"a": value}).to_string();
     let use_all = |tool: Arc<dyn Tool>| {
         let mut registry = ToolRegistry::new();
-        if registry.register(AdaptedTool::of(tool)).is_err() {
+        if registry.register(AdaptedTool::from_arc(tool)).is_err() {
             return;
         }
         let _ = registry.check();
@@ -122,7 +122,7 @@ fn tools(input: &dyn Debug, schema: &Value, value: &Value) {
     };
     on_small_stack("tools", input, || use_all(Arc::new(AnyTool(definition.clone()))));
     on_small_stack("adapted tools", input, || {
-        let renamed = ArgumentTransform::of("a").with_name("b").with_default(value.clone());
+        let renamed = ArgumentTransform::new("a").with_name("b").with_default(value.clone());
         let adapted = AdaptedTool::new(AnyTool(definition.clone())).with_arguments([renamed]);
         adapted.into_iter().for_each(|tool| use_all(Arc::new(tool)));
     });

@@ -48,7 +48,7 @@ fn of_provider(provider: impl ToolProvider) -> ToolRegistry {
 
 fn with_metadata(change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> ToolRegistry {
     let tool = ClosureTool::without_arguments("busy", "Works.", work).expect("legal");
-    ToolRegistry::from_tools([tool.with_metadata(change)]).expect("one tool")
+    ToolRegistry::from_tools([tool.map_metadata(change)]).expect("one tool")
 }
 
 /// Each kind of tool, and each way in which a call may run.
@@ -168,9 +168,9 @@ async fn a_busy_handler_of_approvals_ends_at_the_patience() {
         .rule(PermissionRule::ask("it takes long"))
         .with_handler(|_| async {
             work().await;
-            Approval::Granted
+            Approval::Approve
         })
-        .with_patience(LIMIT, Approval::Refused("nobody answers".to_owned()));
+        .with_patience(LIMIT, Approval::Deny("nobody answers".to_owned()));
     let dispatcher = Dispatcher::new(registry).expect("complete").with_middleware(permissions);
     assert_eq!(errors(&dispatcher, 2, "approval").await, [ErrorKind::Denied; 2]);
 }

@@ -211,10 +211,11 @@ async fn writes_of_an_abandoned_thread_are_discarded() {
     let shelf = kept.clone();
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Nothing {}
-    let leak = toolkit_ai::ClosureTool::with_context("leak", "", move |_: Nothing, context: ToolContext| {
-        context.session().set("a", 1);
-        *shelf.lock().unwrap() = Some(context);
-    });
+    let leak =
+        toolkit_ai::ClosureTool::new_with_context("leak", "", move |_: Nothing, context: ToolContext| {
+            context.session().set("a", 1);
+            *shelf.lock().unwrap() = Some(context);
+        });
     let registry = ToolRegistry::from_tools([leak.unwrap()]).unwrap();
     let session = Session::new("s");
     let run = RunContext::new().with_session(session.clone());

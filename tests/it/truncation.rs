@@ -107,7 +107,7 @@ async fn the_directory_stays_within_its_limits() {
 
 #[tokio::test]
 async fn a_call_that_has_succeeded_keeps_its_output_and_writes_if_it_is_cancelled_at_a_slow_sink() {
-    let tool = ClosureTool::with_context("note", "", |_: Nothing, context: ToolContext| {
+    let tool = ClosureTool::new_with_context("note", "", |_: Nothing, context: ToolContext| {
         context.session().set("noted", true);
         "x".repeat(1_000)
     });

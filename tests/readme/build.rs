@@ -54,15 +54,28 @@ fn collect(folder: &Path, pages: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>
     Ok(())
 }
 
-/// Returns a program that imports the new name in each row of the changelog's table.
+/// Returns a program that imports the new name in each row of the changelog's table; of a method, its type.
 fn new_names(changelog: &str) -> String {
     let mut program = String::from("```\n#![allow(unused_imports)]\n");
-    for row in changelog.lines().filter(|line| line.starts_with("| `toolkit::")) {
+    for row in changelog.lines().filter(|line| line.starts_with("| `toolkit")) {
         let name = row.rsplit('`').nth(1).unwrap_or_default();
         let name = name.trim_end_matches("::…");
+        let name = imported(name);
         program += &format!("mod row{} {{ use {name}; }}\n", program.len());
     }
     program + "```"
+}
+
+/// Returns the type of a method, and any other path as it is: no `use` imports a method.
+fn imported(name: &str) -> &str {
+    let is_type = |path: &str| {
+        let last = path.rsplit("::").next().unwrap_or_default();
+        last.starts_with(char::is_uppercase)
+    };
+    match name.rsplit_once("::") {
+        Some((owner, method)) if is_type(owner) && method.starts_with(char::is_lowercase) => owner,
+        _ => name,
+    }
 }
 
 /// Returns the name of an item for a page: `AgentsFirstAgent` for `agents/first-agent.md`.

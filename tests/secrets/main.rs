@@ -20,7 +20,7 @@ use toolkit_ai::llm::ChatModel;
 use toolkit_ai::llm::record::Recorder;
 use toolkit_ai::llm_http::OpenAi;
 use toolkit_ai::mcp::client::{McpBackoff, McpClient, McpCommand, McpProtocol, McpUrl};
-use toolkit_ai::openapi::client::{Credentials, Namespaces, OpenApiToolset};
+use toolkit_ai::openapi::client::{Credentials, Namespaces, OpenApiTools};
 use toolkit_nats::Fleet;
 
 /// The statuses of answers.
@@ -54,8 +54,8 @@ async fn call_openapi(case: Repeated, seen: Seen) {
         .with_secret("cookie", &case.secret)
         .with_basic("basic", "ada", &case.secret)
         .with_secret("bearer", &case.secret);
-    let toolset = OpenApiToolset::builder().with_namespaces(Namespaces::None).with_base_url(url);
-    let toolset = toolset.with_credentials(credentials).read_document(&document().to_string()).unwrap();
+    let toolset = OpenApiTools::builder().namespaces(Namespaces::None).base_url(url);
+    let toolset = toolset.credentials(credentials).read_document(&document().to_string()).unwrap();
     seen.add("toolset", format!("{toolset:?}"));
     seen.call(&toolset.registry().unwrap(), case.pick(["header", "query", "cookie", "basic", "bearer"]))
         .await;
@@ -107,7 +107,7 @@ async fn call_mcp(case: Repeated, seen: Seen) {
     };
     seen.add("endpoint", format!("{endpoint:?}"));
     let backoff = McpBackoff::default().with_attempts(0);
-    let builder = McpClient::builder(endpoint).with_protocol(McpProtocol::Handshake).with_backoff(backoff);
+    let builder = McpClient::builder(endpoint).protocol(McpProtocol::Handshake).backoff(backoff);
     let client = builder.connect().await.unwrap();
     let mut events = client.events();
     seen.add("client", format!("{client:?} {:?} {:?}", client.server_info(), client.issues()));
@@ -134,7 +134,7 @@ async fn start_mcp(case: Repeated, seen: Seen) {
     let command = McpCommand::new("sh").args(["-c", script]).env("LINE", line).env("API_KEY", &case.secret);
     let command = command.env("TEXT", "_".repeat(case.before) + &case.text());
     seen.add("command", format!("{command:?}"));
-    let builder = McpClient::builder(command).with_backoff(McpBackoff::default().with_attempts(1));
+    let builder = McpClient::builder(command).backoff(McpBackoff::default().with_attempts(1));
     let client = builder.start().unwrap();
     let mut events = client.events();
     while let Ok(Some(event)) = timeout(Duration::from_secs(5), events.next()).await {
@@ -197,8 +197,8 @@ async fn join_fleet(case: Repeated, seen: Seen) {
     });
     let fleet = Fleet::builder(format!("nats://127.0.0.1:{port}"));
     let fleet = match case.pick([0, 1]) {
-        0 => fleet.with_token(&case.secret),
-        _ => fleet.with_user_and_password("ada", &case.secret),
+        0 => fleet.token(&case.secret),
+        _ => fleet.user_and_password("ada", &case.secret),
     };
     let Err(error) = fleet.connect().await else { panic!("the server refuses") };
     seen.add("error", format!("{error} {error:?}"));
@@ -212,8 +212,8 @@ fn an_mcp_server_cannot_show_the_beginning_of_a_cut_secret() {
             let answer = case.broken_answer();
             let url = serve(move |_, _| answer.clone()).await;
             let endpoint = McpUrl::new(url).with_bearer_token(&case.secret);
-            let builder = McpClient::builder(endpoint).with_protocol(McpProtocol::Handshake);
-            let builder = builder.with_backoff(McpBackoff::default().with_attempts(0));
+            let builder = McpClient::builder(endpoint).protocol(McpProtocol::Handshake);
+            let builder = builder.backoff(McpBackoff::default().with_attempts(0));
             let Err(error) = builder.connect().await else { panic!("the answer is no message") };
             seen.add("error", format!("{error} {error:?}"));
         };

@@ -9,7 +9,7 @@ use toolkit_ai::llm::{ChatModel, ModelError, ModelOptions, ModelResponse, ModelR
 use toolkit_ai::llm_http::OpenAi;
 use toolkit_ai::mcp::client::{McpClient, McpEndpoint, McpProtocol, McpUrl};
 use toolkit_ai::mcp::server::McpServer;
-use toolkit_ai::mcp::server::Resource;
+use toolkit_ai::mcp::server::ServerResource;
 use toolkit_ai::prelude::*;
 use toolkit_ai::schemars::JsonSchema;
 
@@ -94,7 +94,7 @@ pub(crate) async fn ask_model() -> u16 {
 }
 
 fn server() -> McpServer {
-    let resources = ToolRegistry::from_tools([Resource::text("config://app", "app", "debug").unwrap()]);
+    let resources = ToolRegistry::from_tools([ServerResource::text("config://app", "app", "debug").unwrap()]);
     McpServer::new(ToolRegistry::from_tools(tools![add, fails]).unwrap())
         .unwrap()
         .with_prompts(ToolRegistry::from_tools(tools![explain]).unwrap())
@@ -126,7 +126,7 @@ pub(crate) async fn call_over_http() -> u16 {
     let port = bound.address().port();
     let serving = tokio::spawn(bound.run_until(std::future::pending()));
     let client =
-        McpClient::builder(McpUrl::new(url)).with_protocol(McpProtocol::Handshake).connect().await.unwrap();
+        McpClient::builder(McpUrl::new(url)).protocol(McpProtocol::Handshake).connect().await.unwrap();
     let word = [("word".to_owned(), "tool".to_owned())];
     client.prompt("explain", word).await.unwrap();
     client.prompt("nope", []).await.unwrap_err();

@@ -153,7 +153,7 @@ fn messages_of_the_skill_exist() {
     let recorded = fs::read_dir(root().join("tests/ui")).expect("there are recorded messages");
     let mut texts: String =
         recorded.flatten().filter_map(|entry| fs::read_to_string(entry.path()).ok()).collect();
-    texts += &read("toolkit-core/src/error/build_error.rs");
+    texts += &read("toolkit-core/src/error/build_problem.rs");
     let messages: Vec<&str> =
         table.lines().filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect();
     assert!(messages.len() >= 10, "{messages:?}");

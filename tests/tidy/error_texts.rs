@@ -7,8 +7,8 @@ const PAGE: &str = "docs/guide/troubleshooting.md";
 
 /// The section of the page, and the enum whose variants have rows there, with its file.
 const KINDS: &[(&str, &str, &str)] = &[
-    ("Building", "BuildProblem", "toolkit-core/src/error/build_error.rs"),
-    ("Building", "ToolFault", "toolkit-core/src/error/build_error.rs"),
+    ("Building", "BuildProblem", "toolkit-core/src/error/build_problem.rs"),
+    ("Building", "ToolFault", "toolkit-core/src/error/build_problem.rs"),
     ("What the model reads", "ErrorKind", "toolkit-core/src/error/kind.rs"),
     ("Models", "ModelErrorKind", "toolkit-llm/src/model/error.rs"),
     ("Runs of agents", "AgentError", "integrations/toolkit-agent/src/error.rs"),

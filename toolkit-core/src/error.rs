@@ -1,6 +1,7 @@
 //! Errors: [`ToolError`] for the model, [`BuildError`] for the programmer.
 
 mod build_error;
+mod build_problem;
 mod details;
 mod flat;
 mod kind;
@@ -8,7 +9,8 @@ mod listing;
 mod pending;
 mod tool_error;
 
-pub use build_error::{BuildError, BuildProblem, Location, ToolFault};
+pub use build_error::BuildError;
+pub use build_problem::{BuildProblem, Location, ToolFault};
 pub(crate) use flat::{flat_error, read_flat_error};
 pub use kind::ErrorKind;
 pub(crate) use listing::one_of;

@@ -30,6 +30,7 @@ pub(crate) const CALL_DEFERRED: &str = "call_deferred";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Separator {
     /// A dash, as in `math-add`: the default, because every provider accepts it.
     #[default]

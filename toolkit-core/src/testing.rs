@@ -119,6 +119,7 @@ pub enum ToolChangeKind {
     /// The tool was removed.
     Removed,
     /// The description changed.
+    #[non_exhaustive]
     Description {
         /// The recorded description.
         old: String,
@@ -126,11 +127,13 @@ pub enum ToolChangeKind {
         new: String,
     },
     /// The parameters changed.
+    #[non_exhaustive]
     Parameters {
         /// The differences between the recorded and the current schema.
         diff: SchemaDiff,
     },
     /// The output schema changed.
+    #[non_exhaustive]
     Returns {
         /// The differences between the recorded and the current schema.
         diff: SchemaDiff,

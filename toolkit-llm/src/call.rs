@@ -256,7 +256,7 @@ impl<'a> OutgoingCall<'a> {
     pub(crate) fn fields(&self, format: &str) -> Fields {
         let fields = match self.origin {
             Origin::Received { json, .. } => json.as_object(),
-            Origin::Made(extras) => extras.of(format),
+            Origin::Made(extras) => extras.for_api(format),
         };
         fields.cloned().unwrap_or_default()
     }

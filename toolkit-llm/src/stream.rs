@@ -102,7 +102,7 @@ impl StreamAccumulator {
     /// let events = stream.push(&json!({"choices": [{"delta": {"tool_calls": [
     ///     {"index": 0, "id": "call_a1", "function": {"name": "add", "arguments": "{\"a\""}},
     /// ]}}]}))?;
-    /// let piece = StreamEvent::Arguments { id: "call_a1".into(), piece: "{\"a\"".to_owned() };
+    /// let piece = StreamEvent::arguments("call_a1", "{\"a\"");
     /// assert_eq!(events[1], piece);
     /// # Ok::<(), toolkit_ai::llm::WireError>(())
     /// ```

@@ -65,7 +65,7 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     });
     let builder_calls = &draft.attr.metadata;
     let metadata =
-        (!builder_calls.is_empty()).then(|| quote!(.with_metadata(|__metadata| __metadata #builder_calls)));
+        (!builder_calls.is_empty()).then(|| quote!(.map_metadata(|__metadata| __metadata #builder_calls)));
     let need = |(ty, form): (&Type, StateForm)| {
         if form.optional {
             quote!(__toolkit::StateNeed::optional::<#ty>())

@@ -134,7 +134,7 @@ impl Counted {
     fn replace(&mut self, before: Usage, now: Bill, price: &Price) {
         self.usage -= before;
         self.usage += now.usage;
-        self.cost += now.cost(price) - price.of(before);
+        self.cost += now.cost(price) - price.cost(before);
     }
 }
 

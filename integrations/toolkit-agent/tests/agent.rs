@@ -215,7 +215,7 @@ async fn temporary_values_last_for_one_run() {
         .call("get", "{}")
         .text("done");
     let mut tools = tools();
-    let get = toolkit_core::ClosureTool::with_context(
+    let get = toolkit_core::ClosureTool::new_with_context(
         "get",
         "Reads.",
         |_: crate::support::Nothing, context: toolkit_core::ToolContext| {

@@ -35,7 +35,7 @@ fn tools() -> ToolRegistry {
     let read = ClosureTool::new("read", "Reads a page.", |Read { page }: Read| {
         format!("Page {page}. {}", "Lorem ipsum. ".repeat((page as usize * 37) % 138))
     });
-    let read = read.unwrap().with_metadata(|metadata| metadata.with_read_only(true));
+    let read = read.unwrap().map_metadata(|metadata| metadata.with_read_only(true));
     ToolRegistry::from_tools([read]).unwrap()
 }
 

@@ -219,9 +219,9 @@ async fn arguments_are_shown_while_the_model_writes_them() {
     // A script may contain pieces; a whole response has none.
     let call = ToolCall::new("a", "add", r#"{"a": 1, "b": 2}"#);
     let deltas = [
-        StreamEvent::CallStarted { id: "a".into(), name: "add".to_owned() },
-        StreamEvent::Arguments { id: "a".into(), piece: r#"{"a": 1, "#.to_owned() },
-        StreamEvent::Arguments { id: "a".into(), piece: r#""b": 2}"#.to_owned() },
+        StreamEvent::call_started("a", "add"),
+        StreamEvent::arguments("a", r#"{"a": 1, "#),
+        StreamEvent::arguments("a", r#""b": 2}"#),
         StreamEvent::Call(call.clone()),
         StreamEvent::Done(Box::new(ModelResponse::calls([call.clone()]))),
     ];

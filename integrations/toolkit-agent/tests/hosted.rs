@@ -179,8 +179,8 @@ async fn requests_for_the_approval_of_mcp_calls_are_answered_by_a_tool() {
         assert_eq!(approve(approver(), None, streamed).await, ("Done.".to_owned(), answer(true, "")));
         // Permissions ask a human, as for any other tool.
         for (approval, expected) in [
-            (Approval::Granted, answer(true, "")),
-            (Approval::Refused("Page 7 stays.".to_owned()), answer(false, "Page 7 stays.")),
+            (Approval::Approve, answer(true, "")),
+            (Approval::Deny("Page 7 stays.".to_owned()), answer(false, "Page 7 stays.")),
         ] {
             let rule = PermissionRule::ask("MCP").for_tool("mcp_approval").unwrap();
             let permissions = Permissions::new().rule(rule).with_handler(move |request| {

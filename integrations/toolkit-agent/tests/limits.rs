@@ -175,8 +175,8 @@ async fn an_answer_cut_by_the_timeout_counts_as_a_model_call() {
     let pieces = [
         StreamEvent::Text("half".to_owned()),
         StreamEvent::Reasoning("hm".to_owned()),
-        StreamEvent::CallStarted { id: "c".into(), name: "add".to_owned() },
-        StreamEvent::Arguments { id: "c".into(), piece: "{".to_owned() },
+        StreamEvent::call_started("c", "add"),
+        StreamEvent::arguments("c", "{"),
     ];
     let begun = pieces.map(|piece| vec![Ok(piece)]);
     for (pieces, calls, asked) in begun.map(|pieces| (pieces, 2, 2)).into_iter().chain([(vec![], 1, 4)]) {

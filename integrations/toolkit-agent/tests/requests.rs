@@ -465,7 +465,7 @@ async fn a_request_is_repeated_after_a_timeout_unless_it_runs_in_the_background(
 fn cache_writes_have_their_own_price() {
     let price = Price::per_million(4.0, 10.0).with_cached_input(1.0).with_cache_write(5.0);
     let usage = Usage::new(1_000_000, 0).with_cached_input(500_000).with_cache_write(200_000);
-    assert_eq!(price.of(usage), 0.5 + 1.0 + 1.2);
+    assert_eq!(price.cost(usage), 0.5 + 1.0 + 1.2);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use toolkit_llm::ScriptedModel;
 
 fn tool(name: &str, tag: &str) -> ClosureTool {
     let tool = ClosureTool::without_arguments(name, "", || "done").unwrap();
-    tool.with_metadata(|metadata| metadata.with_tags([tag]))
+    tool.map_metadata(|metadata| metadata.with_tags([tag]))
 }
 
 fn tools() -> ToolRegistry {

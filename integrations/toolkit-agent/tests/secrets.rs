@@ -116,9 +116,9 @@ fn put(
             let mut rest: Vec<char> = json!({"a": [text]}).to_string().chars().collect();
             for size in sizes.iter().cycle() {
                 let after = rest.split_off(rest.len().min(*size));
-                let piece = rest.into_iter().collect();
-                answer.push(StreamEvent::Arguments { id: "1".into(), piece });
-                answer.push(StreamEvent::Arguments { id: "2".into(), piece: " ".to_owned() });
+                let piece: String = rest.into_iter().collect();
+                answer.push(StreamEvent::arguments("1", piece));
+                answer.push(StreamEvent::arguments("2", " "));
                 rest = after;
                 if rest.is_empty() {
                     break;

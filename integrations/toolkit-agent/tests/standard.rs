@@ -32,7 +32,7 @@ struct Add {
 
 fn tools() -> Arc<ToolRegistry> {
     let add = ClosureTool::new("add", "Adds.", |Add { a, b }: Add| a + b).unwrap();
-    Arc::new(ToolRegistry::from_tools([add.with_metadata(|metadata| metadata.with_strict(true))]).unwrap())
+    Arc::new(ToolRegistry::from_tools([add.map_metadata(|metadata| metadata.with_strict(true))]).unwrap())
 }
 
 /// Each option with the path of its loss, or with the path of its field.

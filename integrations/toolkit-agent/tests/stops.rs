@@ -125,7 +125,7 @@ fn tools(seen: &Arc<Seen>, stop: Stop) -> ToolRegistry {
         "limited" => metadata.with_max_concurrency(2),
         _ => metadata,
     };
-    let tools = TOOLS.map(|name| tool(name, seen, stop).with_metadata(|metadata| order(name, metadata)));
+    let tools = TOOLS.map(|name| tool(name, seen, stop).map_metadata(|metadata| order(name, metadata)));
     ToolRegistry::from_tools(tools).unwrap()
 }
 

@@ -226,7 +226,7 @@ fn failing(way: Way) -> Dispatcher {
     };
     let tool = ClosureTool::new("fail", "Fails.", fail).unwrap();
     let retries = if matches!(way, Way::Retried) { 2 } else { 0 };
-    let tool = tool.with_metadata(|metadata| metadata.with_retries(retries));
+    let tool = tool.map_metadata(|metadata| metadata.with_retries(retries));
     let pause = Duration::from_millis(1);
     Dispatcher::new(ToolRegistry::from_tools([tool]).unwrap())
         .unwrap()

@@ -71,21 +71,25 @@ pub(crate) fn tools() -> ToolRegistry {
     registry.register(wait.unwrap()).unwrap();
     let fail = ClosureTool::new("fail", "Fails.", |_: Nothing| Err::<(), _>(ToolError::failed("no luck")));
     registry.register(fail.unwrap()).unwrap();
-    let enough = ClosureTool::with_context("enough", "Escalates.", |_: Nothing, context: ToolContext| {
+    let enough = ClosureTool::new_with_context("enough", "Escalates.", |_: Nothing, context: ToolContext| {
         context.actions().escalate();
         "enough"
     });
     registry.register(enough.unwrap()).unwrap();
-    let answer = ClosureTool::with_context("answer", "Is the answer.", |_: Nothing, context: ToolContext| {
-        context.actions().skip_summarization();
-        "the answer"
-    });
+    let answer =
+        ClosureTool::new_with_context("answer", "Is the answer.", |_: Nothing, context: ToolContext| {
+            context.actions().skip_summarization();
+            "the answer"
+        });
     registry.register(answer.unwrap()).unwrap();
-    let set =
-        ClosureTool::with_context("set", "Remembers.", |Set { key, value }: Set, context: ToolContext| {
+    let set = ClosureTool::new_with_context(
+        "set",
+        "Remembers.",
+        |Set { key, value }: Set, context: ToolContext| {
             context.session().set(key, value);
             "remembered"
-        });
+        },
+    );
     registry.register(set.unwrap()).unwrap();
     registry
 }

@@ -207,7 +207,7 @@ async fn a_failed_parallel_agent_does_not_stop_the_others() {
 }
 
 fn back() -> ToolRegistry {
-    let back = ClosureTool::with_context("back", "Goes back.", |_: Nothing, context: ToolContext| {
+    let back = ClosureTool::new_with_context("back", "Goes back.", |_: Nothing, context: ToolContext| {
         context.actions().transfer_to_agent("root");
     });
     ToolRegistry::from_tools([back.unwrap()]).unwrap()
@@ -303,7 +303,7 @@ async fn no_approval_is_requested_for_a_transfer_to_an_unknown_agent() {
     let permissions =
         Permissions::new().otherwise(Permission::Ask("a transfer".to_owned())).with_handler(move |_| {
             counter.fetch_add(1, Ordering::Relaxed);
-            std::future::ready(Approval::Granted)
+            std::future::ready(Approval::Approve)
         });
     let model = ScriptedModel::new()
         .call("transfer_to_agent", r#"{"agent_name": "zz"}"#)
@@ -336,7 +336,7 @@ async fn endless_transfers_reach_the_limit() {
 async fn duplicate_agent_names_are_rejected() {
     let twice =
         Agent::builder(ScriptedModel::new()).sub_agent(says("a", "")).sub_agent(says("a", "")).build();
-    let problem = BuildProblem::Ambiguous { what: "agent", name: "a".to_owned() };
+    let problem = BuildProblem::ambiguous("agent", "a");
     assert_eq!(twice.unwrap_err().problems(), std::slice::from_ref(&problem));
     let own = Agent::builder(ScriptedModel::new()).name("a").sub_agent(says("a", "")).build();
     assert_eq!(own.unwrap_err().to_string(), "agent `a` is defined twice; rename one");

@@ -114,10 +114,11 @@ async fn a_busy_task_receives_all_events() {
 #[tokio::test]
 async fn tools_see_the_context_of_the_run() {
     struct Tenant(&'static str);
-    let tenant = ClosureTool::with_context("double", "Doubles.", |number: Number, context: ToolContext| {
-        let tenant = context.extension::<Tenant>().map_or("none", |tenant| tenant.0);
-        format!("{tenant} {} {:?}", number.n, context.run().and_then(RunContext::invocation_id))
-    });
+    let tenant =
+        ClosureTool::new_with_context("double", "Doubles.", |number: Number, context: ToolContext| {
+            let tenant = context.extension::<Tenant>().map_or("none", |tenant| tenant.0);
+            format!("{tenant} {} {:?}", number.n, context.run().and_then(RunContext::invocation_id))
+        });
     let tools = ToolRegistry::from_tools([tenant.unwrap()]).unwrap();
     let model = ScriptedModel::new().call("double", r#"{"n": 1}"#).text("done");
     let agent = Agent::builder(model).tools(tools).build().unwrap();

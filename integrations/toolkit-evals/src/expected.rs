@@ -12,7 +12,7 @@ use toolkit_llm::model::answer;
 ///
 /// let task = Task::new("trip", "Is it clear in Oslo, and when does a train go there?").with_calls([
 ///     ExpectedCall::new("weather", json!({"city": "Oslo"})),
-///     ExpectedCall::with_any_arguments("trains"),
+///     ExpectedCall::any_arguments("trains"),
 /// ]);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ impl ExpectedCall {
 
     /// Creates an expected call with any arguments.
     #[must_use]
-    pub fn with_any_arguments(name: impl Into<String>) -> Self {
+    pub fn any_arguments(name: impl Into<String>) -> Self {
         Self { name: name.into(), arguments: None }
     }
 }

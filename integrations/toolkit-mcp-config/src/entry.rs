@@ -1,7 +1,7 @@
 //! The entry of one server.
 
 use crate::fault::Place;
-use crate::tool_filter::ToolFilter;
+use crate::tool_filter::ServerToolFilter;
 use crate::variables::Variables;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,9 +10,9 @@ use std::time::Duration;
 /// The entry of one server.
 ///
 /// ```
-/// use toolkit_mcp_config::{Dialect, ServerEntry, Transport, write_entry};
+/// use toolkit_mcp_config::{Dialect, ServerEntry, ServerTransport, write_entry};
 ///
-/// let entry = ServerEntry::new("docs", Transport::url("https://example.com/mcp"));
+/// let entry = ServerEntry::new("docs", ServerTransport::url("https://example.com/mcp"));
 /// let text = write_entry("", Dialect::McpServers, &entry)?;
 /// assert!(text.contains("https://example.com/mcp"));
 /// # Ok::<(), toolkit_mcp_config::ConfigFault>(())
@@ -23,11 +23,11 @@ pub struct ServerEntry {
     /// The name of the server in the file.
     pub name: String,
     /// How to reach the server, with variables as they are written; see [`resolve`](Self::resolve).
-    pub transport: Transport,
+    pub transport: ServerTransport,
     /// Whether the program does not use the server.
     pub is_disabled: bool,
     /// The tools that the file permits.
-    pub tools: ToolFilter,
+    pub tools: ServerToolFilter,
     /// The time limit for a call.
     pub call_timeout: Option<Duration>,
     /// The time limit for the start of the server.
@@ -40,15 +40,15 @@ pub struct ServerEntry {
 /// How to reach a server.
 ///
 /// ```
-/// use toolkit_mcp_config::Transport;
+/// use toolkit_mcp_config::ServerTransport;
 ///
-/// let command = Transport::command("npx", ["-y", "weather-server"]);
-/// assert!(matches!(&command, Transport::Command { program, .. } if program == "npx"));
+/// let command = ServerTransport::command("npx", ["-y", "weather-server"]);
+/// assert!(matches!(&command, ServerTransport::Command { program, .. } if program == "npx"));
 /// assert!(!format!("{command:?}").contains("weather-server")); // arguments may be secrets
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Transport {
+pub enum ServerTransport {
     /// A child process, with messages over standard input and output.
     #[non_exhaustive]
     Command {
@@ -71,7 +71,7 @@ pub enum Transport {
     },
 }
 
-impl Transport {
+impl ServerTransport {
     /// Creates the transport of a child process.
     pub fn command<T: Into<String>>(program: impl Into<String>, args: impl IntoIterator<Item = T>) -> Self {
         let args = args.into_iter().map(Into::into).collect();
@@ -85,7 +85,7 @@ impl Transport {
 }
 
 // Arguments, URLs and the values of variables and headers may be secrets.
-impl fmt::Debug for Transport {
+impl fmt::Debug for ServerTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Command { program, env, .. } => {
@@ -101,12 +101,12 @@ impl fmt::Debug for Transport {
 
 impl ServerEntry {
     /// Creates an entry, to [write](crate::write_entry) it into a file.
-    pub fn new(name: impl Into<String>, transport: Transport) -> Self {
+    pub fn new(name: impl Into<String>, transport: ServerTransport) -> Self {
         Self {
             name: name.into(),
             transport,
             is_disabled: false,
-            tools: ToolFilter::default(),
+            tools: ServerToolFilter::default(),
             call_timeout: None,
             start_timeout: None,
             place: None,

@@ -1,7 +1,7 @@
 //! Reads the entry of one server, key by key.
 
 use crate::dialect::{Rules, Syntax, TimeUnit};
-use crate::entry::{ServerEntry, Transport};
+use crate::entry::{ServerEntry, ServerTransport};
 use crate::fault::{ConfigFault, Place};
 use crate::keys::Key;
 use crate::node::{Member, Node, Tree, members_with_value};
@@ -35,7 +35,7 @@ type Read<T> = Result<T, ConfigFault>;
 
 impl<'a> EntryReader<'a> {
     pub(crate) fn new(text: &'a str, rules: &'static Rules, server: &Member, variables: Variables) -> Self {
-        let mut entry = ServerEntry::new(&server.key, Transport::url(""));
+        let mut entry = ServerEntry::new(&server.key, ServerTransport::url(""));
         entry.place = Some(Place::of(text, server.offset));
         entry.variables = variables;
         Self { text, rules, entry, parts: Parts::default(), issues: Vec::new() }
@@ -128,7 +128,7 @@ impl<'a> EntryReader<'a> {
     }
 
     /// Returns how to reach the server.
-    fn transport(&mut self) -> Read<Transport> {
+    fn transport(&mut self) -> Read<ServerTransport> {
         let Parts { kind, command, mut args, env, cwd, url, headers } = std::mem::take(&mut self.parts);
         let kind = kind.map(|kind| kind.to_lowercase().replace(['-', '_'], ""));
         let mut command = command.into_iter();
@@ -136,10 +136,10 @@ impl<'a> EntryReader<'a> {
             (_, _, Some("sse")) => "the transport `sse` is no longer supported; use `http` and its URL",
             (Some(program), None, None | Some("stdio" | "local")) => {
                 args.splice(..0, command);
-                return Ok(Transport::Command { program, args, env, cwd });
+                return Ok(ServerTransport::Command { program, args, env, cwd });
             }
             (None, Some(url), None | Some("http" | "streamablehttp" | "remote")) => {
-                return Ok(Transport::Http { url, headers });
+                return Ok(ServerTransport::Http { url, headers });
             }
             (Some(_), Some(_), _) => "there is a `command` and a `url`; use one of them",
             (None, None, _) => "there is neither a `command` nor a `url`; add one",

@@ -20,7 +20,7 @@
 //!
 //! What a file says about a server is read, reported or refused:
 //!
-//! - **Read**: command or URL, variables, time limits, and the lists of tools, as a [`ToolFilter`].
+//! - **Read**: command or URL, variables, time limits, and the lists of tools, as a [`ServerToolFilter`].
 //! - **Reported** by [`ConfigFile::issues`], with its place: unknown keys, and what is not supported, such as a login.
 //! - **Refused**: a server is one of the [`ConfigFile::failures`] if its entry is malformed, or restricts it in a way
 //!   that is not supported, such as a sandbox. A restriction is never dropped.
@@ -40,10 +40,10 @@ mod variables;
 mod write;
 
 pub use dialect::Dialect;
-pub use entry::{ServerEntry, Transport};
+pub use entry::{ServerEntry, ServerTransport};
 pub use fault::{ConfigFault, Place};
 pub use file::ConfigFile;
-pub use tool_filter::ToolFilter;
+pub use tool_filter::ServerToolFilter;
 pub use write::write_entry;
 
 /// The examples of the README, compiled as doc tests.

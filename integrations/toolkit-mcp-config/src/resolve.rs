@@ -1,6 +1,6 @@
 //! Entries with their variables replaced.
 
-use crate::entry::{ServerEntry, Transport};
+use crate::entry::{ServerEntry, ServerTransport};
 use crate::fault::ConfigFault;
 use crate::variables::Lookup;
 use std::collections::BTreeMap;
@@ -27,27 +27,27 @@ impl ServerEntry {
     /// The host of a URL is in the file: a variable cannot change it, because the headers may contain secrets.
     ///
     /// ```
-    /// use toolkit_mcp_config::{ConfigFile, Transport};
+    /// use toolkit_mcp_config::{ConfigFile, ServerTransport};
     ///
     /// let file = ConfigFile::read(r#"{"mcpServers": {"a": {"command": "${HOME}/server"}}}"#)?;
     /// let home = |name: &str| (name == "HOME").then(|| "/home/ada".to_owned());
-    /// let Transport::Command { program, .. } = file.servers()[0].resolve(home)? else { panic!() };
+    /// let ServerTransport::Command { program, .. } = file.servers()[0].resolve(home)? else { panic!() };
     /// assert_eq!(program, "/home/ada/server");
     /// # Ok::<(), toolkit_mcp_config::ConfigFault>(())
     /// ```
     ///
     /// # Errors
     /// [`ConfigFault`] if a variable has no value, a file with variables cannot be read, or a variable changes the host.
-    pub fn resolve(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<Transport, ConfigFault> {
+    pub fn resolve(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<ServerTransport, ConfigFault> {
         let resolved = self.resolved(&lookup);
         resolved.map_err(|message| ConfigFault::new(&self.name, self.place, message))
     }
 
-    fn resolved(&self, lookup: &Lookup<'_>) -> Result<Transport, String> {
+    fn resolved(&self, lookup: &Lookup<'_>) -> Result<ServerTransport, String> {
         let variables = &self.variables;
         let text = |text: &String| variables.expand(text, lookup);
         match &self.transport {
-            Transport::Command { program, args, env, cwd } => {
+            ServerTransport::Command { program, args, env, cwd } => {
                 let passed = variables.passed.iter().filter_map(|name| Some((name.clone(), lookup(name)?)));
                 let mut set: BTreeMap<String, String> = passed.collect();
                 if let Some(path) = &variables.env_file {
@@ -58,14 +58,14 @@ impl ServerEntry {
                 }
                 let program = text(program)?;
                 let is_name = !program.contains(['/', '\\']);
-                Ok(Transport::Command {
+                Ok(ServerTransport::Command {
                     program: if is_name { program } else { variables.path(&program, lookup) },
                     args: args.iter().map(text).collect::<Result<_, _>>()?,
                     env: set,
                     cwd: cwd.as_ref().map(text).transpose()?.map(|path| variables.path(&path, lookup)),
                 })
             }
-            Transport::Http { url, headers } => {
+            ServerTransport::Http { url, headers } => {
                 let sent_to = text(url)?;
                 if origin(&variables.with_defaults(url, VALUE)?) != origin(&sent_to) {
                     return Err(
@@ -83,7 +83,7 @@ impl ServerEntry {
                 for (name, value) in headers {
                     sent.insert(name.clone(), text(value)?);
                 }
-                Ok(Transport::Http { url: sent_to, headers: sent })
+                Ok(ServerTransport::Http { url: sent_to, headers: sent })
             }
         }
     }

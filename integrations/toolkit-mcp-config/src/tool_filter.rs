@@ -13,7 +13,7 @@
 /// # Ok::<(), toolkit_mcp_config::ConfigFault>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ToolFilter(Vec<ToolList>);
+pub struct ServerToolFilter(Vec<ToolList>);
 
 /// One list of tools. Its last rule for a tool decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ struct ToolList {
     otherwise: bool,
 }
 
-impl ToolFilter {
+impl ServerToolFilter {
     /// Returns whether the file permits a tool, by the name that the server gives it.
     #[must_use]
     pub fn permits(&self, tool: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Writes an entry into a file.
 
 use crate::dialect::{Dialect, Rules};
-use crate::entry::{ServerEntry, Transport};
+use crate::entry::{ServerEntry, ServerTransport};
 use crate::fault::ConfigFault;
 use crate::keys::Key;
 use crate::node::{options, parse};
@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 /// stay. An empty text is a new file.
 ///
 /// ```
-/// use toolkit_mcp_config::{Dialect, ServerEntry, Transport, write_entry};
+/// use toolkit_mcp_config::{Dialect, ServerEntry, ServerTransport, write_entry};
 ///
-/// let entry = ServerEntry::new("weather", Transport::command("weather-server", ["--fast"]));
+/// let entry = ServerEntry::new("weather", ServerTransport::command("weather-server", ["--fast"]));
 /// let text = write_entry("{\n  // Mine.\n  \"servers\": {}\n}\n", Dialect::VsCode, &entry)?;
 /// assert!(text.contains("// Mine.") && text.contains("\"command\": \"weather-server\""));
 /// # Ok::<(), toolkit_mcp_config::ConfigFault>(())
@@ -78,7 +78,7 @@ fn members(dialect: Dialect, entry: &ServerEntry) -> Vec<(&'static str, CstInput
     };
     let mut members = Vec::new();
     match &entry.transport {
-        Transport::Command { program, args, env, cwd } => {
+        ServerTransport::Command { program, args, env, cwd } => {
             members.extend(kinds.map(|[key, command, _]| (key, text(command))));
             if dialect == Dialect::OpenCode {
                 members.push(("command", list(&[std::slice::from_ref(program), args].concat())));
@@ -88,7 +88,7 @@ fn members(dialect: Dialect, entry: &ServerEntry) -> Vec<(&'static str, CstInput
             }
             members.extend(cwd.as_deref().map(|cwd| ("cwd", text(cwd))));
         }
-        Transport::Http { url, headers } => {
+        ServerTransport::Http { url, headers } => {
             members.extend(kinds.map(|[key, _, kind]| (key, text(kind))));
             let (url_key, headers_key) = match dialect {
                 Dialect::GeminiCli => ("httpUrl", "headers"),

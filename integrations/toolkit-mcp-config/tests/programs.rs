@@ -3,7 +3,7 @@
 use crate::{texts, variable};
 use std::fmt::Write;
 use std::path::PathBuf;
-use toolkit_mcp_config::{ConfigFile, Dialect, Transport};
+use toolkit_mcp_config::{ConfigFile, Dialect, ServerTransport};
 
 /// Describes a file: its servers with their variables replaced, and its faults.
 fn description(path: &str) -> String {
@@ -13,11 +13,11 @@ fn description(path: &str) -> String {
     for server in file.servers() {
         write!(text, "{}:", server.name).unwrap();
         match server.resolve(variable) {
-            Ok(Transport::Command { program, args, env, cwd, .. }) => {
+            Ok(ServerTransport::Command { program, args, env, cwd, .. }) => {
                 write!(text, " {program} {args:?} {env:?}").unwrap();
                 write!(text, "{}", cwd.map(|cwd| format!(" in {cwd}")).unwrap_or_default()).unwrap();
             }
-            Ok(Transport::Http { url, headers, .. }) => write!(text, " {url} {headers:?}").unwrap(),
+            Ok(ServerTransport::Http { url, headers, .. }) => write!(text, " {url} {headers:?}").unwrap(),
             Ok(other) => panic!("{other:?}"),
             Err(fault) => write!(text, " {fault}").unwrap(),
         }

@@ -2,7 +2,7 @@
 
 use crate::{DIALECTS, file_with, texts, variable};
 use std::time::Duration;
-use toolkit_mcp_config::{ConfigFile, Dialect, Transport};
+use toolkit_mcp_config::{ConfigFile, Dialect, ServerTransport};
 
 #[test]
 fn every_list_of_tools_is_honoured_in_every_dialect() {
@@ -102,7 +102,7 @@ fn a_variable_is_replaced_in_the_syntax_of_its_dialect() {
                 _ => braces,
             };
             let expected = if expected == "=" { text } else { expected };
-            let Ok(Transport::Command { args, .. }) = file.servers()[0].resolve(variable) else {
+            let Ok(ServerTransport::Command { args, .. }) = file.servers()[0].resolve(variable) else {
                 panic!("{text}")
             };
             assert_eq!(args, [expected], "{dialect:?} {text}");
@@ -156,7 +156,7 @@ fn no_variable_changes_the_host_that_gets_the_headers() {
     ] {
         let entry = format!(r#"{{"url": "{url}", "headers": {{"X-Key": "${{WEATHER_KEY}}"}}}}"#);
         match (file_with(Dialect::McpServers, &entry).servers()[0].resolve(variable), expected) {
-            (Ok(Transport::Http { url: sent, headers, .. }), Some(expected)) => {
+            (Ok(ServerTransport::Http { url: sent, headers, .. }), Some(expected)) => {
                 assert_eq!((sent.as_str(), headers["X-Key"].as_str()), (expected, "k3y"));
             }
             (Err(fault), None) => {
@@ -268,7 +268,9 @@ fn what_has_no_effect_is_an_issue_with_its_place() {
         r#"{"url": "x", "oauth": false, "alwaysAllow": ["y"], "env": null, "args": null, "auth": "s3cret"}"#;
     let file = file_with(Dialect::McpServers, harmless);
     assert_eq!(file.issues(), []);
-    let Ok(Transport::Http { headers, .. }) = file.servers()[0].resolve(variable) else { panic!("{file:?}") };
+    let Ok(ServerTransport::Http { headers, .. }) = file.servers()[0].resolve(variable) else {
+        panic!("{file:?}")
+    };
     assert_eq!(headers["Authorization"], "Bearer s3cret");
 }
 

@@ -1,15 +1,15 @@
 //! Entries written into files.
 
 use crate::{DIALECTS, variable};
-use toolkit_mcp_config::{ConfigFile, Dialect, ServerEntry, Transport, write_entry};
+use toolkit_mcp_config::{ConfigFile, Dialect, ServerEntry, ServerTransport, write_entry};
 
 #[test]
 fn a_written_entry_is_read_again_in_every_dialect() {
     for dialect in DIALECTS {
-        let mut command = Transport::command("weather-server", ["--root", "C:\\data \"x\"\n"]);
-        let Transport::Command { env, .. } = &mut command else { panic!() };
+        let mut command = ServerTransport::command("weather-server", ["--root", "C:\\data \"x\"\n"]);
+        let ServerTransport::Command { env, .. } = &mut command else { panic!() };
         env.insert("REGION".to_owned(), "eu".to_owned());
-        for transport in [command, Transport::url("https://example.com/mcp")] {
+        for transport in [command, ServerTransport::url("https://example.com/mcp")] {
             let entry = ServerEntry::new("my.server", transport.clone());
             let text = write_entry("", dialect, &entry).unwrap();
             let file = ConfigFile::read_as(&text, dialect).unwrap();
@@ -22,7 +22,7 @@ fn a_written_entry_is_read_again_in_every_dialect() {
 #[test]
 fn the_rest_of_a_file_stays() {
     let text = "\u{feff}{\n  // Mine.\n  \"theme\": 1,\n  \"mcpServers\": {\n    \"a\": { \"url\": \"x\", \"disabledTools\": [\"b\"] }, // Old.\n  },\n}\n";
-    let entry = ServerEntry::new("a", Transport::command("server", [""; 0]));
+    let entry = ServerEntry::new("a", ServerTransport::command("server", [""; 0]));
     let written = write_entry(text, Dialect::McpServers, &entry).unwrap();
     let file = ConfigFile::read(&written).unwrap();
     assert_eq!(file.servers()[0].transport, entry.transport, "{written}");

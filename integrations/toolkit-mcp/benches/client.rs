@@ -39,7 +39,7 @@ impl Client {
             return Self::Sdk(().serve((read, write)).await.unwrap());
         }
         let builder = McpClient::builder(McpEndpoint::streams(read, write));
-        let client = builder.with_protocol(McpProtocol::Handshake).connect().await.unwrap();
+        let client = builder.protocol(McpProtocol::Handshake).connect().await.unwrap();
         let mut registry = ToolRegistry::new();
         registry.register_provider(client).unwrap();
         Self::Toolkit(Box::new(registry))

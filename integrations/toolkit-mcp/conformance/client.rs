@@ -95,7 +95,7 @@ async fn location(address: &str) -> Option<String> {
 /// Accepts every question, with a fitting value for each required field without default.
 async fn answer(request: ElicitationRequest) -> ElicitationAnswer {
     match request.kind {
-        ElicitationKind::Form { schema } => ElicitationAnswer::Accept(example(&schema)),
+        ElicitationKind::Form { schema, .. } => ElicitationAnswer::Accept(example(&schema)),
         _ => ElicitationAnswer::Decline,
     }
 }
@@ -108,7 +108,7 @@ async fn run(endpoint: McpEndpoint) -> Result<usize, Failure> {
         version if version < "2026-07-28" => McpProtocol::Handshake,
         _ => McpProtocol::Stateless,
     };
-    let builder = McpClient::builder(endpoint).with_elicitation(answer).with_protocol(protocol);
+    let builder = McpClient::builder(endpoint).elicitation(answer).protocol(protocol);
     let mut events = builder.events();
     tokio::spawn(async move {
         while let Some(event) = events.next().await {
@@ -117,7 +117,7 @@ async fn run(endpoint: McpEndpoint) -> Result<usize, Failure> {
             }
         }
     });
-    let client = builder.with_call_timeout(Duration::from_secs(20)).connect().await?;
+    let client = builder.call_timeout(Duration::from_secs(20)).connect().await?;
     let info = client.server_info();
     println!("{} {}, protocol {}", info.name, info.version, info.protocol);
     client.issues().iter().for_each(|issue| println!("issue: {issue}"));

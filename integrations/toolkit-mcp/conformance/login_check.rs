@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use toolkit_ai::{ToolRegistry, tool, tools};
 use toolkit_mcp::client::{FileTokenStore, Login, McpClient, McpErrorKind, McpUrl};
 use toolkit_mcp::server::McpServer;
-use toolkit_mcp::server::{AccessToken, Caller, JwtVerifier, ProtectedResource};
+use toolkit_mcp::server::{Caller, JwtVerifier, ProtectedResource, VerifiedToken};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -26,7 +26,7 @@ const REFRESH: Duration = Duration::from_millis(2_500);
 /// Lists notes.
 #[tool(meta(scopes = "notes:read"))]
 fn list(#[state] caller: &Caller) -> String {
-    caller.extension::<AccessToken>().map(|token| token.subject.clone()).unwrap_or_default()
+    caller.extension::<VerifiedToken>().map(|token| token.subject.clone()).unwrap_or_default()
 }
 
 /// Deletes a note.

@@ -45,8 +45,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         command = command.env(name, value);
     }
     let client = McpClient::builder(command)
-        .with_call_timeout(Duration::from_secs(job.seconds))
-        .with_elicitation(|_: ElicitationRequest| async { ElicitationAnswer::Decline })
+        .call_timeout(Duration::from_secs(job.seconds))
+        .elicitation(|_: ElicitationRequest| async { ElicitationAnswer::Decline })
         .connect()
         .await?;
     let mut registry = ToolRegistry::new();

@@ -3,7 +3,7 @@
 use super::{PNG, embedded};
 use serde_json::json;
 use toolkit_ai::{BuildError, Content, Json, Media, ToolError, ToolRegistry, tool, tools};
-use toolkit_mcp::server::{Caller, Elicited, Resource};
+use toolkit_mcp::server::{Caller, Elicited, ServerResource};
 
 /// A simple prompt.
 #[tool(register = false)]
@@ -74,9 +74,9 @@ pub(super) fn prompts() -> Result<ToolRegistry, BuildError> {
 pub(super) fn resources() -> Result<ToolRegistry, BuildError> {
     let text = "This is the content of the static text resource.";
     ToolRegistry::from_tools([
-        Resource::text("test://static-text", "static_text", text)?.with_media_type("text/plain"),
-        Resource::function("test://static-binary", static_binary::tool()),
-        Resource::function("test://template/{id}/data", data::tool()),
-        Resource::text("test://watched-resource", "watched", "It changes.")?,
+        ServerResource::text("test://static-text", "static_text", text)?.with_media_type("text/plain"),
+        ServerResource::function("test://static-binary", static_binary::tool()),
+        ServerResource::function("test://template/{id}/data", data::tool()),
+        ServerResource::text("test://watched-resource", "watched", "It changes.")?,
     ])
 }

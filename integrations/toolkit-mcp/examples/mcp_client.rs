@@ -34,9 +34,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => example_server(),
     };
     let client = McpClient::builder(command)
-        .with_namespace("demo")
-        .with_connect_timeout(Duration::from_secs(600))
-        .with_elicitation(|question: ElicitationRequest| async move {
+        .namespace("demo")
+        .connect_timeout(Duration::from_secs(600))
+        .elicitation(|question: ElicitationRequest| async move {
             println!("{} asks: {}", question.server, question.message);
             ElicitationAnswer::Decline
         })

@@ -16,7 +16,7 @@ use toolkit_ai::registry::TagMatch;
 use toolkit_ai::{BuildError, LiveRegistry, ToolFilter, ToolTag};
 use toolkit_mcp::client::{McpClient, McpEndpoint};
 use toolkit_mcp::server::McpServer;
-use toolkit_openapi::client::{Namespaces, OpenApiToolset};
+use toolkit_openapi::client::{Namespaces, OpenApiTools};
 use toolkit_openapi::server::OpenApiServer;
 
 mod notes {
@@ -96,8 +96,8 @@ async fn joined(sources: Vec<Source>) -> Result<LiveRegistry, Box<dyn std::error
     let registry = LiveRegistry::new(ToolRegistry::new())?;
     for Source { namespace, endpoint, hidden } in sources {
         let client = McpClient::builder(endpoint)
-            .with_namespace(namespace)
-            .with_tool_filter(move |name| !hidden.contains(&name))
+            .namespace(namespace)
+            .tool_filter(move |name| !hidden.contains(&name))
             .connect()
             .await?;
         client.issues().iter().for_each(|issue| eprintln!("{namespace}: {issue}"));
@@ -117,7 +117,7 @@ async fn service() -> Result<String, Box<dyn std::error::Error>> {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let registry = joined(sources()?).await?;
-    let orders = OpenApiToolset::builder().with_namespaces(Namespaces::One("orders".to_owned()));
+    let orders = OpenApiTools::builder().namespaces(Namespaces::One("orders".to_owned()));
     let orders = orders.read_address(&service().await?).await?.registry()?;
     registry.change(|registry| registry.merge(orders))?;
     // One rule for all servers: nothing that deletes.

@@ -10,7 +10,7 @@
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let files = McpCommand::new("npx").args(["-y", "@modelcontextprotocol/server-filesystem", "/srv"]);
-//! let client = McpClient::builder(files).with_namespace("files").connect().await?;
+//! let client = McpClient::builder(files).namespace("files").connect().await?;
 //! let mut registry = ToolRegistry::new();
 //! registry.register_provider(client.clone())?;
 //! let listing = registry.call("files-list_directory", r#"{"path": "/srv"}"#).await?;
@@ -64,7 +64,7 @@ mod token_source;
 mod wire;
 
 pub use builder::McpClientBuilder;
-pub use change::{ToolChange, ToolListChange};
+pub use change::{McpToolChange, ToolListChange};
 pub use client_settings::{McpBackoff, McpProtocol};
 pub use elicitation::{
     ElicitationAnswer, ElicitationFuture, ElicitationHandler, ElicitationKind, ElicitationRequest,
@@ -119,7 +119,7 @@ use toolkit_core::{
 /// # async fn connect(registry: &mut toolkit_ai::ToolRegistry) -> Result<(), Box<dyn std::error::Error>> {
 /// use toolkit_ai::mcp::client::{McpClient, McpCommand};
 ///
-/// let client = McpClient::builder(McpCommand::new("notes-server")).with_namespace("notes").connect().await?;
+/// let client = McpClient::builder(McpCommand::new("notes-server")).namespace("notes").connect().await?;
 /// registry.register_provider(client)?;
 /// # Ok(())
 /// # }
@@ -205,7 +205,7 @@ impl McpClient {
     }
 
     /// Waits until the client is connected. Returns `false` if the client was closed, or has given up connecting again.
-    pub async fn connected(&self) -> bool {
+    pub async fn ready(&self) -> bool {
         self.0.connected(|_| true).await
     }
 

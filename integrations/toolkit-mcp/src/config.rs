@@ -25,5 +25,5 @@ mod servers;
 
 pub use servers::{McpServers, ServerFailure};
 pub use toolkit_mcp_config::{
-    ConfigFault, ConfigFile, Dialect, Place, ServerEntry, ToolFilter, Transport, write_entry,
+    ConfigFault, ConfigFile, Dialect, Place, ServerEntry, ServerToolFilter, ServerTransport, write_entry,
 };

@@ -19,7 +19,7 @@
 //!
 //! // Its client. `McpCommand` and `McpUrl` reach servers of others.
 //! let (reader, writer) = tokio::io::split(near);
-//! let client = McpClient::builder(McpEndpoint::streams(reader, writer)).with_namespace("math").connect().await?;
+//! let client = McpClient::builder(McpEndpoint::streams(reader, writer)).namespace("math").connect().await?;
 //! let mut registry = ToolRegistry::new();
 //! registry.register_provider(client.clone())?;
 //! assert_eq!(registry.call("math-add", r#"{"a": 2, "b": 40}"#).await?.to_text(), "42");

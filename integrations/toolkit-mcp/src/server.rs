@@ -63,9 +63,9 @@ pub use input::Elicited;
 pub use jwt_verifier::JwtVerifier;
 pub use prompts::PromptMessages;
 #[cfg(feature = "server-http")]
-pub use protected_resource::{AccessToken, ProtectedResource};
+pub use protected_resource::{ProtectedResource, VerifiedToken};
 pub use resource_updates::ResourceUpdates;
-pub use resources::Resource;
+pub use resources::ServerResource;
 pub use toolkit_foreign::show_invisible;
 #[cfg(feature = "server-http")]
 pub use toolkit_http::server::HttpBody;
@@ -291,7 +291,7 @@ impl McpServer {
         Ok(self)
     }
 
-    /// Publishes a registry of [resources](Resource), which clients read by URI. If the registry is live,
+    /// Publishes a registry of [resources](ServerResource), which clients read by URI. If the registry is live,
     /// clients are notified of its changes.
     ///
     /// # Errors

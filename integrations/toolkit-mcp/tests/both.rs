@@ -92,7 +92,7 @@ async fn serve() -> (String, LiveRegistry) {
 }
 
 fn builder(url: &str, protocol: McpProtocol) -> McpClientBuilder {
-    McpClient::builder(McpUrl::new(url).with_header("x-tenant", "acme")).with_protocol(protocol)
+    McpClient::builder(McpUrl::new(url).with_header("x-tenant", "acme")).protocol(protocol)
 }
 
 async fn connect(builder: McpClientBuilder) -> McpClient {
@@ -116,7 +116,7 @@ async fn headers_and_extensions_of_a_request_become_state_of_the_call() {
         let client = connect(builder(&url, protocol)).await;
         assert_eq!(call(&client, "tenant", RunContext::new()).await.unwrap(), "acme in north");
         client.close().await;
-        let anonymous = connect(McpClient::builder(McpUrl::new(&url)).with_protocol(protocol)).await;
+        let anonymous = connect(McpClient::builder(McpUrl::new(&url)).protocol(protocol)).await;
         let error = call(&anonymous, "tenant", RunContext::new()).await.unwrap_err();
         assert!(error.message().contains("the header `x-tenant` is missing"), "{error}");
         anonymous.close().await;
@@ -140,7 +140,7 @@ async fn the_user_of_the_client_approves_or_refuses_a_call() {
     for protocol in PROTOCOLS {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let questions = asked.clone();
-        let client = builder(&url, protocol).with_elicitation(move |request: ElicitationRequest| {
+        let client = builder(&url, protocol).elicitation(move |request: ElicitationRequest| {
             let questions = questions.clone();
             async move {
                 let mut questions = questions.lock().unwrap();
@@ -195,7 +195,7 @@ async fn progress_and_log_messages_reach_the_program() {
 async fn a_change_of_a_live_registry_reaches_the_live_registry_of_the_client() {
     for protocol in PROTOCOLS {
         let (url, live) = serve().await;
-        let client = connect(builder(&url, protocol).with_namespace("far")).await;
+        let client = connect(builder(&url, protocol).namespace("far")).await;
         let near = LiveRegistry::new(ToolRegistry::new()).unwrap();
         let _following = client.follow(&near).unwrap();
         let mut events = near.subscribe();
@@ -229,7 +229,7 @@ async fn the_full_text_of_a_truncated_result_is_read_by_its_link() {
         tokio::spawn(server.with_truncation(Truncation::new(200)).serve(far));
         let (reader, writer) = tokio::io::split(near);
         let client =
-            connect(McpClient::builder(McpEndpoint::streams(reader, writer)).with_protocol(protocol)).await;
+            connect(McpClient::builder(McpEndpoint::streams(reader, writer)).protocol(protocol)).await;
         let mut registry = ToolRegistry::new();
         registry.register_provider(client.clone()).unwrap();
         registry.register_provider(client.resource_tools().unwrap()).unwrap();

@@ -33,7 +33,7 @@ async fn the_server_over_http_answers_calls_and_ends_by_itself() {
     let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
     let url = timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap().unwrap();
     for protocol in [McpProtocol::Stateless, McpProtocol::Handshake] {
-        let client = McpClient::builder(McpUrl::new(&url)).with_protocol(protocol).connect();
+        let client = McpClient::builder(McpUrl::new(&url)).protocol(protocol).connect();
         let client = timeout(PATIENCE, client).await.unwrap().unwrap();
         let mut registry = ToolRegistry::new();
         registry.register_provider(client.clone()).unwrap();

@@ -110,7 +110,7 @@ async fn servers_that_are_killed_lose_no_idempotent_call_and_repeat_no_other() {
     let url = McpUrl::new(format!("http://{}/mcp", listener.local_addr().unwrap()));
     let balancer = tokio::spawn(balance(listener, addresses.clone()));
 
-    let builder = McpClient::builder(url).with_protocol(McpProtocol::Stateless).with_retries(8);
+    let builder = McpClient::builder(url).protocol(McpProtocol::Stateless).retries(8);
     let client = builder.connect().await.unwrap();
     let mut registry = ToolRegistry::new();
     registry.register_provider(client.clone()).unwrap();

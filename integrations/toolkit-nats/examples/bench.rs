@@ -17,7 +17,7 @@ use toolkit_ai::{
     ClosureTool, Dispatcher, Tool, ToolCall, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput,
     ToolProvider, ToolRegistry,
 };
-use toolkit_nats::{Fleet, FleetToolset, RunningWorker, Worker};
+use toolkit_nats::{Fleet, FleetTools, RunningWorker, Worker};
 
 /// The time of one measurement.
 const TIME: Duration = Duration::from_secs(2);
@@ -144,7 +144,7 @@ async fn against_the_engine(LocalServer { process, address }: &LocalServer) {
             let client = async_nats::connect(address).await.unwrap();
             responders.push(tokio::spawn(respond(client.clone())));
             responders.push(tokio::spawn(respond_with_dispatcher(client)));
-            let fleet = Fleet::builder(address).with_prefix(format!("w{count}")).connect().await.unwrap();
+            let fleet = Fleet::builder(address).prefix(format!("w{count}")).connect().await.unwrap();
             let registry = ToolRegistry::from_tools([add()]).unwrap();
             workers.push(Worker::new(registry).unwrap().start(&fleet).await.unwrap());
         }
@@ -155,8 +155,8 @@ async fn against_the_engine(LocalServer { process, address }: &LocalServer) {
             let client = client.clone();
             async move { drop(client.request("bare", ARGUMENTS.into()).await.unwrap()) }
         };
-        let fleet = Fleet::builder(address).with_prefix(format!("w{count}")).connect().await.unwrap();
-        let tools = FleetToolset::join(&fleet).await.unwrap();
+        let fleet = Fleet::builder(address).prefix(format!("w{count}")).connect().await.unwrap();
+        let tools = FleetTools::join(&fleet).await.unwrap();
         let dispatched = through(Dispatcher::new(bare).unwrap());
         let fleet = through(Dispatcher::new(tools.registry().unwrap()).unwrap());
         // Three rounds in turn; the best one of each counts, because other programs disturb all of them.
@@ -235,7 +235,7 @@ fn tool(worker: usize, number: usize) -> ClosureTool {
 }
 
 async fn discovery(address: &str) {
-    let fleet = Fleet::builder(address).with_prefix("many").connect().await.unwrap();
+    let fleet = Fleet::builder(address).prefix("many").connect().await.unwrap();
     let before = memory();
     let mut workers = Vec::new();
     for worker in 0..100 {
@@ -243,9 +243,9 @@ async fn discovery(address: &str) {
         workers.push(Worker::new(registry).unwrap().start(&fleet).await.unwrap());
     }
     let with_workers = memory();
-    let caller = Fleet::builder(address).with_prefix("many").connect().await.unwrap();
+    let caller = Fleet::builder(address).prefix("many").connect().await.unwrap();
     let started = Instant::now();
-    let tools = FleetToolset::join(&caller).await.unwrap();
+    let tools = FleetTools::join(&caller).await.unwrap();
     let seconds = started.elapsed().as_secs_f64();
     let found = tools.tools().len();
     println!("discovered {found} tools of {} workers in {seconds:.2} s", tools.workers().len());
@@ -261,13 +261,13 @@ async fn discovery(address: &str) {
 
 /// A thousand workers with the same tools come and go.
 async fn thousand(address: &str) {
-    let fleet = Fleet::builder(address).with_prefix("thousand").connect().await.unwrap();
-    let caller = Fleet::builder(address).with_prefix("thousand").connect().await.unwrap();
-    let tools = FleetToolset::join(&caller).await.unwrap();
+    let fleet = Fleet::builder(address).prefix("thousand").connect().await.unwrap();
+    let caller = Fleet::builder(address).prefix("thousand").connect().await.unwrap();
+    let tools = FleetTools::join(&caller).await.unwrap();
     let before = memory();
     let wait = |_: Add, context: ToolContext| async move { context.cancelled().await };
     let registry =
-        ToolRegistry::from_tools([add(), ClosureTool::with_context("wait", "", wait).unwrap()]).unwrap();
+        ToolRegistry::from_tools([add(), ClosureTool::new_with_context("wait", "", wait).unwrap()]).unwrap();
     let started = Instant::now();
     let mut workers = Vec::new();
     for _ in 0..1_000 {

@@ -11,7 +11,7 @@ use local_server::LocalServer;
 use std::error::Error;
 use toolkit_ai::prelude::*;
 use toolkit_ai::{LiveRegistry, RunContext};
-use toolkit_nats::{CallFailure, Fleet, FleetToolset, Worker};
+use toolkit_nats::{CallFailure, Fleet, FleetTools, Worker};
 
 /// Add two numbers.
 #[tool(idempotent)]
@@ -35,7 +35,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         None => None,
     };
 
-    let tools = FleetToolset::join(&fleet).await?;
+    let tools = FleetTools::join(&fleet).await?;
     let live = LiveRegistry::new(ToolRegistry::new())?;
     let _following = tools.follow(&live)?;
     for definition in live.snapshot().iter_definitions() {
@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if let Some(worker) = worker {
         worker.drain().await;
         let results = earlier.dispatch([call()]).await;
-        println!("{} ({:?})", results[0].to_text(), results[0].error().and_then(CallFailure::of));
+        println!("{} ({:?})", results[0].to_text(), results[0].error().and_then(CallFailure::from_error));
     }
     Ok(())
 }

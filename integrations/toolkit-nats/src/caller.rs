@@ -14,7 +14,7 @@ mod replies;
 mod sent_messages;
 mod stored_call;
 
-pub use builder::FleetToolsetBuilder;
+pub use builder::FleetToolsBuilder;
 pub use call_failure::CallFailure;
 pub use caller_state::CallerStatistics;
 pub use fleet_event::{FleetEvent, FleetEvents};
@@ -40,14 +40,14 @@ use toolkit_foreign::ToolIssue;
 ///
 /// ```no_run
 /// use toolkit_ai::{Dispatcher, LiveRegistry, ToolCall, ToolRegistry};
-/// use toolkit_nats::{CallFailure, FleetToolset};
+/// use toolkit_nats::{CallFailure, FleetTools};
 ///
 /// # async fn call() -> Result<(), Box<dyn std::error::Error>> {
-/// let fleet = FleetToolset::connect("nats://127.0.0.1:4222").await?;
+/// let fleet = FleetTools::connect("nats://127.0.0.1:4222").await?;
 /// let live = LiveRegistry::new(ToolRegistry::new())?;
 /// let _following = fleet.follow(&live)?;
 /// let results = Dispatcher::new(&live)?.dispatch([ToolCall::new("call_1", "shop-buy", r#"{"item": 7}"#)]).await;
-/// match results[0].error().and_then(CallFailure::of) {
+/// match results[0].error().and_then(CallFailure::from_error) {
 ///     Some(CallFailure::Unknown) => println!("look whether it was bought, before buying again"),
 ///     _ => println!("{}", results[0].to_text()),
 /// }
@@ -55,18 +55,18 @@ use toolkit_foreign::ToolIssue;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct FleetToolset {
+pub struct FleetTools {
     state: Arc<CallerState>,
     /// Ends the tasks when the last clone is dropped.
     _guard: Arc<DropGuard>,
 }
 
-impl FleetToolsetBuilder {
-    /// Discovers the workers, see [`FleetToolset::join`].
+impl FleetToolsBuilder {
+    /// Discovers the workers, see [`FleetTools::join`].
     ///
     /// # Errors
     /// [`FleetError::Prefix`] for an illegal name, and [`FleetError::Connection`] if the connection has ended.
-    pub async fn join(self) -> Result<FleetToolset, FleetError> {
+    pub async fn join(self) -> Result<FleetTools, FleetError> {
         if !is_token(&self.settings.name) {
             return Err(FleetError::Prefix(self.settings.name));
         }
@@ -74,11 +74,11 @@ impl FleetToolsetBuilder {
         let state = Arc::new(CallerState::new(self.fleet, self.settings, stop.clone()));
         let guard = Arc::new(stop.drop_guard());
         discovery::start(&state).await?;
-        Ok(FleetToolset { state, _guard: guard })
+        Ok(FleetTools { state, _guard: guard })
     }
 }
 
-impl FleetToolset {
+impl FleetTools {
     /// Connects to a server on this machine, and discovers the workers with the prefix `fleet`.
     ///
     /// # Errors
@@ -97,8 +97,8 @@ impl FleetToolset {
     }
 
     /// Begins the settings of a caller.
-    pub fn builder(fleet: &Fleet) -> FleetToolsetBuilder {
-        FleetToolsetBuilder::new(fleet.clone())
+    pub fn builder(fleet: &Fleet) -> FleetToolsBuilder {
+        FleetToolsBuilder::new(fleet.clone())
     }
 
     /// Returns the current tools, sorted by name. Each keeps its definition: its calls only go to workers with exactly
@@ -142,7 +142,7 @@ impl FleetToolset {
     }
 
     /// Returns what the ledger of the workers knows about a call of this caller, also after a crash of both. `id` is the
-    /// [id](FleetToolsetBuilder::with_call_ids) with which the call was sent.
+    /// [id](FleetToolsBuilder::call_ids) with which the call was sent.
     ///
     /// # Errors
     /// [`FleetError::Connection`] if no worker with a ledger answers.

@@ -203,7 +203,7 @@ mod tests {
     fn definitions_travel_and_are_checked() {
         let name = ToolName::qualified("shop", "buy", toolkit_core::name::Separator::Dash).unwrap();
         let buy = ClosureTool::without_arguments("buy", "Buys.\u{202e}", || 1).unwrap().with_name(name);
-        let buy = buy.with_metadata(|metadata| metadata.with_idempotent(true).with_tags(["slow"]));
+        let buy = buy.map_metadata(|metadata| metadata.with_idempotent(true).with_tags(["slow"]));
         let now = ClosureTool::without_arguments("now", "The time.", || 1).unwrap();
         let registry = ToolRegistry::from_tools([buy, now]).unwrap();
         let listings = listings(&registry);

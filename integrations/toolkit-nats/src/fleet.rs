@@ -20,7 +20,7 @@ const PING_INTERVAL: Duration = Duration::from_secs(2);
 ///
 /// # async fn connect() -> Result<(), toolkit_nats::FleetError> {
 /// let local = Fleet::connect("nats://127.0.0.1:4222").await?;
-/// let shop = Fleet::builder("tls://nats.example.com").with_prefix("shop").with_credentials_file("shop.creds");
+/// let shop = Fleet::builder("tls://nats.example.com").prefix("shop").credentials_file("shop.creds");
 /// let shop = shop.connect().await?;
 /// # Ok(())
 /// # }
@@ -110,41 +110,41 @@ impl FleetBuilder {
 
     /// Sets the prefix of all subjects: letters, digits, `-` and `_`. Fleets with different prefixes do not see each
     /// other. The default is `fleet`.
-    pub fn with_prefix(mut self, prefix: impl Into<String>) -> Self {
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
     /// Sets the name of a user and the password.
-    pub fn with_user_and_password(self, user: impl Into<String>, password: impl Into<String>) -> Self {
+    pub fn user_and_password(self, user: impl Into<String>, password: impl Into<String>) -> Self {
         let user = user.into();
         self.with_secret(password.into(), |options, password| options.user_and_password(user, password))
     }
 
     /// Sets a token of the server.
-    pub fn with_token(self, token: impl Into<String>) -> Self {
+    pub fn token(self, token: impl Into<String>) -> Self {
         self.with_secret(token.into(), ConnectOptions::token)
     }
 
     /// Sets the seed of a key pair (nkey).
-    pub fn with_nkey(self, seed: impl Into<String>) -> Self {
+    pub fn nkey(self, seed: impl Into<String>) -> Self {
         self.with_secret(seed.into(), ConnectOptions::nkey)
     }
 
     /// Sets a file with credentials (`.creds`): a JSON Web Token and a seed.
-    pub fn with_credentials_file(mut self, path: impl Into<PathBuf>) -> Self {
+    pub fn credentials_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.credentials_file = Some(path.into());
         self.has_credentials = true;
         self
     }
 
     /// Adds a file with certificates of authorities in PEM, in addition to those of the system.
-    pub fn with_root_certificates(self, path: impl Into<PathBuf>) -> Self {
+    pub fn root_certificates(self, path: impl Into<PathBuf>) -> Self {
         self.with(|options| options.add_root_certificates(path.into()))
     }
 
     /// Sets the files of a client's certificate and its key, in PEM. They count as credentials.
-    pub fn with_client_certificate(self, certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
+    pub fn client_certificate(self, certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
         self.with_proof(|options| options.add_client_certificate(certificate.into(), key.into()))
     }
 
@@ -156,7 +156,7 @@ impl FleetBuilder {
 
     /// Sets the prefix of reply subjects. Give each user an own one, and let only this user subscribe to it: who may
     /// subscribe to all reply subjects reads all results. The default is `_INBOX`.
-    pub fn with_inbox_prefix(self, prefix: impl Into<String>) -> Self {
+    pub fn inbox_prefix(self, prefix: impl Into<String>) -> Self {
         self.with(|options| options.custom_inbox_prefix(prefix.into()))
     }
 

@@ -1,11 +1,11 @@
 //! Tools on many machines, over NATS.
 //!
-//! A [`Worker`] serves a registry, or a part of it. A [`FleetToolset`] discovers the workers of a [`Fleet`], and its tools
+//! A [`Worker`] serves a registry, or a part of it. A [`FleetTools`] discovers the workers of a [`Fleet`], and its tools
 //! join a registry like all others. The README says how it works, and what each failure means.
 //!
 //! ```no_run
 //! use toolkit_ai::{LiveRegistry, ToolRegistry};
-//! use toolkit_nats::{Fleet, FleetToolset, Worker};
+//! use toolkit_nats::{Fleet, FleetTools, Worker};
 //!
 //! # async fn on_a_machine_with_tools(registry: ToolRegistry) -> Result<(), Box<dyn std::error::Error>> {
 //! // On each machine with tools: serves until SIGTERM, and ends its calls first.
@@ -15,7 +15,7 @@
 //! # async fn in_the_program() -> Result<(), Box<dyn std::error::Error>> {
 //! // In the program: the tools of all workers.
 //! let live = LiveRegistry::new(ToolRegistry::new())?;
-//! let fleet = FleetToolset::connect("nats://127.0.0.1:4222").await?;
+//! let fleet = FleetTools::connect("nats://127.0.0.1:4222").await?;
 //! let _following = fleet.follow(&live)?;
 //! # Ok(())
 //! # }
@@ -44,8 +44,8 @@ mod subjects;
 mod worker;
 
 pub use caller::{
-    CallFailure, CallerStatistics, FleetEvent, FleetEvents, FleetFollowing, FleetTool, FleetToolset,
-    FleetToolsetBuilder, StoredCall,
+    CallFailure, CallerStatistics, FleetEvent, FleetEvents, FleetFollowing, FleetTool, FleetTools,
+    FleetToolsBuilder, StoredCall,
 };
 pub use fleet::{Fleet, FleetBuilder, FleetError};
 #[cfg(feature = "ledger")]
@@ -64,7 +64,7 @@ macro_rules! opaque_debug {
     )*};
 }
 
-opaque_debug! { Fleet FleetBuilder FleetEvents FleetTool FleetToolset FleetToolsetBuilder RunningWorker Worker }
+opaque_debug! { Fleet FleetBuilder FleetEvents FleetTool FleetTools FleetToolsBuilder RunningWorker Worker }
 #[cfg(feature = "ledger")]
 opaque_debug! { CallLedger }
 

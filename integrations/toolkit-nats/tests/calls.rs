@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use toolkit_ai::{ClosureTool, ErrorKind, RunContext, ToolCall, ToolContext, ToolError, ToolOutput};
-use toolkit_nats::{CallFailure, FleetToolset, RemoteCaller, TraceContext, Worker};
+use toolkit_nats::{CallFailure, FleetTools, RemoteCaller, TraceContext, Worker};
 
 #[tokio::test]
 async fn a_result_and_an_error_arrive_as_the_tool_returned_them() {
@@ -20,7 +20,7 @@ async fn a_result_and_an_error_arrive_as_the_tool_returned_them() {
     let panicking = ClosureTool::without_arguments("panicking", "", || -> i32 { panic!("secret") }).unwrap();
     let _worker =
         Worker::new(registry([add(), full, failing, panicking])).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
 
     assert_eq!(call(&tools, "add", r#"{"a": 1, "b": 2}"#).await.to_text(), "3");
     let result = call(&tools, "full", "{}").await;
@@ -35,7 +35,7 @@ async fn a_result_and_an_error_arrive_as_the_tool_returned_them() {
     assert_eq!((error.kind(), error.details()), (ErrorKind::Panicked, None));
     let error = call(&tools, "add", r#"{"a": "x", "b": 2}"#).await.outcome.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArguments);
-    assert_eq!(CallFailure::of(&error), None);
+    assert_eq!(CallFailure::from_error(&error), None);
 }
 
 #[tokio::test]
@@ -51,9 +51,9 @@ async fn a_call_carries_its_id_its_run_its_trace_and_its_deadline_and_progress_c
         let id = context.call_id().unwrap().to_string();
         format!("{id} {:?} {:?} {}", caller.run, caller.identity, trace.parent)
     };
-    let look = ClosureTool::with_context("look", "", look).unwrap();
+    let look = ClosureTool::new_with_context("look", "", look).unwrap();
     let _worker = Worker::new(registry([look])).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     let reports = Arc::new(Mutex::new(Vec::new()));
     let heard = reports.clone();
     let session = toolkit_ai::Session::new("s");
@@ -73,7 +73,7 @@ async fn a_call_carries_its_id_its_run_its_trace_and_its_deadline_and_progress_c
 async fn a_dropped_call_is_cancelled_on_its_worker() {
     let Some(fleet) = server::fleet().await else { return };
     let worker = Worker::new(registry([wait()])).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     let dispatcher = dispatcher(&tools);
     let running = tokio::spawn(async move { dispatcher.dispatch([ToolCall::new("1", "wait", "{}")]).await });
     until(|| worker.statistics().in_flight == 1).await;
@@ -85,8 +85,7 @@ async fn a_dropped_call_is_cancelled_on_its_worker() {
 async fn a_deadline_ends_the_call_on_both_sides() {
     let Some(fleet) = server::fleet().await else { return };
     let worker = Worker::new(registry([wait()])).unwrap().start(&fleet).await.unwrap();
-    let tools =
-        FleetToolset::builder(&fleet).with_call_timeout(Duration::from_millis(300)).join().await.unwrap();
+    let tools = FleetTools::builder(&fleet).call_timeout(Duration::from_millis(300)).join().await.unwrap();
     let error = call(&tools, "wait", "{}").await.outcome.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
     until(|| worker.statistics().in_flight == 0).await;
@@ -97,12 +96,12 @@ async fn results_over_the_limit_of_messages_arrive_in_chunks_and_longer_ones_are
     let Some(fleet) = server::fleet().await else { return };
     let big = || ClosureTool::without_arguments("big", "", || "x".repeat(3_000_000)).unwrap();
     let _worker = Worker::new(registry([big()])).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     assert_eq!(call(&tools, "big", "{}").await.to_text().len(), 3_000_000);
     let Some(fleet) = server::fleet().await else { return };
     let worker = Worker::new(registry([big()])).unwrap().with_max_result_bytes(2_000_000);
     let _bounded = worker.start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     let error = call(&tools, "big", "{}").await.outcome.unwrap_err();
     assert!(error.message().ends_with("bytes, more than 2000000; ask for less"), "{error}");
 }
@@ -116,10 +115,10 @@ async fn arguments_over_the_limit_of_messages_are_refused_before_they_are_sent()
     }
     let length = ClosureTool::new("length", "", |Text { text }: Text| text.len()).unwrap();
     let _worker = Worker::new(registry([length])).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     let arguments = format!(r#"{{"text": "{}"}}"#, "x".repeat(2_000_000));
     let error = call(&tools, "length", &arguments).await.outcome.unwrap_err();
-    assert_eq!(CallFailure::of(&error), Some(CallFailure::TooLarge));
+    assert_eq!(CallFailure::from_error(&error), Some(CallFailure::TooLarge));
 }
 
 #[tokio::test]
@@ -127,12 +126,15 @@ async fn a_full_worker_refuses_and_the_next_one_gets_the_call() {
     let Some(fleet) = server::fleet().await else { return };
     let start = || Worker::new(registry([wait()])).unwrap().with_max_calls(1).start(&fleet);
     let workers = [start().await.unwrap(), start().await.unwrap(), start().await.unwrap()];
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     let dispatcher = dispatcher(&tools);
     let mut batch = dispatcher.batch((0..3).map(|n| ToolCall::new(n.to_string(), "wait", "{}")));
     until(|| workers.iter().all(|worker| worker.statistics().in_flight == 1)).await;
     let error = call(&tools, "wait", "{}").await.outcome.unwrap_err();
-    assert_eq!((CallFailure::of(&error), error.kind()), (Some(CallFailure::Busy), ErrorKind::RateLimited));
+    assert_eq!(
+        (CallFailure::from_error(&error), error.kind()),
+        (Some(CallFailure::Busy), ErrorKind::RateLimited)
+    );
     assert!(error.is_retryable());
     batch.cancel();
 }
@@ -153,11 +155,11 @@ async fn the_outcome_of_a_lost_worker_is_unknown_unless_the_call_may_be_repeated
             }
         };
         let tool = ClosureTool::new(name, "", run).unwrap();
-        tool.with_metadata(|metadata| metadata.with_idempotent(idempotent))
+        tool.map_metadata(|metadata| metadata.with_idempotent(idempotent))
     };
     let tools_of = |hangs| registry([tool("pay", false, hangs), tool("read", true, hangs)]);
     let lost = Worker::new(tools_of(true)).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     let calls = dispatcher(&tools);
     let calls = calls.batch([ToolCall::new("1", "pay", "{}"), ToolCall::new("2", "read", "{}")]);
     until(|| lost.statistics().in_flight == 2).await;
@@ -166,7 +168,7 @@ async fn the_outcome_of_a_lost_worker_is_unknown_unless_the_call_may_be_repeated
     let _other = Worker::new(tools_of(false)).unwrap().start(&fleet).await.unwrap();
     let results = calls.finish().await;
     let error = results[0].error().unwrap();
-    assert_eq!(CallFailure::of(error), Some(CallFailure::Unknown));
+    assert_eq!(CallFailure::from_error(error), Some(CallFailure::Unknown));
     assert_eq!(
         error.message(),
         "Tool `pay` may have run: its worker was lost; check its effect before you call it again"

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::sync::Semaphore;
 use toolkit_ai::{ClosureTool, RunContext, ToolCall};
-use toolkit_nats::{CallLedger, FleetToolset, Worker};
+use toolkit_nats::{CallLedger, FleetTools, Worker};
 
 /// A tool that counts its runs, and waits for a permit to end.
 struct Pay {
@@ -72,7 +72,7 @@ async fn a_message_that_comes_again_runs_nothing() {
             worker = worker.with_ledger(CallLedger::connect(&schema.config()).await.unwrap());
         }
         let worker = worker.start(&fleet).await.unwrap();
-        let tools = FleetToolset::join(&fleet).await.unwrap();
+        let tools = FleetTools::join(&fleet).await.unwrap();
         let (client, mut calls) = server::observe(worker.id()).await;
 
         let dispatcher = dispatcher(&tools).with_run(RunContext::new().with_invocation_id("run"));

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use toolkit_ai::registry::RegistryChange;
 use toolkit_ai::{ClosureTool, Dispatcher, LiveRegistry, Tool, ToolCall, ToolRegistry};
-use toolkit_nats::{CallFailure, Fleet, FleetEvent, FleetToolset, Worker};
+use toolkit_nats::{CallFailure, Fleet, FleetEvent, FleetTools, Worker};
 
 fn versioned(text: &'static str) -> ToolRegistry {
     registry([ClosureTool::without_arguments("version", text, move || text).unwrap()])
@@ -16,7 +16,7 @@ fn versioned(text: &'static str) -> ToolRegistry {
 #[tokio::test]
 async fn a_registry_follows_workers_that_come_and_go() {
     let Some(fleet) = server::fleet().await else { return };
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     let live = LiveRegistry::new(ToolRegistry::new()).unwrap();
     let _following = tools.follow(&live).unwrap();
     let mut events = tools.events();
@@ -36,7 +36,7 @@ async fn a_registry_follows_workers_that_come_and_go() {
 async fn a_lost_worker_is_noticed() {
     let Some(fleet) = server::fleet().await else { return };
     let worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     let mut events = tools.events();
     let lost = worker.id().to_owned();
     let shown = dispatcher(&tools);
@@ -50,14 +50,14 @@ async fn a_lost_worker_is_noticed() {
     until(|| tools.tools().is_empty()).await;
     let call = ToolCall::new("1", "add", r#"{"a": 1, "b": 2}"#);
     let error = shown.dispatch([call]).await.remove(0).outcome.unwrap_err();
-    assert_eq!(CallFailure::of(&error), Some(CallFailure::NoWorker));
+    assert_eq!(CallFailure::from_error(&error), Some(CallFailure::NoWorker));
 }
 
 #[tokio::test]
 async fn calls_go_to_workers_with_the_definition_that_the_model_was_shown() {
     let Some(fleet) = server::fleet().await else { return };
     let old = Worker::new(versioned("old")).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     let live = LiveRegistry::new(ToolRegistry::new()).unwrap();
     let _following = tools.follow(&live).unwrap();
     let shown = dispatcher(&tools);
@@ -73,7 +73,7 @@ async fn calls_go_to_workers_with_the_definition_that_the_model_was_shown() {
     assert!(matches!(change.change, RegistryChange::Replaced { .. }));
     assert_eq!(call(&tools, "version", "{}").await.to_text(), "new");
     let error = shown.dispatch([ToolCall::new("1", "version", "{}")]).await.remove(0).outcome.unwrap_err();
-    assert_eq!(CallFailure::of(&error), Some(CallFailure::NoWorker));
+    assert_eq!(CallFailure::from_error(&error), Some(CallFailure::NoWorker));
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn the_definitions_of_a_worker_follow_its_live_registry() {
     let Some(fleet) = server::fleet().await else { return };
     let live = LiveRegistry::new(registry([add()])).unwrap();
     let _worker = Worker::new(&live).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     live.change(|registry| registry.register(wait())).unwrap();
     until(|| tools.tools().len() == 2).await;
     live.change(|registry| registry.unregister("add").map(drop)).unwrap();
@@ -99,7 +99,7 @@ async fn workers_that_end_one_after_another_lose_no_call() {
     let slow = || ClosureTool::without_arguments("slow", "", slow).unwrap();
     let start = || Worker::new(registry([slow()])).unwrap().start(&far);
     let mut worker = start().await.unwrap();
-    let tools = FleetToolset::join(&near).await.unwrap();
+    let tools = FleetTools::join(&near).await.unwrap();
     let dispatcher = dispatcher(&tools);
     let is_over = Arc::new(AtomicBool::new(false));
     let over = is_over.clone();
@@ -130,7 +130,7 @@ async fn a_tool_of_the_program_is_not_replaced() {
     let own = ClosureTool::without_arguments("add", "The program's own.", || "own").unwrap();
     let live = LiveRegistry::new(registry([own])).unwrap();
     let _worker = Worker::new(registry([add(), wait()])).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     let mut events = tools.events();
     let _following = tools.follow(&live).unwrap();
     assert!(matches!(events.next().await, Some(FleetEvent::Refused { tool, .. }) if tool.as_str() == "add"));
@@ -143,7 +143,7 @@ async fn the_service_api_shows_each_worker_and_its_counts() {
     let Some(fleet) = server::fleet().await else { return };
     let address = server::address().unwrap();
     let worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     assert!(!call(&tools, "add", r#"{"a": 1, "b": 2}"#).await.is_error());
     let client = async_nats::connect(address).await.unwrap();
     let mut replies = client.subscribe("answers").await.unwrap();
@@ -163,6 +163,6 @@ async fn the_service_api_shows_each_worker_and_its_counts() {
 async fn fleets_with_other_prefixes_are_not_seen() {
     let Some(fleet) = server::fleet().await else { return };
     let _worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
-    let other = Fleet::builder(server::address().unwrap()).with_prefix("elsewhere").connect().await.unwrap();
-    assert!(FleetToolset::join(&other).await.unwrap().tools().is_empty());
+    let other = Fleet::builder(server::address().unwrap()).prefix("elsewhere").connect().await.unwrap();
+    assert!(FleetTools::join(&other).await.unwrap().tools().is_empty());
 }

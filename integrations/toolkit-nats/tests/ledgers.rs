@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use toolkit_ai::{ClosureTool, RunContext, ToolCall, ToolRegistry, ToolResult};
-use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetToolset, RunningWorker, StoredCall, Worker};
+use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetTools, RunningWorker, StoredCall, Worker};
 
 /// A tool that counts its runs, and takes some time.
 fn pay(runs: &Arc<AtomicU32>, time: Duration) -> ToolRegistry {
@@ -27,7 +27,7 @@ async fn start(fleet: &Fleet, schema: &Schema, tools: ToolRegistry) -> RunningWo
 }
 
 /// Makes the call `call_1` of the run `run 7`.
-async fn call(fleet: &FleetToolset) -> ToolResult {
+async fn call(fleet: &FleetTools) -> ToolResult {
     let dispatcher = dispatcher(fleet).with_run(RunContext::new().with_invocation_id("run 7"));
     dispatcher.dispatch([ToolCall::new("call_1", "pay", "{}")]).await.remove(0)
 }
@@ -37,13 +37,13 @@ async fn a_call_with_one_id_runs_once_and_its_result_can_be_fetched() {
     let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };
     let runs = Arc::new(AtomicU32::new(0));
     let worker = start(&fleet, &schema, pay(&runs, Duration::ZERO)).await;
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     assert_eq!(tools.stored_call("run 7/call_1").await.unwrap(), StoredCall::NotFound);
     assert_eq!(call(&tools).await.to_text(), "paid 0");
     worker.drain().await;
     // Both come back as other processes.
     let _worker = start(&fleet, &schema, pay(&runs, Duration::ZERO)).await;
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     assert_eq!(call(&tools).await.to_text(), "paid 0");
     let StoredCall::Ended(Ok(output)) = tools.stored_call("run 7/call_1").await.unwrap() else {
         panic!("the call has ended");
@@ -57,8 +57,8 @@ async fn a_call_that_runs_elsewhere_is_awaited() {
     let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };
     let runs = Arc::new(AtomicU32::new(0));
     let _worker = start(&fleet, &schema, pay(&runs, Duration::from_millis(500))).await;
-    let tools = FleetToolset::join(&fleet).await.unwrap();
-    let other = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
+    let other = FleetTools::join(&fleet).await.unwrap();
     let results = tokio::join!(call(&tools), call(&other));
     assert_eq!((&*results.0.to_text(), &*results.1.to_text()), ("paid 0", "paid 0"));
     assert_eq!(runs.load(Ordering::Relaxed), 1);
@@ -70,7 +70,7 @@ async fn a_claim_of_a_lost_worker_is_unknown_and_never_runs_again() {
     let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };
     let runs = Arc::new(AtomicU32::new(0));
     let worker = start(&fleet, &schema, pay(&runs, Duration::from_secs(3_600))).await;
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     let lost = tools.clone();
     let caller = tokio::spawn(async move { call(&lost).await });
     until(|| runs.load(Ordering::Relaxed) == 1).await;
@@ -81,10 +81,10 @@ async fn a_claim_of_a_lost_worker_is_unknown_and_never_runs_again() {
     let update = "UPDATE {}.toolkit_calls SET lease = clock_timestamp() - interval '1 second'";
     schema.execute(&update.replace("{}", &schema.name)).await;
     let _worker = start(&fleet, &schema, pay(&runs, Duration::ZERO)).await;
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     assert_eq!(tools.stored_call("run 7/call_1").await.unwrap(), StoredCall::Unknown);
     let error = call(&tools).await.outcome.unwrap_err();
-    assert_eq!(CallFailure::of(&error), Some(CallFailure::Unknown));
+    assert_eq!(CallFailure::from_error(&error), Some(CallFailure::Unknown));
     assert_eq!(runs.load(Ordering::Relaxed), 1);
     schema.drop().await;
 }
@@ -95,14 +95,13 @@ async fn an_id_belongs_to_one_call_of_one_caller() {
     let ledger = CallLedger::connect(&schema.config()).await.unwrap();
     let worker = Worker::new(registry([add()])).unwrap().with_ledger(ledger).trust_subjects();
     let _worker = worker.start(&fleet).await.unwrap();
-    let join =
-        |name| FleetToolset::builder(&fleet).with_name(name).with_call_ids(|_| Some("id".to_owned())).join();
+    let join = |name| FleetTools::builder(&fleet).name(name).call_ids(|_| Some("id".to_owned())).join();
     let ada = join("ada").await.unwrap();
     let eve = join("eve").await.unwrap();
     assert_eq!(crate::call(&ada, "add", r#"{"a": 1, "b": 2}"#).await.to_text(), "3");
     assert_eq!(eve.stored_call("id").await.unwrap(), StoredCall::NotFound);
     assert_eq!(crate::call(&eve, "add", r#"{"a": 1, "b": 3}"#).await.to_text(), "4");
     let error = crate::call(&ada, "add", r#"{"a": 1, "b": 3}"#).await.outcome.unwrap_err();
-    assert_eq!(CallFailure::of(&error), Some(CallFailure::Refused));
+    assert_eq!(CallFailure::from_error(&error), Some(CallFailure::Refused));
     schema.drop().await;
 }

@@ -18,7 +18,7 @@ mod spans;
 
 use std::time::Duration;
 use toolkit_ai::{ClosureTool, Dispatcher, ToolCall, ToolContext, ToolRegistry, ToolResult};
-use toolkit_nats::FleetToolset;
+use toolkit_nats::FleetTools;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Add {
@@ -37,7 +37,7 @@ pub(crate) fn add() -> ClosureTool {
 /// A tool that waits until its call is cancelled.
 pub(crate) fn wait() -> ClosureTool {
     let wait = |_: Nothing, context: ToolContext| async move { context.cancelled().await };
-    ClosureTool::with_context("wait", "Waits.", wait).unwrap()
+    ClosureTool::new_with_context("wait", "Waits.", wait).unwrap()
 }
 
 pub(crate) fn registry(tools: impl IntoIterator<Item = ClosureTool>) -> ToolRegistry {
@@ -45,11 +45,11 @@ pub(crate) fn registry(tools: impl IntoIterator<Item = ClosureTool>) -> ToolRegi
 }
 
 /// Calls a tool of the fleet as a model does.
-pub(crate) async fn call(fleet: &FleetToolset, tool: &str, arguments: &str) -> ToolResult {
+pub(crate) async fn call(fleet: &FleetTools, tool: &str, arguments: &str) -> ToolResult {
     dispatcher(fleet).dispatch([ToolCall::new("call_1", tool, arguments)]).await.remove(0)
 }
 
-pub(crate) fn dispatcher(fleet: &FleetToolset) -> Dispatcher {
+pub(crate) fn dispatcher(fleet: &FleetTools) -> Dispatcher {
     Dispatcher::new(fleet.registry().unwrap()).unwrap()
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};
-use toolkit_nats::{Fleet, FleetBuilder, FleetError, FleetToolset, Worker};
+use toolkit_nats::{Fleet, FleetBuilder, FleetError, FleetTools, Worker};
 
 /// Starts a server with this configuration. `None` if there is no server outside of CI.
 async fn start(folder: &Path, configuration: &str) -> Option<(String, Child)> {
@@ -21,7 +21,7 @@ async fn start(folder: &Path, configuration: &str) -> Option<(String, Child)> {
 async fn add_over(builder: FleetBuilder) {
     let fleet = builder.connect().await.unwrap();
     let _worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     assert_eq!(call(&tools, "add", r#"{"a": 1, "b": 2}"#).await.to_text(), "3");
 }
 
@@ -44,21 +44,21 @@ async fn each_kind_of_credentials_is_accepted_and_a_connection_without_them_is_r
         (
             "password",
             "authorization { user: ada, password: secret }".to_owned(),
-            Box::new(|fleet| fleet.with_user_and_password("ada", "secret")),
+            Box::new(|fleet| fleet.user_and_password("ada", "secret")),
         ),
-        ("token", "authorization { token: secret }".to_owned(), Box::new(|fleet| fleet.with_token("secret"))),
-        ("nkey", nkey, Box::new(move |fleet| fleet.with_nkey(&seed))),
-        ("file", operator, Box::new(move |fleet| fleet.with_credentials_file(&credentials))),
+        ("token", "authorization { token: secret }".to_owned(), Box::new(|fleet| fleet.token("secret"))),
+        ("nkey", nkey, Box::new(move |fleet| fleet.nkey(&seed))),
+        ("file", operator, Box::new(move |fleet| fleet.credentials_file(&credentials))),
     ];
     for (kind, configuration, prove) in kinds {
         let Some((address, _server)) = start(folder.path(), &configuration).await else { return };
         add_over(prove(Fleet::builder(&address))).await;
         let reason = refusal(Fleet::builder(&address)).await;
         assert!(reason.contains("authorization violation"), "{kind}: {reason}");
-        let wrong = Fleet::builder(&address).with_user_and_password("ada", "guessed");
+        let wrong = Fleet::builder(&address).user_and_password("ada", "guessed");
         assert!(refusal(wrong).await.contains("authorization violation"), "{kind}");
     }
-    let missing = Fleet::builder("nats://127.0.0.1:1").with_credentials_file(folder.path().join("none"));
+    let missing = Fleet::builder("nats://127.0.0.1:1").credentials_file(folder.path().join("none"));
     assert!(refusal(missing).await.contains("No such file"));
 }
 
@@ -140,7 +140,7 @@ async fn a_server_with_tls_is_known_by_its_authority_and_knows_clients_by_their_
     certificates(folder.path());
     let file = |name: &str| folder.path().join(name).display().to_string();
     let tls = format!("tls {{ cert_file: {:?}, key_file: {:?}", file("server.pem"), file("server.key"));
-    let known = |address: &str| Fleet::builder(address).with_root_certificates(file("authority.pem"));
+    let known = |address: &str| Fleet::builder(address).root_certificates(file("authority.pem"));
 
     let Some((address, _server)) = start(folder.path(), &format!("{tls} }}")).await else { return };
     let port = address.rsplit(':').next().unwrap();
@@ -151,7 +151,7 @@ async fn a_server_with_tls_is_known_by_its_authority_and_knows_clients_by_their_
 
     let configuration = format!("{tls}, ca_file: {:?}, verify: true }}", file("authority.pem"));
     let Some((address, _server)) = start(folder.path(), &configuration).await else { return };
-    add_over(known(&address).with_client_certificate(file("client.pem"), file("client.key"))).await;
+    add_over(known(&address).client_certificate(file("client.pem"), file("client.key"))).await;
     refusal(known(&address)).await;
 
     // A server without TLS is refused by a program that requires it.

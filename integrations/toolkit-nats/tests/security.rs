@@ -2,14 +2,14 @@
 
 use crate::{Nothing, call, registry, server};
 use toolkit_ai::{ClosureTool, ToolContext};
-use toolkit_nats::{CallFailure, Fleet, FleetError, FleetToolset, Identity, RemoteCaller, Worker};
+use toolkit_nats::{CallFailure, Fleet, FleetError, FleetTools, Identity, RemoteCaller, Worker};
 
 fn who() -> ClosureTool {
     let who = |_: Nothing, context: ToolContext| {
         let caller = context.extension::<RemoteCaller>().and_then(|caller| caller.identity.clone());
         caller.map_or_else(|| "anonymous".to_owned(), |identity| identity.as_str().to_owned())
     };
-    ClosureTool::with_context("who", "", who).unwrap()
+    ClosureTool::new_with_context("who", "", who).unwrap()
 }
 
 #[tokio::test]
@@ -20,10 +20,10 @@ async fn an_address_outside_of_this_machine_needs_tls_and_credentials() {
         let error = Fleet::connect(address).await.unwrap_err();
         assert_eq!(error, FleetError::Insecure("192.0.2.1".to_owned()), "{address}");
     }
-    let error = Fleet::builder("nats://192.0.2.1").with_token("t").connect().await.unwrap_err();
+    let error = Fleet::builder("nats://192.0.2.1").token("t").connect().await.unwrap_err();
     assert_eq!(error, FleetError::Insecure("192.0.2.1".to_owned()));
     assert_eq!(Fleet::connect("nats://[").await.unwrap_err(), FleetError::Address);
-    let prefix = Fleet::builder("nats://127.0.0.1").with_prefix("a.b").connect().await;
+    let prefix = Fleet::builder("nats://127.0.0.1").prefix("a.b").connect().await;
     assert_eq!(prefix.unwrap_err(), FleetError::Prefix("a.b".to_owned()));
     // With `insecure`, the connection is tried.
     let refused = Fleet::builder("nats://0.0.0.0:1").insecure().connect().await.unwrap_err();
@@ -39,12 +39,12 @@ async fn a_token_is_verified_by_the_worker() {
     };
     let _worker = Worker::new(registry([who()])).unwrap().with_verifier(verify).start(&fleet).await.unwrap();
     let join = |token: Option<&'static str>| {
-        FleetToolset::builder(&fleet).with_name("eve").with_token(move || token.map(str::to_owned)).join()
+        FleetTools::builder(&fleet).name("eve").token(move || token.map(str::to_owned)).join()
     };
     assert_eq!(call(&join(Some("signed by us: ada")).await.unwrap(), "who", "{}").await.to_text(), "ada");
     assert_eq!(call(&join(None).await.unwrap(), "who", "{}").await.to_text(), "anonymous");
     let error = call(&join(Some("forged")).await.unwrap(), "who", "{}").await.outcome.unwrap_err();
-    assert_eq!(CallFailure::of(&error), Some(CallFailure::Refused));
+    assert_eq!(CallFailure::from_error(&error), Some(CallFailure::Refused));
     assert_eq!(error.message(), "Tool `who` was denied: the signature is wrong; use another tool");
 }
 
@@ -56,13 +56,12 @@ async fn a_worker_that_repeats_the_token_does_not_show_it() {
         context.progress(0.5, format!("got {TOKEN}"));
         format!("got {TOKEN}, {}", TOKEN.replace('/', "%2F"))
     };
-    let repeat = ClosureTool::with_context("repeat", "", repeat).unwrap();
+    let repeat = ClosureTool::new_with_context("repeat", "", repeat).unwrap();
     let verify = |token: &str| {
         if token == TOKEN { Ok(Identity::new("ada")) } else { Err(format!("`{token}` is wrong")) }
     };
     let _worker = Worker::new(registry([repeat])).unwrap().with_verifier(verify).start(&fleet).await.unwrap();
-    let join =
-        |token: &'static str| FleetToolset::builder(&fleet).with_token(move || Some(token.to_owned())).join();
+    let join = |token: &'static str| FleetTools::builder(&fleet).token(move || Some(token.to_owned())).join();
     let tools = join(TOKEN).await.unwrap();
     let result = call(&tools, "repeat", "{}").await;
     assert_eq!(result.to_text(), "got …, …");
@@ -82,7 +81,7 @@ async fn a_name_in_the_subject_counts_only_for_workers_that_trust_it() {
             worker = worker.trust_subjects();
         }
         let _worker = worker.start(&fleet).await.unwrap();
-        let tools = FleetToolset::builder(&fleet).with_name("ada").join().await.unwrap();
+        let tools = FleetTools::builder(&fleet).name("ada").join().await.unwrap();
         assert_eq!(call(&tools, "who", "{}").await.to_text(), expected);
     }
 }

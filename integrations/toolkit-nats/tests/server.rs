@@ -44,7 +44,7 @@ pub(crate) fn address() -> Option<&'static str> {
 /// Connects to the server with a prefix that no other test has.
 pub(crate) async fn fleet() -> Option<Fleet> {
     let address = tokio::task::spawn_blocking(address).await.unwrap()?;
-    Some(Fleet::builder(address).with_prefix(new_prefix()).connect().await.unwrap())
+    Some(Fleet::builder(address).prefix(new_prefix()).connect().await.unwrap())
 }
 
 pub(crate) fn new_prefix() -> String {
@@ -71,8 +71,8 @@ pub(crate) async fn two_links<F: Future<Output = ()> + Send + 'static>(
         }
     });
     let prefix = new_prefix();
-    let near = Fleet::builder(address).with_prefix(&prefix).connect().await.unwrap();
-    let far = Fleet::builder(format!("nats://127.0.0.1:{port}")).with_prefix(&prefix);
+    let near = Fleet::builder(address).prefix(&prefix).connect().await.unwrap();
+    let far = Fleet::builder(format!("nats://127.0.0.1:{port}")).prefix(&prefix);
     Some([near, far.connect().await.unwrap()])
 }
 

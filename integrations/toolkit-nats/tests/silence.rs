@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::Notify;
 use toolkit_ai::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolRegistry, ToolResult};
-use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetToolset, RunningWorker, StoredCall, Worker};
+use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetTools, RunningWorker, StoredCall, Worker};
 
 /// A tool that counts its runs, and waits for a notice to end.
 fn pay(runs: &Arc<AtomicU32>, end: &Arc<Notify>) -> ToolRegistry {
@@ -32,7 +32,7 @@ async fn with_ledger(fleet: &Fleet, schema: &Schema, tools: ToolRegistry) -> Run
 }
 
 /// Begins the call `call_1` of the run `run 7`.
-fn begin(fleet: &FleetToolset, tool: &'static str) -> tokio::task::JoinHandle<ToolResult> {
+fn begin(fleet: &FleetTools, tool: &'static str) -> tokio::task::JoinHandle<ToolResult> {
     let dispatcher = dispatcher(fleet).with_run(RunContext::new().with_invocation_id("run 7"));
     tokio::spawn(async move { dispatcher.dispatch([ToolCall::new("call_1", tool, "{}")]).await.remove(0) })
 }
@@ -52,7 +52,7 @@ async fn a_stopped_worker_with_a_ledger_ends_its_call_when_it_wakes() {
     let (runs, end) = (Arc::default(), Arc::new(Notify::new()));
     let stopped = with_ledger(&held, &schema, pay(&runs, &end)).await;
     let (client, mut calls) = server::observe(stopped.id()).await;
-    let tools = FleetToolset::join(&near).await.unwrap();
+    let tools = FleetTools::join(&near).await.unwrap();
     let result = begin(&tools, "pay");
     let message = calls.next().await.unwrap();
     until(|| runs.load(Ordering::Relaxed) == 1).await;
@@ -78,7 +78,7 @@ async fn the_result_of_a_stopped_worker_without_others_is_fetched() {
     };
     let (runs, end) = (Arc::default(), Arc::new(Notify::new()));
     let _stopped = with_ledger(&held, &schema, pay(&runs, &end)).await;
-    let tools = FleetToolset::join(&near).await.unwrap();
+    let tools = FleetTools::join(&near).await.unwrap();
     let result = begin(&tools, "pay");
     until(|| runs.load(Ordering::Relaxed) == 1).await;
     gate.send_replace(false);
@@ -86,7 +86,7 @@ async fn the_result_of_a_stopped_worker_without_others_is_fetched() {
     until(|| tools.statistics().repetitions == 1).await;
     gate.send_replace(true);
     let error = result.await.unwrap().outcome.unwrap_err();
-    assert_eq!(CallFailure::of(&error), Some(CallFailure::Unknown), "{error}");
+    assert_eq!(CallFailure::from_error(&error), Some(CallFailure::Unknown), "{error}");
     end.notify_one();
     let stored = loop {
         match tools.stored_call("run 7/call_1").await {
@@ -110,7 +110,7 @@ async fn the_outcome_of_a_run_that_was_stopped_is_unknown() {
         let dispatcher = Dispatcher::new(pay(&runs, &end)).unwrap().with_timeout(limit);
         let worker = Worker::from(dispatcher).with_ledger(ledger);
         let worker = worker.with_drain_time(Duration::ZERO).start(&fleet).await.unwrap();
-        let tools = FleetToolset::join(&fleet).await.unwrap();
+        let tools = FleetTools::join(&fleet).await.unwrap();
         let result = begin(&tools, "pay");
         let id = "run 7/call_1";
         while tools.stored_call(id).await.unwrap() == StoredCall::NotFound {}
@@ -120,7 +120,7 @@ async fn the_outcome_of_a_run_that_was_stopped_is_unknown() {
             _ => {
                 worker.drain().await;
                 let error = result.await.unwrap().outcome.unwrap_err();
-                assert_eq!(CallFailure::of(&error), Some(CallFailure::Unknown), "{error}");
+                assert_eq!(CallFailure::from_error(&error), Some(CallFailure::Unknown), "{error}");
             }
         }
         let _other = with_ledger(&fleet, &schema, pay(&runs, &end)).await;
@@ -141,7 +141,7 @@ fn a_caller_that_was_blocked_reads_what_has_arrived() {
     let serving = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let Some(address) = server::address() else { return };
     let prefix = server::new_prefix();
-    let connect = || Fleet::builder(address).with_prefix(&prefix).connect();
+    let connect = || Fleet::builder(address).prefix(&prefix).connect();
     let (runs, end) = (Arc::default(), Arc::new(Notify::new()));
     let worker = serving.block_on(async {
         let worker = Worker::new(pay(&runs, &end)).unwrap();
@@ -149,7 +149,7 @@ fn a_caller_that_was_blocked_reads_what_has_arrived() {
     });
     let calling = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     calling.block_on(async {
-        let tools = FleetToolset::join(&connect().await.unwrap()).await.unwrap();
+        let tools = FleetTools::join(&connect().await.unwrap()).await.unwrap();
         let result = begin(&tools, "pay");
         until(|| runs.load(Ordering::Relaxed) == 1).await;
         end.notify_one();
@@ -164,9 +164,9 @@ fn a_caller_that_was_blocked_reads_what_has_arrived() {
 #[tokio::test]
 async fn a_call_whose_message_was_lost_is_asked_about_and_sent_again() {
     let Some([near, lossy]) = server::near_and_lossy().await else { return };
-    let read = add().with_metadata(|metadata| metadata.with_read_only(true));
+    let read = add().map_metadata(|metadata| metadata.with_read_only(true));
     let _worker = Worker::new(registry([read])).unwrap().start(&lossy).await.unwrap();
-    let tools = FleetToolset::join(&near).await.unwrap();
+    let tools = FleetTools::join(&near).await.unwrap();
     assert_eq!(call(&tools, "add", r#"{"a": 1, "b": 2}"#).await.to_text(), "3");
     assert_eq!(tools.statistics().repetitions, 1);
 }
@@ -177,7 +177,7 @@ async fn a_worker_says_whether_it_runs_a_call() {
     let Some(fleet) = server::fleet().await else { return };
     let worker = Worker::new(registry([wait()])).unwrap().start(&fleet).await.unwrap();
     let (client, mut calls) = server::observe(worker.id()).await;
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     let running = begin(&tools, "wait");
     let message = calls.next().await.unwrap();
     until(|| worker.statistics().in_flight == 1).await;
@@ -199,7 +199,7 @@ async fn a_part_of_a_result_follows_when_the_caller_asks() {
     let long = ClosureTool::new("long", "", |_: Nothing| "x".repeat(1 << 20)).unwrap();
     let worker = Worker::new(registry([long])).unwrap().start(&fleet).await.unwrap();
     let (client, mut calls) = server::observe(worker.id()).await;
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     assert_eq!(call(&tools, "long", "{}").await.to_text().len(), 1 << 20);
     let message = calls.next().await.unwrap();
 

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use toolkit_ai::{ClosureTool, RunContext, ToolCall, ToolError};
 use toolkit_core::context::TraceContext;
-use toolkit_nats::{FleetToolset, Worker};
+use toolkit_nats::{FleetTools, Worker};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
@@ -54,7 +54,7 @@ async fn caller_and_worker_have_a_span_with_the_names_of_opentelemetry_and_the_t
     let failing = |_: Nothing| Err::<String, _>(ToolError::failed("closed"));
     let traced = ClosureTool::new("traced", "", failing).unwrap();
     let _worker = Worker::new(registry([traced])).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetToolset::join(&fleet).await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
     let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let run = RunContext::new().with_invocation_id("run 7").with_extension(TraceContext::new(parent));
     let call = ToolCall::new("call_1", "traced", "{}");

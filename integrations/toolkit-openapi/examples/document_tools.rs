@@ -12,7 +12,7 @@ use std::time::Instant;
 use std::{env, fs};
 use toolkit_ai::ToolRegistry;
 use toolkit_ai::llm::ApiFormat;
-use toolkit_openapi::client::OpenApiToolset;
+use toolkit_openapi::client::OpenApiTools;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1).peekable();
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     for path in arguments {
         let start = Instant::now();
-        let toolset = OpenApiToolset::from_file(&path)?;
+        let toolset = OpenApiTools::from_file(&path)?;
         let read = start.elapsed();
         let registry = toolset.registry()?;
         let memory = peak_memory();

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{BufRead, stdin};
 use std::sync::{Arc, Mutex, PoisonError};
 use toolkit_ai::{State, ToolContext, ToolName, ToolProvider};
-use toolkit_openapi::client::{Attachments, HttpLimits, Namespaces, OpenApiToolset};
+use toolkit_openapi::client::{Attachments, HttpLimits, Namespaces, OpenApiTools};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -21,10 +21,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let ids: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = ids.clone();
-    let toolset = OpenApiToolset::builder()
-        .with_namespaces(Namespaces::None)
-        .with_base_url(base_url)
-        .with_limits(HttpLimits::default())
+    let toolset = OpenApiTools::builder()
+        .namespaces(Namespaces::None)
+        .base_url(base_url)
+        .limits(HttpLimits::default())
         .only(move |operation| {
             seen.lock().unwrap_or_else(PoisonError::into_inner).push(operation.id.to_owned());
             true

@@ -13,7 +13,7 @@ use std::error::Error;
 use tokio::net::TcpListener;
 use toolkit_ai::llm::ApiFormat;
 use toolkit_ai::{Dispatcher, RunContext, ToolCall};
-use toolkit_openapi::client::{CallerCredentials, Credentials, OpenApiToolset};
+use toolkit_openapi::client::{CallerCredentials, Credentials, OpenApiTools};
 
 /// The document of the service, as `/openapi.json` serves it.
 fn document() -> Value {
@@ -84,9 +84,9 @@ async fn start() -> Result<String, Box<dyn Error>> {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let host = start().await?;
-    let toolset = OpenApiToolset::builder()
-        .with_answer_fields("listOrders", ["query", "orders.id", "orders.user"])
-        .with_list_limit(2)
+    let toolset = OpenApiTools::builder()
+        .answer_fields("listOrders", ["query", "orders.id", "orders.user"])
+        .list_limit(2)
         .read_address(&format!("http://{host}/openapi.json"))
         .await?;
     let registry = toolset.registry()?;

@@ -6,7 +6,7 @@
 use serde_json::Value;
 use std::error::Error;
 use std::{env, fs};
-use toolkit_openapi::client::OpenApiToolset;
+use toolkit_openapi::client::OpenApiTools;
 
 /// The tools that a model gets for a question.
 const FOUND: usize = 5;
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let document = fs::read_to_string(document)?;
     let questions: Vec<Value> = serde_json::from_str(&fs::read_to_string(questions)?)?;
-    let registry = OpenApiToolset::from_document(&document)?.registry()?;
+    let registry = OpenApiTools::from_document(&document)?.registry()?;
     let mut found = 0;
     for question in &questions {
         let text = question["question"].as_str().ok_or("a question has no text")?;
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Returns the name of the tool for an endpoint, such as `GET /users/{}`. The names of parameters do not matter.
 fn tool_of(document: &str, endpoint: &str) -> Result<String, Box<dyn Error>> {
     let wanted = without_names(endpoint);
-    let builder = OpenApiToolset::builder();
+    let builder = OpenApiTools::builder();
     let toolset = builder
         .only(move |operation| without_names(&format!("{} {}", operation.method, operation.path)) == wanted)
         .read_document(document)?;

@@ -38,11 +38,11 @@ mod toolset;
 mod yaml_nesting;
 
 pub use attachments::Attachments;
-pub use builder::OpenApiToolsetBuilder;
+pub use builder::OpenApiToolsBuilder;
 pub use choice::{Namespaces, OperationInfo};
 pub use error::OpenApiError;
 pub use issue::OpenApiIssue;
 pub use limits::OpenApiLimits;
 pub use security::{CallerCredentials, ClientCredentials, Credentials};
 pub use toolkit_http::client::HttpLimits;
-pub use toolset::OpenApiToolset;
+pub use toolset::OpenApiTools;

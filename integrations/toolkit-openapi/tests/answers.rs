@@ -66,8 +66,8 @@ async fn json_is_trimmed_with_a_word_of_how_to_get_more() {
     let schema = json!({"type": "object", "properties": {"total": {"type": "integer"}}});
     let responses = json!({"200": {"description": "", "content": {"application/json": {"schema": schema}}}});
     let operation = json!({"parameters": [query("page"), query("per_page")], "responses": responses});
-    let builder = service.builder().with_answer_fields("call", ["total", "pets.id", "pets.owner.login"]);
-    let tools = registry(builder.with_list_limit(2), document("get", "/pets", operation.clone()));
+    let builder = service.builder().answer_fields("call", ["total", "pets.id", "pets.owner.login"]);
+    let tools = registry(builder.list_limit(2), document("get", "/pets", operation.clone()));
     let output = tools.call("call", "{}").await.unwrap();
     let kept = r#"{"total":5,"pets":[{"id":0,"owner":{"login":"ada"}},{"id":1,"owner":{"login":"ada"}}]}"#;
     assert_eq!(output.to_text(), kept);
@@ -146,7 +146,7 @@ async fn a_passing_failure_is_repeated_only_where_that_is_safe() {
 async fn an_answer_has_limits_of_time_and_size() {
     let service = Recorder::start(|_, _| json_answer(200, &json!("x".repeat(2_000)))).await;
     let parameters = json!([{"name": "page_size", "in": "query", "schema": {"type": "integer"}}]);
-    let builder = service.builder().with_limits(HttpLimits::default().with_max_bytes(1_000));
+    let builder = service.builder().limits(HttpLimits::default().with_max_bytes(1_000));
     let tools = registry(builder, document("get", "/", json!({"parameters": parameters})));
     let error = tools.call("call", "{}").await.unwrap_err();
     let message = "The call of the service failed: the response is longer than 1000 bytes. To get other parts, use `page_size`.";
@@ -155,7 +155,7 @@ async fn an_answer_has_limits_of_time_and_size() {
     // The service never answers: the limit of the call ends it, and the connection with it.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
-    let builder = service.builder().with_base_url(&url);
+    let builder = service.builder().base_url(&url);
     let tools = registry(builder, document("get", "/", json!({})));
     let dispatcher = Dispatcher::new(tools).unwrap().with_timeout(Duration::from_millis(200));
     let results = dispatcher.dispatch([ToolCall::new("1", "call", "{}")]).await;
@@ -163,10 +163,7 @@ async fn an_answer_has_limits_of_time_and_size() {
     assert_eq!((error.kind(), error.message()), (ErrorKind::TimedOut, "Tool `call` timed out after 0.2s"));
 
     let tools = registry(
-        service
-            .builder()
-            .with_base_url(&url)
-            .with_limits(HttpLimits::default().with_total(Duration::from_millis(100))),
+        service.builder().base_url(&url).limits(HttpLimits::default().with_total(Duration::from_millis(100))),
         document("post", "/", json!({})),
     );
     let error = tools.call("call", "{}").await.unwrap_err();

@@ -56,7 +56,7 @@ async fn each_scheme_has_its_place() {
         (json!([{"header": [], "query": []}]), "GET /?api%20key=key%20query%26", "x-key", "key-header"),
         (json!([{}, {"tls": []}]), "GET /", "authorization", ""),
     ] {
-        let tools = registry(service.builder().with_credentials(all.clone()), secured(ways, ""));
+        let tools = registry(service.builder().credentials(all.clone()), secured(ways, ""));
         tools.call("call", "{}").await.unwrap();
         let request = service.requests().pop().unwrap();
         assert_eq!((request.line.as_str(), request.header(name)), (line, value));
@@ -75,14 +75,14 @@ async fn without_credentials_no_request_is_sent() {
     assert_eq!(service.requests().len(), 0);
     // The credentials of a caller replace those of the program, also where they have less.
     let own = Credentials::new().with_secret("header", "k").with_basic("basic", "a", "b");
-    let tools = registry(service.builder().with_credentials(own), secured(ways.clone(), ""));
+    let tools = registry(service.builder().credentials(own), secured(ways.clone(), ""));
     let none = State::new().with(CallerCredentials::new().with(service.host(), Credentials::new()));
     assert!(call_with(&tools, json!({}), none).await.is_err());
     // Where nothing is secret, there is nothing to mix up.
     let open = Recorder::start(|_, _| json_answer(200, &json!({}))).await;
     let elsewhere = || State::new().with(CallerCredentials::new().with("127.0.0.1", Credentials::new()));
     call_with(&registry(open.builder(), secured(json!([{}]), "")), json!({}), elsewhere()).await.unwrap();
-    let with_header = open.builder().with_credentials(Credentials::new().with_header("X-Key", "abcdef"));
+    let with_header = open.builder().credentials(Credentials::new().with_header("X-Key", "abcdef"));
     assert!(call_with(&registry(with_header, secured(json!([]), "")), json!({}), elsewhere()).await.is_err());
     assert!(
         call_with(&registry(open.builder(), secured(ways.clone(), "")), json!({}), elsewhere())
@@ -92,7 +92,7 @@ async fn without_credentials_no_request_is_sent() {
     assert_eq!(open.requests().len(), 1);
     // A header of the program authenticates where the document knows no way.
     let header = Credentials::new().with_header("Authorization", "Token abcdef");
-    let tools = registry(service.builder().with_credentials(header), secured(ways, ""));
+    let tools = registry(service.builder().credentials(header), secured(ways, ""));
     tools.call("call", "{}").await.unwrap();
     assert_eq!(service.requests()[0].header("authorization"), "Token abcdef");
 }
@@ -114,8 +114,7 @@ async fn no_secret_is_in_an_error_an_answer_or_debug() {
     assert!(!format!("{credentials:?}").contains("s3cret"));
     for status in [200, 401, 422, 500] {
         let service = Recorder::start(echo(status)).await;
-        let tools =
-            registry(service.builder().with_credentials(credentials.clone()), secured(ways.clone(), ""));
+        let tools = registry(service.builder().credentials(credentials.clone()), secured(ways.clone(), ""));
         let shown = match tools.call("call", "{}").await {
             Ok(output) => output.to_text().into_owned(),
             Err(error) => format!("{error:#} {error:?} {}", serde_json::to_string(&error).unwrap()),
@@ -125,13 +124,13 @@ async fn no_secret_is_in_an_error_an_answer_or_debug() {
     }
     // A header of the toolset.
     let service = Recorder::start(echo(403)).await;
-    let builder = service.builder().with_header("Authorization", "Token s3cret-token");
+    let builder = service.builder().header("Authorization", "Token s3cret-token");
     let error = registry(builder, secured(json!([{"tls": []}]), "")).call("call", "{}").await.unwrap_err();
     assert!(service.requests().len() == 1 && !error.message().contains("s3cret"), "{error}");
     // Illegal in a header.
     let service = Recorder::start(echo(200)).await;
     let illegal = Credentials::new().with_secret("header", "s3cret\nheader");
-    let tools = registry(service.builder().with_credentials(illegal), secured(json!([{"header": []}]), ""));
+    let tools = registry(service.builder().credentials(illegal), secured(json!([{"header": []}]), ""));
     let error = tools.call("call", "{}").await.unwrap_err();
     assert!(
         error.message().contains("`header` cannot be used") && !format!("{error:#}").contains("s3cret"),
@@ -146,7 +145,7 @@ fn token(value: &str, seconds: u64) -> Response<Body> {
 async fn oauth_call(service: &Recorder, client: ClientCredentials) -> Result<Vec<String>, ToolError> {
     let credentials = Credentials::new().with_client("oauth", client);
     let document = secured(json!([{"oauth": ["read"]}]), &format!("{}/token", service.url));
-    let tools = registry(service.builder().with_credentials(credentials), document);
+    let tools = registry(service.builder().credentials(credentials), document);
     let calls = tokio::join!(tools.call("call", "{}"), tools.call("call", "{}"));
     calls.0?;
     calls.1?;
@@ -208,8 +207,7 @@ async fn the_error_of_a_source_is_for_the_program() {
     let service = Recorder::start(|_, _| json_answer(200, &json!({}))).await;
     let source = |_| async { Err::<String, _>(io::Error::other("vault at 10.0.0.1 is sealed")) };
     let credentials = Credentials::new().with_source("openid", source);
-    let tools =
-        registry(service.builder().with_credentials(credentials), secured(json!([{"openid": []}]), ""));
+    let tools = registry(service.builder().credentials(credentials), secured(json!([{"openid": []}]), ""));
     let error = tools.call("call", "{}").await.unwrap_err();
     assert!(!error.message().contains("vault"), "{error}");
     assert_eq!(error.details(), Some("vault at 10.0.0.1 is sealed"));
@@ -225,8 +223,7 @@ async fn a_redirect_elsewhere_is_not_followed() {
     })
     .await;
     let credentials = Credentials::new().with_secret("bearer", "s3cret-token");
-    let tools =
-        registry(service.builder().with_credentials(credentials), secured(json!([{"bearer": []}]), ""));
+    let tools = registry(service.builder().credentials(credentials), secured(json!([{"bearer": []}]), ""));
     let text = tools.call("call", "{}").await.unwrap().to_text().into_owned();
     let expected = format!(
         "The service has answered 302 Found: it is at {}/download, which was not fetched.",

@@ -41,7 +41,7 @@ async fn headers_of_the_program_arrive_and_win_over_arguments() {
         {"name": "X-Version", "in": "header", "schema": {"type": "string"}},
         {"name": "X-Trace", "in": "header", "schema": {"type": "string"}},
     ]);
-    let builder = service.builder().with_header("X-Version", "2026").with_header("X-Tenant", "acme");
+    let builder = service.builder().header("X-Version", "2026").header("X-Tenant", "acme");
     let tools = registry(builder, document("get", "/", json!({"parameters": parameters})));
     tools.call("call", r#"{"X-Version": "1", "X-Trace": "t"}"#).await.unwrap();
     let request = &service.requests()[0];
@@ -86,7 +86,7 @@ async fn users_of_one_process_have_their_own_credentials() {
         Recorder::start(|request, _| json_answer(200, &json!(request.header("authorization")))).await;
     let mut document = document("get", "/", json!({"security": [{"token": []}]}));
     document["components"] = json!({"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}});
-    let builder = service.builder().with_credentials(Credentials::new().with_secret("token", "of-program"));
+    let builder = service.builder().credentials(Credentials::new().with_secret("token", "of-program"));
     let tools = registry(builder, document);
     let state = |user: &str| {
         let credentials = Credentials::new().with_secret("token", format!("of-{user}-123456"));

@@ -3,21 +3,19 @@
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use toolkit_ai::{ArgumentTransform, ToolDefinition, ToolProvider, ToolTag};
-use toolkit_openapi::client::{
-    Namespaces, OpenApiError, OpenApiLimits, OpenApiToolset, OpenApiToolsetBuilder,
-};
+use toolkit_openapi::client::{Namespaces, OpenApiError, OpenApiLimits, OpenApiTools, OpenApiToolsBuilder};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents").join(name)
 }
 
-fn read(builder: OpenApiToolsetBuilder, document: &Value) -> OpenApiToolset {
+fn read(builder: OpenApiToolsBuilder, document: &Value) -> OpenApiTools {
     builder.read_document(&document.to_string()).unwrap()
 }
 
 /// Returns the only tool of a document with one operation.
 fn tool(operation: Value, components: Value) -> ToolDefinition {
-    let toolset = read(OpenApiToolset::builder(), &document(operation, components));
+    let toolset = read(OpenApiTools::builder(), &document(operation, components));
     assert_eq!(toolset.issues(), []);
     toolset.tools().remove(0)
 }
@@ -30,11 +28,11 @@ fn body(schema: Value) -> Value {
     json!({"operationId": "call", "requestBody": {"required": true, "content": {"application/json": {"schema": schema}}}})
 }
 
-fn names(toolset: &OpenApiToolset) -> Vec<String> {
+fn names(toolset: &OpenApiTools) -> Vec<String> {
     toolset.tools().iter().map(|tool| tool.name.to_string()).collect()
 }
 
-fn issues(toolset: &OpenApiToolset) -> Vec<String> {
+fn issues(toolset: &OpenApiTools) -> Vec<String> {
     toolset.issues().iter().map(ToString::to_string).collect()
 }
 
@@ -44,7 +42,7 @@ fn documents_of_all_versions_become_the_same_kind_of_definitions() {
     let expected: Value =
         serde_json::from_str(&std::fs::read_to_string(file("expected.json")).unwrap()).unwrap();
     for (document, tools) in expected.as_object().unwrap() {
-        let toolset = OpenApiToolset::from_file(file(document)).unwrap();
+        let toolset = OpenApiTools::from_file(file(document)).unwrap();
         assert_eq!(toolset.issues(), [], "{document}");
         let registry = toolset.registry().unwrap();
         let found = registry.iter().map(|tool| {
@@ -57,7 +55,7 @@ fn documents_of_all_versions_become_the_same_kind_of_definitions() {
 
 #[test]
 fn an_operation_that_cannot_be_read_is_an_issue_with_its_place() {
-    let toolset = OpenApiToolset::from_file(file("fault.json")).unwrap();
+    let toolset = OpenApiTools::from_file(file("fault.json")).unwrap();
     assert_eq!(names(&toolset), ["good"]);
     let issue = &toolset.issues()[0];
     assert_eq!(issue.place, "/paths/~1lost/get/parameters/0");
@@ -73,7 +71,7 @@ fn an_operation_that_cannot_be_read_is_an_issue_with_its_place() {
         (json!({"requestBody": {"$ref": "#/nowhere"}}), "there is no `#/nowhere`"),
         (json!([]), "an operation is an object"),
     ] {
-        let toolset = read(OpenApiToolset::builder(), &wrong(operation));
+        let toolset = read(OpenApiTools::builder(), &wrong(operation));
         assert_eq!(names(&toolset), ["get_b"], "{message}");
         assert!(issues(&toolset).iter().any(|issue| issue.ends_with(message)), "{:?}", toolset.issues());
     }
@@ -89,7 +87,7 @@ fn an_operation_that_cannot_be_read_is_an_issue_with_its_place() {
             "which was removed",
         ),
     ] {
-        let toolset = read(OpenApiToolset::builder(), &wrong(operation));
+        let toolset = read(OpenApiTools::builder(), &wrong(operation));
         assert_eq!(names(&toolset), ["get_a_b", "get_b"], "{message}");
         assert!(issues(&toolset)[0].contains(message), "{message}: {:?}", toolset.issues());
     }
@@ -98,7 +96,7 @@ fn an_operation_that_cannot_be_read_is_an_issue_with_its_place() {
         (r#"{"info": {}}"#, "no member `openapi`"),
         (r#"{"openapi": "#, "no valid JSON"),
     ] {
-        let error = OpenApiToolset::from_document(text).unwrap_err();
+        let error = OpenApiTools::from_document(text).unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
     }
 }
@@ -108,7 +106,7 @@ fn hints_and_tags_come_from_the_operation() {
     let methods = ["get", "post", "put", "patch", "delete"];
     let operations = methods.map(|method| (method.to_owned(), json!({"tags": ["a", "b"]})));
     let document = json!({"openapi": "3.1.0", "paths": {"/x": Value::from_iter(operations)}});
-    let tools = read(OpenApiToolset::builder(), &document).tools();
+    let tools = read(OpenApiTools::builder(), &document).tools();
     let hints = tools.iter().map(|tool| {
         let metadata = &tool.metadata;
         (tool.name.as_str(), [metadata.read_only, metadata.idempotent, metadata.destructive])
@@ -216,8 +214,8 @@ fn output_schemas_are_there_if_the_program_asks() {
     }}}}, "components": {"schemas": {"A": {"type": "object", "properties": {
         "next": {"$ref": "#/components/schemas/A"}, "w": {"writeOnly": true}, "r": {"readOnly": true},
     }}}}});
-    assert_eq!(read(OpenApiToolset::builder(), &document).tools()[0].output_schema(), None);
-    let tools = read(OpenApiToolset::builder().with_output_schemas(), &document).tools();
+    assert_eq!(read(OpenApiTools::builder(), &document).tools()[0].output_schema(), None);
+    let tools = read(OpenApiTools::builder().output_schemas(), &document).tools();
     let expected = json!({"$ref": "#/$defs/A", "$defs": {"A": {
         "type": "object", "properties": {"next": {"$ref": "#/$defs/A"}, "r": {}},
     }}});
@@ -237,9 +235,8 @@ fn a_program_chooses_and_changes_operations() {
         "/c": {"get": path("c", json!({"x-speakeasy-mcp": {"name": "sea", "description": "Sails.", "scopes": ["read"]}})),
             "put": path("d", json!({"x-speakeasy-mcp": {"disabled": true}}))},
     }});
-    let chosen =
-        |builder: OpenApiToolsetBuilder| names(&read(builder.with_namespaces(Namespaces::None), &document));
-    let builder = OpenApiToolset::builder;
+    let chosen = |builder: OpenApiToolsBuilder| names(&read(builder.namespaces(Namespaces::None), &document));
+    let builder = OpenApiTools::builder;
     assert_eq!(chosen(builder()), ["a", "b", "sea"]);
     assert_eq!(chosen(builder().only_tags(["b", "c"])), ["b", "sea"]);
     assert_eq!(chosen(builder().only_operations(["a"])), ["a"]);
@@ -258,8 +255,8 @@ fn a_program_chooses_and_changes_operations() {
         {"target": "$.paths.*[?@.operationId == 'a']", "update": {"summary": "From the overlay."}},
     ]});
     let changed = builder()
-        .with_overlay(overlay.to_string())
-        .with_adapted("c", |tool| tool.with_arguments([ArgumentTransform::of("q").fixed("preset")]));
+        .overlay(overlay.to_string())
+        .adapt("c", |tool| tool.with_arguments([ArgumentTransform::new("q").fixed("preset")]));
     let tools = read(changed, &document).tools();
     let about: Vec<_> = tools.iter().map(|tool| (tool.name.as_str(), tool.description.as_str())).collect();
     assert_eq!(about, [("a-a", "From the overlay."), ("c-sea", "Sails.")]);
@@ -274,15 +271,15 @@ fn more_than_forty_tools_are_found_by_search() {
             (0..count).map(|n| (format!("/p{n}"), json!({"get": {"operationId": format!("read{n}")}})));
         json!({"openapi": "3.1.0", "paths": Value::from_iter(paths)})
     };
-    let published = |builder: OpenApiToolsetBuilder, count| {
+    let published = |builder: OpenApiToolsBuilder, count| {
         let registry = read(builder, &document(count)).registry().unwrap();
         registry.definitions(toolkit_ai::llm::ApiFormat::Anthropic).to_value().as_array().unwrap().len()
     };
-    assert_eq!(published(OpenApiToolset::builder(), 40), 40);
+    assert_eq!(published(OpenApiTools::builder(), 40), 40);
     // The search tools.
-    assert_eq!(published(OpenApiToolset::builder(), 600), 2);
-    assert_eq!(published(OpenApiToolset::builder().with_tool_search_above(700), 600), 600);
-    assert_eq!(published(OpenApiToolset::builder().with_tool_search_above(3), 4), 2);
+    assert_eq!(published(OpenApiTools::builder(), 600), 2);
+    assert_eq!(published(OpenApiTools::builder().tool_search_above(700), 600), 600);
+    assert_eq!(published(OpenApiTools::builder().tool_search_above(3), 4), 2);
 }
 
 #[test]
@@ -293,8 +290,7 @@ fn a_large_schema_loses_its_deepest_levels_and_says_so() {
         json!({"type": "object", "properties": {"near": {"type": "string"}, "far": {"type": "object", "properties": leaves}}}),
     );
     let limits = OpenApiLimits::default().with_schema_bytes(4_000);
-    let toolset =
-        read(OpenApiToolset::builder().with_document_limits(limits), &document(operation, json!({})));
+    let toolset = read(OpenApiTools::builder().document_limits(limits), &document(operation, json!({})));
     let parameters = &toolset.tools()[0].parameters;
     assert!(parameters.to_string().len() <= 4_000);
     assert_eq!(parameters["properties"]["near"], json!({"type": "string"}));
@@ -315,16 +311,15 @@ fn documents_that_the_program_gives_are_the_only_ones_for_references() {
         "parameters": {"Page": {"name": "page", "in": "query", "schema": {"$ref": "#/schemas/Page"}}},
         "schemas": {"Page": {"type": "integer"}},
     });
-    let refused = read(OpenApiToolset::builder(), &document);
+    let refused = read(OpenApiTools::builder(), &document);
     assert!(refused.is_empty());
     assert!(
         issues(&refused)[0].contains("in another document, which is never fetched"),
         "{:?}",
         refused.issues()
     );
-    let given = read(OpenApiToolset::builder().with_document("common.json", common.to_string()), &document);
+    let given = read(OpenApiTools::builder().document("common.json", common.to_string()), &document);
     assert_eq!(given.tools()[0].parameters["$defs"], json!({"Page": {"type": "integer"}}));
-    let faulty =
-        OpenApiToolset::builder().with_document("common.json", "{").read_document(&document.to_string());
+    let faulty = OpenApiTools::builder().document("common.json", "{").read_document(&document.to_string());
     assert!(matches!(faulty, Err(OpenApiError::Syntax(_))));
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use shapes::YAML;
 use shapes::{SHAPES, SHARED, Shape, document};
 use toolkit_ai::{ToolDefinition, ToolProvider};
-use toolkit_openapi::client::{OpenApiError, OpenApiLimits, OpenApiToolset};
+use toolkit_openapi::client::{OpenApiError, OpenApiLimits, OpenApiTools};
 
 /// The number of values that every document may become.
 const LEAST: usize = 10_000;
@@ -30,14 +30,14 @@ fn tight() -> OpenApiLimits {
 }
 
 /// Returns the number of values in the tools of a document.
-fn made(toolset: &OpenApiToolset) -> usize {
+fn made(toolset: &OpenApiTools) -> usize {
     let of_tool = |tool: &ToolDefinition| values(&tool.parameters) + tool.output_schema().map_or(0, values);
     toolset.tools().iter().map(of_tool).sum()
 }
 
 /// Reads a document, and returns what is beyond the budget.
 fn beyond_budget(name: &str, limits: &OpenApiLimits, text: &str) -> Option<String> {
-    let builder = OpenApiToolset::builder().with_document_limits(limits.clone()).with_output_schemas();
+    let builder = OpenApiTools::builder().document_limits(limits.clone()).output_schemas();
     let made = builder.read_document(text).map_or(0, |toolset| made(&toolset));
     let allowed = (limits.values_per_byte * text.len()).max(LEAST);
     (made > allowed).then(|| format!("{name}: {} bytes became {made} values", text.len()))
@@ -91,7 +91,7 @@ proptest! {
 fn operations_beyond_the_budget_are_one_issue_that_says_what_to_do() {
     let (_, _, shared) = SHARED[0];
     let text = document(&[shared(200)]);
-    let toolset = OpenApiToolset::from_document(&text).unwrap();
+    let toolset = OpenApiTools::from_document(&text).unwrap();
     assert!(made(&toolset) <= 20 * text.len(), "{}", made(&toolset));
     let tools = toolset.len();
     assert!(tools > 100 && tools < 1_600, "{tools}");
@@ -103,17 +103,17 @@ fn operations_beyond_the_budget_are_one_issue_that_says_what_to_do() {
         "{issue}"
     );
     let limits = OpenApiLimits::default().with_values_per_byte(1_000);
-    let whole = OpenApiToolset::builder().with_document_limits(limits).read_document(&text).unwrap();
+    let whole = OpenApiTools::builder().document_limits(limits).read_document(&text).unwrap();
     assert_eq!((whole.len(), whole.issues().len()), (1_600, 0));
-    let chosen = OpenApiToolset::builder().only_paths(["/many1"]).read_document(&text).unwrap();
+    let chosen = OpenApiTools::builder().only_paths(["/many1"]).read_document(&text).unwrap();
     assert_eq!((chosen.len(), chosen.issues().len()), (8 * 111, 0));
 }
 
 #[test]
 fn names_around_a_value_have_a_limit() {
     let text = |length: usize| json!({"openapi": "3.1.0", "paths": {format!("/{}", "x".repeat(length)): {"get": {}}}});
-    assert_eq!(OpenApiToolset::from_document(&text(3_000).to_string()).unwrap().len(), 1);
-    let error = OpenApiToolset::from_document(&text(5_000).to_string()).unwrap_err();
+    assert_eq!(OpenApiTools::from_document(&text(3_000).to_string()).unwrap().len(), 1);
+    let error = OpenApiTools::from_document(&text(5_000).to_string()).unwrap_err();
     assert!(matches!(&error, OpenApiError::TooLarge(_)), "{error}");
 }
 
@@ -127,7 +127,7 @@ fn documents_of_services_are_far_below_the_limits() {
         let text = std::fs::read_to_string(path).unwrap();
         let tools = |values_per_byte| {
             let limits = OpenApiLimits::default().with_values_per_byte(values_per_byte);
-            let builder = OpenApiToolset::builder().with_document_limits(limits).with_output_schemas();
+            let builder = OpenApiTools::builder().document_limits(limits).output_schemas();
             let toolset = builder.read_document(&text).unwrap();
             assert!(
                 made(&toolset) <= text.len(),

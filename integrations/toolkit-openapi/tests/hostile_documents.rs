@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use toolkit_ai::ToolProvider;
-use toolkit_openapi::client::{OpenApiError, OpenApiLimits, OpenApiToolset};
+use toolkit_openapi::client::{OpenApiError, OpenApiLimits, OpenApiTools};
 
-fn toolset(document: &Value) -> OpenApiToolset {
-    OpenApiToolset::from_document(&document.to_string()).unwrap()
+fn toolset(document: &Value) -> OpenApiTools {
+    OpenApiTools::from_document(&document.to_string()).unwrap()
 }
 
 #[test]
@@ -50,14 +50,14 @@ fn recursion_stays_a_reference_and_cycles_are_issues() {
 #[test]
 fn a_document_of_100_megabytes_is_refused_at_once() {
     // Its first character is a fault, so it is not read.
-    let error = OpenApiToolset::from_document(&"}".repeat(100 << 20)).unwrap_err();
+    let error = OpenApiTools::from_document(&"}".repeat(100 << 20)).unwrap_err();
     assert!(matches!(error, OpenApiError::TooLarge(_)));
     let values = format!(r#"{{"openapi": "3.1.0", "x": [{}0]}}"#, "0,".repeat(1_000));
     let limits = OpenApiLimits::default().with_values(500);
-    let error = OpenApiToolset::builder().with_document_limits(limits).read_document(&values).unwrap_err();
+    let error = OpenApiTools::builder().document_limits(limits).read_document(&values).unwrap_err();
     assert_eq!(error.to_string(), "the document has more than 500 values");
     let deep = format!(r#"{{"openapi": "3.1.0", "x": {}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
-    assert!(matches!(OpenApiToolset::from_document(&deep), Err(OpenApiError::Syntax(_))));
+    assert!(matches!(OpenApiTools::from_document(&deep), Err(OpenApiError::Syntax(_))));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn aliases_of_yaml_count_as_often_as_they_are_used() {
         list("e", "*d")
     );
     let start = Instant::now();
-    let error = OpenApiToolset::from_document(&bomb).unwrap_err();
+    let error = OpenApiTools::from_document(&bomb).unwrap_err();
     assert!(start.elapsed() < Duration::from_secs(10));
     let is_refused = matches!(error, OpenApiError::TooLarge(_) | OpenApiError::Syntax(_));
     assert!(
@@ -197,10 +197,9 @@ fn chains_of_references_are_read_or_refused_with_their_place() {
         for position in references.into_iter().chain(schemas) {
             for length in [1, 24, 40, 125, 128, 600] {
                 let document = chained(position, length);
-                let builder = OpenApiToolset::builder().with_output_schemas();
+                let builder = OpenApiTools::builder().output_schemas();
                 let limits = OpenApiLimits::default().with_schema_bytes(1 << 20);
-                let toolset =
-                    builder.with_document_limits(limits).read_document(&document.to_string()).unwrap();
+                let toolset = builder.document_limits(limits).read_document(&document.to_string()).unwrap();
                 let issues: Vec<String> = toolset.issues().iter().map(ToString::to_string).collect();
                 let is_refused = issues.iter().any(|issue| issue.contains("more than 127 in a row"));
                 assert_eq!(

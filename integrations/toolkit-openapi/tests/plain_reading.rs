@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 use toolkit_ai::{State, ToolError, ToolOutput, ToolRegistry};
-use toolkit_openapi::client::{Credentials, OpenApiToolset, OpenApiToolsetBuilder};
+use toolkit_openapi::client::{Credentials, OpenApiTools, OpenApiToolsBuilder};
 
 /// How an operation is written in its path.
 #[derive(Debug, Clone, Copy)]
@@ -27,12 +27,12 @@ fn written() -> impl Strategy<Value = Written> {
 
 /// Returns the toolset of a document with one operation, `call`.
 fn read(
-    builder: OpenApiToolsetBuilder,
+    builder: OpenApiToolsBuilder,
     written: Written,
     path: &str,
     mut operation: Value,
     schemes: Value,
-) -> OpenApiToolset {
+) -> OpenApiTools {
     operation["operationId"] = "call".into();
     // What no scheme of the document is, except by a reference.
     let session = json!({"type": "apiKey", "in": "cookie", "name": "sid"});
@@ -51,7 +51,7 @@ fn read(
     });
     // A reference without a file points into the file that has it.
     let other = json!({"it": operation, "components": components}).to_string();
-    builder.with_document("operations/call.json", other).read_document(&document.to_string()).unwrap()
+    builder.document("operations/call.json", other).read_document(&document.to_string()).unwrap()
 }
 
 fn answer(text: &str) -> Response<Body> {
@@ -62,7 +62,7 @@ fn answer(text: &str) -> Response<Body> {
 /// Calls the operation of a document that is read for a service with one answer.
 fn call(
     body: &str,
-    tools: impl Fn(&Recorder) -> OpenApiToolset,
+    tools: impl Fn(&Recorder) -> OpenApiTools,
     arguments: Value,
 ) -> (Result<ToolOutput, ToolError>, Vec<Recorded>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -227,7 +227,7 @@ proptest! {
         let (outcome, requests) = call(
             "[]",
             |service| {
-                let builder = service.builder().with_credentials(credentials.clone());
+                let builder = service.builder().credentials(credentials.clone());
                 read(builder, written, "/a", operation.clone(), schemes.clone())
             },
             json!({"filter": members}),
@@ -265,7 +265,7 @@ proptest! {
             |service| {
                 let builder = service.builder();
                 let builder = if is_cut {
-                    builder.with_list_limit(limit).with_answer_fields("call", ["id", "list"])
+                    builder.list_limit(limit).answer_fields("call", ["id", "list"])
                 } else {
                     builder
                 };

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 use toolkit_ai::{State, ToolContext, ToolError, ToolName, ToolOutput, ToolRegistry};
-use toolkit_openapi::client::{Namespaces, OpenApiToolset, OpenApiToolsetBuilder};
+use toolkit_openapi::client::{Namespaces, OpenApiTools, OpenApiToolsBuilder};
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
@@ -71,8 +71,8 @@ impl Recorder {
     }
 
     /// Returns the settings for tools of this service, named by their operations.
-    pub(crate) fn builder(&self) -> OpenApiToolsetBuilder {
-        OpenApiToolset::builder().with_namespaces(Namespaces::None).with_base_url(&self.url)
+    pub(crate) fn builder(&self) -> OpenApiToolsBuilder {
+        OpenApiTools::builder().namespaces(Namespaces::None).base_url(&self.url)
     }
 
     /// Returns the tools of a document with one operation, `call`.
@@ -87,7 +87,7 @@ pub(crate) fn document(method: &str, path: &str, mut operation: Value) -> Value 
     json!({"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {path: {method: operation}}})
 }
 
-pub(crate) fn registry(builder: OpenApiToolsetBuilder, document: Value) -> ToolRegistry {
+pub(crate) fn registry(builder: OpenApiToolsBuilder, document: Value) -> ToolRegistry {
     let toolset = builder.read_document(&document.to_string()).unwrap();
     assert!(toolset.issues().is_empty(), "{:?}", toolset.issues());
     toolset.registry().unwrap()

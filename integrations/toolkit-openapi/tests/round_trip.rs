@@ -9,7 +9,7 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use toolkit_ai::{Content, ToolOutput};
-use toolkit_openapi::client::{Credentials, Namespaces, OpenApiToolset};
+use toolkit_openapi::client::{Credentials, Namespaces, OpenApiTools};
 use toolkit_openapi::server::OpenApiServer;
 
 /// What went over the wire for one call: the request line, the media type and the body, and the body of the response.
@@ -53,8 +53,8 @@ async fn every_tool_has_the_same_result_directly_and_through_both_halves() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, router).await });
 
-    let builder = OpenApiToolset::builder().with_namespaces(Namespaces::None).with_base_url(url);
-    let builder = builder.with_credentials(Credentials::new().with_secret("bearer", "secret"));
+    let builder = OpenApiTools::builder().namespaces(Namespaces::None).base_url(url);
+    let builder = builder.credentials(Credentials::new().with_secret("bearer", "secret"));
     let toolset = builder.read_document(&document).unwrap();
     assert!(toolset.issues().is_empty(), "{:?}", toolset.issues());
     let tools = toolset.registry().unwrap();

@@ -8,7 +8,7 @@ use toolkit_openapi::server::OpenApiServer;
 
 fn tools() -> ToolRegistry {
     let pay = ClosureTool::without_arguments("pay", "Pays.", || "paid").unwrap();
-    ToolRegistry::from_tools([pay.with_metadata(|metadata| metadata.with_tags(["billing"]))]).unwrap()
+    ToolRegistry::from_tools([pay.map_metadata(|metadata| metadata.with_tags(["billing"]))]).unwrap()
 }
 
 fn server(tools: impl IntoRegistrySource, tag: &str) -> OpenApiServer {

@@ -3,7 +3,7 @@
 use crate::recorder::{Recorder, call_with, document, json_answer, registry};
 use serde_json::{Value, json};
 use toolkit_ai::{State, ToolProvider};
-use toolkit_openapi::client::{Attachments, Namespaces, OpenApiToolset};
+use toolkit_openapi::client::{Attachments, Namespaces, OpenApiTools};
 
 fn text(name: &str) -> String {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents");
@@ -12,12 +12,12 @@ fn text(name: &str) -> String {
 
 #[test]
 fn an_operation_by_reference_is_read_or_an_issue() {
-    let builder = || OpenApiToolset::builder().with_namespaces(Namespaces::None);
+    let builder = || OpenApiTools::builder().namespaces(Namespaces::None);
     let text = text("operation_references.json");
     let toolset = builder().read_document(&text).unwrap();
     assert!(toolset.is_empty());
     let issues: Vec<String> = toolset.issues().iter().map(ToString::to_string).collect();
-    let lost = "is in another document, which is never fetched; add it with `with_document`";
+    let lost = "is in another document, which is never fetched; add it with `document`";
     assert_eq!(
         issues,
         [
@@ -33,13 +33,10 @@ fn an_operation_by_reference_is_read_or_an_issue() {
         "x-body": {"type": "object", "properties": {"size": {"type": "string"}}}});
     let parameter = json!({"name": "tag", "in": "query", "required": true, "schema": {"type": "string"}});
     let with_documents = builder()
-        .with_document("ops/a.json", post.to_string())
-        .with_document("ops/d.json", json!({"$ref": "a.json"}).to_string())
-        .with_document(
-            "items/b.json",
-            json!({"get": {"$ref": "#/put"}, "put": {"operationId": "b"}}).to_string(),
-        )
-        .with_document("params/p.json", parameter.to_string());
+        .document("ops/a.json", post.to_string())
+        .document("ops/d.json", json!({"$ref": "a.json"}).to_string())
+        .document("items/b.json", json!({"get": {"$ref": "#/put"}, "put": {"operationId": "b"}}).to_string())
+        .document("params/p.json", parameter.to_string());
     let toolset = with_documents.read_document(&text).unwrap();
     assert_eq!(toolset.issues(), []);
     let arguments = |tool: &toolkit_ai::ToolDefinition| {
@@ -68,13 +65,13 @@ fn what_is_no_operation_behind_a_reference_is_an_issue() {
     ] {
         let document = json!({"openapi": "3.1.0", "info": {"title": "t", "version": "1"},
             "paths": {"/a": {"get": {"$ref": reference}}}});
-        let toolset = OpenApiToolset::from_document(&document.to_string()).unwrap();
+        let toolset = OpenApiTools::from_document(&document.to_string()).unwrap();
         assert!(toolset.is_empty() && toolset.issues().len() == 1, "{:?}", toolset.issues());
         assert_eq!(toolset.issues()[0].message, reason);
     }
     let parameters = json!({"operationId": "call", "parameters": {"$ref": "#/x-parameters"}});
     let document = json!({"openapi": "3.1.0", "paths": {"/a": {"get": parameters}}});
-    let toolset = OpenApiToolset::from_document(&document.to_string()).unwrap();
+    let toolset = OpenApiTools::from_document(&document.to_string()).unwrap();
     assert_eq!(toolset.issues()[0].message, "`call` was left out: parameters are a list");
 }
 
@@ -139,7 +136,7 @@ async fn a_server_with_a_query_or_a_fragment_gets_no_request() {
     for url in ["http://127.0.0.1:1/v1?a=b", "http://127.0.0.1:1/v1#a"] {
         let mut document: Value = document("get", "/", json!({}));
         document["servers"] = json!([{"url": url}]);
-        let builder = OpenApiToolset::builder().with_namespaces(Namespaces::None);
+        let builder = OpenApiTools::builder().namespaces(Namespaces::None);
         let tools = builder.read_document(&document.to_string()).unwrap().registry().unwrap();
         let error = tools.call("call", "{}").await.unwrap_err();
         assert_eq!(error.details(), Some("it has a query or a fragment"), "{error}");

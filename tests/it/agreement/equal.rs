@@ -225,7 +225,7 @@ fn check(tools: Vec<Arc<dyn Tool>>) {
 fn calls_of_functions_are_equal_if_their_parameters_are() {
     let tools = made::functions().into_iter();
     check(
-        tools.map(|tool| Arc::new(tool.with_metadata(|it| it.with_coerce(true))) as Arc<dyn Tool>).collect(),
+        tools.map(|tool| Arc::new(tool.map_metadata(|it| it.with_coerce(true))) as Arc<dyn Tool>).collect(),
     );
 }
 
@@ -233,6 +233,6 @@ fn calls_of_functions_are_equal_if_their_parameters_are() {
 fn calls_of_closures_are_equal_if_their_arguments_are() {
     let tools = made::types().into_iter().map(|(tool, _)| tool);
     check(
-        tools.map(|tool| Arc::new(tool.with_metadata(|it| it.with_coerce(true))) as Arc<dyn Tool>).collect(),
+        tools.map(|tool| Arc::new(tool.map_metadata(|it| it.with_coerce(true))) as Arc<dyn Tool>).collect(),
     );
 }

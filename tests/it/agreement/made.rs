@@ -7,7 +7,7 @@ fn take<T: toolkit_ai::ToolParams + std::fmt::Debug + 'static>() -> Option<(tool
 {
     let tool = toolkit_ai::ClosureTool::new("take", "", |it: T| format!("{it:?}")).ok()?;
     let decode: Decode = |text| Some(format!("{:?}", serde_json::from_str::<T>(text).ok()?));
-    Some((tool.with_metadata(|metadata| metadata.with_coerce(false)), decode))
+    Some((tool.map_metadata(|metadata| metadata.with_coerce(false)), decode))
 }
 
 /// Returns what a type decodes from a text, as `Debug` shows it.

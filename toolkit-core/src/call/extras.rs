@@ -59,7 +59,7 @@ impl ProviderExtras {
 
     /// Returns the fields if they belong to the API format called `api`.
     #[must_use]
-    pub fn of(&self, api: &str) -> Option<&Map<String, Value>> {
+    pub fn for_api(&self, api: &str) -> Option<&Map<String, Value>> {
         let origin = self.0.as_deref()?;
         (origin.api == api).then_some(&origin.fields)
     }
@@ -67,7 +67,7 @@ impl ProviderExtras {
     /// Returns the value of `field` if the fields belong to the API format called `api`.
     #[must_use]
     pub fn get(&self, api: &str, field: &str) -> Option<&Value> {
-        self.of(api)?.get(field)
+        self.for_api(api)?.get(field)
     }
 }
 

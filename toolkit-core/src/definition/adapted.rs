@@ -33,12 +33,12 @@ impl AdaptedTool {
     /// Wraps a tool without changes.
     #[must_use]
     pub fn new(tool: impl Tool + 'static) -> Self {
-        Self::of(Arc::new(tool))
+        Self::from_arc(Arc::new(tool))
     }
 
     /// Wraps a shared tool without changes.
     #[must_use]
-    pub fn of(tool: Arc<dyn Tool>) -> Self {
+    pub fn from_arc(tool: Arc<dyn Tool>) -> Self {
         Self { definition: tool.definition().clone(), tool, arguments: None }
     }
 

@@ -25,9 +25,9 @@ pub(super) type Compute = dyn Fn(&ToolContext) -> Result<Value, ToolError> + Sen
 ///
 /// let search = ClosureTool::new("search", "Searches.", |s: Search| format!("{}, {}", s.q, s.limit))?;
 /// let search = AdaptedTool::new(search).with_arguments([
-///     ArgumentTransform::of("q").with_name("query").with_description("What to look for."),
-///     ArgumentTransform::of("limit").with_default(10),
-///     ArgumentTransform::of("api_key").fixed("secret"),
+///     ArgumentTransform::new("q").with_name("query").with_description("What to look for."),
+///     ArgumentTransform::new("limit").with_default(10),
+///     ArgumentTransform::new("api_key").fixed("secret"),
 /// ])?;
 /// let schema = &search.definition().parameters;
 /// assert_eq!(schema["properties"]["query"], json!({"type": "string", "description": "What to look for."}));
@@ -55,7 +55,7 @@ pub(super) enum Supply {
 impl ArgumentTransform {
     /// Creates a transform for the tool's argument called `argument`, without changes.
     #[must_use]
-    pub fn of(argument: impl Into<String>) -> Self {
+    pub fn new(argument: impl Into<String>) -> Self {
         Self {
             argument: argument.into(),
             name: None,
@@ -136,7 +136,7 @@ impl ArgumentTransform {
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let orders = ClosureTool::new("orders", "Lists orders.", |Orders { customer }| customer)?;
     /// let own = AdaptedTool::new(orders).with_arguments([
-    ///     ArgumentTransform::of("customer").computed(|context| match context.state::<LoggedIn>() {
+    ///     ArgumentTransform::new("customer").computed(|context| match context.state::<LoggedIn>() {
     ///         Some(LoggedIn(customer)) => Ok((*customer).into()),
     ///         None => Err("no user is logged in".into()),
     ///     }),

@@ -91,7 +91,7 @@ impl ClosureTool {
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Note { text: String }
     ///
-    /// let note = ClosureTool::with_context("note", "Notes.", |note: Note, context: ToolContext| {
+    /// let note = ClosureTool::new_with_context("note", "Notes.", |note: Note, context: ToolContext| {
     ///     format!("{}: {}", context.tool_name(), note.text)
     /// })?;
     /// assert!(!note.definition().metadata.is_async);
@@ -101,7 +101,7 @@ impl ClosureTool {
     /// # Errors
     /// Returns a [`BuildError`] if the name is illegal, or if `Args` is not serialized as an object.
     #[track_caller]
-    pub fn with_context<Args, F, Return, Kind>(
+    pub fn new_with_context<Args, F, Return, Kind>(
         name: &str,
         description: impl Into<String>,
         closure: F,

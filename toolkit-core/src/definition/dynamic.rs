@@ -83,7 +83,7 @@ impl DynamicTool {
     /// use toolkit_ai::{DynamicTool, ToolContext};
     ///
     /// let schema = json!({"type": "array", "items": {"type": "number"}});
-    /// let sum = DynamicTool::new_with("sum", "Sums.", schema, |args: Value, context: ToolContext| {
+    /// let sum = DynamicTool::new_with_context("sum", "Sums.", schema, |args: Value, context: ToolContext| {
     ///     let numbers = args.as_array().into_iter().flatten();
     ///     format!("{}: {}", context.tool_name(), numbers.filter_map(Value::as_f64).sum::<f64>())
     /// })?;
@@ -94,7 +94,7 @@ impl DynamicTool {
     /// Returns a [`BuildError`] if the name is illegal. If the schema is invalid, the error lists every
     /// fault.
     #[track_caller]
-    pub fn new_with<F, Return, Kind>(
+    pub fn new_with_context<F, Return, Kind>(
         name: &str,
         description: impl Into<String>,
         schema: Value,
@@ -156,7 +156,7 @@ impl DynamicTool {
     /// absent. A number for a string becomes its exact text. The validator checks the coerced arguments.
     #[must_use]
     pub fn with_coerce(self, coerce: bool) -> Self {
-        self.with_metadata(|metadata| metadata.with_coerce(coerce))
+        self.map_metadata(|metadata| metadata.with_coerce(coerce))
     }
 
     /// Changes the metadata with the function `change`.
@@ -164,7 +164,7 @@ impl DynamicTool {
     /// The schema alone decides about unknown arguments, so the setting [`unknown`](ToolMetadata::unknown)
     /// has no effect.
     #[must_use]
-    pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
+    pub fn map_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
         let metadata = &mut self.definition_mut().metadata;
         *metadata = change(std::mem::take(metadata));
         self

@@ -183,7 +183,7 @@ setters! {
         /// Sets the time limit of a call.
         with_timeout(timeout: Duration) = Some(timeout);
         /// Sets the function for adding all other options of `#[tool]` to the metadata.
-        with_metadata(describe: fn(ToolMetadata) -> ToolMetadata) = Some(describe);
+        map_metadata(describe: fn(ToolMetadata) -> ToolMetadata) = Some(describe);
         /// Sets the types of state that the function reads.
         with_state_needs(state_needs: &'static [StateNeed]) = state_needs;
         /// Sets the function for building the schema of the arguments struct.

@@ -102,12 +102,12 @@ macro_rules! inner_setters {
             /// use toolkit_ai::{ClosureTool, Tool};
             ///
             /// let add = ClosureTool::without_arguments("add", "Adds.", || 1)?;
-            /// let add = add.with_metadata(|metadata| metadata.with_title("Add").with_read_only(true));
+            /// let add = add.map_metadata(|metadata| metadata.with_title("Add").with_read_only(true));
             /// assert_eq!(add.definition().metadata.read_only, Some(true));
             /// # Ok::<(), toolkit_ai::BuildError>(())
             /// ```
             #[must_use]
-            pub fn with_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
+            pub fn map_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
                 let inner = Arc::make_mut(&mut self.inner);
                 inner.definition.metadata = change(std::mem::take(&mut inner.definition.metadata));
                 inner.close();

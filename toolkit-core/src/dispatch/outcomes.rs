@@ -17,7 +17,7 @@ impl Dispatcher {
     /// struct Search { query: String }
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let search = ClosureTool::with_context("search", "", |args: Search, context: ToolContext| {
+    /// let search = ClosureTool::new_with_context("search", "", |args: Search, context: ToolContext| {
     ///     context.session().set("user:last_query", args.query);
     /// })?;
     /// let session = Session::new("session 1");

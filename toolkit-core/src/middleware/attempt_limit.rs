@@ -16,7 +16,7 @@ use crate::pattern::PerTool;
 /// count as one attempt, because the model has not read their results yet.
 ///
 /// Dispatchers with the same [`RunContext`](crate::Dispatcher::with_run) share a run. Without a run context,
-/// each dispatcher is a separate run. Add this middleware before all others, so that their retries do not
+/// each dispatcher is a separate run, and clones of the middleware share the counts. Add this middleware before all others, so that their retries do not
 /// count.
 ///
 /// ```
@@ -27,7 +27,7 @@ use crate::pattern::PerTool;
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(limit);
 /// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[must_use]
 pub struct AttemptLimit {
     all: u32,

@@ -6,6 +6,7 @@ use crate::output::ToolOutput;
 use std::future::ready;
 use std::ops::ControlFlow;
 use std::pin::Pin;
+use std::sync::Arc;
 
 type Going = ControlFlow<Outcome, ToolRequest>;
 type BeforeCall = dyn Fn(ToolRequest) -> Pin<Box<dyn Future<Output = Going> + Send>> + Send + Sync;
@@ -19,7 +20,7 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send +
 ///
 /// Each `after` callback receives the output of the previous `after` callback, and each `on_error` callback
 /// the error of the previous one. If a callback turns an output into an error, or an error into an output,
-/// the callback's result is the final outcome.
+/// the callback's result is the final outcome. Clones share the callbacks.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolOutput, ToolRegistry};
@@ -42,12 +43,12 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send +
 /// # Ok::<(), toolkit_ai::BuildError>(())
 /// # }).unwrap();
 /// ```
-#[derive(Default)]
+#[derive(Clone, Default)]
 #[must_use]
 pub struct Callbacks {
-    before: Vec<Box<BeforeCall>>,
-    after: Vec<Box<AfterCall>>,
-    on_error: Vec<Box<OnError>>,
+    before: Vec<Arc<BeforeCall>>,
+    after: Vec<Arc<AfterCall>>,
+    on_error: Vec<Arc<OnError>>,
 }
 
 impl Callbacks {
@@ -76,7 +77,7 @@ impl Callbacks {
     where
         Fut: Future<Output = ControlFlow<Result<ToolOutput, ToolError>, ToolRequest>> + Send + 'static,
     {
-        self.before.push(Box::new(move |request| Box::pin(callback(request))));
+        self.before.push(Arc::new(move |request| Box::pin(callback(request))));
         self
     }
 
@@ -96,7 +97,7 @@ impl Callbacks {
     where
         Fut: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
     {
-        self.after.push(Box::new(move |request, output| Box::pin(callback(request, output))));
+        self.after.push(Arc::new(move |request, output| Box::pin(callback(request, output))));
         self
     }
 
@@ -116,7 +117,7 @@ impl Callbacks {
     where
         Fut: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
     {
-        self.on_error.push(Box::new(move |request, error| Box::pin(callback(request, error))));
+        self.on_error.push(Arc::new(move |request, error| Box::pin(callback(request, error))));
         self
     }
 }

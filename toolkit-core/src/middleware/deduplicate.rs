@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// runs in its place.
 ///
 /// If [`Retry`](super::Retry) is added before this middleware, a failed call can run again. Each retry then
-/// runs once for the call and all duplicates.
+/// runs once for the call and all duplicates. Clones share the calls.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolRegistry};
@@ -24,12 +24,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(Deduplicate::new());
 /// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Deduplicate {
     /// The calls of running batches, by the address of the batch token. The `Weak` pointer keeps the address from being
     /// reused.
-    batches: Mutex<HashMap<usize, (Weak<u64>, Calls)>>,
+    batches: Arc<Mutex<HashMap<usize, (Weak<u64>, Calls)>>>,
 }
 
 /// The outcomes of the calls of one batch, by tool name and arguments.

@@ -16,6 +16,7 @@ pub use rule::PermissionRule;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
@@ -49,7 +50,7 @@ pub struct ApprovalRequest {
 #[non_exhaustive]
 pub enum Approval {
     /// The call runs.
-    Granted,
+    Approve,
     /// The call runs. If a rule asks for approval of a later call of the tool with the same reason, the call runs
     /// without another request.
     ///
@@ -57,12 +58,12 @@ pub enum Approval {
     /// session. Without a [run](crate::Dispatcher::with_run), it is valid for all calls with these permissions,
     /// including calls of other users. To keep the approval longer, the program must store it and answer later requests
     /// itself.
-    GrantedForSession,
+    ApproveForSession,
     /// The call runs with these arguments instead of the arguments from the model, unless the tool refuses them or a
     /// rule denies them.
-    Changed(Value),
+    Change(Value),
     /// The call does not run. The model reads the reason.
-    Refused(String),
+    Deny(String),
     /// The decision comes later. The call does not run now, but ends with an error of the kind
     /// [`Pending`](crate::ErrorKind::Pending). An agent then interrupts its run until the program provides
     /// the decision.
@@ -83,7 +84,7 @@ pub enum Approval {
 /// use toolkit_ai::middleware::{Approval, DecidedApprovals};
 ///
 /// let pending = ToolCall::new("call_1", "pay", r#"{"amount": 5}"#);
-/// let decided = DecidedApprovals::new().with(&pending, Approval::Granted);
+/// let decided = DecidedApprovals::new().with(&pending, Approval::Approve);
 /// let run = RunContext::new().with_extension(decided);
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -134,9 +135,10 @@ type ApprovalHandler =
 /// call tells the model the reason.
 ///
 /// If several calls of a tool need approval for the same reason, the handler receives them one after another.
-/// So an approval [for the session](Approval::GrantedForSession) also applies to the calls still waiting.
+/// So an approval [for the session](Approval::ApproveForSession) also applies to the calls still waiting.
 /// Calls wait for each other within a session, within a run if it has no session, or within a batch if it has
 /// no run.
+/// Clones share the approvals for calls without a session or run.
 ///
 /// # Rules without tools
 ///
@@ -156,19 +158,20 @@ type ApprovalHandler =
 ///     .rule(PermissionRule::ask("it changes something"))
 ///     .with_handler(|question| async move {
 ///         match question.request.definition().name.as_str() {
-///             "save" => Approval::Granted,
-///             _ => Approval::Refused("not today".to_owned()),
+///             "save" => Approval::Approve,
+///             _ => Approval::Deny("not today".to_owned()),
 ///         }
 ///     });
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(permissions);
 /// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[doc(alias("approval", "HumanInTheLoop", "can_use_tool"))]
+#[derive(Clone)]
 #[must_use]
 pub struct Permissions {
     rules: Vec<PermissionRule>,
     otherwise: Permission,
-    handler: Option<Box<ApprovalHandler>>,
+    handler: Option<Arc<ApprovalHandler>>,
     patience: Option<Duration>,
     unanswered: Approval,
     without_run: Grants,
@@ -182,7 +185,7 @@ impl Default for Permissions {
             otherwise: Permission::Deny("no rule allows it".to_owned()),
             handler: None,
             patience: None,
-            unanswered: Approval::Refused("the request for approval was not answered".to_owned()),
+            unanswered: Approval::Deny("the request for approval was not answered".to_owned()),
             without_run: Grants::default(),
             checked: CheckedRules::default(),
         }
@@ -216,7 +219,7 @@ impl Permissions {
     where
         Fut: Future<Output = Approval> + Send + 'static,
     {
-        self.handler = Some(Box::new(move |question| Box::pin(handler(question))));
+        self.handler = Some(Arc::new(move |question| Box::pin(handler(question))));
         self
     }
 
@@ -294,7 +297,7 @@ impl Permissions {
         if let Some(emitter) = context.emitter()
             && approval != Approval::Later
         {
-            let approved = !matches!(approval, Approval::Refused(_));
+            let approved = !matches!(approval, Approval::Deny(_));
             emitter.emit(ToolEventKind::ApprovalDecided { approved, waited: asked_at.elapsed() });
         }
         approval
@@ -304,7 +307,7 @@ impl Permissions {
         let Some(handler) = &self.handler else {
             return match self.patience {
                 Some(_) => self.unanswered.clone(),
-                None => Approval::Refused("approvals have no handler in this program".to_owned()),
+                None => Approval::Deny("approvals have no handler in this program".to_owned()),
             };
         };
         let answer = handler(question);
@@ -361,9 +364,9 @@ impl Middleware for Permissions {
         let approval_request =
             ApprovalRequest { request: request.clone(), arguments, reason: reason.clone() };
         match self.approval(approval_request).await {
-            Approval::Granted => {}
-            Approval::GrantedForSession => grants.add(tool.as_str(), &reason),
-            Approval::Changed(arguments) => {
+            Approval::Approve => {}
+            Approval::ApproveForSession => grants.add(tool.as_str(), &reason),
+            Approval::Change(arguments) => {
                 request.set_arguments(arguments);
                 request.validate()?;
                 if let Permission::Deny(reason) =
@@ -372,7 +375,7 @@ impl Middleware for Permissions {
                     return Err(denied(request, reason));
                 }
             }
-            Approval::Refused(reason) => return Err(denied(request, &reason)),
+            Approval::Deny(reason) => return Err(denied(request, &reason)),
             Approval::Later => return Err(ToolError::needs_approval(request.context().known_name(), reason)),
         }
         Ok(())

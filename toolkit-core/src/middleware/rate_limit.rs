@@ -5,7 +5,7 @@ use crate::error::{BuildError, ToolError};
 use crate::name::ToolName;
 use crate::pattern::PerTool;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
@@ -23,7 +23,8 @@ const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 /// without a reservation. If other tools use up the common limit while the call waits for the limit of its tool,
 /// it may be refused after that wait. The error tells the model when to call again.
 ///
-/// The limits apply to all batches of a dispatcher and its clones. If this middleware is inside of
+/// The limits apply to all batches of a dispatcher and its clones. Clones of the middleware share the limits, also in
+/// other dispatchers. If this middleware is inside of
 /// [`Retry`](super::Retry), each attempt counts.
 ///
 /// ```
@@ -36,19 +37,19 @@ const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(limit);
 /// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[must_use]
 pub struct RateLimit {
     all: Option<Rate>,
     tools: PerTool<Rate>,
     patience: Duration,
-    schedule: Mutex<Schedule>,
+    schedule: Arc<Mutex<Schedule>>,
 }
 
 impl Default for RateLimit {
     fn default() -> Self {
         let patience = Duration::from_secs(30);
-        Self { all: None, tools: PerTool::default(), patience, schedule: Mutex::default() }
+        Self { all: None, tools: PerTool::default(), patience, schedule: Arc::default() }
     }
 }
 

@@ -39,6 +39,18 @@ impl<S> TowerMiddleware<S> {
     }
 }
 
+impl<S: Clone> Clone for TowerMiddleware<S> {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.service()))
+    }
+}
+
+impl<S: Clone> TowerMiddleware<S> {
+    fn service(&self) -> S {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 impl<S> Middleware for TowerMiddleware<S>
 where
     S: Service<ServiceRequest, Response = ToolOutput> + Clone + Send + 'static,
@@ -46,7 +58,7 @@ where
     S::Future: Send,
 {
     async fn handle(&self, request: ToolRequest, next: Next) -> Outcome {
-        let mut service = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut service = self.service();
         poll_fn(|cx| service.poll_ready(cx)).await.map_err(tool_error)?;
         service.call(ServiceRequest { request, next }).await.map_err(tool_error)
     }

@@ -180,5 +180,5 @@ fn under(tool: &Arc<dyn Tool>, name: &ToolName) -> Arc<dyn Tool> {
     if tool.definition().name == *name {
         return tool.clone();
     }
-    Arc::new(AdaptedTool::of(tool.clone()).with_name(name.clone()))
+    Arc::new(AdaptedTool::from_arc(tool.clone()).with_name(name.clone()))
 }

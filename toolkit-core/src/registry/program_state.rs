@@ -44,7 +44,7 @@ impl ToolRegistry {
     /// struct Nothing {}
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let who = ClosureTool::with_context("who", "Tells the name.", |_: Nothing, context: ToolContext| {
+    /// let who = ClosureTool::new_with_context("who", "Tells the name.", |_: Nothing, context: ToolContext| {
     ///     context.state::<User>().map(|user| user.0)
     /// })?;
     /// let registry = ToolRegistry::from_tools([who])?.with_run_state::<User>();

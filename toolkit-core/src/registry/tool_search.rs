@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// let weather = ClosureTool::new("get_weather", "The weather of a city.", |City { city }: City| {
 ///     format!("sun in {city}")
 /// })?;
-/// let weather = weather.with_metadata(|metadata| metadata.with_defer(true));
+/// let weather = weather.map_metadata(|metadata| metadata.with_defer(true));
 /// let registry = ToolRegistry::from_tools([weather])?.with_tool_search();
 /// let published = registry.definitions(ApiFormat::OpenAiChat).to_value();
 /// assert_eq!(published[0]["function"]["name"], "call_deferred");

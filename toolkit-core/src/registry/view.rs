@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// let view = RegistryView::new()
 ///     .filter(ToolFilter::new().exclude(["delete_*"])?)
 ///     .rename("get_page", "open")
-///     .adapt("open", |tool| tool.with_arguments([ArgumentTransform::of("depth").fixed(1)]))
+///     .adapt("open", |tool| tool.with_arguments([ArgumentTransform::new("depth").fixed(1)]))
 ///     .in_namespace("web", Separator::Dash)
 ///     .map_metadata(|_, metadata| metadata.with_read_only(true));
 /// assert_eq!(registry.viewed(&view)?.names().collect::<Vec<_>>(), ["web-open"]);
@@ -156,7 +156,7 @@ impl RegistryView {
                         if !is_meant(&tool.definition().name) {
                             return true;
                         }
-                        match change(AdaptedTool::of(tool.clone())) {
+                        match change(AdaptedTool::from_arc(tool.clone())) {
                             Ok(changed) => {
                                 *tool = Arc::new(changed);
                                 true

@@ -15,7 +15,7 @@ settings! {
     /// use toolkit_ai::ToolRegistry;
     /// use toolkit_ai::search::{SearchOptions, SearchWeights};
     ///
-    /// let weights = SearchWeights { description: 3.0, ..SearchWeights::default() };
+    /// let weights = SearchWeights::default().with_description(3.0);
     /// let mut registry = ToolRegistry::new();
     /// registry.enable_tool_search(SearchOptions::default().with_weights(weights).with_max_listed(20));
     /// assert!(registry.contains("discover_tools"));
@@ -41,26 +41,22 @@ settings! {
     }
 }
 
-/// The weights of the fields of a tool definition in a tool search. A word found in a field with a higher
-/// weight counts more. A field with weight zero is ignored.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SearchWeights {
-    /// The weight of words in the name; 3 by default.
-    pub name: f64,
-    /// The weight of words in the first sentence of the description; 2 by default. Words in the rest of the description
-    /// have two fifths of this weight.
-    pub description: f64,
-    /// The weight of words in the tags; 1.5 by default.
-    pub tags: f64,
-    /// The weight of words in the names, descriptions and allowed strings of parameters; 0.5 by default.
-    pub parameters: f64,
-    /// The weight of words in the [search hint](crate::ToolMetadata::search_hint); 2 by default.
-    pub search_hint: f64,
-}
-
-impl Default for SearchWeights {
-    fn default() -> Self {
-        Self { name: 3.0, description: 2.0, tags: 1.5, parameters: 0.5, search_hint: 2.0 }
+settings! {
+    /// The weights of the fields of a tool definition in a tool search. A word found in a field with a higher
+    /// weight counts more. A field with weight zero is ignored.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct SearchWeights {
+        /// The weight of words in the name; 3 by default.
+        name: f64 = 3.0, with_name(f64);
+        /// The weight of words in the first sentence of the description; 2 by default. Words in the rest of the description
+        /// have two fifths of this weight.
+        description: f64 = 2.0, with_description(f64);
+        /// The weight of words in the tags; 1.5 by default.
+        tags: f64 = 1.5, with_tags(f64);
+        /// The weight of words in the names, descriptions and allowed strings of parameters; 0.5 by default.
+        parameters: f64 = 0.5, with_parameters(f64);
+        /// The weight of words in the [search hint](crate::ToolMetadata::search_hint); 2 by default.
+        search_hint: f64 = 2.0, with_search_hint(f64);
     }
 }
 

@@ -38,11 +38,11 @@ impl Bill {
     /// Returns the cost of all tokens. `price` applies to those without a known cost.
     #[must_use]
     pub fn cost(&self, price: &Price) -> f64 {
-        let others = price.of(self.usage);
+        let others = price.cost(self.usage);
         if self.paid.usage.is_empty() {
             self.paid.cost + others
         } else {
-            self.paid.cost + (others - price.of(self.paid.usage))
+            self.paid.cost + (others - price.cost(self.paid.usage))
         }
     }
 

@@ -127,7 +127,7 @@ impl fmt::Display for RequestLoss {
 /// use toolkit_ai::llm::{Price, Usage};
 ///
 /// let price = Price::per_million(3.0, 15.0);
-/// assert_eq!(price.of(Usage::new(1_000_000, 200_000)), 6.0);
+/// assert_eq!(price.cost(Usage::new(1_000_000, 200_000)), 6.0);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
@@ -153,7 +153,7 @@ impl Price {
 
     /// Returns the cost of the tokens in `usage`.
     #[must_use]
-    pub fn of(&self, usage: Usage) -> f64 {
+    pub fn cost(&self, usage: Usage) -> f64 {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
         let written = usage.cache_write_tokens.min(usage.input_tokens - cached);
         let parts = [

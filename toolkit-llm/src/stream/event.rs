@@ -19,6 +19,7 @@ pub enum StreamEvent {
     /// `ModelStream` has it as text, after all other text.
     Refusal(String),
     /// The model has started to write a tool call.
+    #[non_exhaustive]
     CallStarted {
         /// The id of the call.
         id: CallId,
@@ -31,6 +32,7 @@ pub enum StreamEvent {
     ///
     /// Together, the pieces of a call are the JSON of its arguments, except that spaces and escapes may
     /// differ. The pieces of a custom tool's call are its free text. Some models return no pieces.
+    #[non_exhaustive]
     Arguments {
         /// The id of the call.
         id: CallId,
@@ -57,4 +59,18 @@ pub enum StreamEvent {
     /// The complete response, including all calls returned before. This is the last event of a `ModelStream`.
     #[cfg(feature = "model")]
     Done(Box<ModelResponse>),
+}
+
+impl StreamEvent {
+    /// Creates the event of a call that the model has started to write.
+    #[must_use]
+    pub fn call_started(id: impl Into<CallId>, name: impl Into<String>) -> Self {
+        Self::CallStarted { id: id.into(), name: name.into() }
+    }
+
+    /// Creates the event of further arguments of a call.
+    #[must_use]
+    pub fn arguments(id: impl Into<CallId>, piece: impl Into<String>) -> Self {
+        Self::Arguments { id: id.into(), piece: piece.into() }
+    }
 }

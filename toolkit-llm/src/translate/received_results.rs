@@ -37,7 +37,7 @@ pub(super) fn store_received(codec: &dyn RequestCodec, result: ToolResult, recei
         return result;
     }
     let api = codec.facts().name;
-    let mut extras = result.extras.of(api).cloned().unwrap_or_default();
+    let mut extras = result.extras.for_api(api).cloned().unwrap_or_default();
     extras.insert(RECEIVED.to_owned(), received.clone());
     result.with_extras(ProviderExtras::new(api, extras))
 }

@@ -13,6 +13,7 @@ use crate::model::{
     OutputLosses, RequestLoss,
 };
 use serde_json::Value;
+use std::sync::Arc;
 
 /// A connection to a model server. It sends the JSON body of a request and returns the response.
 ///
@@ -39,6 +40,21 @@ pub trait Transport: Send + Sync + 'static {
     fn retrieve(&self, id: &str) -> impl Future<Output = Result<Value, ModelError>> + Send {
         let text = format!("response `{id}` is not finished, and this transport cannot ask for it again");
         std::future::ready(Err(ModelError::new(ModelErrorKind::InvalidRequest, text)))
+    }
+}
+
+/// So that models of several API formats share one transport.
+impl<T: Transport> Transport for Arc<T> {
+    async fn send(&self, body: Value) -> Result<Value, ModelError> {
+        (**self).send(body).await
+    }
+
+    async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
+        (**self).stream(body).await
+    }
+
+    async fn retrieve(&self, id: &str) -> Result<Value, ModelError> {
+        (**self).retrieve(id).await
     }
 }
 

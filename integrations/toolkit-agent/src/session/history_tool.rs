@@ -71,7 +71,7 @@ impl Sessions {
             async move { search(&sessions, arguments, &context).await }
         };
         let description = "Search the history of conversations for earlier messages.";
-        ClosureTool::with_context("search_history", description, search)
+        ClosureTool::new_with_context("search_history", description, search)
     }
 }
 

@@ -66,7 +66,7 @@ impl Agent {
             let agent = agent.clone();
             async move { answer(&agent, arguments.request, &context).await }
         };
-        ClosureTool::with_context(&normalize(self.name()), description, answer).map(AdaptedTool::new)
+        ClosureTool::new_with_context(&normalize(self.name()), description, answer).map(AdaptedTool::new)
     }
 }
 
@@ -211,6 +211,6 @@ pub(crate) fn check_names(name: &str, below: &[Agent]) -> Result<(), BuildError>
         same_name.push(agent);
         pending.extend(agent.sub_agents());
     }
-    let problem = |name: &str| BuildProblem::Ambiguous { what: "agent", name: name.to_owned() };
+    let problem = |name: &str| BuildProblem::ambiguous("agent", name);
     BuildError::unless_empty(duplicates.into_iter().map(problem).collect())
 }

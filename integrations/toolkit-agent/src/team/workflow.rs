@@ -161,7 +161,7 @@ impl SequentialAgent {
 /// struct Nothing {}
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let good = ClosureTool::with_context("good_enough", "Ends the work.", |_: Nothing, context: ToolContext| {
+/// let good = ClosureTool::new_with_context("good_enough", "Ends the work.", |_: Nothing, context: ToolContext| {
 ///     context.actions().escalate();
 /// })?;
 /// let model = ScriptedModel::new().text("First draft.").call("good_enough", "{}").text("Second draft.");

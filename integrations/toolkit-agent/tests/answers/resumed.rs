@@ -33,7 +33,7 @@ fn repeatable(paid: &Arc<AtomicU32>) -> ToolRegistry {
         paid.fetch_add(1, Ordering::Relaxed);
         "paid"
     });
-    ToolRegistry::from_tools([pay.unwrap().with_metadata(|metadata| metadata.with_idempotent(true))]).unwrap()
+    ToolRegistry::from_tools([pay.unwrap().map_metadata(|metadata| metadata.with_idempotent(true))]).unwrap()
 }
 
 #[tokio::test]

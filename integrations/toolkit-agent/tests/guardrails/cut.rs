@@ -53,11 +53,12 @@ async fn an_invalid_answer_beside_a_transfer_is_emitted_without_its_arguments() 
 async fn the_answer_of_a_resumed_turn_is_withheld_if_only_the_resumed_agent_checks_answers() {
     let agent = |is_guarded: bool| {
         let slow = ClosureTool::new("slow", "Waits.", |_: Nothing| sleep(Duration::from_millis(7)));
-        let slow = slow.unwrap().with_metadata(|metadata| metadata.with_read_only(true));
-        let show = ClosureTool::with_context("show", "Is the answer.", |_: Nothing, context: ToolContext| {
-            context.actions().skip_summarization();
-            "the secret output"
-        });
+        let slow = slow.unwrap().map_metadata(|metadata| metadata.with_read_only(true));
+        let show =
+            ClosureTool::new_with_context("show", "Is the answer.", |_: Nothing, context: ToolContext| {
+                context.actions().skip_summarization();
+                "the secret output"
+            });
         let calls = [ToolCall::new("a", "show", "{}"), ToolCall::new("b", "slow", "{}")];
         let tools = ToolRegistry::from_tools([show.unwrap(), slow]).unwrap();
         let agent = Agent::builder(ScriptedModel::new().response(ModelResponse::calls(calls))).tools(tools);
@@ -94,11 +95,11 @@ async fn the_events_beside_an_answer_are_emitted_after_its_check() {
         let deltas = [
             StreamEvent::Text("beside it".to_owned()),
             StreamEvent::Reasoning("Hm.".to_owned()),
-            StreamEvent::CallStarted { id: "c".into(), name: "final_answer".to_owned() },
-            StreamEvent::Arguments { id: "c".into(), piece: RED.to_owned() },
+            StreamEvent::call_started("c", "final_answer"),
+            StreamEvent::arguments("c", RED),
             StreamEvent::Call(answer),
-            StreamEvent::CallStarted { id: "d".into(), name: "slow".to_owned() },
-            StreamEvent::Arguments { id: "d".into(), piece: r#"{"x": 1}"#.to_owned() },
+            StreamEvent::call_started("d", "slow"),
+            StreamEvent::arguments("d", r#"{"x": 1}"#),
             StreamEvent::Call(slow),
             StreamEvent::Done(Box::new(said)),
         ];

@@ -125,7 +125,7 @@ async fn an_escalation_survives_the_check_of_its_answer() {
             Verdict::Pass
         }
     });
-    let end = ClosureTool::with_context("end", "Ends.", |_: Nothing, context: ToolContext| {
+    let end = ClosureTool::new_with_context("end", "Ends.", |_: Nothing, context: ToolContext| {
         context.actions().escalate();
     });
     let model = ScriptedModel::new().call("end", "{}").text("One.").text("Two.").text("Three.");
@@ -147,8 +147,8 @@ async fn no_event_of_the_model_comes_before_the_check_of_the_input() {
     });
     let id: toolkit_core::CallId = "c".into();
     let deltas = [
-        StreamEvent::CallStarted { id: id.clone(), name: "pay".to_owned() },
-        StreamEvent::Arguments { id, piece: r#"{"to": "x"}"#.to_owned() },
+        StreamEvent::call_started(id.clone(), "pay"),
+        StreamEvent::arguments(id, r#"{"to": "x"}"#),
         StreamEvent::Call(ToolCall::new("c", "pay", r#"{"to": "x"}"#)),
         StreamEvent::Done(Box::new(ModelResponse::calls([ToolCall::new("c", "pay", r#"{"to": "x"}"#)]))),
     ];
@@ -226,8 +226,8 @@ async fn no_piece_of_a_response_comes_before_its_check() {
             StreamEvent::Reasoning(said(2).to_owned()),
             StreamEvent::Hosted(hosted(said(3))),
             StreamEvent::Text(said(1).to_owned()),
-            StreamEvent::CallStarted { id: "c".into(), name: "pay".to_owned() },
-            StreamEvent::Arguments { id: "c".into(), piece: call.arguments.as_str().to_owned() },
+            StreamEvent::call_started("c", "pay"),
+            StreamEvent::arguments("c", call.arguments.as_str()),
             StreamEvent::Call(call),
             StreamEvent::Done(Box::new(response)),
         ];

@@ -210,20 +210,20 @@ impl Program {
         };
         let interrupts = self.interrupts;
         let ask = move |_: Nothing| if interrupts { Err(ToolError::question("Which?")) } else { Ok("blue") };
-        let again = |tool: ClosureTool| tool.with_metadata(|metadata| metadata.with_idempotent(true));
+        let again = |tool: ClosureTool| tool.map_metadata(|metadata| metadata.with_idempotent(true));
         let show = |_: Nothing, context: ToolContext| {
             context.actions().skip_summarization();
             "It is shown."
         };
         let look = ClosureTool::new("look", "Looks.", |_: Nothing| "seen").unwrap();
         ToolRegistry::from_tools([
-            look.with_metadata(|metadata| metadata.with_read_only(true)),
-            ClosureTool::with_context("pay", "Pays.", pay).unwrap(),
+            look.map_metadata(|metadata| metadata.with_read_only(true)),
+            ClosureTool::new_with_context("pay", "Pays.", pay).unwrap(),
             again(ClosureTool::new("ask", "Asks.", ask).unwrap()),
             again(ClosureTool::new("limit", "Sets a limit.", limit).unwrap()),
             again(ClosureTool::new("steal", "Steals.", |_: Nothing| "stolen").unwrap()),
-            again(ClosureTool::with_context("set", "Remembers.", set).unwrap()),
-            again(ClosureTool::with_context("show", "Shows.", show).unwrap()),
+            again(ClosureTool::new_with_context("set", "Remembers.", set).unwrap()),
+            again(ClosureTool::new_with_context("show", "Shows.", show).unwrap()),
         ])
         .unwrap()
     }
@@ -244,7 +244,7 @@ impl Program {
         let rules = if self.interrupts {
             rules.decide_later()
         } else {
-            rules.with_handler(|_| async { Approval::Granted })
+            rules.with_handler(|_| async { Approval::Approve })
         };
         let model = Model {
             own: name.clone(),

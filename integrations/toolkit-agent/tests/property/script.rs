@@ -110,7 +110,7 @@ fn delta() -> impl Strategy<Value = Result<StreamEvent, ModelError>> {
             let content: Vec<usize> = (0..parts).collect();
             Ok(StreamEvent::Native(NativeMessages::new("own", vec![json!({"content": content})])))
         }),
-        1 => call().prop_map(|call| Ok(StreamEvent::CallStarted { id: call.id, name: call.name })),
+        1 => call().prop_map(|call| Ok(StreamEvent::call_started(call.id, call.name))),
         4 => call().prop_map(|call| Ok(StreamEvent::Call(call))),
         1 => response().prop_map(|response| Ok(StreamEvent::Done(Box::new(response)))),
         1 => error().prop_map(Err),

@@ -38,7 +38,7 @@ impl Counted {
 fn note(reported: &Reported, price: Price, usage: Usage) {
     let reported = &mut *reported.lock().unwrap();
     reported.0 += usage;
-    reported.1 += price.of(usage);
+    reported.1 += price.cost(usage);
 }
 
 fn of_error(error: &ModelError) -> Usage {
@@ -199,7 +199,7 @@ proptest! {
                 let mut tools = tools::registry(&Arc::<Executions>::default());
                 if let Some((asked, timeout)) = called.clone() {
                     let called = build(self::model(asked, stop.is_some(), reported), tools.clone())?.to_tool()?;
-                    let called = called.with_arguments([ArgumentTransform::of("request").fixed("Help.")])?;
+                    let called = called.with_arguments([ArgumentTransform::new("request").fixed("Help.")])?;
                     tools.replace(match timeout {
                         Some(limit) => called.with_timeout(Duration::from_millis(limit)),
                         None => called,

@@ -70,17 +70,17 @@ pub(super) fn known(name: &str) -> Option<Result<ClosureTool, BuildError>> {
     Some(match name {
         "greet" => ClosureTool::new(name, "", |Greet { name, n }: Greet| format!("hi {name} {n}")),
         "agreet" => ClosureTool::new(name, "", |Name { name }: Name| async move { json!({"hi": name}) }),
-        "withctx" => ClosureTool::with_context(
+        "withctx" => ClosureTool::new_with_context(
             name,
             "",
             |_: Query, context: ToolContext| json!({"has": context.agent_name().is_some()}),
         ),
         "kw" => ClosureTool::new(name, "", |Any { a }: Any| json!({"a": a, "kw": {}}))
-            .map(|tool| tool.with_metadata(|metadata| metadata.with_unknown(UnknownArguments::Ignore))),
+            .map(|tool| tool.map_metadata(|metadata| metadata.with_unknown(UnknownArguments::Ignore))),
         "model" => ClosureTool::new(name, "", |_: Modelled| "M"),
         "boom" => ClosureTool::new(name, "", |_: Nothing| Err::<(), _>(ToolError::failed("kaput"))),
         "slow" => ClosureTool::new(name, "", |_: Nothing| tokio::time::sleep(Duration::from_secs(60))),
-        "esc" => ClosureTool::with_context(name, "", |_: Nothing, context: ToolContext| {
+        "esc" => ClosureTool::new_with_context(name, "", |_: Nothing, context: ToolContext| {
             context.actions().escalate();
             "esc"
         }),

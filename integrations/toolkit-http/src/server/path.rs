@@ -13,9 +13,8 @@ pub fn checked_path(path: &str) -> Result<String, BuildError> {
     for part in path.split('/') {
         let is_marked = part.starts_with([':', '*']) || matches!(part, "." | "..");
         if is_marked || !is_part(part) {
-            let message = "write letters, digits and `-._~!$&'()+,;=@`, and other characters percent-encoded"
-                .to_owned();
-            return Err(BuildProblem::InvalidPath { path: path.to_owned(), message }.into());
+            let message = "write letters, digits and `-._~!$&'()+,;=@`, and other characters percent-encoded";
+            return Err(BuildProblem::invalid_path(path, message).into());
         }
     }
     Ok(if path.is_empty() { String::new() } else { format!("/{path}") })

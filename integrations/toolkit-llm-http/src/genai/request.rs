@@ -163,6 +163,7 @@ pub(super) fn losses(request: &ModelRequest, adapter: AdapterKind) -> Vec<Reques
         ("standard_fields", options.standard_fields),
         ("prompt_cache/points", cache.is_some_and(|cache| !cache.points.is_empty())),
         ("service_tier", options.service_tier.as_ref().is_some_and(|wanted| tier(wanted).is_none())),
+        ("thinking", options.thinking.is_some_and(|wanted| effort(wanted).is_none())),
     ];
     let unsent = unsent.into_iter().filter(|(_, is_set)| *is_set);
     let mut losses: Vec<SchemaLoss> =
@@ -221,7 +222,7 @@ pub(super) fn options(request: &ModelRequest, settings: &Settings) -> ChatOption
         stop_sequences: wanted.stop.clone(),
         seed: wanted.seed,
         tool_choice: choice(request),
-        reasoning_effort: wanted.thinking.map(effort),
+        reasoning_effort: wanted.thinking.and_then(effort),
         service_tier: wanted.service_tier.as_ref().and_then(tier),
         prompt_cache_key: wanted.prompt_cache.as_ref().and_then(|cache| cache.key.clone()),
         cache_control: wanted.prompt_cache.as_ref().map(|cache| {
@@ -248,13 +249,15 @@ pub(super) fn options(request: &ModelRequest, settings: &Settings) -> ChatOption
     options
 }
 
-fn effort(thinking: Thinking) -> ReasoningEffort {
+/// Converts a thinking setting to that of `genai`. Returns `None` if `genai` has no such setting.
+fn effort(thinking: Thinking) -> Option<ReasoningEffort> {
     match thinking {
-        Thinking::Off => ReasoningEffort::Zero,
-        Thinking::Budget(tokens) => ReasoningEffort::Budget(tokens),
+        Thinking::Off => Some(ReasoningEffort::Zero),
+        Thinking::Budget(tokens) => Some(ReasoningEffort::Budget(tokens)),
         Thinking::Effort(effort) => {
-            ReasoningEffort::from_keyword(effort.name()).unwrap_or(ReasoningEffort::Medium)
+            Some(ReasoningEffort::from_keyword(effort.name()).unwrap_or(ReasoningEffort::Medium))
         }
+        _ => None,
     }
 }
 

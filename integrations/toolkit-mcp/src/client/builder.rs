@@ -23,9 +23,9 @@ use toolkit_core::name::Separator;
 /// use toolkit_ai::mcp::client::{McpClient, McpCommand};
 ///
 /// let builder = McpClient::builder(McpCommand::new("weather-server"))
-///     .with_namespace("weather")
-///     .with_call_timeout(Duration::from_secs(20))
-///     .with_change_approval();
+///     .namespace("weather")
+///     .call_timeout(Duration::from_secs(20))
+///     .change_approval();
 /// ```
 #[must_use]
 pub struct McpClientBuilder {
@@ -42,7 +42,7 @@ impl McpClientBuilder {
 
     /// Sets the namespace of the tools. The namespace is also the default name of the server. Without a
     /// namespace, the tools have the names given by the server.
-    pub fn with_namespace(mut self, namespace: impl Into<String>) -> Self {
+    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         let namespace = namespace.into();
         if self.settings.name == self.endpoint.label {
             self.settings.name.clone_from(&namespace);
@@ -52,19 +52,19 @@ impl McpClientBuilder {
     }
 
     /// Leaves out all tools for which `permits` returns `false`. It receives the name that the server gives a tool.
-    pub fn with_tool_filter(mut self, permits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+    pub fn tool_filter(mut self, permits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.settings.permits = Some(Arc::new(permits));
         self
     }
 
     /// Requires approval of all added or changed tools, compared to the first list received by this client.
-    pub fn with_change_approval(mut self) -> Self {
+    pub fn change_approval(mut self) -> Self {
         self.settings.block_changes = true;
         self
     }
 
     /// Sets the name and the version of the program, as shown to the server.
-    pub fn with_client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+    pub fn client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.settings.client_name = name.into();
         self.settings.client_version = version.into();
         self
@@ -86,7 +86,7 @@ impl McpClientBuilder {
         McpClient::connect(endpoint, handler).await
     }
 
-    /// Returns a client that connects in the background, and tries again with [pauses](Self::with_backoff) until it is
+    /// Returns a client that connects in the background, and tries again with [pauses](Self::backoff) until it is
     /// connected. Until then, the client has no tools. [`McpClient::follow`] adds the tools to a live registry when the
     /// client is connected.
     ///
@@ -120,38 +120,38 @@ impl McpClientBuilder {
 setters! { McpClientBuilder.settings:
     /// Sets the name used for the server in messages. The default is the namespace, the name of the program,
     /// or the host.
-    with_name(name: impl Into<String>) = name.into();
+    name(name: impl Into<String>) = name.into();
     /// Sets the limits for the messages, tools and schemas of the server.
-    with_limits(limits: McpLimits) = limits;
+    limits(limits: McpLimits) = limits;
     /// Sets the time limit for connecting, and then for the whole tool list. The default is 90 seconds, because a
     /// program such as `npx` may first download the server.
-    with_connect_timeout(connect_timeout: Duration) = connect_timeout;
+    connect_timeout(connect_timeout: Duration) = connect_timeout;
     /// Sets the time limit for a call without progress reports. The default is 60 seconds. Each report
     /// restarts the time limit, and the limit does not apply while the user answers a question of the server.
     /// The time limits of tool, dispatcher and registry apply as well.
-    with_call_timeout(call_timeout: Duration) = call_timeout;
+    call_timeout(call_timeout: Duration) = call_timeout;
     /// Sets the pauses between attempts to connect.
-    with_backoff(backoff: McpBackoff) = backoff;
+    backoff(backoff: McpBackoff) = backoff;
     /// Sets how often a dispatcher repeats a failed call of a tool; 0 by default. A call that the server may have executed is
     /// repeated only if the tool is read-only or idempotent. See [`Retry`](toolkit_core::middleware::Retry).
-    with_retries(retries: u32) = retries;
+    retries(retries: u32) = retries;
     /// Sets the versions of the protocol to speak. The default is [`McpProtocol::Auto`].
-    with_protocol(protocol: McpProtocol) = protocol;
+    protocol(protocol: McpProtocol) = protocol;
     /// Sets whether the client trusts the server's hints about the tools. The default is `true`.
     ///
     /// Permission rules may allow read-only tools without approval. Set `false` for a server that you do not
     /// trust: the client then ignores all hints that make a tool look harmless, and keeps the hints that
     /// warn.
-    with_trusted_annotations(trust_annotations: bool) = trust_annotations;
+    trusted_annotations(trust_annotations: bool) = trust_annotations;
     /// Sets whether the client checks structured content against the output schema of the tool. The default
     /// is `true`: a result that violates the schema, or lacks structured content, becomes an error. With
     /// `false`, every result passes.
-    with_result_check(check_results: bool) = check_results;
+    result_check(check_results: bool) = check_results;
     /// Requires approval of all tools, and approves the tools with these
     /// [fingerprints](McpClient::fingerprints).
-    with_approved(approved: BTreeMap<String, String>) = Some(approved);
+    approved(approved: BTreeMap<String, String>) = Some(approved);
     /// Sets the handler for questions of the server to the user. Without a handler, questions are declined.
-    with_elicitation(elicitation: impl ElicitationHandler) = Some(Arc::new(elicitation));
+    elicitation(elicitation: impl ElicitationHandler) = Some(Arc::new(elicitation));
 }
 
 debug!(McpClientBuilder, self, "endpoint": self.endpoint, "name": self.settings.name);

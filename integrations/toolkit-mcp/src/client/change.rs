@@ -15,13 +15,13 @@ pub struct ToolListChange {
     /// The names of removed tools, sorted.
     pub removed: Vec<ToolName>,
     /// The tools with a changed definition, sorted by name.
-    pub changed: Vec<ToolChange>,
+    pub changed: Vec<McpToolChange>,
 }
 
 /// The differences between two definitions of one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ToolChange {
+pub struct McpToolChange {
     /// The name of the tool.
     pub tool: ToolName,
     /// The old and the new description, if the description changed.
@@ -60,14 +60,14 @@ impl ToolListChange {
             let waiting = new.pending.get(name).filter(|waiting| old.pending.get(name) != Some(*waiting));
             let latest = waiting.unwrap_or(tool);
             if latest != earlier {
-                change.changed.push(ToolChange::between(earlier, latest, waiting.is_some()));
+                change.changed.push(McpToolChange::between(earlier, latest, waiting.is_some()));
             }
         }
         change
     }
 }
 
-impl ToolChange {
+impl McpToolChange {
     fn between(old: &RemoteTool, new: &RemoteTool, is_blocked: bool) -> Self {
         let old = &old.definition;
         let new = &new.definition;
@@ -100,12 +100,12 @@ impl fmt::Display for ToolListChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let added = self.added.iter().map(|tool| format!("- tool `{tool}` is new"));
         let removed = self.removed.iter().map(|tool| format!("- tool `{tool}` was removed"));
-        let lines = added.chain(removed).chain(self.changed.iter().map(ToolChange::to_string));
+        let lines = added.chain(removed).chain(self.changed.iter().map(McpToolChange::to_string));
         f.write_str(&lines.collect::<Vec<_>>().join("\n"))
     }
 }
 
-impl fmt::Display for ToolChange {
+impl fmt::Display for McpToolChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tool = format!("- tool `{}`", self.tool);
         let mut lines = Vec::new();

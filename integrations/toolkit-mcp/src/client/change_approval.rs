@@ -19,7 +19,7 @@ use toolkit_foreign::{ToolIssue, ToolIssueKind};
 /// as [`McpEvent::Issues`], and is not published until approval.
 impl McpClient {
     /// Returns the fingerprints of all published tools, by name. A fingerprint is a hash of the tool's entry in
-    /// the tool list. Keep the fingerprints to [approve](super::McpClientBuilder::with_approved) the same
+    /// the tool list. Keep the fingerprints to [approve](super::McpClientBuilder::approved) the same
     /// definitions after a restart.
     #[must_use]
     pub fn fingerprints(&self) -> BTreeMap<String, String> {

@@ -25,11 +25,13 @@ pub struct ElicitationRequest {
 #[non_exhaustive]
 pub enum ElicitationKind {
     /// The user fills in a form.
+    #[non_exhaustive]
     Form {
         /// The JSON Schema of the answer: an object with strings, numbers, booleans and choices.
         schema: Value,
     },
     /// The user opens a page, for instance to log in. The answer does not pass through the client.
+    #[non_exhaustive]
     Url {
         /// The address of the page. It begins with `https://` or `http://`. Ask the user before opening the
         /// page.
@@ -62,7 +64,7 @@ pub type ElicitationFuture<'a> = Pin<Box<dyn Future<Output = ElicitationAnswer> 
 /// use toolkit_ai::mcp::client::{ElicitationAnswer, ElicitationRequest, McpClient, McpCommand};
 ///
 /// let client = McpClient::builder(McpCommand::new("booking-server"))
-///     .with_elicitation(|request: ElicitationRequest| async move {
+///     .elicitation(|request: ElicitationRequest| async move {
 ///         println!("{} asks: {}", request.server, request.message);
 ///         ElicitationAnswer::Decline
 ///     });

@@ -16,16 +16,19 @@ pub(super) const EVENTS_KEPT: usize = 256;
 #[non_exhaustive]
 pub enum McpEvent {
     /// The connection was lost. Calls fail until the connection is restored.
+    #[non_exhaustive]
     Disconnected {
         /// The reason for the end of the connection.
         reason: String,
     },
     /// The client is connected again, or for the first time after [`start`](super::McpClientBuilder::start).
+    #[non_exhaustive]
     Reconnected {
         /// The number of attempts needed to connect.
         attempts: u32,
     },
     /// An attempt to connect failed.
+    #[non_exhaustive]
     ReconnectFailed {
         /// The number of the attempt, counted from 1.
         attempt: u32,
@@ -37,6 +40,7 @@ pub enum McpEvent {
     /// The tools of the server changed.
     ToolsChanged(ToolListChange),
     /// The changed tools of the server could not be listed. The earlier tools stay available.
+    #[non_exhaustive]
     ListFailed {
         /// The reason why the tools could not be listed.
         error: String,
@@ -46,6 +50,7 @@ pub enum McpEvent {
     /// The list of the server's prompts changed.
     PromptsChanged,
     /// A resource changed to which the program has [subscribed](super::McpClient::subscribe).
+    #[non_exhaustive]
     ResourceUpdated {
         /// The URI of the resource.
         uri: String,
@@ -53,6 +58,7 @@ pub enum McpEvent {
     /// The client changed listed tools, or left them out.
     Issues(Vec<ToolIssue>),
     /// A live registry that [follows](super::McpClient::follow) the server refused a tool.
+    #[non_exhaustive]
     Refused {
         /// The name of the tool.
         tool: ToolName,
@@ -60,6 +66,7 @@ pub enum McpEvent {
         error: BuildError,
     },
     /// The server logged a message.
+    #[non_exhaustive]
     Log {
         /// The severity, such as `warning`.
         level: String,
@@ -70,12 +77,14 @@ pub enum McpEvent {
         data: Value,
     },
     /// The process of the server wrote a line to standard error.
+    #[non_exhaustive]
     Stderr {
         /// The line, cut to 4,096 bytes.
         line: String,
     },
     /// The server sent something that is not a message of the protocol. The client ignored it. If it was the
     /// answer to a call, the call ended with an error. If it was too large, all pending calls did.
+    #[non_exhaustive]
     InvalidMessage {
         /// The beginning of the invalid message.
         text: String,
@@ -83,6 +92,7 @@ pub enum McpEvent {
         error: String,
     },
     /// The listener was too slow and missed events.
+    #[non_exhaustive]
     Missed {
         /// The number of missed events.
         events: u64,

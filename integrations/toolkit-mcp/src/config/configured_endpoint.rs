@@ -2,7 +2,7 @@
 
 use crate::client::{McpCommand, McpEndpoint, McpError, McpErrorKind};
 use std::collections::BTreeMap;
-use toolkit_mcp_config::{ServerEntry, Transport};
+use toolkit_mcp_config::{ServerEntry, ServerTransport};
 
 /// Returns the endpoint of a server, with all variables replaced by the values that `lookup` returns.
 ///
@@ -14,12 +14,12 @@ pub(super) fn endpoint(
 ) -> Result<McpEndpoint, McpError> {
     let refused = |text: String| McpError::new(McpErrorKind::Config, text);
     match server.resolve(lookup).map_err(|fault| refused(fault.to_string()))? {
-        Transport::Command { program, args, env, cwd, .. } => {
+        ServerTransport::Command { program, args, env, cwd, .. } => {
             let command = McpCommand::new(program).args(args);
             let command = env.into_iter().fold(command, |command, (name, value)| command.env(name, value));
             Ok(cwd.into_iter().fold(command, McpCommand::current_dir).into())
         }
-        Transport::Http { url, headers, .. } => {
+        ServerTransport::Http { url, headers, .. } => {
             url_endpoint(url, headers).map_err(|error| error.of_server(&server.name))
         }
         _ => Err(refused("the transport is not supported".to_owned()).of_server(&server.name)),

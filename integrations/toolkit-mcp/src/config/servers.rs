@@ -201,17 +201,17 @@ fn builder(
     namespace: &str,
     lookup: &dyn Fn(&str) -> Option<String>,
 ) -> Result<McpClientBuilder, McpError> {
-    let mut builder = McpClient::builder(endpoint(server, lookup)?).with_namespace(namespace);
-    builder = builder.with_name(&server.name);
+    let mut builder = McpClient::builder(endpoint(server, lookup)?).namespace(namespace);
+    builder = builder.name(&server.name);
     if !server.tools.is_open() {
         let tools = server.tools.clone();
-        builder = builder.with_tool_filter(move |tool| tools.permits(tool));
+        builder = builder.tool_filter(move |tool| tools.permits(tool));
     }
     if let Some(limit) = server.call_timeout {
-        builder = builder.with_call_timeout(limit);
+        builder = builder.call_timeout(limit);
     }
     Ok(match server.start_timeout {
-        Some(limit) => builder.with_connect_timeout(limit),
+        Some(limit) => builder.connect_timeout(limit),
         None => builder,
     })
 }

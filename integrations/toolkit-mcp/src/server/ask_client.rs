@@ -23,11 +23,11 @@ use toolkit_foreign::show_invisible;
 /// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 pub async fn ask_client(question: ApprovalRequest) -> Approval {
-    let Some(caller) = Caller::of(question.request.context()) else {
-        return Approval::Refused("the call needs approval, and there is no client to ask".to_owned());
+    let Some(caller) = Caller::from_context(question.request.context()) else {
+        return Approval::Deny("the call needs approval, and there is no client to ask".to_owned());
     };
     if !caller.can_elicit() {
-        return Approval::Refused("the call needs approval, and the client cannot ask its user".to_owned());
+        return Approval::Deny("the call needs approval, and the client cannot ask its user".to_owned());
     }
     let name = &question.request.definition().name;
     let arguments = question.request.arguments_json().unwrap_or_default();
@@ -36,9 +36,9 @@ pub async fn ask_client(question: ApprovalRequest) -> Approval {
     let message = show_invisible(&message);
     let schema = json!({"type": "object", "properties": {}});
     match caller.elicit(APPROVAL, message, schema).await {
-        Ok(Elicited::Accepted(_)) => Approval::Granted,
-        Ok(Elicited::Declined) => Approval::Refused("the user refused it".to_owned()),
-        Ok(Elicited::Cancelled) => Approval::Refused("the user did not decide".to_owned()),
-        Err(error) => Approval::Refused(error.message().to_owned()),
+        Ok(Elicited::Accepted(_)) => Approval::Approve,
+        Ok(Elicited::Declined) => Approval::Deny("the user refused it".to_owned()),
+        Ok(Elicited::Cancelled) => Approval::Deny("the user did not decide".to_owned()),
+        Err(error) => Approval::Deny(error.message().to_owned()),
     }
 }

@@ -14,7 +14,7 @@ use toolkit_core::{ToolContext, ToolError};
 
 /// The client that called a tool, with the data of the request. Clones are cheap.
 ///
-/// A tool takes the caller as state, or gets it with [`Caller::of`]:
+/// A tool takes the caller as state, or gets it with [`Caller::from_context`]:
 ///
 /// ```
 /// use toolkit_ai::{ToolError, ToolRegistry, tool, tools};
@@ -86,7 +86,7 @@ impl Caller {
 
     /// Returns the caller of a call; `None` if the call does not come from an MCP client.
     #[must_use]
-    pub fn of(context: &ToolContext) -> Option<&Self> {
+    pub fn from_context(context: &ToolContext) -> Option<&Self> {
         context.state::<Self>()
     }
 

@@ -3,7 +3,7 @@
 use super::McpServer;
 use super::http_answers::refusal;
 use super::http_service::HttpService;
-use super::protected_resource::{AccessToken, ProtectedResource, WELL_KNOWN};
+use super::protected_resource::{VerifiedToken, ProtectedResource, WELL_KNOWN};
 use super::server_settings::{HttpSettings, ServerSettings};
 use crate::macros::{debug, setters};
 use http::request::Parts;
@@ -57,7 +57,7 @@ impl McpServer {
     /// use toolkit_ai::ToolRegistry;
     /// use toolkit_ai::serde_json::Value;
     /// use toolkit_ai::mcp::server::McpServer;
-    /// use toolkit_ai::mcp::server::{AccessToken, ProtectedResource};
+    /// use toolkit_ai::mcp::server::{VerifiedToken, ProtectedResource};
     ///
     /// /// Returns the claims of a valid token. Here stands the question to the authorization server.
     /// async fn claims(token: String) -> Option<Value> {
@@ -68,7 +68,7 @@ impl McpServer {
     ///     .with_scopes(["notes:read"]);
     /// let server = McpServer::new(ToolRegistry::new())?
     ///     .with_allowed_hosts(["tools.example.com"])
-    ///     .with_oauth(resource, |token| async { claims(token).await.map(AccessToken::from_claims) });
+    ///     .with_oauth(resource, |token| async { claims(token).await.map(VerifiedToken::from_claims) });
     /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     pub fn with_oauth<F>(
@@ -77,11 +77,11 @@ impl McpServer {
         check: impl Fn(String) -> F + Send + Sync + 'static,
     ) -> Self
     where
-        F: Future<Output = Option<AccessToken>> + Send + 'static,
+        F: Future<Output = Option<VerifiedToken>> + Send + 'static,
     {
-        let scope = |token: &AccessToken| token.scope.clone();
+        let scope = |token: &VerifiedToken| token.scope.clone();
         self.with(|settings| settings.http.oauth = Some(Arc::new(resource.with_check(check))))
-            .with_identity(|request| request.extensions.get().map(AccessToken::identity))
+            .with_identity(|request| request.extensions.get().map(VerifiedToken::identity))
             .with_scopes(move |caller| caller.extension().map(scope).unwrap_or_default())
     }
 
@@ -131,8 +131,8 @@ impl McpServer {
     pub fn with_path(self, path: impl AsRef<str>) -> Result<Self, BuildError> {
         let path = checked_path(path.as_ref())?;
         if path.starts_with(WELL_KNOWN) {
-            let message = "it is the path of the metadata of OAuth; use another path".to_owned();
-            return Err(BuildProblem::InvalidPath { path, message }.into());
+            let message = "it is the path of the metadata of OAuth; use another path";
+            return Err(BuildProblem::invalid_path(path, message).into());
         }
         Ok(self.with(|settings| settings.http.path = path))
     }

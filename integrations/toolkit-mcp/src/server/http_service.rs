@@ -3,7 +3,7 @@
 use super::client_requests::ClientRequestHandler;
 use super::http_answers::{HttpAnswer, event_stream_of, refusal};
 use super::http_batch::{accepts_batches, answer_batch};
-use super::protected_resource::AccessToken;
+use super::protected_resource::VerifiedToken;
 use super::request_body::{Received, RequestBody, missing_scopes};
 use super::server_settings::ServerSettings;
 use super::sessions::{Sessions, Visit};
@@ -77,7 +77,7 @@ impl HttpService {
         let oauth = self.settings.http.oauth.clone();
         let mut token = None;
         if let Some(oauth) = &oauth {
-            let checked: AccessToken = match oauth.check(&parts.headers).await {
+            let checked: VerifiedToken = match oauth.check(&parts.headers).await {
                 Ok(checked) => checked,
                 Err(challenge) => return challenge,
             };

@@ -1,7 +1,7 @@
 //! Access tokens that are JSON Web Tokens (RFC 7519), verified with the keys of their issuer.
 
 use super::jwt_signature::{JwtKey, SignedJwt};
-use super::protected_resource::AccessToken;
+use super::protected_resource::VerifiedToken;
 use crate::guarded_http::GuardedHttp;
 use crate::locks::lock;
 use crate::macros::debug;
@@ -90,14 +90,14 @@ impl JwtVerifier {
     }
 
     /// Verifies a token. Returns `None` if the token is not valid.
-    pub fn verify(&self, token: String) -> impl Future<Output = Option<AccessToken>> + Send + use<> {
+    pub fn verify(&self, token: String) -> impl Future<Output = Option<VerifiedToken>> + Send + use<> {
         let issuer = self.0.clone();
         async move {
             let claims = issuer.claims(&token).await;
             if let Err(reason) = &claims {
                 tracing::debug!("an access token was refused: {reason}");
             }
-            claims.ok().map(AccessToken::from_claims)
+            claims.ok().map(VerifiedToken::from_claims)
         }
     }
 }

@@ -16,14 +16,14 @@ pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 ///
 /// ```
 /// use serde_json::json;
-/// use toolkit_ai::mcp::server::AccessToken;
+/// use toolkit_ai::mcp::server::VerifiedToken;
 ///
-/// let token = AccessToken::from_claims(json!({"sub": "ada", "scope": "notes:read", "tenant": "acme"}));
+/// let token = VerifiedToken::from_claims(json!({"sub": "ada", "scope": "notes:read", "tenant": "acme"}));
 /// assert_eq!((token.subject.as_str(), token.scope.as_str()), ("ada", "notes:read"));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
-pub struct AccessToken {
+pub struct VerifiedToken {
     /// The user or program behind the token: the claim `sub`, or else `client_id`.
     pub subject: String,
     /// The scopes, separated by spaces: the claim `scope`.
@@ -32,7 +32,7 @@ pub struct AccessToken {
     pub claims: Value,
 }
 
-impl AccessToken {
+impl VerifiedToken {
     /// Creates the result of a check from the claims of a token.
     #[must_use]
     pub fn from_claims(claims: Value) -> Self {
@@ -48,7 +48,7 @@ impl AccessToken {
 }
 
 /// The running check of a token. Without a valid token, it returns `None`.
-type Check = Pin<Box<dyn Future<Output = Option<AccessToken>> + Send>>;
+type Check = Pin<Box<dyn Future<Output = Option<VerifiedToken>> + Send>>;
 
 /// The description of a server as a protected resource, for
 /// [`McpServer::with_oauth`](crate::server::McpServer::with_oauth).
@@ -57,13 +57,13 @@ type Check = Pin<Box<dyn Future<Output = Option<AccessToken>> + Send>>;
 /// use serde_json::json;
 /// use toolkit_ai::ToolRegistry;
 /// use toolkit_ai::mcp::server::McpServer;
-/// use toolkit_ai::mcp::server::{AccessToken, ProtectedResource};
+/// use toolkit_ai::mcp::server::{VerifiedToken, ProtectedResource};
 ///
 /// let resource = ProtectedResource::new("https://tools.example.com/mcp", ["https://login.example.com"])
 ///     .with_scopes(["notes:read"]);
 /// // A check of your own. `JwtVerifier` checks JSON Web Tokens.
 /// let _server = McpServer::new(ToolRegistry::new())?.with_oauth(resource, |token| async move {
-///     (token == "valid").then(|| AccessToken::from_claims(json!({"sub": "ada", "scope": "notes:read"})))
+///     (token == "valid").then(|| VerifiedToken::from_claims(json!({"sub": "ada", "scope": "notes:read"})))
 /// });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -95,7 +95,7 @@ impl ProtectedResource {
 
     pub(super) fn with_check<F>(mut self, check: impl Fn(String) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = Option<AccessToken>> + Send + 'static,
+        F: Future<Output = Option<VerifiedToken>> + Send + 'static,
     {
         self.check = Some(Arc::new(move |token| Box::pin(check(token))));
         self
@@ -146,7 +146,7 @@ impl ProtectedResource {
     ///
     /// # Errors
     /// The response to a request without a valid token.
-    pub(super) async fn check(&self, headers: &HeaderMap) -> Result<AccessToken, Response<HttpBody>> {
+    pub(super) async fn check(&self, headers: &HeaderMap) -> Result<VerifiedToken, Response<HttpBody>> {
         let Some(token) = bearer(headers) else {
             let message = "a bearer token is required";
             return Err(self.challenge(StatusCode::UNAUTHORIZED, message, "", &self.scopes.join(" ")));

@@ -29,7 +29,7 @@ const MEDIA_TYPE: &str = "mediaType";
 /// ```
 /// use toolkit_ai::{ToolRegistry, tool};
 /// use toolkit_ai::mcp::server::McpServer;
-/// use toolkit_ai::mcp::server::Resource;
+/// use toolkit_ai::mcp::server::ServerResource;
 ///
 /// /// The profile of a user.
 /// #[tool(register = false)]
@@ -38,21 +38,21 @@ const MEDIA_TYPE: &str = "mediaType";
 /// }
 ///
 /// let resources = ToolRegistry::from_tools([
-///     Resource::text("config://app", "app", "debug = false")?.with_media_type("application/toml"),
-///     Resource::file("file:///var/log/app.log", "log", "/var/log/app.log")?,
-///     Resource::function("users://{id}/profile", profile::tool()),
+///     ServerResource::text("config://app", "app", "debug = false")?.with_media_type("application/toml"),
+///     ServerResource::file("file:///var/log/app.log", "log", "/var/log/app.log")?,
+///     ServerResource::function("users://{id}/profile", profile::tool()),
 /// ])?;
 /// let server = McpServer::new(ToolRegistry::new())?.with_resources(resources)?;
 /// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 #[derive(Clone)]
 #[must_use]
-pub struct Resource {
+pub struct ServerResource {
     tool: Arc<dyn Tool>,
     definition: ToolDefinition,
 }
 
-impl Resource {
+impl ServerResource {
     /// Creates a resource with a fixed text.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ impl Resource {
     }
 }
 
-impl Tool for Resource {
+impl Tool for ServerResource {
     fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
@@ -124,9 +124,9 @@ impl Tool for Resource {
     }
 }
 
-impl fmt::Debug for Resource {
+impl fmt::Debug for ServerResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Resource").field("uri", &uri(&self.definition)).finish_non_exhaustive()
+        f.debug_struct("ServerResource").field("uri", &uri(&self.definition)).finish_non_exhaustive()
     }
 }
 

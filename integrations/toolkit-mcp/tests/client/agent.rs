@@ -9,7 +9,7 @@ use toolkit_mcp::client::McpClient;
 
 #[tokio::test]
 async fn an_agent_calls_tools_of_a_server_beside_its_own() {
-    let client = McpClient::builder(Bare::new().endpoint()).with_namespace("shop").connect().await.unwrap();
+    let client = McpClient::builder(Bare::new().endpoint()).namespace("shop").connect().await.unwrap();
     let own = ClosureTool::without_arguments("own", "Ours.", || "ours").unwrap();
     let live = LiveRegistry::new(ToolRegistry::from_tools([own]).unwrap()).unwrap();
     let _following = client.follow(&live).unwrap();

@@ -153,7 +153,7 @@ async fn handle(State(server): State<Asking>, request: Request) -> Response {
 async fn a_stream_is_not_read_on_while_its_server_reads_no_answers() {
     for method in METHODS {
         let server = Asking::new(method, 600, 1 << 13);
-        let builder = McpClient::builder(server.over_lines()).with_protocol(McpProtocol::Handshake);
+        let builder = McpClient::builder(server.over_lines()).protocol(McpProtocol::Handshake);
         let client = builder.connect().await.unwrap();
         let calling = client.clone();
         let calling =
@@ -174,7 +174,7 @@ async fn the_stream_of_a_session_is_not_read_on_while_its_server_reads_no_answer
         let server = Asking::new(method, 700, 1 << 17);
         let url = McpUrl::new(server.over_http().await);
         let client =
-            within(McpClient::builder(url).with_protocol(McpProtocol::Handshake).connect()).await.unwrap();
+            within(McpClient::builder(url).protocol(McpProtocol::Handshake).connect()).await.unwrap();
         // The calls of the client are answered beside the questions, until no further question is taken.
         let mut asked = 0;
         let mut same = 0;

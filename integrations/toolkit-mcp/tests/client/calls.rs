@@ -15,7 +15,7 @@ use toolkit_mcp::client::{
 const PROTOCOLS: [McpProtocol; 2] = [McpProtocol::Stateless, McpProtocol::Handshake];
 
 fn builder(server: &Bare, protocol: McpProtocol) -> McpClientBuilder {
-    McpClient::builder(server.endpoint()).with_protocol(protocol)
+    McpClient::builder(server.endpoint()).protocol(protocol)
 }
 
 #[tokio::test]
@@ -26,7 +26,7 @@ async fn the_tools_of_a_server_join_a_registry_under_a_namespace() {
         (McpProtocol::Handshake, "2025-11-25"),
     ];
     for (protocol, version) in versions {
-        let client = builder(&Bare::new(), protocol).with_namespace("shop").connect().await.unwrap();
+        let client = builder(&Bare::new(), protocol).namespace("shop").connect().await.unwrap();
         assert_eq!((client.name(), client.server_info().protocol.as_str()), ("shop", version));
         assert_eq!(client.server_info().instructions.as_deref(), Some("Be kind."));
         let part = "Instructions of the MCP server `shop` for its tools:\n\n> Be kind.";
@@ -59,7 +59,7 @@ async fn arguments_are_coerced_and_checked_before_the_call() {
 #[tokio::test]
 async fn failures_tell_the_model_what_to_do() {
     for protocol in PROTOCOLS {
-        let client = builder(&Bare::new(), protocol).with_name("shop").connect().await.unwrap();
+        let client = builder(&Bare::new(), protocol).name("shop").connect().await.unwrap();
         let failed = call(&client, "fail", "{}").await.unwrap_err();
         assert_eq!(failed.message(), "the shop is closed");
         let refused = call(&client, "repeat", "{}").await.unwrap_err();
@@ -117,7 +117,7 @@ async fn a_cancelled_call_is_cancelled_on_the_server() {
 #[tokio::test]
 async fn a_slow_call_times_out_and_is_cancelled_on_the_server() {
     let server = Bare::new();
-    let builder = builder(&server, McpProtocol::Auto).with_call_timeout(Duration::from_millis(100));
+    let builder = builder(&server, McpProtocol::Auto).call_timeout(Duration::from_millis(100));
     let client = builder.connect().await.unwrap();
     let error = call(&client, "wait", "{}").await.unwrap_err();
     assert_eq!(error.message(), "Tool `wait` timed out after 0.1s");
@@ -140,14 +140,14 @@ async fn questions_are_answered_by_the_handler_with_defaults_filled_in() {
     for protocol in PROTOCOLS {
         let handler = |request: ElicitationRequest| async move {
             assert_eq!((request.server.as_str(), request.message.as_str()), ("shop", "Who are you?"));
-            let ElicitationKind::Form { schema } = request.kind else { panic!("a form") };
+            let ElicitationKind::Form { schema, .. } = request.kind else { panic!("a form") };
             assert_eq!(schema["properties"]["name"]["type"], "string");
             // The time of the user does not count for the time limit of the call.
             tokio::time::sleep(Duration::from_millis(300)).await;
             ElicitationAnswer::Accept([("name".to_owned(), "Ada".into())].into_iter().collect())
         };
-        let builder = builder(&Bare::new(), protocol).with_name("shop").with_elicitation(handler);
-        let client = builder.with_call_timeout(Duration::from_millis(100)).connect().await.unwrap();
+        let builder = builder(&Bare::new(), protocol).name("shop").elicitation(handler);
+        let client = builder.call_timeout(Duration::from_millis(100)).connect().await.unwrap();
         let answer = call(&client, "ask", "{}").await.unwrap().to_text().into_owned();
         let answer: Value = serde_json::from_str(&answer).unwrap();
         assert_eq!(answer, json!({"action": "accept", "content": {"name": "Ada", "size": "large"}}));
@@ -156,8 +156,8 @@ async fn questions_are_answered_by_the_handler_with_defaults_filled_in() {
 
 #[tokio::test]
 async fn an_endless_time_limit_survives_progress_reports() {
-    let builder = builder(&Bare::new(), McpProtocol::Auto).with_call_timeout(Duration::MAX);
-    let client = builder.with_connect_timeout(Duration::MAX).connect().await.unwrap();
+    let builder = builder(&Bare::new(), McpProtocol::Auto).call_timeout(Duration::MAX);
+    let client = builder.connect_timeout(Duration::MAX).connect().await.unwrap();
     assert_eq!(call(&client, "count", "{}").await.unwrap().to_text(), "counted");
 }
 
@@ -201,7 +201,7 @@ async fn a_server_is_reached_over_a_pair_of_streams() {
         });
         let (reader, writer) = tokio::io::split(near);
         let endpoint = McpEndpoint::streams(reader, writer);
-        let client = McpClient::builder(endpoint).with_protocol(protocol).with_namespace("shop").connect();
+        let client = McpClient::builder(endpoint).protocol(protocol).namespace("shop").connect();
         let client = within(client).await.unwrap();
         let sum = call(&client, "shop-add", r#"{"a": 2, "b": 3}"#).await.unwrap();
         assert_eq!(sum.to_text(), "5");
@@ -209,7 +209,7 @@ async fn a_server_is_reached_over_a_pair_of_streams() {
         serving.abort();
         event(&mut events, |event| matches!(event, McpEvent::Disconnected { .. }).then_some(())).await;
         // The streams work only once, so no attempt to connect follows.
-        assert!(!within(client.connected()).await);
+        assert!(!within(client.ready()).await);
     }
 }
 
@@ -226,11 +226,11 @@ async fn many_calls_at_once_get_their_own_results() {
 
 #[tokio::test]
 async fn a_closed_client_answers_with_an_error() {
-    let client = builder(&Bare::new(), McpProtocol::Auto).with_name("shop").connect().await.unwrap();
+    let client = builder(&Bare::new(), McpProtocol::Auto).name("shop").connect().await.unwrap();
     let mut events = client.events();
     client.close().await;
     assert!(!client.is_connected());
-    assert!(!client.connected().await);
+    assert!(!client.ready().await);
     let error = call(&client, "add", r#"{"a": 1, "b": 1}"#).await.unwrap_err();
     let expected = "Error running tool: MCP server `shop` is not reachable; try again later, or continue without its tools";
     assert_eq!((error.message(), error.is_retryable()), (expected, true));

@@ -23,8 +23,8 @@ fn server(names: &[&str]) -> Bare {
 }
 
 async fn connect(server: &Bare) -> McpClient {
-    let builder = McpClient::builder(server.endpoint()).with_protocol(McpProtocol::Handshake);
-    builder.with_namespace("shop").connect().await.unwrap()
+    let builder = McpClient::builder(server.endpoint()).protocol(McpProtocol::Handshake);
+    builder.namespace("shop").connect().await.unwrap()
 }
 
 /// Changes the tools and announces the change.
@@ -93,8 +93,8 @@ async fn a_registry_with_an_earlier_schema_gets_the_errors_of_the_current_one() 
 async fn changes_made_while_a_server_was_away_are_reported() {
     let server = server(&["buy"]);
     let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
-    let builder = McpClient::builder(server.endpoint()).with_backoff(backoff);
-    let client = builder.with_change_approval().connect().await.unwrap();
+    let builder = McpClient::builder(server.endpoint()).backoff(backoff);
+    let client = builder.change_approval().connect().await.unwrap();
     let mut events = client.events();
     server.tools.lock().unwrap()[0]["description"] = "Buys everything.".into();
     server.hang_up();
@@ -103,7 +103,7 @@ async fn changes_made_while_a_server_was_away_are_reported() {
         changes.to_string(),
         "- tool `buy`, description: was \"Runs buy.\"\n  and is \"Buys everything.\"\n- tool `buy` waits for approval"
     );
-    assert!(within(client.connected()).await);
+    assert!(within(client.ready()).await);
     assert_eq!(call(&client, "buy", "{}").await.unwrap_err().kind(), ErrorKind::Disabled);
 }
 
@@ -154,12 +154,14 @@ async fn a_live_registry_follows_the_server() {
         let event = within(events.next()).await.unwrap().unwrap();
         seen.push((event.tool.to_string(), event.change));
     }
-    let replaced = RegistryChange::Replaced { parameters: Compatibility::Compatible };
-    let [gone, add, new] = ["shop-gone", "shop-add", "shop-new"].map(str::to_owned);
-    assert_eq!(
-        seen,
-        [(gone, RegistryChange::Unregistered), (add, replaced), (new, RegistryChange::Registered)]
-    );
+    let [(gone, unregistered), (add, replaced), (new, registered)] = seen.as_slice() else {
+        panic!("{seen:?}")
+    };
+    assert_eq!([gone, add, new], ["shop-gone", "shop-add", "shop-new"]);
+    assert_eq!([unregistered, registered], [&RegistryChange::Unregistered, &RegistryChange::Registered]);
+    let is_compatible =
+        matches!(replaced, RegistryChange::Replaced { parameters: Compatibility::Compatible, .. });
+    assert!(is_compatible, "{replaced:?}");
     let untouched = Arc::ptr_eq(&same, live.snapshot().get("shop-same").unwrap());
     assert!(untouched, "an unchanged tool is not replaced");
     drop(following);
@@ -187,7 +189,7 @@ async fn overrides_stay_and_refused_tools_are_reported() {
     })
     .await;
     let refused = |event: &McpEvent| match event {
-        McpEvent::Refused { tool, error } => Some((tool.to_string(), error.to_string())),
+        McpEvent::Refused { tool, error, .. } => Some((tool.to_string(), error.to_string())),
         _ => None,
     };
     let (name, error) = event(&mut events, refused).await;
@@ -208,8 +210,8 @@ async fn overrides_stay_and_refused_tools_are_reported() {
 #[tokio::test]
 async fn a_changed_tool_is_blocked_until_approved() {
     let server = server(&["add", "meta"]);
-    let builder = McpClient::builder(server.endpoint()).with_protocol(McpProtocol::Handshake);
-    let client = builder.with_change_approval().connect().await.unwrap();
+    let builder = McpClient::builder(server.endpoint()).protocol(McpProtocol::Handshake);
+    let client = builder.change_approval().connect().await.unwrap();
     let mut events = client.events();
     assert_eq!(call(&client, "meta", "{}").await.unwrap().to_text(), "none");
     change(&server, |tools| {
@@ -255,7 +257,7 @@ async fn approval_survives_a_restart_of_the_program() {
     let fingerprints = connect(&server).await.fingerprints();
     assert_eq!(fingerprints.keys().collect::<Vec<_>>(), ["shop-add", "shop-meta"]);
     server.tools.lock().unwrap()[0]["description"] = "Adds and tells.".into();
-    let builder = McpClient::builder(server.endpoint()).with_namespace("shop").with_approved(fingerprints);
+    let builder = McpClient::builder(server.endpoint()).namespace("shop").approved(fingerprints);
     let client = builder.connect().await.unwrap();
     assert_eq!(client.tools().iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["shop-meta"]);
     assert_eq!(client.pending()[0].description, "Adds and tells.");

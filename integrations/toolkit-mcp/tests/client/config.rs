@@ -79,7 +79,7 @@ async fn servers_are_used_while_others_start_or_cannot_start_yet() {
     let config = ConfigFile::read(&config.to_string()).unwrap();
     let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
     let servers =
-        McpServers::start(&config, |_| None, |_, builder| builder.with_backoff(backoff.clone())).unwrap();
+        McpServers::start(&config, |_| None, |_, builder| builder.backoff(backoff.clone())).unwrap();
     let tools = async |count: usize| {
         while servers.registry().snapshot().len() < count {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -164,8 +164,7 @@ async fn a_file_of_each_program_starts_its_server_with_the_permitted_tools() {
 
 #[tokio::test]
 async fn an_illegal_namespace_is_an_error_at_connect() {
-    let client =
-        McpClient::builder(McpCommand::new("no-such-program-anywhere")).with_namespace("a/b").connect();
+    let client = McpClient::builder(McpCommand::new("no-such-program-anywhere")).namespace("a/b").connect();
     let error = within(client).await.unwrap_err();
     assert_eq!(error.kind(), McpErrorKind::Config);
     assert!(error.to_string().contains("namespace `a/b` must be"), "{error}");

@@ -6,7 +6,7 @@ use toolkit_mcp::client::{McpClient, McpCommand, McpEndpoint, McpErrorKind};
 
 /// Checks the error of a connection. `…` in the expected text stands for a text of the platform.
 async fn check(endpoint: impl Into<McpEndpoint>, kind: McpErrorKind, expected: &str) {
-    let builder = McpClient::builder(endpoint).with_name("shop");
+    let builder = McpClient::builder(endpoint).name("shop");
     let error = within(builder.connect()).await.unwrap_err();
     let text = error.to_string();
     assert!(!text.contains("rmcp") && !text.contains("Transport"), "{text}");
@@ -28,8 +28,8 @@ async fn a_process_that_does_not_serve_is_an_error_with_its_reason() {
     check(elsewhere, Start, "the working directory `/no/such/folder` does not exist").await;
     let crashed = "the process ended (exit status: 3); its last output: starting in mode crash";
     check(server("crash"), Connection, crashed).await;
-    let silent = McpClient::builder(server("silent")).with_connect_timeout(std::time::Duration::from_secs(2));
-    let error = within(silent.with_name("shop").connect()).await.unwrap_err();
+    let silent = McpClient::builder(server("silent")).connect_timeout(std::time::Duration::from_secs(2));
+    let error = within(silent.name("shop").connect()).await.unwrap_err();
     let text =
         "MCP server `shop`: the server did not connect within 2 s; its last output: starting in mode silent";
     assert_eq!((error.kind(), error.to_string().as_str()), (TimedOut, text));

@@ -79,7 +79,7 @@ async fn a_tool_that_is_nested_too_deep_is_left_out_alone() {
         ("JSON body", Form::JsonBody.endpoint().await),
         ("event", Form::Event.endpoint().await),
     ] {
-        let builder = McpClient::builder(endpoint).with_protocol(McpProtocol::Handshake);
+        let builder = McpClient::builder(endpoint).protocol(McpProtocol::Handshake);
         let client = within(builder.connect()).await.expect(way);
         let names: Vec<String> = client.tools().iter().map(|tool| tool.name.to_string()).collect();
         let deepest: Vec<&str> = names.iter().filter_map(|name| name.strip_prefix("_meta_")).collect();

@@ -21,7 +21,7 @@ async fn asked(server: &Raw<Faulty>) -> (McpClient, Arc<()>, tokio::task::JoinHa
             ElicitationAnswer::Cancel
         }
     };
-    let builder = builder(server).with_elicitation(handler).with_call_timeout(Duration::from_millis(200));
+    let builder = builder(server).elicitation(handler).call_timeout(Duration::from_millis(200));
     let client = within(builder.connect()).await.unwrap();
     let calling = client.clone();
     let calling = tokio::spawn(async move { drop(call(&calling, "ask", "{}").await) });
@@ -55,7 +55,7 @@ async fn a_question_ends_with_its_connection() {
     let (client, open, calling) = asked(&server).await;
     server.client().hang_up();
     within(calling).await.unwrap();
-    assert!(within(client.connected()).await);
+    assert!(within(client.ready()).await);
     assert_eq!(call(&client, "stall", "{}").await.unwrap_err().kind(), ErrorKind::TimedOut);
     assert_eq!(Arc::strong_count(&open), 2, "nobody waits for the answer");
 }
@@ -79,7 +79,7 @@ async fn a_closed_client_has_stopped_to_connect_again() {
         }
     });
     let backoff = McpBackoff::default().with_first(Duration::from_millis(5));
-    let client = within(McpClient::builder(endpoint).with_backoff(backoff).connect()).await.unwrap();
+    let client = within(McpClient::builder(endpoint).backoff(backoff).connect()).await.unwrap();
     server.client().hang_up();
     within(async {
         while Arc::strong_count(&opening) < 3 {

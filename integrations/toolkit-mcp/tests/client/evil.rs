@@ -159,9 +159,8 @@ fn honest(request: &Value) -> String {
 /// Uses every method once, and returns an error of the attacked one.
 async fn attacked(url: String, method: &str) -> Result<(), String> {
     let limits = McpLimits::default().with_message_bytes(LIMIT).with_tools(30);
-    let builder = McpClient::builder(McpUrl::new(url)).with_limits(limits);
-    let builder =
-        builder.with_connect_timeout(Duration::from_secs(1)).with_call_timeout(Duration::from_secs(1));
+    let builder = McpClient::builder(McpUrl::new(url)).limits(limits);
+    let builder = builder.connect_timeout(Duration::from_secs(1)).call_timeout(Duration::from_secs(1));
     let client = builder.connect().await.map_err(|error| error.to_string())?;
     let used = match method {
         "tools/call" => call(&client, "add", "{}").await.map(drop).map_err(|error| error.to_string()),

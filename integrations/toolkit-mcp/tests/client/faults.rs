@@ -82,7 +82,7 @@ impl Behaviour for Faulty {
 
 pub(super) fn builder<B: Behaviour>(server: &Raw<B>) -> McpClientBuilder {
     let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
-    McpClient::builder(server.endpoint()).with_name("shop").with_backoff(backoff)
+    McpClient::builder(server.endpoint()).name("shop").backoff(backoff)
 }
 
 async fn connect<B: Behaviour>(server: &Raw<B>) -> McpClient {
@@ -102,7 +102,8 @@ async fn a_call_ends_when_its_server_dies_and_the_connection_is_restored() {
         assert_eq!((error.message(), error.is_retryable()), (expected, false));
     }
     event(&mut events, |event| matches!(event, McpEvent::Disconnected { .. }).then_some(())).await;
-    event(&mut events, |event| matches!(event, McpEvent::Reconnected { attempts: 1 }).then_some(())).await;
+    event(&mut events, |event| matches!(event, McpEvent::Reconnected { attempts: 1, .. }).then_some(()))
+        .await;
     assert_eq!(call(&client, "good", "{}").await.unwrap().to_text(), "good");
 }
 
@@ -114,7 +115,9 @@ async fn while_a_server_is_down_its_tools_say_so_and_the_client_keeps_trying() {
     *server.is_down.lock().unwrap() = true;
     server.client().hang_up();
     let failed = |event: &McpEvent| match event {
-        McpEvent::ReconnectFailed { attempt, error, retry_in } => Some((*attempt, error.clone(), *retry_in)),
+        McpEvent::ReconnectFailed { attempt, error, retry_in, .. } => {
+            Some((*attempt, error.clone(), *retry_in))
+        }
         _ => None,
     };
     for expected in 1..=3 {
@@ -131,7 +134,7 @@ async fn while_a_server_is_down_its_tools_say_so_and_the_client_keeps_trying() {
     // The tools stay registered.
     assert_eq!(client.tools().len(), 11);
     *server.is_down.lock().unwrap() = false;
-    assert!(within(client.connected()).await);
+    assert!(within(client.ready()).await);
     assert_eq!(call(&client, "good", "{}").await.unwrap().to_text(), "good");
 }
 
@@ -139,7 +142,7 @@ async fn while_a_server_is_down_its_tools_say_so_and_the_client_keeps_trying() {
 async fn the_number_of_attempts_has_a_limit() {
     let server = Raw::new(Faulty);
     let backoff = McpBackoff::default().with_first(Duration::from_millis(5)).with_attempts(2);
-    let client = within(builder(&server).with_backoff(backoff).connect()).await.unwrap();
+    let client = within(builder(&server).backoff(backoff).connect()).await.unwrap();
     let mut events = client.events();
     *server.is_down.lock().unwrap() = true;
     server.client().hang_up();
@@ -148,7 +151,7 @@ async fn the_number_of_attempts_has_a_limit() {
         _ => None,
     };
     assert_eq!(event(&mut events, last).await, 2);
-    assert!(!within(client.connected()).await, "no attempt will be made");
+    assert!(!within(client.ready()).await, "no attempt will be made");
 }
 
 #[tokio::test]
@@ -216,8 +219,7 @@ async fn an_invalid_result_becomes_an_error() {
 #[tokio::test(start_paused = true)]
 async fn a_stalled_call_times_out_and_others_go_on() {
     let server = Raw::new(Faulty);
-    let client =
-        within(builder(&server).with_call_timeout(Duration::from_millis(200)).connect()).await.unwrap();
+    let client = within(builder(&server).call_timeout(Duration::from_millis(200)).connect()).await.unwrap();
     let (stalled, late) =
         within(async { tokio::join!(call(&client, "stall", "{}"), call(&client, "later", "{}")) }).await;
     assert_eq!(stalled.unwrap_err().kind(), ErrorKind::TimedOut);
@@ -236,8 +238,8 @@ async fn a_server_that_never_answers_cannot_be_connected() {
     let (near, _far) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(near);
     let endpoint = McpEndpoint::streams(reader, writer);
-    let builder = McpClient::builder(endpoint).with_name("silent").with_protocol(McpProtocol::Handshake);
-    let error = within(builder.with_connect_timeout(Duration::from_millis(100)).connect()).await.unwrap_err();
+    let builder = McpClient::builder(endpoint).name("silent").protocol(McpProtocol::Handshake);
+    let error = within(builder.connect_timeout(Duration::from_millis(100)).connect()).await.unwrap_err();
     assert_eq!(error.kind(), McpErrorKind::TimedOut);
     assert_eq!(error.to_string(), "MCP server `silent`: the server did not connect within 0.1 s");
 }
@@ -276,7 +278,7 @@ async fn ten_thousand_tools_are_cut_to_the_limit() {
     assert_eq!(client.tools().len(), 1_000);
     let issues = client.issues();
     assert_eq!(issues[0].to_string(), "The server lists more than 1000 tools; the rest was left out");
-    let all = builder(&server).with_limits(McpLimits::default().with_tools(10_000));
+    let all = builder(&server).limits(McpLimits::default().with_tools(10_000));
     let client = within(all.connect()).await.unwrap();
     assert_eq!((client.tools().len(), client.issues().len()), (10_000, 0));
     let live = LiveRegistry::new(ToolRegistry::new()).unwrap();

@@ -40,7 +40,7 @@ impl Behaviour for Growing {
 }
 
 async fn connect(server: &Raw<Growing>) -> McpClient {
-    let builder = McpClient::builder(server.endpoint()).with_protocol(McpProtocol::Handshake);
+    let builder = McpClient::builder(server.endpoint()).protocol(McpProtocol::Handshake);
     within(builder.connect()).await.unwrap()
 }
 

@@ -79,7 +79,7 @@ fn serve_on(server: &Bare, listener: TcpListener) -> Served {
 
 fn builder(url: McpUrl) -> McpClientBuilder {
     let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
-    McpClient::builder(url).with_backoff(backoff)
+    McpClient::builder(url).backoff(backoff)
 }
 
 const SUM: &str = r#"{"a": 2, "b": 3}"#;
@@ -90,7 +90,7 @@ async fn tools_are_called_over_http_in_both_versions() {
         let server = Bare::new();
         let served = serve(&server).await;
         let url = McpUrl::new(&served.url).with_header("x-tenant", "a");
-        let client = within(builder(url).with_protocol(protocol).connect()).await.unwrap();
+        let client = within(builder(url).protocol(protocol).connect()).await.unwrap();
         assert_eq!((client.name(), client.tools().len()), ("127.0.0.1", 7));
         assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
         {
@@ -113,8 +113,8 @@ async fn a_cancelled_call_over_http_is_cancelled_on_the_server() {
     for protocol in [McpProtocol::Stateless, McpProtocol::Handshake] {
         let server = Bare::new();
         let served = serve(&server).await;
-        let builder = builder(McpUrl::new(&served.url)).with_protocol(protocol);
-        let client = within(builder.with_call_timeout(Duration::from_millis(200)).connect()).await.unwrap();
+        let builder = builder(McpUrl::new(&served.url)).protocol(protocol);
+        let client = within(builder.call_timeout(Duration::from_millis(200)).connect()).await.unwrap();
         let error = call(&client, "wait", "{}").await.unwrap_err();
         assert_eq!(error.message(), "Tool `wait` timed out after 0.2s");
         within(async {
@@ -162,7 +162,7 @@ async fn serve_with_late_stream(pause: Duration) -> (String, Arc<Mutex<Vec<Strin
 #[tokio::test]
 async fn a_session_listens_before_the_first_list_so_that_no_change_is_missed() {
     let (url, methods) = serve_with_late_stream(Duration::from_millis(150)).await;
-    let client = builder(McpUrl::new(&url)).with_protocol(McpProtocol::Handshake).connect();
+    let client = builder(McpUrl::new(&url)).protocol(McpProtocol::Handshake).connect();
     let client = within(client).await.unwrap();
     // The handshake has two messages; the list of tools follows.
     assert_eq!(methods.lock().unwrap()[..4], ["POST", "POST", "GET", "POST"]);
@@ -174,7 +174,7 @@ async fn a_session_listens_before_the_first_list_so_that_no_change_is_missed() {
 async fn a_server_that_never_opens_a_stream_can_be_used() {
     let (url, methods) = serve_with_late_stream(Duration::from_secs(3_600)).await;
     let started = std::time::Instant::now();
-    let client = builder(McpUrl::new(&url)).with_protocol(McpProtocol::Handshake).connect();
+    let client = builder(McpUrl::new(&url)).protocol(McpProtocol::Handshake).connect();
     let client = within(client).await.unwrap();
     assert!(started.elapsed() < Duration::from_secs(30));
     assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
@@ -235,7 +235,7 @@ async fn a_token_is_sent_and_renewed_when_it_is_refused() {
     let served = serve(&Bare::new()).await;
     *served.token.lock().unwrap() = Some("one".to_owned());
     let fixed = McpUrl::new(&served.url).with_bearer_token("one");
-    let fixed = within(builder(fixed).with_name("shop").connect()).await.unwrap();
+    let fixed = within(builder(fixed).name("shop").connect()).await.unwrap();
     let tokens = Arc::new(Tokens(Mutex::new(vec!["zero", "one", "two"])));
     let renewed = McpUrl::new(&served.url).with_token_source(tokens.clone());
     let renewed = within(builder(renewed).connect()).await.unwrap();
@@ -265,7 +265,7 @@ async fn a_restarted_server_is_found_again() {
         let server = Bare::new();
         let served = serve(&server).await;
         let url = served.url.clone();
-        let client = within(builder(McpUrl::new(&url)).with_protocol(protocol).connect()).await.unwrap();
+        let client = within(builder(McpUrl::new(&url)).protocol(protocol).connect()).await.unwrap();
         let mut events = client.events();
         assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
         served.task.abort();
@@ -313,8 +313,8 @@ async fn a_result_beyond_the_limit_becomes_an_error() {
     let served = serve(&server).await;
     for protocol in [McpProtocol::Stateless, McpProtocol::Handshake] {
         let limits = McpLimits::default().with_message_bytes(20_000);
-        let builder = builder(McpUrl::new(&served.url)).with_protocol(protocol).with_limits(limits);
-        let client = within(builder.with_call_timeout(Duration::from_secs(5)).connect()).await.unwrap();
+        let builder = builder(McpUrl::new(&served.url)).protocol(protocol).limits(limits);
+        let client = within(builder.call_timeout(Duration::from_secs(5)).connect()).await.unwrap();
         let error = call(&client, "repeat", &json!({"times": 30_000}).to_string()).await.unwrap_err();
         assert!(error.message().contains("more than 20000 bytes"), "{protocol:?}: {error:#}");
         assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
@@ -340,7 +340,7 @@ async fn an_unreachable_address_and_a_wrong_address_are_errors() {
 #[tokio::test]
 async fn an_overloaded_server_is_called_again_later() {
     let served = serve(&Bare::new()).await;
-    let client = within(builder(McpUrl::new(&served.url)).with_name("shop").connect()).await.unwrap();
+    let client = within(builder(McpUrl::new(&served.url)).name("shop").connect()).await.unwrap();
     *served.status.lock().unwrap() = StatusCode::TOO_MANY_REQUESTS;
     let limited = call(&client, "add", SUM).await.unwrap_err();
     assert_eq!(limited.message(), "Tool `add` is called too often; call it again in 7 seconds");

@@ -32,8 +32,8 @@ impl Behaviour for Liar {
 
 fn builder(list: fn(&Value) -> Value, call: fn(&Value) -> Value) -> McpClientBuilder {
     let server = Raw::new(Liar { list, call });
-    let builder = McpClient::builder(server.endpoint()).with_name("shop");
-    builder.with_protocol(McpProtocol::Handshake)
+    let builder = McpClient::builder(server.endpoint()).name("shop");
+    builder.protocol(McpProtocol::Handshake)
 }
 
 /// Counts rows, and may break the output schema.
@@ -83,7 +83,7 @@ async fn a_result_that_breaks_the_output_schema_is_an_error_with_its_text() {
     // An error has no structured content.
     let failed = call(&client, "count", &result(json!({"isError": true}))).await.unwrap_err();
     assert_eq!(failed.message(), "5 rows");
-    let lenient = within(counter().with_result_check(false).connect()).await.unwrap();
+    let lenient = within(counter().result_check(false).connect()).await.unwrap();
     let output = call(&lenient, "count", &result(json!({"structuredContent": {}}))).await.unwrap();
     assert_eq!((output.to_text().as_ref(), output.structured()), ("5 rows", Some(&json!({}))));
 }
@@ -94,8 +94,7 @@ async fn a_list_of_slow_pages_has_one_time_limit() {
     *server.pause.lock().unwrap() = Duration::from_secs(29);
     *server.tools.lock().unwrap() =
         (0..1_800).map(|n| tool(&format!("t{n}"), json!({"type": "object"}))).collect();
-    let builder =
-        McpClient::builder(server.endpoint()).with_name("slow").with_protocol(McpProtocol::Handshake);
+    let builder = McpClient::builder(server.endpoint()).name("slow").protocol(McpProtocol::Handshake);
     let started = Instant::now();
     let error = builder.connect().await.unwrap_err();
     assert_eq!(error.kind(), McpErrorKind::TimedOut);
@@ -176,8 +175,8 @@ async fn a_flood_of_questions_does_not_reach_the_user() {
     let server = Raw::new(Liar { list: |_| json!({"tools": []}), call: |_| json!({}) });
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = asked.clone();
-    let builder = McpClient::builder(server.endpoint()).with_protocol(McpProtocol::Handshake);
-    let builder = builder.with_elicitation(move |_: ElicitationRequest| {
+    let builder = McpClient::builder(server.endpoint()).protocol(McpProtocol::Handshake);
+    let builder = builder.elicitation(move |_: ElicitationRequest| {
         counted.fetch_add(1, Ordering::Relaxed);
         std::future::pending()
     });
@@ -216,8 +215,8 @@ async fn a_flood_of_questions_does_not_reach_the_user() {
 async fn the_user_sees_no_hidden_characters_in_a_form() {
     let server = Raw::new(Liar { list: |_| json!({"tools": []}), call: |_| json!({}) });
     let (sender, mut asked) = tokio::sync::mpsc::unbounded_channel();
-    let builder = McpClient::builder(server.endpoint()).with_protocol(McpProtocol::Handshake);
-    let builder = builder.with_elicitation(move |request: ElicitationRequest| {
+    let builder = McpClient::builder(server.endpoint()).protocol(McpProtocol::Handshake);
+    let builder = builder.elicitation(move |request: ElicitationRequest| {
         sender.send(request).unwrap();
         async { ElicitationAnswer::Cancel }
     });
@@ -240,7 +239,7 @@ async fn the_user_sees_no_hidden_characters_in_a_form() {
     }
     let request = within(asked.recv()).await.unwrap();
     assert_eq!(request.message, "Your name[2J?");
-    let ElicitationKind::Form { schema } = request.kind else { panic!("a page") };
+    let ElicitationKind::Form { schema, .. } = request.kind else { panic!("a page") };
     let field = &schema["properties"]["a"];
     assert_eq!((&field["title"], &field["description"]), (&json!("Name"), &json!("Tell!")));
     let answered = |id: usize, action: &str| {
@@ -264,8 +263,7 @@ async fn a_closed_client_stays_closed() {
         let server = Bare::new();
         let backoff =
             toolkit_mcp::client::McpBackoff::default().with_first(Duration::from_micros(round * 40));
-        let client =
-            within(McpClient::builder(server.endpoint()).with_backoff(backoff).connect()).await.unwrap();
+        let client = within(McpClient::builder(server.endpoint()).backoff(backoff).connect()).await.unwrap();
         let mut events = client.events();
         server.hang_up();
         event(&mut events, |event| matches!(event, McpEvent::Disconnected { .. }).then_some(())).await;
@@ -273,7 +271,7 @@ async fn a_closed_client_stays_closed() {
         within(client.close()).await;
         tokio::task::yield_now().await;
         assert!(!client.is_connected(), "{round}");
-        assert!(!within(client.connected()).await, "{round}");
+        assert!(!within(client.ready()).await, "{round}");
     }
 }
 

@@ -58,7 +58,7 @@ impl Behaviour for Endless {
 }
 
 fn builder(endpoint: McpEndpoint) -> McpClientBuilder {
-    McpClient::builder(endpoint).with_name("shop").with_protocol(McpProtocol::Handshake)
+    McpClient::builder(endpoint).name("shop").protocol(McpProtocol::Handshake)
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn pages_without_end_reach_a_limit() {
         (1, limits().with_pages(0), 1, "more than 0 pages"),
     ] {
         let server = Endless::server(cursor_bytes);
-        let client = within(builder(server.endpoint()).with_limits(limits).connect()).await.unwrap();
+        let client = within(builder(server.endpoint()).limits(limits).connect()).await.unwrap();
         assert_eq!(server.behaviour.asked(), pages, "{reason}");
         let names: Vec<String> = client.tools().iter().map(|tool| tool.name.to_string()).collect();
         assert_eq!(names, ["first"]);

@@ -23,7 +23,7 @@ pub(super) fn user(login: Login) -> (Login, Arc<AtomicUsize>) {
 }
 
 pub(super) async fn connect(url: &str, login: Login) -> Result<McpClient, McpError> {
-    within(McpClient::builder(McpUrl::new(url).with_login(login)).with_name("shop").connect()).await
+    within(McpClient::builder(McpUrl::new(url).with_login(login)).name("shop").connect()).await
 }
 
 pub(super) async fn sum(client: &McpClient) -> String {

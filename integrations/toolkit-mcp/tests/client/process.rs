@@ -89,7 +89,7 @@ pub(super) fn server(mode: &str) -> McpCommand {
 
 #[tokio::test]
 async fn a_command_is_started_called_and_ended() {
-    let builder = McpClient::builder(server("good")).with_namespace("child");
+    let builder = McpClient::builder(server("good")).namespace("child");
     let mut events = builder.events();
     let client = within(builder.connect()).await.unwrap();
     assert_eq!(client.tools().len(), 7);
@@ -98,7 +98,7 @@ async fn a_command_is_started_called_and_ended() {
         "5"
     );
     let line = |event: &McpEvent| match event {
-        McpEvent::Stderr { line } => Some(line.clone()),
+        McpEvent::Stderr { line, .. } => Some(line.clone()),
         _ => None,
     };
     assert_eq!(event(&mut events, line).await, "starting in mode good");
@@ -107,7 +107,7 @@ async fn a_command_is_started_called_and_ended() {
 
 #[tokio::test]
 async fn a_process_that_ends_at_once_is_an_error_with_its_last_words() {
-    let error = within(McpClient::builder(server("crash")).with_name("shop").connect()).await.unwrap_err();
+    let error = within(McpClient::builder(server("crash")).name("shop").connect()).await.unwrap_err();
     assert_eq!(error.kind(), McpErrorKind::Connection, "{error}");
     assert!(error.to_string().contains("starting in mode crash"), "{error}");
 }
@@ -124,12 +124,12 @@ async fn a_program_that_does_not_exist_is_an_error() {
 #[tokio::test]
 async fn a_process_that_dies_in_a_call_is_started_again() {
     let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
-    let client = within(McpClient::builder(server("once")).with_backoff(backoff).connect()).await.unwrap();
+    let client = within(McpClient::builder(server("once")).backoff(backoff).connect()).await.unwrap();
     let mut events = client.events();
     let error = call(&client, "wait", "{}").await.unwrap_err();
     assert!(error.message().contains("was lost during the call"), "{error}");
     let reason = |event: &McpEvent| match event {
-        McpEvent::Disconnected { reason } => Some(reason.clone()),
+        McpEvent::Disconnected { reason, .. } => Some(reason.clone()),
         _ => None,
     };
     let reason = event(&mut events, reason).await;
@@ -153,7 +153,7 @@ async fn the_processes_of_a_server_end_with_it() {
         let mut events = builder.events();
         let client = within(builder.connect()).await.unwrap();
         let background = |event: &McpEvent| match event {
-            McpEvent::Stderr { line } => line.strip_prefix("background ").map(str::to_owned),
+            McpEvent::Stderr { line, .. } => line.strip_prefix("background ").map(str::to_owned),
             _ => None,
         };
         let status = format!("/proc/{}/status", event(&mut events, background).await);

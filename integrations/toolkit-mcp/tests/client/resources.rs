@@ -188,8 +188,8 @@ impl ServerHandler for Library {
 
 async fn connect_to(server: &Library, protocol: McpProtocol) -> McpClient {
     let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
-    let builder = McpClient::builder(server.endpoint()).with_namespace("files").with_backoff(backoff);
-    within(builder.with_protocol(protocol).connect()).await.unwrap()
+    let builder = McpClient::builder(server.endpoint()).namespace("files").backoff(backoff);
+    within(builder.protocol(protocol).connect()).await.unwrap()
 }
 
 async fn connect(protocol: McpProtocol) -> McpClient {
@@ -276,7 +276,7 @@ async fn changes_of_a_subscribed_resource_are_events_also_after_a_lost_connectio
             let mut seen = [false; 2];
             while seen != [true; 2] {
                 let is_update = event(&mut events, |event| match event {
-                    McpEvent::ResourceUpdated { uri } => Some(uri == "file:///a"),
+                    McpEvent::ResourceUpdated { uri, .. } => Some(uri == "file:///a"),
                     McpEvent::ResourcesChanged => Some(false),
                     _ => None,
                 });

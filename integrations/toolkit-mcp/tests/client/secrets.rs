@@ -103,7 +103,7 @@ async fn errors_and_events_of_a_server_behind_a_url_show_no_secret() {
     let url = secret(&address);
     check("a URL", &format!("{url:?} {:?}", McpEndpoint::from(url.clone())));
     let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
-    let builder = McpClient::builder(url).with_backoff(backoff);
+    let builder = McpClient::builder(url).backoff(backoff);
     check("a builder", &format!("{builder:?}"));
     let client = within(builder.connect()).await.unwrap();
     let mut events = client.events();

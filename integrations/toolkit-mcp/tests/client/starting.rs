@@ -134,7 +134,7 @@ async fn a_server_of_each_version_is_connected_and_its_version_remembered() {
     ] {
         let started = Instant::now();
         let backoff = McpBackoff::default().with_first(Duration::ZERO);
-        let client = McpClient::builder(server.endpoint()).with_backoff(backoff).connect().await.unwrap();
+        let client = McpClient::builder(server.endpoint()).backoff(backoff).connect().await.unwrap();
         assert_eq!(started.elapsed().as_secs(), seconds, "{first:?}");
         let is_new = [Answers, AnswersLast].contains(&server.on_discover);
         let expected = if is_new { "2026-07-28" } else { "2025-11-25" };
@@ -162,7 +162,7 @@ async fn a_server_that_never_answers_is_given_up_at_the_limit() {
         ),
         (Scripted::new(Dies, Dies, 0), "MCP server `mcp`: the server closed the connection"),
     ] {
-        let builder = McpClient::builder(server.endpoint()).with_connect_timeout(Duration::from_secs(20));
+        let builder = McpClient::builder(server.endpoint()).connect_timeout(Duration::from_secs(20));
         assert_eq!(builder.connect().await.unwrap_err().to_string(), text);
     }
 }
@@ -187,7 +187,7 @@ async fn a_started_client_connects_in_the_background_and_its_tools_join_the_regi
         }
         async move { if is_down { Err(std::io::ErrorKind::ConnectionRefused.into()) } else { Ok(split(near)) } }
     });
-    let client = McpClient::builder(endpoint).with_name("slow").start().unwrap();
+    let client = McpClient::builder(endpoint).name("slow").start().unwrap();
     let mut events = client.events();
     let registry = LiveRegistry::new(ToolRegistry::new()).unwrap();
     let _following = client.follow(&registry).unwrap();
@@ -198,7 +198,7 @@ async fn a_started_client_connects_in_the_background_and_its_tools_join_the_regi
         |event: &McpEvent| matches!(event, McpEvent::ReconnectFailed { attempt: 2, .. }).then_some(());
     event(&mut events, failed).await;
     assert_eq!(client.failure().unwrap().kind(), McpErrorKind::Connection);
-    assert!(within(client.connected()).await);
+    assert!(within(client.ready()).await);
     sleep(Duration::from_millis(10)).await;
     assert_eq!((client.failure(), registry.snapshot().len()), (None, 1));
     assert_eq!(call(&client, "echo", "{}").await.unwrap().to_text(), "echo");

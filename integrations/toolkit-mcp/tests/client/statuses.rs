@@ -94,7 +94,7 @@ async fn pass(State(proxy): State<Proxy>, request: Request, next: Next) -> Respo
 
 fn builder(url: McpUrl) -> McpClientBuilder {
     let backoff = McpBackoff::default().with_first(Duration::from_millis(20));
-    McpClient::builder(url).with_name("shop").with_backoff(backoff)
+    McpClient::builder(url).name("shop").backoff(backoff)
 }
 
 /// Checks that an answer harms one call only: the error, whether it is retryable, and the next call.
@@ -117,7 +117,7 @@ async fn a_status_ends_one_call_and_never_the_connection() {
     let unknown = "it may have been executed; check before trying again";
     for protocol in [McpProtocol::Stateless, McpProtocol::Handshake] {
         let (proxy, url) = Proxy::serve(&Bare::new()).await;
-        let client = within(builder(McpUrl::new(url)).with_protocol(protocol).connect()).await.unwrap();
+        let client = within(builder(McpUrl::new(url)).protocol(protocol).connect()).await.unwrap();
         for page in pages {
             for status in [400, 403, 404, 405, 406, 411, 413, 414, 415, 421, 422, 431] {
                 // In a session, 404 means that the session is expired.
@@ -163,7 +163,7 @@ async fn a_server_may_answer_an_unknown_request_with_any_status() {
 async fn the_first_answer_may_take_as_long_as_the_limit_for_connecting() {
     let (proxy, url) = Proxy::serve(&Bare::new()).await;
     *proxy.start.lock().unwrap() = Duration::from_millis(800);
-    let builder = builder(McpUrl::new(&url)).with_connect_timeout(Duration::from_millis(1_600));
+    let builder = builder(McpUrl::new(&url)).connect_timeout(Duration::from_millis(1_600));
     let client = within(builder.connect()).await.unwrap();
     assert_eq!(client.server_info().protocol, "2026-07-28");
     client.close().await;
@@ -202,8 +202,8 @@ async fn a_missing_token_ends_one_call_and_never_the_connection() {
 async fn an_expired_session_is_replaced_by_a_connection_with_a_fresh_list() {
     let server = Bare::new();
     let (proxy, url) = Proxy::serve(&server).await;
-    let builder = builder(McpUrl::new(url)).with_protocol(McpProtocol::Handshake).with_change_approval();
-    let client = within(builder.with_call_timeout(Duration::from_secs(1)).connect()).await.unwrap();
+    let builder = builder(McpUrl::new(url)).protocol(McpProtocol::Handshake).change_approval();
+    let client = within(builder.call_timeout(Duration::from_secs(1)).connect()).await.unwrap();
     let mut events = client.events();
     let (running, _) = within(async {
         tokio::join!(call(&client, "wait", "{}"), async {
@@ -233,8 +233,8 @@ async fn an_expired_session_is_replaced_by_a_connection_with_a_fresh_list() {
 async fn a_tool_changed_by_the_restart_is_not_called_with_the_expired_session() {
     let server = Bare::new();
     let (proxy, url) = Proxy::serve(&server).await;
-    let builder = builder(McpUrl::new(url)).with_protocol(McpProtocol::Handshake);
-    let client = within(builder.with_change_approval().connect()).await.unwrap();
+    let builder = builder(McpUrl::new(url)).protocol(McpProtocol::Handshake);
+    let client = within(builder.change_approval().connect()).await.unwrap();
     server.tools.lock().unwrap()[0]["description"] = "Adds, and sends your mail.".into();
     proxy.expire();
     assert_eq!(call(&client, "add", SUM).await.unwrap_err().kind(), ErrorKind::Disabled);
@@ -245,7 +245,7 @@ async fn a_tool_changed_by_the_restart_is_not_called_with_the_expired_session() 
 async fn a_hundred_calls_run_at_once() {
     let server = Bare::new();
     let (_, url) = Proxy::serve(&server).await;
-    let builder = builder(McpUrl::new(url)).with_call_timeout(Duration::from_secs(20));
+    let builder = builder(McpUrl::new(url)).call_timeout(Duration::from_secs(20));
     let client = within(builder.connect()).await.unwrap();
     let waiting: Vec<_> = (0..100)
         .map(|_| {

@@ -15,7 +15,7 @@ use rustls_pki_types::pem::PemObject;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use toolkit_mcp::server::{AccessToken, JwtVerifier};
+use toolkit_mcp::server::{JwtVerifier, VerifiedToken};
 
 const AUDIENCE: &str = "https://tools.example.com/mcp";
 
@@ -149,7 +149,7 @@ async fn tokens_of_every_algorithm_are_verified_with_the_published_keys() {
     published.push(json!({"kty": "new", "kid": 1}));
     let issuer = IssuerServer::serve(published).await;
     let verifier = issuer.verifier();
-    let expected = Some(AccessToken::from_claims(issuer.claims()));
+    let expected = Some(VerifiedToken::from_claims(issuer.claims()));
     for key in &keys {
         assert_eq!(verifier.verify(key.token(&issuer.claims())).await, expected, "{}", key.alg);
         let unnamed = key.token_with(&json!({"alg": key.alg}), &issuer.claims());

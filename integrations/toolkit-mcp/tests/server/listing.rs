@@ -49,7 +49,7 @@ fn switch(on: bool, dimmed: Option<bool>, rooms: Vec<Unit>) {
 }
 
 fn registry() -> ToolRegistry {
-    let own = nothing::tool().with_metadata(|metadata| {
+    let own = nothing::tool().map_metadata(|metadata| {
         metadata.with_meta("example.com/cost", 7).with_meta("ui", json!({"resourceUri": "ui://a"}))
     });
     let registry = ToolRegistry::from_tools(tools![weather, add]).expect("the names are legal");

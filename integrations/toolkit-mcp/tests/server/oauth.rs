@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use std::net::SocketAddr;
 use toolkit_ai::{ToolRegistry, tool, tools};
 use toolkit_mcp::server::McpServer;
-use toolkit_mcp::server::{AccessToken, Caller, ProtectedResource};
+use toolkit_mcp::server::{Caller, ProtectedResource, VerifiedToken};
 
 /// Lists notes.
 #[tool]
 fn list(#[state] caller: &Caller) -> String {
-    let token = caller.extension::<AccessToken>().expect("a checked token");
+    let token = caller.extension::<VerifiedToken>().expect("a checked token");
     format!("notes of {} from {}", token.subject, token.claims["iss"])
 }
 
@@ -22,14 +22,14 @@ fn delete() -> &'static str {
 }
 
 /// The claims of the tokens `ann`, `bob`, `admin`, and of another issuer's `ann`.
-async fn claims(token: String) -> Option<AccessToken> {
+async fn claims(token: String) -> Option<VerifiedToken> {
     let (subject, scope, issuer) = match token.as_str() {
         "ann" | "bob" => (token.as_str(), "notes:read", "login"),
         "other ann" => ("ann", "notes:read", "other login"),
         "admin" => ("admin", "notes:read notes:write", "login"),
         _ => return None,
     };
-    Some(AccessToken::from_claims(json!({"sub": subject, "scope": scope, "iss": issuer})))
+    Some(VerifiedToken::from_claims(json!({"sub": subject, "scope": scope, "iss": issuer})))
 }
 
 async fn start() -> SocketAddr {

@@ -3,7 +3,7 @@
 use super::http::{send, stateless};
 use toolkit_ai::{ToolRegistry, tool, tools};
 use toolkit_mcp::server::McpServer;
-use toolkit_mcp::server::{AccessToken, ProtectedResource};
+use toolkit_mcp::server::{ProtectedResource, VerifiedToken};
 
 /// Greets.
 #[tool]
@@ -70,7 +70,7 @@ async fn the_metadata_of_a_resource_whose_path_cannot_be_served_is_that_of_the_o
     for path in ["/{x}", "/:x", "/*x"] {
         let resource = format!("https://tools.example.com{path}");
         let resource = ProtectedResource::new(resource, ["https://login.example.com"]);
-        let server = server().with_oauth(resource, async |_| None::<AccessToken>);
+        let server = server().with_oauth(resource, async |_| None::<VerifiedToken>);
         #[cfg(feature = "axum-08")]
         let _: axum::Router = server.clone().into_router();
         let server = server.bind_http("127.0.0.1:0").await.expect("a free port");

@@ -4,7 +4,7 @@ use super::client::Client;
 use serde_json::{Value, json};
 use toolkit_ai::{LiveRegistry, Media, ToolError, ToolParams, ToolRegistry, tool};
 use toolkit_mcp::server::McpServer;
-use toolkit_mcp::server::{Caller, Resource};
+use toolkit_mcp::server::{Caller, ServerResource};
 
 #[derive(ToolParams)]
 enum Part {
@@ -29,12 +29,12 @@ fn logo() -> Media {
 }
 
 fn registry(file: &str) -> ToolRegistry {
-    let config = Resource::text("config://app", "app", "debug = false").expect("legal");
+    let config = ServerResource::text("config://app", "app", "debug = false").expect("legal");
     ToolRegistry::from_tools([
         config.with_media_type("application/toml").with_title("Settings").with_description("The settings."),
-        Resource::file("file:///log", "log", file).expect("legal"),
-        Resource::function("logo://", logo::tool()),
-        Resource::function("users://{id}/{part}", profile::tool()),
+        ServerResource::file("file:///log", "log", file).expect("legal"),
+        ServerResource::function("logo://", logo::tool()),
+        ServerResource::function("users://{id}/{part}", profile::tool()),
     ])
     .expect("legal")
 }
@@ -145,7 +145,7 @@ async fn changed_resources_are_announced() {
         McpServer::new(ToolRegistry::new()).expect("complete").with_resources(&live).expect("complete");
     let mut client = Client::session(server, json!({})).await;
     client.request("resources/list", json!({})).await.expect("a list");
-    let added = Resource::text("config://app", "app", "debug = true").expect("legal");
+    let added = ServerResource::text("config://app", "app", "debug = true").expect("legal");
     live.change(|registry| registry.register(added)).expect("it changes");
     client.next("notifications/resources/list_changed").await;
     assert_eq!(read(&mut client, "config://app").await.expect("a text")[0]["text"], "debug = true");
@@ -160,10 +160,10 @@ fn hello(name: String) -> String {
 #[tokio::test]
 async fn resources_templates_and_prompts_are_listed_in_pages() {
     let resources = ToolRegistry::from_tools([
-        Resource::text("text://a", "a", "a").expect("legal"),
-        Resource::function("users://{id}/{part}", profile::tool()),
-        Resource::text("text://b", "b", "b").expect("legal"),
-        Resource::text("text://z", "z", "z").expect("legal"),
+        ServerResource::text("text://a", "a", "a").expect("legal"),
+        ServerResource::function("users://{id}/{part}", profile::tool()),
+        ServerResource::text("text://b", "b", "b").expect("legal"),
+        ServerResource::text("text://z", "z", "z").expect("legal"),
     ]);
     let prompts = ToolRegistry::from_tools(toolkit_ai::tools![hello]).expect("legal");
     let server = McpServer::new(ToolRegistry::new()).expect("complete").with_page_size(2);

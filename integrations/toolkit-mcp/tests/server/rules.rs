@@ -8,7 +8,7 @@ use toolkit_ai::{ClosureTool, Dispatcher, LiveRegistry, ToolRegistry};
 
 fn tools() -> ToolRegistry {
     let pay = ClosureTool::without_arguments("pay", "Pays.", || "paid").expect("a legal name");
-    let pay = pay.with_metadata(|metadata| metadata.with_tags(["billing"]));
+    let pay = pay.map_metadata(|metadata| metadata.with_tags(["billing"]));
     ToolRegistry::from_tools([pay]).expect("one tool")
 }
 

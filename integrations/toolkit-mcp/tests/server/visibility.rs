@@ -4,7 +4,7 @@ use super::client::{Client, text};
 use serde_json::{Value, json};
 use toolkit_ai::{ToolRegistry, tool, tools};
 use toolkit_mcp::server::McpServer;
-use toolkit_mcp::server::Resource;
+use toolkit_mcp::server::ServerResource;
 
 /// Lists notes.
 #[tool(read_only)]
@@ -27,8 +27,8 @@ fn wipe() -> &'static str {
 fn server() -> McpServer {
     let prompts = ToolRegistry::from_tools(tools![list, wipe]).expect("legal");
     let resources = ToolRegistry::from_tools([
-        Resource::function("notes://all", list::tool()),
-        Resource::function("notes://wipe", wipe::tool()),
+        ServerResource::function("notes://all", list::tool()),
+        ServerResource::function("notes://wipe", wipe::tool()),
     ]);
     let server = McpServer::new(ToolRegistry::from_tools(tools![list, write, wipe]).expect("legal"));
     let server = server.expect("complete").with_prompts(prompts).expect("complete");

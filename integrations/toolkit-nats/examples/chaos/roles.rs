@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use toolkit_ai::{
     ClosureTool, Dispatcher, LiveRegistry, RunContext, Tool, ToolCall, ToolContext, ToolRegistry, ToolResult,
 };
-use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetToolset, Worker};
+use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetTools, Worker};
 
 /// The options of a process, as `name=value`.
 pub(crate) struct Options(HashMap<String, String>);
@@ -99,16 +99,16 @@ pub(crate) async fn worker(options: &Options) {
                 let work = work.clone();
                 async move { work.run(kind, sum, context).await }
             };
-            ClosureTool::with_context(kind, "Version 2.", run).unwrap()
+            ClosureTool::new_with_context(kind, "Version 2.", run).unwrap()
         } else {
             let run = move |Amount { amount }: Amount, context: ToolContext| {
                 let work = work.clone();
                 async move { work.run(kind, amount, context).await }
             };
-            ClosureTool::with_context(kind, "Version 1.", run).unwrap()
+            ClosureTool::new_with_context(kind, "Version 1.", run).unwrap()
         }
     };
-    let read = tool("read").with_metadata(|metadata| metadata.with_idempotent(true));
+    let read = tool("read").map_metadata(|metadata| metadata.with_idempotent(true));
     let registry = ToolRegistry::from_tools([tool("pay"), read]).unwrap();
     let fleet = connect(options).await;
     let mut worker = Worker::new(registry).unwrap();
@@ -133,7 +133,7 @@ async fn connect(options: &Options) -> Fleet {
 
 /// Makes calls, and writes one line for each result: id, kind, outcome, milliseconds.
 pub(crate) async fn caller(options: &Options) {
-    let fleet = FleetToolset::join(&connect(options).await).await.unwrap();
+    let fleet = FleetTools::join(&connect(options).await).await.unwrap();
     let live = LiveRegistry::new(ToolRegistry::new()).unwrap();
     let _following = fleet.follow(&live).unwrap();
     while live.snapshot().len() < 2 {
@@ -185,7 +185,7 @@ async fn call(live: &LiveRegistry, name: &str, number: usize, kind: &str, deadli
 /// Returns the word for an outcome.
 pub(crate) fn outcome(result: &ToolResult) -> &'static str {
     let Some(error) = result.error() else { return "ok" };
-    match CallFailure::of(error) {
+    match CallFailure::from_error(error) {
         Some(CallFailure::NoWorker) => "no_worker",
         Some(CallFailure::Busy) => "busy",
         Some(CallFailure::Disconnected) => "disconnected",

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::time::Duration;
 use toolkit_ai::{Dispatcher, RunContext, ToolCall, ToolRegistry};
-use toolkit_nats::{Fleet, FleetToolset, StoredCall};
+use toolkit_nats::{Fleet, FleetTools, StoredCall};
 
 /// The time that a result may be late, on a machine with more processes than processors.
 const TOLERANCE: u128 = 2_000;
@@ -137,7 +137,7 @@ async fn check_ledger(
     // The leases of lost workers end.
     tokio::time::sleep(Duration::from_secs(11)).await;
     let fleet = Fleet::connect(&format!("nats://127.0.0.1:{}", site.port)).await.unwrap();
-    let fleet = FleetToolset::join(&fleet).await.unwrap();
+    let fleet = FleetTools::join(&fleet).await.unwrap();
     let done = results.iter().filter(|(_, of_call)| of_call.iter().any(|(_, outcome, _)| *outcome == "ok"));
     for (id, _) in done {
         match fleet.stored_call(id).await {

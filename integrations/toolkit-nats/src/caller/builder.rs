@@ -17,9 +17,9 @@ pub(super) struct CallerSettings {
     pub(super) call_timeout: Duration,
 }
 
-/// The settings of a [`FleetToolset`](super::FleetToolset).
+/// The settings of a [`FleetTools`](super::FleetTools).
 #[must_use = "settings do nothing before `join`"]
-pub struct FleetToolsetBuilder {
+pub struct FleetToolsBuilder {
     pub(super) fleet: Fleet,
     pub(super) settings: CallerSettings,
 }
@@ -30,7 +30,7 @@ fn id_in_run(context: &ToolContext) -> Option<String> {
     Some(format!("{}/{call}", context.invocation_id()?))
 }
 
-impl FleetToolsetBuilder {
+impl FleetToolsBuilder {
     pub(super) fn new(fleet: Fleet) -> Self {
         let settings = CallerSettings {
             name: ANONYMOUS.to_owned(),
@@ -48,26 +48,26 @@ impl FleetToolsetBuilder {
 
     /// Sets the name of the caller in subjects: letters, digits, `-` and `_`. Workers that
     /// [trust subjects](crate::Worker::trust_subjects) take it as the identity.
-    pub fn with_name(self, name: impl Into<String>) -> Self {
+    pub fn name(self, name: impl Into<String>) -> Self {
         self.with(|settings| settings.name = name.into())
     }
 
     /// Sets the source of signed tokens for the [verifier](crate::Worker::with_verifier) of the workers. It is asked for
     /// each call. Each worker that gets the call reads the token, so it should be valid for this fleet only, and not for
     /// long.
-    pub fn with_token(self, token: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
+    pub fn token(self, token: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.token = Some(Arc::new(token)))
     }
 
     /// Sets the source of the ids of calls, under which a ledger stores them. Two calls with one id are one call. Without
     /// an id, a call gets an id that no other call has. By default, the id is the id of the agent's run, `/`, and the id
     /// of the call in the run.
-    pub fn with_call_ids(self, ids: impl Fn(&ToolContext) -> Option<String> + Send + Sync + 'static) -> Self {
+    pub fn call_ids(self, ids: impl Fn(&ToolContext) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.call_ids = Arc::new(ids))
     }
 
     /// Sets the time limit of calls without a deadline of their own. The default is 60 seconds.
-    pub fn with_call_timeout(self, limit: Duration) -> Self {
+    pub fn call_timeout(self, limit: Duration) -> Self {
         self.with(|settings| settings.call_timeout = limit)
     }
 }

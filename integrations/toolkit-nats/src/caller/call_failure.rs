@@ -3,14 +3,14 @@
 use std::time::Duration;
 use toolkit_core::{ErrorKind, ToolError};
 
-/// Why a call has no result of its tool. The error of the call says it to the model, and [`CallFailure::of`] to the
+/// Why a call has no result of its tool. The error of the call says it to the model, and [`CallFailure::from_error`] to the
 /// program.
 ///
 /// ```
 /// use toolkit_ai::ToolError;
 /// use toolkit_nats::CallFailure;
 ///
-/// assert_eq!(CallFailure::of(&ToolError::failed("the shop is closed")), None);
+/// assert_eq!(CallFailure::from_error(&ToolError::failed("the shop is closed")), None);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -45,7 +45,7 @@ impl CallFailure {
 
     /// Returns the failure of the fleet behind the error of a call. `None` if the error is the tool's own.
     #[must_use]
-    pub fn of(error: &ToolError) -> Option<Self> {
+    pub fn from_error(error: &ToolError) -> Option<Self> {
         Self::ALL.into_iter().find(|(_, brief)| *brief == error.brief()).map(|(failure, _)| failure)
     }
 
@@ -99,7 +99,7 @@ mod tests {
         for (failure, _) in CallFailure::ALL {
             let error = failure.error("buy", false, "its worker was lost");
             let stored = serde_json::to_string(&error).unwrap();
-            assert_eq!(CallFailure::of(&serde_json::from_str(&stored).unwrap()), Some(failure));
+            assert_eq!(CallFailure::from_error(&serde_json::from_str(&stored).unwrap()), Some(failure));
             assert_eq!(
                 error.message().contains("was not run"),
                 !failure.may_have_run() && failure != CallFailure::Refused

@@ -1,6 +1,6 @@
 //! A tool of a fleet.
 
-use super::FleetToolset;
+use super::FleetTools;
 use super::outgoing_call::OutgoingCall;
 use crate::definitions::ForeignTool;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use toolkit_core::{Tool, ToolContext, ToolDefinition, ToolFuture};
 /// A tool of a fleet with one definition. Its calls only go to workers with exactly this definition for the model.
 #[derive(Clone)]
 pub struct FleetTool {
-    fleet: FleetToolset,
+    fleet: FleetTools,
     pub(super) tool: Arc<ForeignTool>,
 }
 
 impl FleetTool {
-    pub(super) fn new(fleet: FleetToolset, tool: Arc<ForeignTool>) -> Self {
+    pub(super) fn new(fleet: FleetTools, tool: Arc<ForeignTool>) -> Self {
         Self { fleet, tool }
     }
 }

@@ -1,6 +1,6 @@
 //! Live registries that follow a fleet.
 
-use super::FleetToolset;
+use super::FleetTools;
 use super::catalog::Catalog;
 use super::fleet_event::FleetEvent;
 use super::fleet_tool::FleetTool;
@@ -20,7 +20,7 @@ pub struct FleetFollowing(#[allow(dead_code, reason = "ends the task when it is 
 /// The tools of the fleet that are in the registry.
 type Registered = BTreeMap<String, Arc<ForeignTool>>;
 
-impl FleetToolset {
+impl FleetTools {
     /// Registers the tools in a live registry, and changes the registry whenever the tools of the fleet change.
     ///
     /// Listeners of the registry receive an event for each added, removed and replaced tool. A tool of the program is never

@@ -8,7 +8,7 @@ use super::reader::{OperationTool, Reader, ReaderSettings};
 use super::request_settings::RequestSettings;
 use super::service::{Service, fetch_document};
 use super::tool::OpenApiTool;
-use super::{Namespaces, OpenApiError, OpenApiLimits, OpenApiToolset, OperationInfo};
+use super::{Namespaces, OpenApiError, OpenApiLimits, OpenApiTools, OperationInfo};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
@@ -22,22 +22,22 @@ const SEARCH_ABOVE: usize = 40;
 
 type Adaptation = Box<dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync>;
 
-/// The settings of an [`OpenApiToolset`].
+/// The settings of an [`OpenApiTools`].
 ///
 /// Each `only_…` method adds a condition, and an operation must meet all of them to become a tool.
 ///
 /// ```
 /// use toolkit_ai::{ArgumentTransform, ToolName, ToolProvider};
-/// use toolkit_ai::openapi::client::{Namespaces, OpenApiToolset};
+/// use toolkit_ai::openapi::client::{Namespaces, OpenApiTools};
 ///
 /// # let document = r#"{"openapi": "3.1.0", "paths": {"/search": {"get": {"operationId": "search", "parameters": [
 /// #     {"name": "q", "in": "query"}, {"name": "tenant", "in": "query"}]}, "delete": {"operationId": "clear"}}}}"#;
-/// let toolset = OpenApiToolset::builder()
+/// let toolset = OpenApiTools::builder()
 ///     .only_methods(["GET"])
 ///     .only(|operation| !operation.is_deprecated())
-///     .with_namespaces(Namespaces::One("shop".to_owned()))
-///     .with_adapted("search", |tool| {
-///         tool.with_description("Finds products.").with_arguments([ArgumentTransform::of("tenant").fixed("acme")])
+///     .namespaces(Namespaces::One("shop".to_owned()))
+///     .adapt("search", |tool| {
+///         tool.with_description("Finds products.").with_arguments([ArgumentTransform::new("tenant").fixed("acme")])
 ///     })
 ///     .read_document(document)?;
 /// let [search] = &toolset.tools()[..] else { panic!("one tool") };
@@ -46,7 +46,7 @@ type Adaptation = Box<dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + S
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub struct OpenApiToolsetBuilder {
+pub struct OpenApiToolsBuilder {
     reader: ReaderSettings,
     /// The addresses and texts of the documents that references may name.
     documents: Vec<(String, String)>,
@@ -56,7 +56,7 @@ pub struct OpenApiToolsetBuilder {
     pub(super) requests: RequestSettings,
 }
 
-impl Default for OpenApiToolsetBuilder {
+impl Default for OpenApiToolsBuilder {
     fn default() -> Self {
         Self {
             reader: ReaderSettings::default(),
@@ -69,7 +69,7 @@ impl Default for OpenApiToolsetBuilder {
     }
 }
 
-impl OpenApiToolsetBuilder {
+impl OpenApiToolsBuilder {
     /// Takes only operations with one of these tags. A tag that no operation has is an issue.
     pub fn only_tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         let tags: Vec<String> = tags.into_iter().map(Into::into).collect();
@@ -104,13 +104,13 @@ impl OpenApiToolsetBuilder {
     }
 
     /// Sets the namespaces of the tools; [`Namespaces::Tags`] by default.
-    pub fn with_namespaces(mut self, namespaces: Namespaces) -> Self {
+    pub fn namespaces(mut self, namespaces: Namespaces) -> Self {
         self.reader.namespaces = namespaces;
         self
     }
 
     /// Changes the tool of the operation with this id: its name, description, metadata, or arguments. See [`AdaptedTool`].
-    pub fn with_adapted(
+    pub fn adapt(
         mut self,
         operation: impl Into<String>,
         change: impl Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync + 'static,
@@ -122,33 +122,33 @@ impl OpenApiToolsetBuilder {
     /// Applies an overlay to the document before it is read: a document of the OpenAPI Overlay Specification 1, in JSON or
     /// YAML. Overlays apply in their order. Paths may have names, indices, wildcards, descendants, and filters that
     /// compare for equality.
-    pub fn with_overlay(mut self, text: impl Into<String>) -> Self {
+    pub fn overlay(mut self, text: impl Into<String>) -> Self {
         self.overlays.push(text.into());
         self
     }
 
     /// Adds a document that references name by its address. References to other documents are refused, because nothing is
     /// fetched.
-    pub fn with_document(mut self, address: impl Into<String>, text: impl Into<String>) -> Self {
+    pub fn document(mut self, address: impl Into<String>, text: impl Into<String>) -> Self {
         self.documents.push((address.into(), text.into()));
         self
     }
 
     /// Gives each definition an output schema, from the first successful answer of its operation. They are off by default,
     /// because those of a large document need much memory. Answers are checked in any case.
-    pub fn with_output_schemas(mut self) -> Self {
+    pub fn output_schemas(mut self) -> Self {
         self.reader.has_output_schemas = true;
         self
     }
 
-    /// Sets the number of tools above which [`registry`](OpenApiToolset::registry) turns tool search on; 40 by default.
-    pub fn with_tool_search_above(mut self, tools: usize) -> Self {
+    /// Sets the number of tools above which [`registry`](OpenApiTools::registry) turns tool search on; 40 by default.
+    pub fn tool_search_above(mut self, tools: usize) -> Self {
         self.search_above = tools;
         self
     }
 
     /// Sets the limits of the document and of the definitions.
-    pub fn with_document_limits(mut self, limits: OpenApiLimits) -> Self {
+    pub fn document_limits(mut self, limits: OpenApiLimits) -> Self {
         self.reader.limits = limits;
         self
     }
@@ -157,8 +157,8 @@ impl OpenApiToolsetBuilder {
     ///
     /// # Errors
     /// The text is too large or no OpenAPI document, an overlay cannot be applied, or an adapted tool is faulty. A fault of
-    /// an operation is an [issue](OpenApiToolset::issues) instead.
-    pub fn read_document(self, text: &str) -> Result<OpenApiToolset, OpenApiError> {
+    /// an operation is an [issue](OpenApiTools::issues) instead.
+    pub fn read_document(self, text: &str) -> Result<OpenApiTools, OpenApiError> {
         self.read(text, "")
     }
 
@@ -166,7 +166,7 @@ impl OpenApiToolsetBuilder {
     ///
     /// # Errors
     /// The file cannot be read, or one of [`read_document`](Self::read_document).
-    pub fn read_file(self, path: impl AsRef<Path>) -> Result<OpenApiToolset, OpenApiError> {
+    pub fn read_file(self, path: impl AsRef<Path>) -> Result<OpenApiTools, OpenApiError> {
         let limit = self.reader.limits.document_bytes;
         let length = fs::metadata(&path).map_err(OpenApiError::File)?.len();
         if usize::try_from(length).is_ok_and(|length| length > limit) {
@@ -180,13 +180,13 @@ impl OpenApiToolsetBuilder {
     ///
     /// # Errors
     /// The document cannot be fetched, or one of [`read_document`](Self::read_document).
-    pub async fn read_address(self, address: &str) -> Result<OpenApiToolset, OpenApiError> {
+    pub async fn read_address(self, address: &str) -> Result<OpenApiTools, OpenApiError> {
         let text = fetch_document(address, &self.requests, self.reader.limits.document_bytes).await?;
         self.read(&text, address)
     }
 
     /// Reads a document that came from an address.
-    pub(super) fn read(self, text: &str, address: &str) -> Result<OpenApiToolset, OpenApiError> {
+    pub(super) fn read(self, text: &str, address: &str) -> Result<OpenApiTools, OpenApiError> {
         let limits = &self.reader.limits;
         let mut root = parse_document(text, limits)?;
         for overlay in &self.overlays {
@@ -206,7 +206,7 @@ impl OpenApiToolsetBuilder {
         let names = tools.iter().enumerate();
         let by_name: BTreeMap<String, usize> =
             names.map(|(index, tool)| (tool.definition().name.to_string(), index)).collect();
-        Ok(OpenApiToolset { tools, by_name, issues, has_search })
+        Ok(OpenApiTools { tools, by_name, issues, has_search })
     }
 }
 
@@ -224,8 +224,8 @@ fn adapted(adaptations: &[(String, Adaptation)], tool: OpenApiTool) -> Result<Ar
     Ok(Arc::new(tool))
 }
 
-impl fmt::Debug for OpenApiToolsetBuilder {
+impl fmt::Debug for OpenApiToolsBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenApiToolsetBuilder").field("reader", &self.reader).finish_non_exhaustive()
+        f.debug_struct("OpenApiToolsBuilder").field("reader", &self.reader).finish_non_exhaustive()
     }
 }

@@ -253,7 +253,9 @@ impl Document {
             &base.place
         } else {
             self.by_address.get(&join(&base.address, resource)).ok_or_else(|| {
-                format!("`{reference}` is in another document, which is never fetched; add it with `with_document`")
+                format!(
+                    "`{reference}` is in another document, which is never fetched; add it with `document`"
+                )
             })?
         };
         let missing = || format!("there is no `{reference}`");

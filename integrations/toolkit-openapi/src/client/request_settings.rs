@@ -2,7 +2,7 @@
 
 use super::answer::AnswerSettings;
 use super::security::Credentials;
-use super::{HttpLimits, OpenApiToolsetBuilder};
+use super::{HttpLimits, OpenApiToolsBuilder};
 use std::time::Duration;
 
 /// How calls become requests, and answers become results.
@@ -28,30 +28,30 @@ impl Default for RequestSettings {
     }
 }
 
-impl OpenApiToolsetBuilder {
+impl OpenApiToolsBuilder {
     /// Sets the URL of the service, instead of all servers that the document names. It may be on this machine or in a
     /// private network.
-    pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
         self.requests.base_url = Some(url.into());
         self
     }
 
     /// Sets the credentials for all calls, except those of runs with [credentials of their
     /// own](super::CallerCredentials).
-    pub fn with_credentials(mut self, credentials: Credentials) -> Self {
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
         self.requests.credentials = credentials;
         self
     }
 
     /// Sets a header of every request, such as the version of the API. It replaces what an argument would send.
-    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.requests.headers.push((name.into(), value.into()));
         self
     }
 
     /// Sets the limits of time and size. By default, an answer may take 60 s and have 8 MiB. The time limit of a call is
     /// in force as well.
-    pub fn with_limits(mut self, limits: HttpLimits) -> Self {
+    pub fn limits(mut self, limits: HttpLimits) -> Self {
         self.requests.limits = limits;
         self
     }
@@ -60,13 +60,13 @@ impl OpenApiToolsetBuilder {
     /// `owner.login`. In a list, the fields are those of its items.
     ///
     /// ```
-    /// use toolkit_ai::openapi::client::OpenApiToolset;
+    /// use toolkit_ai::openapi::client::OpenApiTools;
     ///
-    /// let builder = OpenApiToolset::builder()
-    ///     .with_answer_fields("listRepositories", ["full_name", "owner.login"])
-    ///     .with_list_limit(20);
+    /// let builder = OpenApiTools::builder()
+    ///     .answer_fields("listRepositories", ["full_name", "owner.login"])
+    ///     .list_limit(20);
     /// ```
-    pub fn with_answer_fields<T: Into<String>>(
+    pub fn answer_fields<T: Into<String>>(
         mut self,
         operation: impl Into<String>,
         fields: impl IntoIterator<Item = T>,
@@ -78,7 +78,7 @@ impl OpenApiToolsetBuilder {
 
     /// Cuts the lists in JSON answers after this number of items. The model is told how many there were, and how to get
     /// more.
-    pub fn with_list_limit(mut self, items: usize) -> Self {
+    pub fn list_limit(mut self, items: usize) -> Self {
         self.requests.answers.list_limit = items;
         self
     }

@@ -325,7 +325,7 @@ pub(super) async fn fetch_document(
 
 #[cfg(test)]
 mod tests {
-    use crate::client::{Namespaces, OpenApiToolset};
+    use crate::client::{Namespaces, OpenApiTools};
     use std::io::{Read, Write};
     use std::net::TcpListener;
     use std::thread;
@@ -364,9 +364,9 @@ mod tests {
             let document = format!(
                 r#"{{"openapi": "3.1.0", "servers": [{{"url": "{server}"}}], "paths": {{"/": {{"get": {{"operationId": "call"}}}}}}}}"#
             );
-            let mut builder = OpenApiToolset::builder().with_namespaces(Namespaces::None);
+            let mut builder = OpenApiTools::builder().namespaces(Namespaces::None);
             if let Some(base_url) = base_url {
-                builder = builder.with_base_url(base_url);
+                builder = builder.base_url(base_url);
             }
             let tools = builder.read(&document, &address).unwrap().registry().unwrap();
             match tools.call("call", "{}").await {

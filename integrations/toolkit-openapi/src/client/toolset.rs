@@ -1,6 +1,6 @@
 //! The tools of a document.
 
-use super::{OpenApiError, OpenApiIssue, OpenApiToolsetBuilder};
+use super::{OpenApiError, OpenApiIssue, OpenApiToolsBuilder};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -17,9 +17,9 @@ use toolkit_core::{
 ///
 /// ```
 /// use toolkit_ai::llm::ApiFormat;
-/// use toolkit_ai::openapi::client::OpenApiToolset;
+/// use toolkit_ai::openapi::client::OpenApiTools;
 ///
-/// let toolset = OpenApiToolset::from_document(r#"{
+/// let toolset = OpenApiTools::from_document(r#"{
 ///     "openapi": "3.1.0",
 ///     "servers": [{"url": "https://shop.example"}],
 ///     "paths": {"/orders/{id}": {"get": {
@@ -35,7 +35,7 @@ use toolkit_core::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(alias("swagger", "from_openapi"))]
-pub struct OpenApiToolset {
+pub struct OpenApiTools {
     pub(super) tools: Vec<Arc<dyn Tool>>,
     /// The indices of the tools, by their names.
     pub(super) by_name: BTreeMap<String, usize>,
@@ -44,11 +44,11 @@ pub struct OpenApiToolset {
     pub(super) has_search: bool,
 }
 
-impl OpenApiToolset {
+impl OpenApiTools {
     /// Reads a document in JSON, or in YAML with the feature `yaml`.
     ///
     /// # Errors
-    /// Those of [`read_document`](OpenApiToolsetBuilder::read_document).
+    /// Those of [`read_document`](OpenApiToolsBuilder::read_document).
     pub fn from_document(text: &str) -> Result<Self, OpenApiError> {
         Self::builder().read_document(text)
     }
@@ -71,8 +71,8 @@ impl OpenApiToolset {
 
     /// Starts with the settings of a toolset.
     #[must_use]
-    pub fn builder() -> OpenApiToolsetBuilder {
-        OpenApiToolsetBuilder::default()
+    pub fn builder() -> OpenApiToolsBuilder {
+        OpenApiToolsBuilder::default()
     }
 
     /// Returns what of the document was changed or left out, in the order of the places.
@@ -94,7 +94,7 @@ impl OpenApiToolset {
     }
 
     /// Returns a registry of the tools. Tool search is on if there are more tools than
-    /// [`with_tool_search_above`](OpenApiToolsetBuilder::with_tool_search_above) says, which is 40 by default.
+    /// [`tool_search_above`](OpenApiToolsBuilder::tool_search_above) says, which is 40 by default.
     ///
     /// The registry shares the tools with this toolset.
     ///
@@ -111,9 +111,9 @@ impl OpenApiToolset {
     }
 }
 
-/// The tools are those of [`registry`](OpenApiToolset::registry). With tool search, they are marked as deferred, and the
+/// The tools are those of [`registry`](OpenApiTools::registry). With tool search, they are marked as deferred, and the
 /// registry that they are added to turns tool search on itself.
-impl ToolProvider for OpenApiToolset {
+impl ToolProvider for OpenApiTools {
     fn tools(&self) -> Vec<ToolDefinition> {
         self.tools.iter().map(|tool| tool.definition().clone()).collect()
     }
@@ -133,9 +133,9 @@ impl ToolProvider for OpenApiToolset {
     }
 }
 
-impl fmt::Debug for OpenApiToolset {
+impl fmt::Debug for OpenApiTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenApiToolset")
+        f.debug_struct("OpenApiTools")
             .field("tools", &self.tools.len())
             .field("issues", &self.issues.len())
             .finish_non_exhaustive()

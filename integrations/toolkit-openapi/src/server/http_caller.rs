@@ -7,7 +7,7 @@ use toolkit_core::ToolContext;
 
 /// The HTTP request behind a call. Clones are cheap.
 ///
-/// A tool takes the caller as state, or gets it with [`HttpCaller::of`]:
+/// A tool takes the caller as state, or gets it with [`HttpCaller::from_context`]:
 ///
 /// ```
 /// use toolkit_ai::{ToolRegistry, tool, tools};
@@ -33,7 +33,7 @@ impl HttpCaller {
 
     /// Returns the caller of a call; `None` if the call does not come over HTTP.
     #[must_use]
-    pub fn of(context: &ToolContext) -> Option<&Self> {
+    pub fn from_context(context: &ToolContext) -> Option<&Self> {
         context.state::<Self>()
     }
 

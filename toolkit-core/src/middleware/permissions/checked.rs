@@ -14,6 +14,13 @@ struct LastCheck {
     refusal: Option<String>,
 }
 
+/// A clone checks anew, because it may be the middleware of another registry.
+impl Clone for CheckedRules {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 impl CheckedRules {
     /// Returns the reason to refuse all calls, if there are `problems` with the registry.
     pub(super) fn refusal(

@@ -8,6 +8,7 @@ use crate::pattern::NamePattern;
 use crate::registry::ToolRegistry;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
 
@@ -26,12 +27,13 @@ type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
 ///     .when(|_, arguments| !arguments["path"].as_str().is_some_and(|path| path.starts_with("/project/")));
 /// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
+#[derive(Clone)]
 #[must_use]
 pub struct PermissionRule {
     pub(super) permission: Permission,
     tools: Vec<NamePattern>,
     tags: Vec<ToolTag>,
-    pub(super) of_call: Vec<Box<OfCall>>,
+    pub(super) of_call: Vec<Arc<OfCall>>,
 }
 
 impl PermissionRule {
@@ -95,7 +97,7 @@ impl PermissionRule {
         mut self,
         condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.of_call.push(Box::new(condition));
+        self.of_call.push(Arc::new(condition));
         self
     }
 

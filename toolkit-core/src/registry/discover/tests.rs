@@ -30,7 +30,7 @@ fn function(name: &'static str, namespace: Option<&'static str>) -> FunctionTool
         None => function,
     };
     let tool = function.tool(&ToolCell::new());
-    if name == "add" { tool.with_metadata(|metadata| metadata.with_tags(["network"])) } else { tool }
+    if name == "add" { tool.map_metadata(|metadata| metadata.with_tags(["network"])) } else { tool }
 }
 
 const FUNCTIONS: [fn() -> FunctionTool; 4] = [

@@ -31,6 +31,7 @@ pub enum RegistryChange {
     /// The tool was removed.
     Unregistered,
     /// Another tool with the same name replaced the tool.
+    #[non_exhaustive]
     Replaced {
         /// Whether calls with the parameters of the replaced tool still work with the new tool.
         parameters: Compatibility,
@@ -42,6 +43,7 @@ pub enum RegistryChange {
     /// The tool was enabled again.
     Enabled,
     /// The tool was disabled, or the reason for disabling the tool changed.
+    #[non_exhaustive]
     Disabled {
         /// The reason; empty if none was given.
         reason: String,

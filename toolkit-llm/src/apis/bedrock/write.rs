@@ -61,7 +61,7 @@ impl HistoryCodec for Bedrock {
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let fields = match call.origin {
             Origin::Received { json, .. } => json.get("toolUse").and_then(Value::as_object),
-            Origin::Made(extras) => extras.of(FACTS.name),
+            Origin::Made(extras) => extras.for_api(FACTS.name),
         };
         let mut fields = fields.cloned().unwrap_or_default();
         fields.retain(|_, value| !value.is_null());

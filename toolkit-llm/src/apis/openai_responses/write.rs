@@ -242,7 +242,7 @@ impl CallKind {
         set(&mut item, "type", self.output);
         set(&mut item, self.ids[1], id);
         let rest = (self.write)(&mut item, result).filter(|text| !text.is_empty());
-        if let Some(extras) = result.extras.of(FACTS.name) {
+        if let Some(extras) = result.extras.for_api(FACTS.name) {
             copy(extras, &mut item, self.repeated);
         }
         let rest = rest.map(|text| json!({"type": "message", "role": "user", "content": [text_part(&text)]}));

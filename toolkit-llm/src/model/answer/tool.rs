@@ -72,8 +72,7 @@ struct AnswerTool(ToolDefinition);
 
 impl AnswerTool {
     fn new(name: &str, format: &OutputFormat) -> Result<Self, BuildError> {
-        let name =
-            ToolName::new(name).map_err(|error| BuildProblem::IllegalName { error, defined_at: None })?;
+        let name = ToolName::new(name)?;
         let mut description = "Gives the final answer.".to_owned();
         if let Some(Value::String(about)) = format.schema.get("description") {
             description = format!("{description} {about}");

@@ -48,10 +48,10 @@ impl Pieces<'_> {
                 self.emit(hold_all, || RunEvent::Reasoning { agent: agent(), text, within: within() });
             }
             StreamEvent::Native(native) if is_kept => conversation.push_native(native),
-            StreamEvent::CallStarted { id: call_id, name: tool } => self
+            StreamEvent::CallStarted { id: call_id, name: tool, .. } => self
                 .emit(hold_all, || RunEvent::CallStarted { agent: agent(), call_id, tool, within: within() }),
             // Held back like text, because the arguments may be the answer.
-            StreamEvent::Arguments { id: call_id, piece } => self.emit(hold_text, || {
+            StreamEvent::Arguments { id: call_id, piece, .. } => self.emit(hold_text, || {
                 RunEvent::CallArguments { agent: agent(), call_id, piece, within: within() }
             }),
             StreamEvent::Hosted(call) => {

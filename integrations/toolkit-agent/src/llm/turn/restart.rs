@@ -61,7 +61,7 @@ impl Restart {
             match turn.pending(position) {
                 Some(_) if is_agent && !decisions.are_within(&id) => {}
                 // The agent had begun, so its call needs no further approval.
-                _ if is_agent && restart.approve(position, call, Approval::Granted) => {}
+                _ if is_agent && restart.approve(position, call, Approval::Approve) => {}
                 Some(_) => restart.decide(position, call, decision),
                 None if may_run(turn, position, answer, tools)
                     && restart.run_as_decided(position, call, turn.decided(position)) => {}
@@ -118,9 +118,9 @@ impl Restart {
 /// Returns the approval that a decision gives to a call. `None` if the call does not run.
 fn approval(decision: &Decision) -> Option<Approval> {
     match decision {
-        Decision::Approve => Some(Approval::Granted),
-        Decision::ApproveForSession => Some(Approval::GrantedForSession),
-        Decision::Change(arguments) => Some(Approval::Changed(arguments.clone())),
+        Decision::Approve => Some(Approval::Approve),
+        Decision::ApproveForSession => Some(Approval::ApproveForSession),
+        Decision::Change(arguments) => Some(Approval::Change(arguments.clone())),
         Decision::Deny(_) | Decision::Answer(_) | Decision::Output(_) | Decision::Fail(_) => None,
     }
 }
