@@ -240,7 +240,7 @@ fn agent_heard(count: usize, calls: usize) {
     let runtime = agents::runtime();
     let agent = agents::agent(calls, true);
     repeat(count, || {
-        assert_eq!(runtime.block_on(agent.run("Add.").stream().finish()).unwrap().text, "Done.")
+        assert_eq!(runtime.block_on(agent.run("Add.").stream().finish()).unwrap().text, "Done.");
     });
 }
 

@@ -294,8 +294,7 @@ fn one_conversation(latest: Option<usize>) -> Case {
     case(name, 20, move |size| {
         let helper = helper();
         move || {
-            let mut conversation = Conversation::new("1");
-            let sessions = Sessions::default();
+            let mut conversation = conversation(true);
             for _ in 0..size {
                 block_on(helper.run("Go.").on(&mut conversation).into_future()).unwrap();
                 latest.into_iter().for_each(|count| conversation.keep_latest(count));

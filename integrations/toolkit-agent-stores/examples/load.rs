@@ -52,7 +52,7 @@ async fn measure(
         let sessions = sessions.clone();
         let agent = agent()?;
         running.spawn(async move {
-            agent.run("Add.").on(sessions.user("ada").conversation(&number.to_string())).await
+            agent.run("Add.").on(sessions.user("ada").conversation(number.to_string())).await
         });
     }
     let mut most = 0;
@@ -63,7 +63,7 @@ async fn measure(
     let seconds = started.elapsed().as_secs_f64();
     println!("{name}: {runs} runs in {seconds:.2} s, up to {most} threads");
     for number in 0..runs {
-        sessions.user("ada").conversation(&number.to_string()).delete().await?;
+        sessions.user("ada").conversation(number.to_string()).delete().await?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ mod again;
 mod property;
 mod resumed;
 
-use crate::support::{Configured as _, Form, Formed as _};
+use crate::support::{Form, Formed as _};
 use crate::support::{Script, assert_sendable, question, reloaded, transcript};
 use futures_core::Stream;
 use serde::Deserialize;

@@ -1,6 +1,5 @@
 //! Streams that break after a call was started.
 
-use crate::support::Configured as _;
 use crate::support::{BROKEN, OPEN, Script, agent, reloaded, transcript};
 use serde_json::{Value, json};
 use std::time::Duration;

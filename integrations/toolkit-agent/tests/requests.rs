@@ -1,6 +1,5 @@
 //! Request bodies: the options of each API, reasoning, and conversations kept by the provider.
 
-use crate::support::Configured as _;
 use crate::support::{Script, reloaded, tools};
 use proptest::prelude::*;
 use serde_json::{Value, json};

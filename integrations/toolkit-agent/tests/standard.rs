@@ -1,6 +1,5 @@
 //! Requests with the standard fields of an API only.
 
-use crate::support::Configured as _;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use toolkit_agent::Agent;

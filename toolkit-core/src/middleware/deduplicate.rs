@@ -27,10 +27,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Deduplicate {
-    /// The calls of running batches, by the address of the batch token. The `Weak` pointer keeps the address from being
-    /// reused.
-    batches: Arc<Mutex<HashMap<usize, (Weak<u64>, Calls)>>>,
+    batches: Arc<Mutex<Batches>>,
 }
+
+/// The calls of running batches, by the address of the batch token. The `Weak` pointer keeps the address from being
+/// reused.
+type Batches = HashMap<usize, (Weak<u64>, Calls)>;
 
 /// The outcomes of the calls of one batch, by tool name and arguments.
 type Calls = HashMap<(String, String), AttemptOutcomes>;

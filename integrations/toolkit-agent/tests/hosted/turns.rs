@@ -1,7 +1,6 @@
 //! Turns that the provider has not finished: paused turns, and code that calls the program's tools.
 
 use super::{Run, Script, message, search, searching_agent};
-use crate::support::Configured as _;
 use crate::support::reloaded;
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use super::McpServer;
 use super::http_answers::refusal;
 use super::http_service::HttpService;
-use super::protected_resource::{VerifiedToken, ProtectedResource, WELL_KNOWN};
+use super::protected_resource::{ProtectedResource, VerifiedToken, WELL_KNOWN};
 use super::server_settings::{HttpSettings, ServerSettings};
 use crate::macros::{debug, setters};
 use http::request::Parts;

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
 use toolkit_ai::{ToolRegistry, tool, tools};
-use toolkit_mcp::server::{AccessToken, HttpBody, HttpService, McpServer, ProtectedResource};
+use toolkit_mcp::server::{HttpBody, HttpService, McpServer, ProtectedResource, VerifiedToken};
 use tower::ServiceExt;
 use tower::util::MapRequestLayer;
 
@@ -35,7 +35,7 @@ fn protected() -> HttpService {
     let resource =
         ProtectedResource::new("https://tools.example.com/tools/mcp", ["https://login.example.com"]);
     let server = McpServer::new(ToolRegistry::new()).expect("complete");
-    server.with_oauth(resource, async |_| None::<AccessToken>).into_service()
+    server.with_oauth(resource, async |_| None::<VerifiedToken>).into_service()
 }
 
 /// Serves a service with hyper alone.
