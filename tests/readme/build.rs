@@ -54,9 +54,20 @@ fn collect(folder: &Path, pages: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>
     Ok(())
 }
 
-/// Returns a program that imports the new name in each row of the changelog's table; of a method, its type.
+/// Returns a program that imports the new name in each row of the changelog's table; of a method, its type. It also contains
+/// the new form of each run.
 fn new_names(changelog: &str) -> String {
-    let mut program = String::from("```\n#![allow(unused_imports)]\n");
+    let mut program = String::from("```\n#![allow(unused_imports, unused_must_use, clippy::all)]\n");
+    program += RUNS;
+    let rows = changelog.lines().filter(|line| line.starts_with("| `agent.") || line.starts_with("| `sessions."));
+    for row in rows {
+        let new = row.split(" | ").nth(1).unwrap_or_default();
+        for form in new.split('`').filter(|text| text.contains('(')) {
+            let form = form.replace("::<T>", "::<String>");
+            program += &format!("    {{ let mut conversation = conversation.clone(); let _ = {form}; }}\n");
+        }
+    }
+    program += "}\n";
     for row in changelog.lines().filter(|line| line.starts_with("| `toolkit")) {
         let name = row.rsplit('`').nth(1).unwrap_or_default();
         let name = name.trim_end_matches("::…");
@@ -65,6 +76,16 @@ fn new_names(changelog: &str) -> String {
     }
     program + "```"
 }
+
+/// The beginning of a function with the names that the forms of runs contain.
+const RUNS: &str = "use toolkit_ai::agent::{Agent, Conversation, Decisions, Limits, Sessions};
+#[allow(clippy::too_many_arguments)]
+fn runs(
+    agent: &Agent, conversation: &Conversation, sessions: &Sessions, input: &str, user: &str, id: &str, limits: Limits,
+    token: toolkit_ai::CancellationToken, context: toolkit_ai::RunContext, decisions: Decisions,
+    mode: toolkit_ai::llm::model::answer::AnswerMode,
+) {
+";
 
 /// Returns the type of a method, and any other path as it is: no `use` imports a method.
 fn imported(name: &str) -> &str {

@@ -47,6 +47,7 @@ mod record;
 mod refusals;
 mod requests;
 mod rules;
+mod run_requests;
 mod secrets;
 mod sessions;
 mod shortened;
