@@ -156,7 +156,9 @@ fn answer(ours: Result<Value, NameError>) -> Answer {
 }
 
 fn separator(row: &Value) -> Result<Separator, String> {
-    let mut characters = text(row, "sep")?.chars();
-    let separator = characters.next().and_then(Separator::from_char);
-    separator.filter(|_| characters.next().is_none()).ok_or_else(|| format!("no separator in {row}"))
+    match text(row, "sep")? {
+        "-" => Ok(Separator::Dash),
+        "." => Ok(Separator::Dot),
+        _ => Err(format!("no separator in {row}")),
+    }
 }

@@ -1,5 +1,6 @@
 //! Failures: messages, details, and requests for another call.
 
+use crate::merged;
 use std::sync::{Arc, Mutex};
 use toolkit_ai::events::{CallStatus, ToolEventKind};
 use toolkit_ai::prelude::*;
@@ -103,8 +104,10 @@ async fn debug_output_is_hidden_from_the_model() {
     };
     let tools =
         [ClosureTool::new("plain", "", plain).unwrap(), ClosureTool::new("boxed", "", boxed).unwrap()];
-    let registry =
-        ToolRegistry::from_tools(tools).unwrap() + ToolRegistry::from_tools(tools![panics, chain]).unwrap();
+    let registry = merged(
+        ToolRegistry::from_tools(tools).unwrap(),
+        ToolRegistry::from_tools(tools![panics, chain]).unwrap(),
+    );
     let dispatcher = Dispatcher::new(registry).unwrap();
     for (tool, text) in [
         ("chain", "Error running tool: no connection"),

@@ -72,3 +72,9 @@ mod toolsets;
 #[cfg(feature = "tower")]
 mod tower_services;
 mod truncation;
+
+/// Returns the tools of both registries.
+fn merged(mut one: toolkit_ai::ToolRegistry, other: toolkit_ai::ToolRegistry) -> toolkit_ai::ToolRegistry {
+    one.merge(other).expect("no tool has the name of another");
+    one
+}

@@ -1,5 +1,6 @@
 //! State in merged registries: every tool sees the state of its original registry.
 
+use crate::merged;
 use std::sync::Arc;
 use toolkit_ai::prelude::*;
 use toolkit_ai::{FunctionTool, LiveRegistry, RegistryView, RunContext};
@@ -52,7 +53,7 @@ async fn merged_tools_keep_the_state_that_they_came_with() {
 #[tokio::test]
 async fn state_of_one_registry_serves_the_tools_of_the_other() {
     let without = ToolRegistry::from_tools(tools![of_users]).expect("one tool");
-    let merged = orders() + without;
+    let merged = merged(orders(), without);
     assert_eq!(called(&merged, "of_users").await, "orders");
     assert!(Dispatcher::new(merged).is_ok());
 }
@@ -78,9 +79,9 @@ async fn state_and_merges_may_come_in_any_order() {
 
     // A library with state of its own sees no optional state of the program, and one without state does.
     let with_state = ToolRegistry::from_tools(tools![optional]).expect("one tool").with_state(Limit);
-    assert_eq!(called(&(orders() + with_state), "optional").await, "none");
+    assert_eq!(called(&merged(orders(), with_state), "optional").await, "none");
     let without = ToolRegistry::from_tools(tools![optional]).expect("one tool");
-    assert_eq!(called(&(orders() + without), "optional").await, "orders");
+    assert_eq!(called(&merged(orders(), without), "optional").await, "orders");
 }
 
 /// Checks that the call of `tool` and the build name the pointer around the state, and the way to add the state.
@@ -105,8 +106,8 @@ async fn state_within_a_pointer_names_the_method_for_it() {
             (tools().with_state(Box::new(Db("users"))), "Box", "add the value without the `Box`"),
         ] {
             advises(&tool, registry.clone(), pointer, advice).await;
-            advises(&tool, ToolRegistry::new() + registry.clone(), pointer, advice).await;
-            advises(&tool, ToolRegistry::new().with_state(Limit) + registry, pointer, advice).await;
+            advises(&tool, merged(ToolRegistry::new(), registry.clone()), pointer, advice).await;
+            advises(&tool, merged(ToolRegistry::new().with_state(Limit), registry), pointer, advice).await;
         }
     }
 }
@@ -118,7 +119,8 @@ async fn a_merged_tool_keeps_no_state_of_a_run() {
         ToolRegistry::from_tools(tools![optional]).expect("one tool").with_state(Db("library")),
     ] {
         let name = library.names().next().expect("one tool").to_owned();
-        let merged = ToolRegistry::new().with_run_state::<Arc<()>>().with_run_state::<Db>() + library;
+        let program = ToolRegistry::new().with_run_state::<Arc<()>>().with_run_state::<Db>();
+        let merged = merged(program, library);
         let dispatcher = Dispatcher::new(merged).expect("complete");
         let of_user = Arc::new(());
         for value in ["a", "b", "c"] {

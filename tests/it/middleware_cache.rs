@@ -1,5 +1,6 @@
 //! The cache of outputs: which calls it answers, and which it does not.
 
+use crate::merged;
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -187,7 +188,7 @@ fn mail(kind: u8, is_hidden: bool) -> ToolRegistry {
         1 => registry
             .viewed(&RegistryView::new().adapt("mail", move |tool| tool.with_arguments([rename.clone()])))
             .unwrap(),
-        2 => ToolRegistry::new().with_state(1_u8) + registry.with_state(User(0)),
+        2 => merged(ToolRegistry::new().with_state(1_u8), registry.with_state(User(0))),
         _ => {
             let mut outer = ToolRegistry::new();
             outer.register_provider(Dispatcher::new(registry).unwrap()).unwrap();
@@ -346,8 +347,8 @@ async fn a_call_of_a_run_is_answered_unless_its_tool_reads_other_state_of_the_ru
     let runs = || Runs(AtomicUsize::new(0));
     let plain = tools().with_state(runs()).with_run_state::<User>();
     // The state of a run also takes the place of the own state of merged tools.
-    let merged =
-        ToolRegistry::new().with_run_state::<User>() + tools().with_state(runs()).with_state(User(9));
+    let library = tools().with_state(runs()).with_state(User(9));
+    let merged = merged(ToolRegistry::new().with_run_state::<User>(), library);
     for registry in [plain, merged] {
         let cache = Cache::new(10).for_tool("*").unwrap();
         let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(cache);

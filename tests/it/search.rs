@@ -1,5 +1,6 @@
 //! Tool search: by programs, and by models with deferred tools.
 
+use crate::merged;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -271,7 +272,8 @@ fn run(arguments: Vec<String>) -> String {
 
 #[tokio::test]
 async fn nested_arguments_are_unwrapped() {
-    let registry = registry() + run::tool();
+    let mut registry = registry();
+    registry.register(run::tool()).unwrap();
     let dispatcher = dispatcher(registry.with_call_reason(true));
     let of = async |target: &str, arguments: Value| {
         let call = json!({"call_reason": "r", "_target_tool": target, "arguments": arguments});
@@ -420,7 +422,7 @@ fn a_merged_registry_keeps_tool_search() {
     assert_eq!(found(&both, "mail"), [""; 0]);
     both.merge(mail.clone()).unwrap();
     assert_eq!(found(&both, "mail"), ["send_mail"]);
-    assert!((mail + ToolRegistry::new().with_tool_search()).contains("call_deferred"));
+    assert!(merged(mail, ToolRegistry::new().with_tool_search()).contains("call_deferred"));
     let part = both.filtered(&toolkit_ai::ToolFilter::new().exclude(["send*"]).unwrap());
     assert_eq!(found(&part, "mail"), [""; 0]);
     assert!(!part.get("discover_tools").unwrap().definition().description.contains("send_mail"));

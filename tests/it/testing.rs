@@ -85,7 +85,8 @@ fn an_update_writes_the_record_and_other_runs_report_changes() {
 
     let renamed =
         toolkit_ai::AdaptedTool::new(later::tool()).with_name(earlier::tool().definition().name.clone());
-    let changed = ToolRegistry::from_tools([renamed]).expect("one tool") + later::tool();
+    let mut changed = ToolRegistry::from_tools([renamed]).expect("one tool");
+    changed.register(later::tool()).expect("another name");
     let message = failure(|| assert_registry_unchanged(&changed, &file.0));
     let (first, rest) = message.split_once('\n').expect("there are several lines");
     assert_eq!(first, format!("the tools differ from `{}`:", file.0.display()));

@@ -1,5 +1,6 @@
 //! Time limits of tools that use up the task's budget for cooperation whenever they are polled.
 
+use crate::merged;
 use std::time::Duration;
 use tokio::task::consume_budget;
 use tokio::time::timeout;
@@ -62,7 +63,7 @@ fn kinds() -> Vec<(&'static str, ToolRegistry)> {
         ("limited", with_metadata(|metadata| metadata.with_max_concurrency(1))),
         ("blocking", with_metadata(|metadata| metadata.with_blocking(true))),
         ("adapted", ToolRegistry::from_tools([AdaptedTool::new(busy::tool())]).expect("one tool")),
-        ("merged", ToolRegistry::new() + function().with_state(1_u8)),
+        ("merged", merged(ToolRegistry::new(), function().with_state(1_u8))),
         ("provider", of_provider(Provider)),
         ("nested", of_provider(nested.clone())),
         ("nested twice", of_provider(Dispatcher::new(of_provider(nested)).expect("complete"))),

@@ -59,7 +59,8 @@ fn collect(folder: &Path, pages: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>
 fn new_names(changelog: &str) -> String {
     let mut program = String::from("```\n#![allow(unused_imports, unused_must_use, clippy::all)]\n");
     program += RUNS;
-    let rows = changelog.lines().filter(|line| line.starts_with("| `agent.") || line.starts_with("| `sessions."));
+    let rows =
+        changelog.lines().filter(|line| line.starts_with("| `agent.") || line.starts_with("| `sessions."));
     for row in rows {
         let new = row.split(" | ").nth(1).unwrap_or_default();
         for form in new.split('`').filter(|text| text.contains('(')) {

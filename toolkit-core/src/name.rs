@@ -50,16 +50,6 @@ impl Separator {
             Self::Dot => '.',
         }
     }
-
-    /// Returns the separator for `-` or `.`. Returns `None` for any other character.
-    #[must_use]
-    pub fn from_char(separator: char) -> Option<Self> {
-        match separator {
-            '-' => Some(Self::Dash),
-            '.' => Some(Self::Dot),
-            _ => None,
-        }
-    }
 }
 
 /// The name of a tool: the qualified name, the namespace and the method name.

@@ -16,7 +16,7 @@ pub(crate) use cache::with_lifetime;
 pub use fragment::EventStream;
 #[doc(hidden)]
 pub use request::native_losses;
-pub use request::{EncodedRequest, encode_request, request_body};
+pub use request::{EncodedRequest, encode_request};
 pub(crate) use request_builder::RequestBuilder;
 pub(crate) use request_builder::{CacheSupport, InstructionsField, RequestFacts, Tier};
 pub use response::parse_response;

@@ -12,7 +12,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
-use toolkit_agent::session::{ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError};
+use toolkit_agent::session::{
+    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, StateScope, StoreError,
+};
 use toolkit_core::context::SessionDelta;
 
 /// The maximum number of operations of a store that work at the same time. A disk writes several files at once
@@ -100,17 +102,30 @@ impl FileStore {
 }
 
 impl ConversationStore for FileStore {
-    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
+    async fn load(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+    ) -> Result<Option<ConversationLog>, StoreError> {
         let path = self.conversation(user, id);
         self.blocking(move || log::read(&path).map_err(|error| failed("read", &path, &error))).await
     }
 
-    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+    async fn append(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+        version: u64,
+        entry: &str,
+    ) -> Result<u64, StoreError> {
         let entry = entry.to_owned();
         self.write(user, id, move |path| log::append(path, version, &entry)).await
     }
 
-    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+    async fn replace(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+        version: u64,
+        entry: &str,
+    ) -> Result<u64, StoreError> {
         let entry = entry.to_owned();
         self.write(user, id, move |path| log::replace(path, version, &entry)).await
     }
@@ -126,7 +141,7 @@ impl ConversationStore for FileStore {
         .await
     }
 
-    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
+    async fn delete(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Result<bool, StoreError> {
         let path = self.conversation(user, id);
         self.blocking(move || log::delete(&path).map_err(|error| failed("deleted", &path, &error))).await
     }

@@ -13,7 +13,9 @@ use tokio::time::sleep;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::{FromSql, Type};
 use tokio_postgres::{Client, Config, NoTls, Row, Socket};
-use toolkit_agent::session::{ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError};
+use toolkit_agent::session::{
+    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, StateScope, StoreError,
+};
 use toolkit_core::context::SessionDelta;
 
 const EXIST: &str = "SELECT to_regclass('toolkit_conversations') IS NOT NULL
@@ -230,7 +232,10 @@ impl PostgresStore {
 }
 
 impl ConversationStore for PostgresStore {
-    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
+    async fn load(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+    ) -> Result<Option<ConversationLog>, StoreError> {
         // A conversation has at least one entry. The version of the last entry is the version of the log.
         let sql =
             "SELECT entry, version FROM toolkit_entries WHERE user_id = $1 AND id = $2 ORDER BY version";
@@ -240,11 +245,21 @@ impl ConversationStore for PostgresStore {
         Ok(Some(ConversationLog::new(entries, version_of(last, 1)?)))
     }
 
-    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+    async fn append(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+        version: u64,
+        entry: &str,
+    ) -> Result<u64, StoreError> {
         self.change(APPEND, [user, id], version, entry).await
     }
 
-    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+    async fn replace(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+        version: u64,
+        entry: &str,
+    ) -> Result<u64, StoreError> {
         self.change(REPLACE, [user, id], version, entry).await
     }
 
@@ -256,7 +271,7 @@ impl ConversationStore for PostgresStore {
         rows.iter().map(info).collect()
     }
 
-    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
+    async fn delete(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Result<bool, StoreError> {
         let sql = "DELETE FROM toolkit_conversations WHERE user_id = $1 AND id = $2 RETURNING true";
         let rows = self.0.query(sql, &[bytes(&user.as_bytes()), bytes(&id.as_bytes())]).await?;
         Ok(!rows.is_empty())

@@ -11,7 +11,9 @@ use std::fmt;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use toolkit_agent::session::{ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError};
+use toolkit_agent::session::{
+    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, StateScope, StoreError,
+};
 use toolkit_core::context::SessionDelta;
 
 /// The maximum time to wait for a database that another program has locked.
@@ -145,7 +147,10 @@ fn find(
 }
 
 impl ConversationStore for SqliteStore {
-    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
+    async fn load(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+    ) -> Result<Option<ConversationLog>, StoreError> {
         let key = [user.to_owned(), id.to_owned()];
         let work = move |transaction: &Transaction<'_>| {
             let found = transaction.prepare(FIND)?.query_row(key, number_and_version).optional()?;
@@ -158,11 +163,21 @@ impl ConversationStore for SqliteStore {
         self.0.read(work).await
     }
 
-    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+    async fn append(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+        version: u64,
+        entry: &str,
+    ) -> Result<u64, StoreError> {
         self.change(user, id, version, entry, false).await
     }
 
-    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+    async fn replace(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+        version: u64,
+        entry: &str,
+    ) -> Result<u64, StoreError> {
         self.change(user, id, version, entry, true).await
     }
 
@@ -181,7 +196,7 @@ impl ConversationStore for SqliteStore {
         self.0.read(work).await
     }
 
-    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
+    async fn delete(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Result<bool, StoreError> {
         let key = [user.to_owned(), id.to_owned()];
         let work = move |transaction: &Transaction<'_>| {
             let sql = "DELETE FROM entries WHERE conversation IN

@@ -3,22 +3,26 @@
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
-use toolkit_agent::session::{ConversationLog, ConversationStore, StateScope};
+use toolkit_agent::session::{ConversationKey, ConversationLog, ConversationStore, StateScope};
 
 /// Checks the contract of a store. `open` opens the same store again, like another program.
 pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
     let ids =
         ["1", "../1", "A", "a", "", "con", "a/b\\c:d*e?f\"g<h>i|j", "ä\u{1F600}\0", &"long ".repeat(100)];
     let store = open().await;
-    assert!(store.load("ada", "1").await.unwrap().is_none());
+    assert!(store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().is_none());
     assert!(store.list("ada").await.unwrap().is_empty());
     for user in ["ada", "bob", ""] {
         for id in ids {
-            let version =
-                store.append(user, id, 0, &format!("\"{user} {}\"", id.escape_debug())).await.unwrap();
+            let version = store
+                .append(ConversationKey { user, id }, 0, &format!("\"{user} {}\"", id.escape_debug()))
+                .await
+                .unwrap();
             assert!(version > 0);
-            assert!(store.append(user, id, 0, "\"again\"").await.unwrap_err().is_conflict);
-            store.append(user, id, version, "[2]").await.unwrap();
+            assert!(
+                store.append(ConversationKey { user, id }, 0, "\"again\"").await.unwrap_err().is_conflict
+            );
+            store.append(ConversationKey { user, id }, version, "[2]").await.unwrap();
         }
     }
     let store = open().await;
@@ -30,35 +34,49 @@ pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
         expected.sort();
         assert_eq!(listed, expected);
         for id in ids {
-            let log = store.load(user, id).await.unwrap().unwrap();
+            let log = store.load(ConversationKey { user, id }).await.unwrap().unwrap();
             assert_eq!(log.entries, [format!("\"{user} {}\"", id.escape_debug()), "[2]".to_owned()]);
         }
     }
     // The latest comes first.
     sleep(Duration::from_millis(20)).await;
-    let log = store.load("ada", "a").await.unwrap().unwrap();
-    let latest = store.append("ada", "a", log.version, "[3]").await.unwrap();
+    let log = store.load(ConversationKey { user: "ada", id: "a" }).await.unwrap().unwrap();
+    let latest = store.append(ConversationKey { user: "ada", id: "a" }, log.version, "[3]").await.unwrap();
     assert_eq!(store.list("ada").await.unwrap()[0].id, "a");
     // Of two writers, the second one is told.
     let other = open().await;
-    let refused = other.append("ada", "a", log.version, "[4]").await.unwrap_err();
+    let refused =
+        other.append(ConversationKey { user: "ada", id: "a" }, log.version, "[4]").await.unwrap_err();
     assert!(refused.is_conflict && refused.message.contains("`a`"), "{refused}");
-    assert_eq!(other.load("ada", "a").await.unwrap().unwrap().entries[2..], ["[3]"]);
-    other.append("ada", "a", latest, "[5]").await.unwrap();
+    assert_eq!(
+        other.load(ConversationKey { user: "ada", id: "a" }).await.unwrap().unwrap().entries[2..],
+        ["[3]"]
+    );
+    other.append(ConversationKey { user: "ada", id: "a" }, latest, "[5]").await.unwrap();
     // A conversation that was deleted and created again is another conversation.
-    assert!(store.delete("ada", "a").await.unwrap());
-    assert!(!store.delete("ada", "a").await.unwrap());
-    assert!(store.load("ada", "a").await.unwrap().is_none());
+    assert!(store.delete(ConversationKey { user: "ada", id: "a" }).await.unwrap());
+    assert!(!store.delete(ConversationKey { user: "ada", id: "a" }).await.unwrap());
+    assert!(store.load(ConversationKey { user: "ada", id: "a" }).await.unwrap().is_none());
     assert_eq!((store.list("ada").await.unwrap().len(), store.list("bob").await.unwrap().len()), (8, 9));
-    assert!(store.append("ada", "a", latest, "[6]").await.unwrap_err().is_conflict);
-    assert!(!store.delete("ada", "a").await.unwrap());
-    let mut created = store.append("ada", "a", 0, "[\"new\"]").await.unwrap();
+    assert!(
+        store.append(ConversationKey { user: "ada", id: "a" }, latest, "[6]").await.unwrap_err().is_conflict
+    );
+    assert!(!store.delete(ConversationKey { user: "ada", id: "a" }).await.unwrap());
+    let mut created = store.append(ConversationKey { user: "ada", id: "a" }, 0, "[\"new\"]").await.unwrap();
     for entry in ["[2]", "[3]", "[5]"] {
-        assert!(store.append("ada", "a", latest, "[6]").await.unwrap_err().is_conflict);
-        created = store.append("ada", "a", created, entry).await.unwrap();
+        assert!(
+            store
+                .append(ConversationKey { user: "ada", id: "a" }, latest, "[6]")
+                .await
+                .unwrap_err()
+                .is_conflict
+        );
+        created = store.append(ConversationKey { user: "ada", id: "a" }, created, entry).await.unwrap();
     }
-    assert!(store.append("ada", "a", latest, "[6]").await.unwrap_err().is_conflict);
-    assert!(store.delete("ada", "a").await.unwrap());
+    assert!(
+        store.append(ConversationKey { user: "ada", id: "a" }, latest, "[6]").await.unwrap_err().is_conflict
+    );
+    assert!(store.delete(ConversationKey { user: "ada", id: "a" }).await.unwrap());
 
     let owners = [StateScope::App, StateScope::User("ada"), StateScope::User("")];
     for (number, owner) in owners.into_iter().enumerate() {
@@ -85,27 +103,49 @@ pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
 
 /// Checks that a log is replaced at its version only, and that its old versions no longer exist.
 async fn check_replacements<S: ConversationStore>(store: &S, other: &S) {
-    let first = store.replace("ada", "r", 0, "[1]").await.unwrap();
+    let first = store.replace(ConversationKey { user: "ada", id: "r" }, 0, "[1]").await.unwrap();
     assert!(first > 0);
-    assert!(store.replace("ada", "r", 0, "[7]").await.unwrap_err().is_conflict);
-    assert!(store.replace("ada", "none", first, "[7]").await.unwrap_err().is_conflict);
-    let second = store.append("ada", "r", first, "[2]").await.unwrap();
-    assert!(other.replace("ada", "r", first, "[7]").await.unwrap_err().is_conflict);
-    assert_eq!(store.load("ada", "r").await.unwrap().unwrap().entries, ["[1]", "[2]"]);
-    let third = other.replace("ada", "r", second, "[3]").await.unwrap();
+    assert!(store.replace(ConversationKey { user: "ada", id: "r" }, 0, "[7]").await.unwrap_err().is_conflict);
+    assert!(
+        store
+            .replace(ConversationKey { user: "ada", id: "none" }, first, "[7]")
+            .await
+            .unwrap_err()
+            .is_conflict
+    );
+    let second = store.append(ConversationKey { user: "ada", id: "r" }, first, "[2]").await.unwrap();
+    assert!(
+        other.replace(ConversationKey { user: "ada", id: "r" }, first, "[7]").await.unwrap_err().is_conflict
+    );
     assert_eq!(
-        store.load("ada", "r").await.unwrap(),
+        store.load(ConversationKey { user: "ada", id: "r" }).await.unwrap().unwrap().entries,
+        ["[1]", "[2]"]
+    );
+    let third = other.replace(ConversationKey { user: "ada", id: "r" }, second, "[3]").await.unwrap();
+    assert_eq!(
+        store.load(ConversationKey { user: "ada", id: "r" }).await.unwrap(),
         Some(ConversationLog::new(vec!["[3]".to_owned()], third))
     );
     for version in [0, first, second] {
-        assert!(store.append("ada", "r", version, "[7]").await.unwrap_err().is_conflict);
+        assert!(
+            store
+                .append(ConversationKey { user: "ada", id: "r" }, version, "[7]")
+                .await
+                .unwrap_err()
+                .is_conflict
+        );
     }
     // The new log has the length of the old one.
-    let fourth = store.replace("ada", "r", third, "[4]").await.unwrap();
-    assert!(other.append("ada", "r", third, "[7]").await.unwrap_err().is_conflict);
-    other.append("ada", "r", fourth, "[5]").await.unwrap();
-    assert_eq!(store.load("ada", "r").await.unwrap().unwrap().entries, ["[4]", "[5]"]);
-    assert!(store.delete("ada", "r").await.unwrap());
+    let fourth = store.replace(ConversationKey { user: "ada", id: "r" }, third, "[4]").await.unwrap();
+    assert!(
+        other.append(ConversationKey { user: "ada", id: "r" }, third, "[7]").await.unwrap_err().is_conflict
+    );
+    other.append(ConversationKey { user: "ada", id: "r" }, fourth, "[5]").await.unwrap();
+    assert_eq!(
+        store.load(ConversationKey { user: "ada", id: "r" }).await.unwrap().unwrap().entries,
+        ["[4]", "[5]"]
+    );
+    assert!(store.delete(ConversationKey { user: "ada", id: "r" }).await.unwrap());
 }
 
 /// Checks that of two writers with the same version, one is told, whatever they wait for.
@@ -113,30 +153,35 @@ async fn check_races<S: ConversationStore>(store: &S, other: &S) {
     let mut version = 0;
     for _ in 0..50 {
         let (one, two) = tokio::join!(
-            store.append("ada", "race", version, "[1]"),
-            other.append("ada", "race", version, "[2]")
+            store.append(ConversationKey { user: "ada", id: "race" }, version, "[1]"),
+            other.append(ConversationKey { user: "ada", id: "race" }, version, "[2]")
         );
         version = match (one, two) {
             (Ok(version), Err(error)) | (Err(error), Ok(version)) if error.is_conflict => version,
             both => panic!("one of two appends at version {version} must be a conflict: {both:?}"),
         };
     }
-    assert_eq!(store.load("ada", "race").await.unwrap().unwrap().entries.len(), 50);
+    assert_eq!(
+        store.load(ConversationKey { user: "ada", id: "race" }).await.unwrap().unwrap().entries.len(),
+        50
+    );
 }
 
 /// Checks that a save whose future is dropped is whole or missing, and does not block the store.
 async fn check_drops<S: ConversationStore>(store: &S, other: &S) {
-    let mut version = store.append("ada", "drop", 0, "[0]").await.unwrap();
+    let mut version = store.append(ConversationKey { user: "ada", id: "drop" }, 0, "[0]").await.unwrap();
     for micros in 0..50 {
-        let append = store.append("ada", "drop", version, "[1]");
+        let append = store.append(ConversationKey { user: "ada", id: "drop" }, version, "[1]");
         drop(timeout(Duration::from_micros(micros * 20), append).await);
         // An append that goes on in the background comes before this one, or is a conflict.
-        version = match other.append("ada", "drop", version, "[2]").await {
+        version = match other.append(ConversationKey { user: "ada", id: "drop" }, version, "[2]").await {
             Ok(version) => version,
-            Err(error) if error.is_conflict => other.load("ada", "drop").await.unwrap().unwrap().version,
+            Err(error) if error.is_conflict => {
+                other.load(ConversationKey { user: "ada", id: "drop" }).await.unwrap().unwrap().version
+            }
             Err(error) => panic!("{error}"),
         };
-        let log = store.load("ada", "drop").await.unwrap().unwrap();
+        let log = store.load(ConversationKey { user: "ada", id: "drop" }).await.unwrap().unwrap();
         assert!(log.entries.iter().all(|entry| ["[0]", "[1]", "[2]"].contains(&entry.as_str())));
     }
 }

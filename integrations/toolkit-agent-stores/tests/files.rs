@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use toolkit_agent::Sessions;
-use toolkit_agent::session::ConversationStore;
+use toolkit_agent::session::{ConversationKey, ConversationStore};
 use toolkit_agent_stores::FileStore;
 use toolkit_llm::Message;
 
@@ -63,13 +63,16 @@ async fn an_interrupted_first_save_leaves_no_log() {
     let folder = tempfile::tempdir().unwrap();
     let store = FileStore::new(folder.path());
     let path = folder.path().join("conversations/ada/1.jsonl");
-    store.append("ada", "1", 0, "[1]").await.unwrap();
+    store.append(ConversationKey { user: "ada", id: "1" }, 0, "[1]").await.unwrap();
     let whole = fs::read(&path).unwrap();
     for length in 0..whole.len() {
         fs::write(&path, &whole[..length]).unwrap();
-        assert_eq!(store.load("ada", "1").await.unwrap(), None);
-        store.append("ada", "1", 0, "[2]").await.unwrap();
-        assert_eq!(store.load("ada", "1").await.unwrap().unwrap().entries, ["[2]"]);
+        assert_eq!(store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap(), None);
+        store.append(ConversationKey { user: "ada", id: "1" }, 0, "[2]").await.unwrap();
+        assert_eq!(
+            store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap().entries,
+            ["[2]"]
+        );
     }
 }
 
@@ -81,10 +84,14 @@ const FOLDER: &str = "TOOLKIT_REPLACE_FOLDER";
 async fn replacing() {
     let store = FileStore::new(std::env::var_os(FOLDER).unwrap());
     for number in 0.. {
-        let version = store.load("ada", "1").await.unwrap().map_or(0, |log| log.version);
+        let version =
+            store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().map_or(0, |log| log.version);
         let entry = format!("[{number}, \"{}\"]", "x".repeat(300_000));
-        let version = store.replace("ada", "1", version, &entry).await.unwrap();
-        store.append("ada", "1", version, &format!("[{number}]")).await.unwrap();
+        let version = store.replace(ConversationKey { user: "ada", id: "1" }, version, &entry).await.unwrap();
+        store
+            .append(ConversationKey { user: "ada", id: "1" }, version, &format!("[{number}]"))
+            .await
+            .unwrap();
     }
 }
 
@@ -100,13 +107,13 @@ async fn a_log_whose_replacement_is_killed_is_the_old_one_or_the_new_one() {
             .spawn()
             .unwrap();
         // The process may need longer to start than until it is killed, but not the first one.
-        while store.load("ada", "1").await.unwrap().is_none() {
+        while store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().is_none() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         tokio::time::sleep(Duration::from_millis(20 + kill * 3)).await;
         child.kill().unwrap();
         child.wait().unwrap();
-        let Some(log) = store.load("ada", "1").await.unwrap() else { continue };
+        let Some(log) = store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap() else { continue };
         assert_eq!(log.entries[0].len(), 300_000 + log.entries[0].find('"').unwrap() + 3);
         let number = log.entries[0].split(',').next().unwrap();
         assert!(log.entries.len() == 1 || log.entries[1..] == [format!("{number}]")]);

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
-use toolkit_agent::session::{ConversationStore, StateScope};
+use toolkit_agent::session::{ConversationKey, ConversationStore, StateScope};
 use toolkit_agent::{Agent, Sessions};
 use toolkit_agent_stores::PostgresStore;
 use toolkit_core::context::SessionDelta;
@@ -48,7 +48,11 @@ async fn programs_that_start_at_once_create_the_tables_once() {
     for number in 0..12 {
         let config = schema.config();
         programs.spawn(async move {
-            open(&config).await.append("ada", &number.to_string(), 0, "[]").await.unwrap();
+            open(&config)
+                .await
+                .append(ConversationKey { user: "ada", id: &number.to_string() }, 0, "[]")
+                .await
+                .unwrap();
         });
     }
     programs.join_all().await;
@@ -72,7 +76,8 @@ async fn one_of_many_concurrent_appends_to_a_version_wins() {
             for (number, store) in stores.iter().cloned().enumerate() {
                 let entry = format!("[{round}, {number}]");
                 writers.spawn(async move {
-                    let appended = store.append("ada", "race", version, &entry).await;
+                    let appended =
+                        store.append(ConversationKey { user: "ada", id: "race" }, version, &entry).await;
                     (entry, appended)
                 });
             }
@@ -85,10 +90,10 @@ async fn one_of_many_concurrent_appends_to_a_version_wins() {
             }
             version = *won[0].1.as_ref().unwrap();
             expected.push(won[0].0.clone());
-            let log = stores[0].load("ada", "race").await.unwrap().unwrap();
+            let log = stores[0].load(ConversationKey { user: "ada", id: "race" }).await.unwrap().unwrap();
             assert_eq!((log.entries, log.version), (expected.clone(), version));
         }
-        assert!(stores[0].delete("ada", "race").await.unwrap());
+        assert!(stores[0].delete(ConversationKey { user: "ada", id: "race" }).await.unwrap());
     }
     schema.drop().await;
 }
@@ -100,14 +105,16 @@ async fn a_deleted_conversation_has_no_entries_of_concurrent_appends() {
     let one = open(&schema.config()).await;
     let other = open(&schema.config()).await;
     for _ in 0..50 {
-        let version = one.append("ada", "1", 0, "[1]").await.unwrap();
-        let (appended, deleted) =
-            tokio::join!(one.append("ada", "1", version, "[2]"), other.delete("ada", "1"));
+        let version = one.append(ConversationKey { user: "ada", id: "1" }, 0, "[1]").await.unwrap();
+        let (appended, deleted) = tokio::join!(
+            one.append(ConversationKey { user: "ada", id: "1" }, version, "[2]"),
+            other.delete(ConversationKey { user: "ada", id: "1" })
+        );
         assert!(deleted.unwrap());
         assert!(
             appended.is_ok_and(|appended| appended > version) || one.list("ada").await.unwrap().is_empty()
         );
-        assert!(one.load("ada", "1").await.unwrap().is_none());
+        assert!(one.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().is_none());
     }
     schema.drop().await;
 }
@@ -157,20 +164,23 @@ async fn a_lost_connection_is_an_error_or_replaced() {
     let Some(schema) = Schema::new().await else { return };
     let config = schema.config_with(&format!("-capplication_name={}", schema.name));
     let store = open(&config).await;
-    let version = store.append("ada", "1", 0, "[1]").await.unwrap();
+    let version = store.append(ConversationKey { user: "ada", id: "1" }, 0, "[1]").await.unwrap();
     disconnect(&schema).await;
-    store.append("ada", "1", version, "[2]").await.unwrap();
+    store.append(ConversationKey { user: "ada", id: "1" }, version, "[2]").await.unwrap();
 
     let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
     let connection = tokio::spawn(connection);
     let given = PostgresStore::new(client).await.unwrap();
-    assert_eq!(given.load("ada", "1").await.unwrap().unwrap().entries, ["[1]", "[2]"]);
+    assert_eq!(
+        given.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap().entries,
+        ["[1]", "[2]"]
+    );
     disconnect(&schema).await;
     assert!(connection.await.unwrap().is_err());
-    let error = given.load("ada", "1").await.unwrap_err();
+    let error = given.load(ConversationKey { user: "ada", id: "1" }).await.unwrap_err();
     assert_eq!(error.message, "the PostgreSQL database of conversations failed: connection closed");
     assert!(!error.is_conflict);
-    assert_eq!(store.load("ada", "1").await.unwrap().unwrap().entries.len(), 2);
+    assert_eq!(store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap().entries.len(), 2);
     schema.drop().await;
 }
 
@@ -235,12 +245,20 @@ async fn lost_connections_lose_no_entry_and_write_none_twice() {
             let mut version = 0;
             // All entries are equal: only their versions tell them apart.
             for _ in 0..100 {
-                version = store.append("ada", &id, version, "[]").await.unwrap();
+                version =
+                    store.append(ConversationKey { user: "ada", id: &id }, version, "[]").await.unwrap();
                 steps.add(writer);
             }
-            assert_eq!(store.load("ada", &id).await.unwrap().unwrap().entries.len(), 100);
-            let version = store.replace("ada", &id, version, "[1]").await.unwrap();
-            assert_eq!(store.load("ada", &id).await.unwrap().unwrap().version, version);
+            assert_eq!(
+                store.load(ConversationKey { user: "ada", id: &id }).await.unwrap().unwrap().entries.len(),
+                100
+            );
+            let version =
+                store.replace(ConversationKey { user: "ada", id: &id }, version, "[1]").await.unwrap();
+            assert_eq!(
+                store.load(ConversationKey { user: "ada", id: &id }).await.unwrap().unwrap().version,
+                version
+            );
             steps.end(writer);
         });
     }
@@ -259,15 +277,27 @@ async fn an_append_whose_answer_is_lost_is_not_repeated() {
     for id in ["1", "2"] {
         let mut version = 0;
         for _ in 0..20 {
-            let next = store.append("ada", id, version, "[]").await.unwrap();
-            assert!(store.append("ada", id, version, "[]").await.unwrap_err().is_conflict);
-            assert!(other.append("ada", id, version, "[]").await.unwrap_err().is_conflict);
+            let next = store.append(ConversationKey { user: "ada", id }, version, "[]").await.unwrap();
+            assert!(
+                store
+                    .append(ConversationKey { user: "ada", id }, version, "[]")
+                    .await
+                    .unwrap_err()
+                    .is_conflict
+            );
+            assert!(
+                other
+                    .append(ConversationKey { user: "ada", id }, version, "[]")
+                    .await
+                    .unwrap_err()
+                    .is_conflict
+            );
             version = next;
         }
-        let log = other.load("ada", id).await.unwrap().unwrap();
+        let log = other.load(ConversationKey { user: "ada", id }).await.unwrap().unwrap();
         assert_eq!((log.entries.len(), log.version), (20, version));
-        let version = store.replace("ada", id, version, "[1]").await.unwrap();
-        assert_eq!(other.load("ada", id).await.unwrap().unwrap().version, version);
+        let version = store.replace(ConversationKey { user: "ada", id }, version, "[1]").await.unwrap();
+        assert_eq!(other.load(ConversationKey { user: "ada", id }).await.unwrap().unwrap().version, version);
     }
     assert!(lost.load(Ordering::Relaxed) > 20);
     schema.drop().await;
@@ -321,9 +351,9 @@ async fn a_user_without_the_right_to_create_tables_uses_those_that_exist() {
         ))
         .await;
     let store = open(&schema.config_with(&format!("-crole={name}"))).await;
-    let version = store.append("ada", "1", 0, "[1]").await.unwrap();
-    store.append("ada", "1", version, "[2]").await.unwrap();
-    assert!(store.delete("ada", "1").await.unwrap());
+    let version = store.append(ConversationKey { user: "ada", id: "1" }, 0, "[1]").await.unwrap();
+    store.append(ConversationKey { user: "ada", id: "1" }, version, "[2]").await.unwrap();
+    assert!(store.delete(ConversationKey { user: "ada", id: "1" }).await.unwrap());
     schema.execute(&format!("DROP OWNED BY {name}; DROP ROLE {name}")).await;
     schema.drop().await;
 }

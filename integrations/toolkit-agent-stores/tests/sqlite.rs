@@ -3,7 +3,7 @@
 use crate::contract;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use toolkit_agent::session::ConversationStore;
+use toolkit_agent::session::{ConversationKey, ConversationStore};
 use toolkit_agent_stores::SqliteStore;
 
 #[tokio::test]
@@ -23,7 +23,9 @@ async fn a_refused_append_does_not_undo_those_beside_it() {
         let store = store.clone();
         // Each log has three writers.
         let id = (number / 3).to_string();
-        writers.spawn(async move { store.append("ada", &id, 0, &number.to_string()).await });
+        writers.spawn(async move {
+            store.append(ConversationKey { user: "ada", id: &id }, 0, &number.to_string()).await
+        });
     }
     let appended = writers.join_all().await;
     let refused = appended.iter().filter_map(|appended| appended.as_ref().err());
@@ -32,7 +34,16 @@ async fn a_refused_append_does_not_undo_those_beside_it() {
     let other = SqliteStore::open(&path).await.unwrap();
     assert_eq!(other.list("ada").await.unwrap().len(), 100);
     for id in 0..100 {
-        assert_eq!(other.load("ada", &id.to_string()).await.unwrap().unwrap().entries.len(), 1);
+        assert_eq!(
+            other
+                .load(ConversationKey { user: "ada", id: &id.to_string() })
+                .await
+                .unwrap()
+                .unwrap()
+                .entries
+                .len(),
+            1
+        );
     }
 }
 
@@ -42,7 +53,7 @@ async fn the_last_clone_closes_the_database() {
     let store = SqliteStore::open(folder.path().join("a.db")).await.unwrap();
     let clone = store.clone();
     drop(store);
-    clone.append("ada", "1", 0, "[]").await.unwrap();
+    clone.append(ConversationKey { user: "ada", id: "1" }, 0, "[]").await.unwrap();
     // SQLite removes this file when the last connection is closed.
     let log = folder.path().join("a.db-wal");
     assert!(log.exists());
@@ -67,5 +78,5 @@ async fn a_new_database_is_opened_while_another_program_creates_it() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     other.execute_batch("COMMIT").unwrap();
     let store = opening.await.unwrap().unwrap();
-    assert!(store.append("ada", "1", 0, "[]").await.unwrap() > 0);
+    assert!(store.append(ConversationKey { user: "ada", id: "1" }, 0, "[]").await.unwrap() > 0);
 }

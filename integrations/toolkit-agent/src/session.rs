@@ -9,4 +9,6 @@ mod store;
 pub(crate) use journal::Journal;
 pub use memory::MemoryStore;
 pub use sessions::{SavedConversation, UserSessions};
-pub use store::{ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError};
+pub use store::{
+    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, StateScope, StoreError,
+};

@@ -117,7 +117,7 @@ fn compactions(events: &[RunEvent]) -> Vec<&RunEvent> {
 
 /// Returns the JSON of a request, without running times.
 fn body(request: &ModelRequest) -> Value {
-    transport::request_body(ApiFormat::OpenAiChat, "m", request, false).into()
+    transport::encode_request(ApiFormat::OpenAiChat, "m", request, false).body.into()
 }
 
 /// Checks that each request can be sent to every provider and begins with a user message. Returns the number

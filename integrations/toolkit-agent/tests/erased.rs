@@ -2,7 +2,7 @@
 
 use crate::support::says;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
-use toolkit_agent::session::{ConversationStore, MemoryStore};
+use toolkit_agent::session::{ConversationKey, ConversationStore, MemoryStore};
 use toolkit_agent::{Agent, Sessions};
 use toolkit_llm::{ScriptedModel, UserMessage};
 
@@ -15,7 +15,9 @@ async fn an_erased_log_contains_only_the_conversation() {
     });
     let agent = Agent::builder(ScriptedModel::new()).guardrail(guard).build().unwrap();
     agent.run("my secret").on(sessions.user("ada").conversation("1")).await.unwrap();
-    let log = || async { store.load("ada", "1").await.unwrap().unwrap().entries.join("\n") };
+    let log = || async {
+        store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap().entries.join("\n")
+    };
     assert!(log().await.contains("my secret"));
     let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
     let mut other = sessions.user("ada").conversation("1").open().await.unwrap();

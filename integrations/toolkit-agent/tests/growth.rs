@@ -6,7 +6,7 @@ mod runs;
 use crate::support::{Script, says};
 use messages::{Pieces, events, kinds};
 use runs::{RUNS, agent, helper};
-use toolkit_agent::session::{ConversationStore, MemoryStore};
+use toolkit_agent::session::{ConversationKey, ConversationStore, MemoryStore};
 use toolkit_agent::team::SequentialAgent;
 use toolkit_agent::{Agent, Sessions};
 use toolkit_llm::ScriptedModel;
@@ -16,7 +16,7 @@ use toolkit_llm::transport::WireModel;
 async fn log_of(agent: &Agent) -> (usize, usize) {
     let store = MemoryStore::new();
     agent.run("Go.").on(Sessions::new(store.clone()).user("ada").conversation("1")).await.unwrap();
-    let log = store.load("ada", "1").await.unwrap().unwrap();
+    let log = store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap();
     (log.entries.len(), log.entries.iter().map(String::len).sum())
 }
 
@@ -37,7 +37,7 @@ async fn the_log_of_a_conversation_grows_with_its_runs() {
     for _ in 0..runs {
         helper().run("Go.").on(sessions.user("ada").conversation("1")).await.unwrap();
     }
-    let log = store.load("ada", "1").await.unwrap().unwrap();
+    let log = store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap();
     let size_of_run = log.entries.iter().map(String::len).sum::<usize>() / runs;
     assert!(size_of_run < 700, "{size_of_run} bytes");
 }

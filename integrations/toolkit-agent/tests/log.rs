@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
-use toolkit_agent::session::{ConversationStore, MemoryStore};
+use toolkit_agent::session::{ConversationKey, ConversationStore, MemoryStore};
 use toolkit_agent::{Agent, AgentError, Decisions, RunEvent, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 use toolkit_llm::{ModelResponse, ScriptedModel, UserMessage};
 
 async fn log(store: &MemoryStore) -> Vec<String> {
-    store.load("ada", "1").await.unwrap().unwrap().entries
+    store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap().entries
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
-use toolkit_agent::session::{ConversationStore, MemoryStore};
+use toolkit_agent::session::{ConversationKey, ConversationStore, MemoryStore};
 use toolkit_agent::{Agent, AgentError, Sessions};
 use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::schemars::JsonSchema;
@@ -177,7 +177,7 @@ async fn a_call_that_could_not_be_saved_was_not_run() {
     let deleting = store.clone();
     let model = ScriptedModel::new().fallback(move |_: &ModelRequest| {
         // The next save is refused.
-        deleting.delete("ada", "1").now_or_never().unwrap().unwrap();
+        deleting.delete(ConversationKey { user: "ada", id: "1" }).now_or_never().unwrap().unwrap();
         Ok(ModelResponse::calls([ToolCall::new("0", "pay", r#"{"invoice": 1}"#)]))
     });
     let agent = Agent::builder(model).tools(tools(&paid).0).build().unwrap();

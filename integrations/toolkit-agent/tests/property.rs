@@ -253,7 +253,7 @@ pub(crate) fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
         (ApiFormat::Cohere, "messages", r#""role":"tool""#),
         (ApiFormat::Bedrock, "messages", r#"{"toolResult":"#),
     ] {
-        let body = transport::request_body(format, "m", request, false);
+        let body = transport::encode_request(format, "m", request, false).body;
         let history = body[field].as_array().unwrap().clone();
         prop_assert_eq!(&format.repair_history(history.clone()), &history, "{:?}", format);
         let text = serde_json::to_string(&history).unwrap();

@@ -71,7 +71,8 @@ fn every_option_is_sent_or_reported() {
                 plain = ModelOptions::new();
             }
             let encoded = transport::encode_request(format, MODEL, &request(options.clone()), false);
-            let is_sent = encoded.body != transport::request_body(format, MODEL, &request(plain), false);
+            let is_sent =
+                encoded.body != transport::encode_request(format, MODEL, &request(plain), false).body;
             let path = format!("/options/{name}");
             let is_reported = encoded.losses.iter().any(|loss| loss.path.starts_with(&path));
             // Ollama and Cohere always show the thinking.
@@ -163,11 +164,11 @@ fn options_have_the_fields_of_each_api() {
         (Anthropic, labels(), "/metadata", json!({"user_id": "u"})),
         (Gemini, labels(), "/labels", json!({"a": "b"})),
     ] {
-        let body = Value::from(transport::request_body(format, MODEL, &request(options), false));
+        let body = Value::from(transport::encode_request(format, MODEL, &request(options), false).body);
         assert_eq!(body.pointer(path), Some(&value), "{format}: {body}");
     }
     // Earlier Gemini models know only budgets.
-    let body = Value::from(transport::request_body(Gemini, "gemini-2.5-pro", &request(high()), false));
+    let body = Value::from(transport::encode_request(Gemini, "gemini-2.5-pro", &request(high()), false).body);
     let config = json!({"thinkingBudget": 24_576, "includeThoughts": true});
     assert_eq!(body["generationConfig"]["thinkingConfig"], config);
 }
@@ -176,19 +177,19 @@ fn options_have_the_fields_of_each_api() {
 fn settings_that_anthropic_refuses_together_are_not_sent_together() {
     let thinking = ModelOptions::new().with_thinking(Thinking::Budget(9_000));
     let warm = request(thinking.clone().with_temperature(0.2).with_top_p(0.5));
-    let body = transport::request_body(Anthropic, "m", &warm, false);
+    let body = transport::encode_request(Anthropic, "m", &warm, false).body;
     assert!(!body.contains_key("temperature") && !body.contains_key("top_p"), "{body:?}");
     assert_eq!(losses(Anthropic, &warm), ["/options/temperature", "/options/top_p"]);
 
     let small = request(thinking.clone().with_max_output_tokens(4_000));
-    let body = transport::request_body(Anthropic, "m", &small, false);
+    let body = transport::encode_request(Anthropic, "m", &small, false).body;
     assert_eq!((&body["max_tokens"], &body["thinking"]["budget_tokens"]), (&json!(4_000), &json!(3_999)));
     let tiny = request(thinking.clone().with_max_output_tokens(500));
-    assert!(!transport::request_body(Anthropic, "m", &tiny, false).contains_key("thinking"));
+    assert!(!transport::encode_request(Anthropic, "m", &tiny, false).body.contains_key("thinking"));
     assert_eq!(losses(Anthropic, &tiny), ["/options/thinking"]);
 
     let forced = request(thinking).with_tools(tools()).with_tool_use(ToolChoice::Required);
-    let body = transport::request_body(Anthropic, "m", &forced, false);
+    let body = transport::encode_request(Anthropic, "m", &forced, false).body;
     assert_eq!(body["tool_choice"]["type"], "any");
     assert!(!body.contains_key("thinking"));
     assert_eq!(losses(Anthropic, &forced), ["/options/thinking"]);
@@ -248,7 +249,7 @@ fn encrypted_reasoning_is_requested_only_from_models_that_reason() {
         (reasoned(), none().with_server_state(ServerState::Responses), false),
     ] {
         let request = ModelRequest::new(messages).with_options(options);
-        let body = transport::request_body(OpenAiResponses, "m", &request, false);
+        let body = transport::encode_request(OpenAiResponses, "m", &request, false).body;
         let expected = is_included.then(|| json!(["reasoning.encrypted_content"]));
         assert_eq!(body.get("include"), expected.as_ref(), "{request:?}");
         assert_eq!(body["store"], request.options.server_state.is_some());
@@ -256,7 +257,7 @@ fn encrypted_reasoning_is_requested_only_from_models_that_reason() {
     // The user's own fields are joined with ours.
     let extra =
         none().with_thinking(Effort::Low).with_extra("include", json!(["message.output_text.logprobs"]));
-    let body = transport::request_body(OpenAiResponses, "m", &request(extra), false);
+    let body = transport::encode_request(OpenAiResponses, "m", &request(extra), false).body;
     assert_eq!(body["include"], json!(["reasoning.encrypted_content", "message.output_text.logprobs"]));
 }
 
@@ -269,7 +270,7 @@ fn reasoning_that_cannot_be_found_again_is_left_out() {
         json!({"type": "function_call_output", "call_id": "c", "output": "[No output available yet]"});
     let body = |reasoning: Value| {
         let request = ModelRequest::new([Message::user("hi"), thought(json!([reasoning, call]))]);
-        transport::request_body(OpenAiResponses, "m", &request, false)["input"].clone()
+        transport::encode_request(OpenAiResponses, "m", &request, false).body["input"].clone()
     };
     let lost =
         json!({"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}]});
@@ -332,12 +333,12 @@ async fn with_server_state_only_new_items_are_sent() {
         // Without the setting, or for another API, the whole history is sent.
         let messages = conversation.messages().to_vec();
         let whole =
-            transport::request_body(OpenAiResponses, "m", &ModelRequest::new(messages.clone()), false);
+            transport::encode_request(OpenAiResponses, "m", &ModelRequest::new(messages.clone()), false).body;
         assert_eq!(whole["input"].as_array().map(Vec::len), Some(8), "{whole:?}");
         let options = ModelOptions::new().with_server_state(ServerState::Responses);
         let request = ModelRequest::new(messages).with_options(options);
         assert_eq!(losses(Anthropic, &request), ["/options/server_state"]);
-        let history = transport::request_body(Anthropic, "m", &request, false)["messages"].clone();
+        let history = transport::encode_request(Anthropic, "m", &request, false).body["messages"].clone();
         assert_eq!(history.as_array().map(Vec::len), Some(6), "{history}");
     }
 }
@@ -368,7 +369,7 @@ proptest! {
         let asked = server.asked();
         let sent: Vec<Value> = asked.iter().flat_map(|body| body["input"].as_array().cloned().unwrap()).collect();
         let messages = ModelRequest::new(conversation.messages().to_vec());
-        let whole = transport::request_body(OpenAiResponses, "m", &messages, false)["input"].clone();
+        let whole = transport::encode_request(OpenAiResponses, "m", &messages, false).body["input"].clone();
         let is_ours = |item: &&Value| {
             item["role"] == "user" || item["type"] == "function_call_output"
         };

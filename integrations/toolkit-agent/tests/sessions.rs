@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
-use toolkit_agent::session::{ConversationStore, MemoryStore, StoreError};
+use toolkit_agent::session::{ConversationKey, ConversationStore, MemoryStore, StoreError};
 use toolkit_agent::{Agent, AgentError, Sessions};
 use toolkit_llm::{Message, ScriptedModel};
 
@@ -22,7 +22,7 @@ async fn a_save_writes_only_the_changes() {
         agent(&answer).run(user).on(sessions.user("ada").conversation("1")).await.unwrap();
     }
     let size = async || {
-        let log = store.load("ada", "1").await.unwrap().unwrap();
+        let log = store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap();
         log.entries.iter().map(String::len).sum::<usize>()
     };
     let before = size().await;

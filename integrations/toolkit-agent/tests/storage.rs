@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::panic::resume_unwind;
 use std::time::Duration;
-use toolkit_agent::session::{ConversationStore, MemoryStore};
+use toolkit_agent::session::{ConversationKey, ConversationStore, MemoryStore};
 use toolkit_agent::team::ParallelAgent;
 use toolkit_agent::{Agent, Conversation, RunEvent, Sessions};
 use toolkit_core::call::ProviderExtras;
@@ -304,7 +304,7 @@ async fn details_stay_out_of_every_save_of_a_run() {
         });
         let mut was_stored = false;
         while !run.is_finished() {
-            let log = store.load("ada", id).await.unwrap().unwrap_or_default();
+            let log = store.load(ConversationKey { user: "ada", id }).await.unwrap().unwrap_or_default();
             was_stored |= log.entries.concat().contains(SECRET);
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

@@ -75,7 +75,7 @@ async fn the_schema_is_in_instructions_and_request() {
     assert_eq!(format.name, "Recipe");
     assert_eq!(format.schema["description"], "A recipe for the kitchen.");
     for &api in ApiFormat::ALL {
-        let body = Value::from(toolkit_llm::transport::request_body(api, "m", &request, false));
+        let body = Value::from(toolkit_llm::transport::encode_request(api, "m", &request, false).body);
         let places = [
             "/response_format/json_schema/schema",
             "/text/format/schema",

@@ -12,7 +12,8 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 use toolkit_agent::session::{
-    ConversationInfo, ConversationLog, ConversationStore, MemoryStore, StateScope, StoreError,
+    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, MemoryStore, StateScope,
+    StoreError,
 };
 use toolkit_agent::structured::TypedOutput;
 use toolkit_agent::{Agent, AgentBuilder, AgentError, Conversation, PendingCall, RunError, RunEvent};
@@ -260,25 +261,38 @@ impl Watched {
 }
 
 impl ConversationStore for Watched {
-    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
-        self.store.load(user, id).await
+    async fn load(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+    ) -> Result<Option<ConversationLog>, StoreError> {
+        self.store.load(ConversationKey { user, id }).await
     }
 
-    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+    async fn append(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+        version: u64,
+        entry: &str,
+    ) -> Result<u64, StoreError> {
         (self.hook)(Access::Append).await?;
-        self.store.append(user, id, version, entry).await
+        self.store.append(ConversationKey { user, id }, version, entry).await
     }
 
-    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
-        self.store.replace(user, id, version, entry).await
+    async fn replace(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+        version: u64,
+        entry: &str,
+    ) -> Result<u64, StoreError> {
+        self.store.replace(ConversationKey { user, id }, version, entry).await
     }
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
         self.store.list(user).await
     }
 
-    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
-        self.store.delete(user, id).await
+    async fn delete(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Result<bool, StoreError> {
+        self.store.delete(ConversationKey { user, id }).await
     }
 
     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {

@@ -3,7 +3,6 @@
 use super::{RegisteredTool, ToolRegistry};
 use crate::definition::{BoundTool, Tool};
 use crate::error::BuildError;
-use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 
 /// A rule for tools of the same name when two registries are merged.
@@ -92,38 +91,5 @@ impl ToolRegistry {
         self.call_reason |= other.call_reason;
         self.search = self.search.take().or(other.search);
         self.cache = self.cache.renewed();
-    }
-}
-
-/// Adds the tools of another registry. Name collisions are recorded: [`ToolRegistry::check`] returns the
-/// recorded problems, and [`Dispatcher::new`](crate::Dispatcher::new) refuses the registry.
-impl AddAssign for ToolRegistry {
-    fn add_assign(&mut self, other: Self) {
-        self.absorb(other, Collision::Refuse);
-    }
-}
-
-/// Adds one tool. A name collision is recorded for [`ToolRegistry::check`].
-impl<T: Tool + 'static> AddAssign<T> for ToolRegistry {
-    fn add_assign(&mut self, tool: T) {
-        self.insert_or_record(Arc::new(tool));
-    }
-}
-
-impl Add for ToolRegistry {
-    type Output = Self;
-
-    fn add(mut self, other: Self) -> Self {
-        self += other;
-        self
-    }
-}
-
-impl<T: Tool + 'static> Add<T> for ToolRegistry {
-    type Output = Self;
-
-    fn add(mut self, tool: T) -> Self {
-        self += tool;
-        self
     }
 }

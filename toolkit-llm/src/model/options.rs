@@ -159,7 +159,7 @@ impl ModelOptions {
     ///     .with_temperature(0.2)
     ///     .with_extra("generationConfig", json!({"thinkingConfig": {"thinkingLevel": "LOW"}}));
     /// let request = ModelRequest::new([Message::user("hi")]).with_options(options);
-    /// let body = transport::request_body(ApiFormat::Gemini, "gemini-3-flash", &request, false);
+    /// let body = transport::encode_request(ApiFormat::Gemini, "gemini-3-flash", &request, false).body;
     /// assert_eq!(
     ///     body["generationConfig"],
     ///     json!({"temperature": 0.2, "thinkingConfig": {"thinkingLevel": "LOW"}}),

@@ -30,30 +30,9 @@ pub struct EncodedRequest {
     pub losses: Vec<SchemaLoss>,
 }
 
-/// Returns the JSON body of a request to a model. If `stream` is `true`, the body asks for a streamed answer.
+/// Returns the JSON body of a request to a model, and the losses. If `stream` is `true`, the body asks for a streamed answer.
 ///
 /// For Gemini, the body contains neither `model` nor `stream`: both belong in the URL of the request.
-///
-/// ```
-/// use toolkit_ai::llm::{Message, ModelRequest, transport};
-/// use toolkit_ai::llm::ApiFormat;
-///
-/// let request = ModelRequest::new([Message::user("hi")]).with_instructions("Be brief.");
-/// let body = transport::request_body(ApiFormat::OpenAiChat, "gpt-5", &request, false);
-/// assert_eq!(body["messages"][0]["content"], "Be brief.");
-/// assert_eq!(body["messages"][1]["content"], "hi");
-/// ```
-#[must_use]
-pub fn request_body(
-    format: ApiFormat,
-    model: &str,
-    request: &ModelRequest,
-    stream: bool,
-) -> Map<String, Value> {
-    encode_request(format, model, request, stream).body
-}
-
-/// Returns the JSON body of a request to a model, like [`request_body`], and reports the losses.
 ///
 /// ```
 /// use toolkit_ai::llm::{Message, ModelOptions, ModelRequest, transport};

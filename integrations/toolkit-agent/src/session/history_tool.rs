@@ -1,6 +1,7 @@
 //! The tool `search_history`, which finds messages in saved conversations.
 
 use super::sessions::Sessions;
+use super::store::ConversationKey;
 use crate::conversation::{Conversation, Owner};
 use serde::Deserialize;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -95,7 +96,8 @@ async fn search(
     // The list begins with the latest conversation. Stop loading conversations at the limit.
     for info in conversations.iter().take(MAX_CONVERSATIONS) {
         let Some(left @ 1..) = limit.checked_sub(found.len()) else { break };
-        let conversation = sessions.read(user, &info.id).await.map_err(ToolError::failed)?;
+        let conversation =
+            sessions.read(ConversationKey { user, id: &info.id }).await.map_err(ToolError::failed)?;
         let messages = conversation.map(|conversation| find(&conversation, agent, &keyword));
         found.extend(messages.into_iter().flatten().rev().take(left));
     }

@@ -1,7 +1,7 @@
 //! Saving of conversations: the entries that are not saved yet are appended to the log.
 
 use super::sessions::{Sessions, SharedState};
-use super::store::{StateScope, StoreError};
+use super::store::{ConversationKey, StateScope, StoreError};
 use crate::conversation::{Conversation, Log};
 use crate::helpers::lock;
 use crate::output::Spent;
@@ -90,7 +90,9 @@ impl Journal {
             if !unsaved.entries.is_empty() {
                 let store = &*journal.sessions.inner.store;
                 let entry = unsaved.entries.join(" ");
-                let version = store.append(&journal.user, &journal.id, version, &entry).await?;
+                let version = store
+                    .append(ConversationKey { user: &journal.user, id: &journal.id }, version, &entry)
+                    .await?;
                 lock(&journal.log.position).version = version;
                 unsaved.entries.clear();
             }
@@ -123,7 +125,9 @@ impl Journal {
         let entries = self.taken(rewritten.take(conversation.session().store().snapshot(), spent))?;
         let version = lock(&self.log.position).version;
         let store = &*self.sessions.inner.store;
-        rewritten.version = store.replace(&self.user, &self.id, version, &entries.join(" ")).await?;
+        rewritten.version = store
+            .replace(ConversationKey { user: &self.user, id: &self.id }, version, &entries.join(" "))
+            .await?;
         *lock(&self.log.position) = rewritten;
         Ok(())
     }

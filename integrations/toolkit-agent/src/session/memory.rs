@@ -1,6 +1,8 @@
 //! A store that keeps conversations in memory.
 
-use super::store::{ConversationInfo, ConversationLog, ConversationStore, StateScope, StoreError, apply};
+use super::store::{
+    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, StateScope, StoreError, apply,
+};
 use crate::helpers::lock;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -70,16 +72,29 @@ impl MemoryStore {
 }
 
 impl ConversationStore for MemoryStore {
-    async fn load(&self, user: &str, id: &str) -> Result<Option<ConversationLog>, StoreError> {
+    async fn load(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+    ) -> Result<Option<ConversationLog>, StoreError> {
         let key = (user.to_owned(), id.to_owned());
         Ok(lock(&self.0).conversations.get(&key).map(|(_, log)| log.clone()))
     }
 
-    async fn append(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+    async fn append(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+        version: u64,
+        entry: &str,
+    ) -> Result<u64, StoreError> {
         self.write(user, id, version, |entries| entries.push(entry.to_owned()))
     }
 
-    async fn replace(&self, user: &str, id: &str, version: u64, entry: &str) -> Result<u64, StoreError> {
+    async fn replace(
+        &self,
+        ConversationKey { user, id }: ConversationKey<'_>,
+        version: u64,
+        entry: &str,
+    ) -> Result<u64, StoreError> {
         self.write(user, id, version, |entries| *entries = vec![entry.to_owned()])
     }
 
@@ -92,7 +107,7 @@ impl ConversationStore for MemoryStore {
         Ok(found)
     }
 
-    async fn delete(&self, user: &str, id: &str) -> Result<bool, StoreError> {
+    async fn delete(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Result<bool, StoreError> {
         Ok(lock(&self.0).conversations.remove(&(user.to_owned(), id.to_owned())).is_some())
     }
 

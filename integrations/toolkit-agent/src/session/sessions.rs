@@ -3,7 +3,8 @@
 use super::journal::Lease;
 use super::memory::MemoryStore;
 use super::store::{
-    ConversationInfo, ConversationStore, DynStore, StateScope, StoreError, apply, check_value,
+    ConversationInfo, ConversationKey, ConversationStore, DynStore, StateScope, StoreError, apply,
+    check_value,
 };
 use crate::conversation::Conversation;
 use crate::helpers::lock;
@@ -66,13 +67,14 @@ impl Sessions {
         UserSessions { sessions: self.clone(), user: user.into() }
     }
 
-    async fn open(&self, user: &str, id: &str) -> Result<Conversation, StoreError> {
+    async fn open(&self, key: ConversationKey<'_>) -> Result<Conversation, StoreError> {
         let store = &*self.inner.store;
+        let ConversationKey { user, id } = key;
         let shared = self.values_of(user);
         self.inner.app.refresh(store, StateScope::App).await?;
         shared.refresh(store, StateScope::User(user)).await?;
         let mut conversation = self
-            .read(user, id)
+            .read(key)
             .await?
             .unwrap_or_else(|| Conversation::new(id))
             .with_user_id(user)
@@ -85,10 +87,11 @@ impl Sessions {
 
     /// Loads the conversation `id` of a user, without the session values that it shares with other
     /// conversations. Returns `None` if the store does not contain it.
-    pub(crate) async fn read(&self, user: &str, id: &str) -> Result<Option<Conversation>, StoreError> {
-        let Some(log) = self.inner.store.load(user, id).await? else { return Ok(None) };
-        let read = Conversation::read(id, &log.entries, self.store_id(), log.version);
-        let failed = |reason| StoreError::new(format_args!("conversation `{id}` cannot be read: {reason}"));
+    pub(crate) async fn read(&self, key: ConversationKey<'_>) -> Result<Option<Conversation>, StoreError> {
+        let Some(log) = self.inner.store.load(key).await? else { return Ok(None) };
+        let read = Conversation::read(key.id, &log.entries, self.store_id(), log.version);
+        let failed =
+            |reason| StoreError::new(format_args!("conversation `{}` cannot be read: {reason}", key.id));
         read.map(Some).map_err(failed)
     }
 
@@ -214,12 +217,16 @@ pub struct SavedConversation {
 }
 
 impl SavedConversation {
+    fn key(&self) -> ConversationKey<'_> {
+        ConversationKey { user: &self.user, id: &self.id }
+    }
+
     /// Loads the conversation. Creates an empty one if the store does not contain it. Runs on it save it.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
     pub async fn open(&self) -> Result<Conversation, StoreError> {
-        self.sessions.open(&self.user, &self.id).await
+        self.sessions.open(self.key()).await
     }
 
     /// Ends the unfinished run of the conversation without an answer. See [`Conversation::abandon`].
@@ -237,7 +244,7 @@ impl SavedConversation {
     /// # Errors
     /// [`StoreError`] if the conversation cannot be deleted.
     pub async fn delete(&self) -> Result<bool, StoreError> {
-        self.sessions.inner.store.delete(&self.user, &self.id).await
+        self.sessions.inner.store.delete(self.key()).await
     }
 }
 

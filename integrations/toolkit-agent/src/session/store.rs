@@ -24,14 +24,13 @@ use toolkit_core::context::SessionDelta;
 /// The package `toolkit-agent-stores` has a test of the contract that may be copied.
 #[doc(alias("checkpointer", "persistence"))]
 pub trait ConversationStore: Send + Sync + 'static {
-    /// Loads the log of the conversation `id` of a user. Returns `None` if the conversation does not exist.
+    /// Loads the log of a conversation. Returns `None` if the conversation does not exist.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
     fn load(
         &self,
-        user: &str,
-        id: &str,
+        key: ConversationKey<'_>,
     ) -> impl Future<Output = Result<Option<ConversationLog>, StoreError>> + Send;
 
     /// Appends an entry to the log of a conversation, and returns the new version of the log. `version` is
@@ -45,8 +44,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     /// an entry, deleted the log, or created it. Any other [`StoreError`] if the store cannot be written.
     fn append(
         &self,
-        user: &str,
-        id: &str,
+        key: ConversationKey<'_>,
         version: u64,
         entry: &str,
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
@@ -60,8 +58,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     /// As those of [`append`](Self::append).
     fn replace(
         &self,
-        user: &str,
-        id: &str,
+        key: ConversationKey<'_>,
         version: u64,
         entry: &str,
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
@@ -76,7 +73,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`StoreError`] if the conversation cannot be deleted.
-    fn delete(&self, user: &str, id: &str) -> impl Future<Output = Result<bool, StoreError>> + Send;
+    fn delete(&self, key: ConversationKey<'_>) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
     /// Loads the session values of a user or of the application. The keys have no prefix `user:` or `app:`.
     ///
@@ -97,6 +94,19 @@ pub trait ConversationStore: Send + Sync + 'static {
         scope: StateScope<'_>,
         changes: &SessionDelta,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+/// The key of a conversation in a store: its id, and the user to whom it belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::exhaustive_structs,
+    reason = "made with the names of its fields, so that they cannot be swapped"
+)]
+pub struct ConversationKey<'a> {
+    /// The id of the user. It may be empty.
+    pub user: &'a str,
+    /// The id of the conversation.
+    pub id: &'a str,
 }
 
 /// The log of a conversation, with one entry for each save. All entries together contain the conversation.
@@ -216,11 +226,11 @@ pub(super) fn apply(values: &mut BTreeMap<String, Value>, changes: &SessionDelta
 object_safe! {
     /// The object-safe form of [`ConversationStore`].
     pub(super) trait DynStore: ConversationStore {
-        async fn load(user: &'a str, id: &'a str) -> Result<Option<ConversationLog>, StoreError>;
-        async fn append(user: &'a str, id: &'a str, version: u64, entry: &'a str) -> Result<u64, StoreError>;
-        async fn replace(user: &'a str, id: &'a str, version: u64, entry: &'a str) -> Result<u64, StoreError>;
+        async fn load(key: ConversationKey<'a>) -> Result<Option<ConversationLog>, StoreError>;
+        async fn append(key: ConversationKey<'a>, version: u64, entry: &'a str) -> Result<u64, StoreError>;
+        async fn replace(key: ConversationKey<'a>, version: u64, entry: &'a str) -> Result<u64, StoreError>;
         async fn list(user: &'a str) -> Result<Vec<ConversationInfo>, StoreError>;
-        async fn delete(user: &'a str, id: &'a str) -> Result<bool, StoreError>;
+        async fn delete(key: ConversationKey<'a>) -> Result<bool, StoreError>;
         async fn load_state(scope: StateScope<'a>) -> Result<BTreeMap<String, Value>, StoreError>;
         async fn update_state(scope: StateScope<'a>, changes: &'a SessionDelta) -> Result<(), StoreError>;
     }

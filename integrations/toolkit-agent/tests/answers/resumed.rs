@@ -5,7 +5,7 @@ use crate::support::{Form, Formed as _};
 use crate::support::{assert_sendable, reloaded, transcript};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use toolkit_agent::session::{ConversationStore, MemoryStore};
+use toolkit_agent::session::{ConversationKey, ConversationStore, MemoryStore};
 use toolkit_agent::team::ParallelAgent;
 use toolkit_agent::{Agent, AgentError, Limits, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
@@ -14,12 +14,12 @@ use toolkit_llm::{ModelResponse, ScriptedModel};
 
 /// Returns a store for each prefix of the log, as a crash may leave it.
 async fn crashes(store: &MemoryStore) -> Vec<Sessions> {
-    let log = store.load("ada", "1").await.unwrap().unwrap();
+    let log = store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap();
     let mut prefixes = Vec::new();
     for saves in 1..=log.entries.len() {
         let store = MemoryStore::new();
         for (version, entry) in log.entries[..saves].iter().enumerate() {
-            store.append("ada", "1", version as u64, entry).await.unwrap();
+            store.append(ConversationKey { user: "ada", id: "1" }, version as u64, entry).await.unwrap();
         }
         prefixes.push(Sessions::new(store));
     }

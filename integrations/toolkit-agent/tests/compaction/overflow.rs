@@ -142,7 +142,7 @@ async fn server_state_begins_anew_after_a_compaction() {
         let bodies: Vec<_> = model
             .requests()
             .iter()
-            .map(|request| transport::request_body(ApiFormat::OpenAiResponses, "m", request, false))
+            .map(|request| transport::encode_request(ApiFormat::OpenAiResponses, "m", request, false).body)
             .collect();
         let facts = |index: usize| {
             let body: &serde_json::Map<_, _> = &bodies[index];

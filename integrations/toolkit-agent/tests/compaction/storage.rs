@@ -5,7 +5,7 @@ use crate::support::{Configured as _, Options};
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
 use toolkit_agent::compaction::{Compaction, SummaryRequest};
-use toolkit_agent::session::{ConversationStore, MemoryStore};
+use toolkit_agent::session::{ConversationKey, ConversationStore, MemoryStore};
 use toolkit_agent::team::ParallelAgent;
 use toolkit_agent::{Agent, Conversation, Sessions};
 use toolkit_llm::{Message, ModelRequest, ModelResponse, ScriptedModel};
@@ -59,13 +59,13 @@ async fn continues_from_each_save(size: usize) {
         assert!(changed_prefixes(&model.requests()).unwrap() >= 2);
     }
     let expected: Vec<Vec<Value>> = models.iter().map(|model| bodies(&model.requests())).collect();
-    let log = store.load("ada", "1").await.unwrap().unwrap();
+    let log = store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap();
     let compactions = log.entries.iter().filter(|entry| entry.contains("made_at")).count();
     assert!(compactions >= 2, "{compactions}");
     for saves in 1..=log.entries.len() {
         let store = MemoryStore::new();
         for (version, entry) in log.entries[..saves].iter().enumerate() {
-            store.append("ada", "1", version as u64, entry).await.unwrap();
+            store.append(ConversationKey { user: "ada", id: "1" }, version as u64, entry).await.unwrap();
         }
         let (agent, models) = team(size);
         let resumed = agent.resume(Sessions::new(store).user("ada").conversation("1")).await.unwrap();

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
-use toolkit_agent::session::{ConversationStore, MemoryStore};
+use toolkit_agent::session::{ConversationKey, ConversationStore, MemoryStore};
 use toolkit_agent::{Agent, AgentError, Conversation, Decisions, RunOutput, Sessions};
 use toolkit_llm::{Message, ScriptedModel};
 
@@ -38,7 +38,7 @@ async fn finish(case: &Case, agent: &Agent, store: &MemoryStore) -> (RunOutput, 
 
 /// Returns the entries of each save.
 async fn saves(store: &MemoryStore) -> Vec<Vec<Value>> {
-    let log = store.load("ada", "1").await.unwrap().unwrap();
+    let log = store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap();
     let entries =
         |line: &String| serde_json::Deserializer::from_str(line).into_iter().map(Result::unwrap).collect();
     log.entries.iter().map(entries).collect()
@@ -48,7 +48,10 @@ async fn stored(entries: &[Value]) -> MemoryStore {
     let store = MemoryStore::new();
     let mut version = 0;
     for entry in entries {
-        version = store.append("ada", "1", version, &entry.to_string()).await.unwrap();
+        version = store
+            .append(ConversationKey { user: "ada", id: "1" }, version, &entry.to_string())
+            .await
+            .unwrap();
     }
     store
 }

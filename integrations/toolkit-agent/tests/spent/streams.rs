@@ -4,7 +4,7 @@ use crate::support::Nothing;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tokio::task::yield_now;
-use toolkit_agent::session::{ConversationStore as _, MemoryStore};
+use toolkit_agent::session::{ConversationKey, ConversationStore as _, MemoryStore};
 use toolkit_agent::{Agent, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 use toolkit_llm::{Message, ModelResponse, ModelRetry, ScriptedModel, StreamEvent, Usage};
@@ -57,7 +57,8 @@ async fn what_a_run_has_spent_never_shrinks_in_its_log() {
         let lead = Agent::builder(lead).tools(tools.clone()).build().unwrap();
         let store = MemoryStore::new();
         lead.run("go").on(Sessions::new(store.clone()).user("ada").conversation("1")).await.unwrap();
-        let log = store.load("ada", "1").await.unwrap().unwrap().entries.join(" ");
+        let log =
+            store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap().entries.join(" ");
         let mut latest = 0;
         for entry in serde_json::Deserializer::from_str(&log).into_iter::<Value>() {
             if let Some(spent) = entry.unwrap().pointer("/entry/spent/usage/output_tokens") {

@@ -52,8 +52,9 @@ fn registry() -> ToolRegistry {
     let own = nothing::tool().map_metadata(|metadata| {
         metadata.with_meta("example.com/cost", 7).with_meta("ui", json!({"resourceUri": "ui://a"}))
     });
-    let registry = ToolRegistry::from_tools(tools![weather, add]).expect("the names are legal");
-    registry + own
+    let mut registry = ToolRegistry::from_tools(tools![weather, add]).expect("the names are legal");
+    registry.register(own).expect("another name");
+    registry
 }
 
 #[tokio::test]
@@ -275,7 +276,8 @@ async fn names_follow_the_rule_and_are_found_again() {
 
 #[tokio::test]
 async fn parameters_with_known_values_are_completed() {
-    let registry = registry() + switch::tool();
+    let mut registry = registry();
+    registry.register(switch::tool()).expect("another name");
     let mut client = Client::session(McpServer::new(registry).expect("complete"), json!({})).await;
     for (tool, argument, typed, expected) in [
         ("switch", "on", "", json!(["true", "false"])),

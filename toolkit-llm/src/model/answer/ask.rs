@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(model.ask::<City>("Where?").await.unwrap().value, oslo());
         let request = &model.requests()[0];
         assert_eq!(request.options.output.as_ref().map(|output| output.name.as_str()), Some("City"));
-        let body = transport::request_body(crate::ApiFormat::OpenAiResponses, "m", request, false);
+        let body = transport::encode_request(crate::ApiFormat::OpenAiResponses, "m", request, false).body;
         assert_eq!(body["text"]["format"]["schema"]["required"], json!(["name", "population"]));
     }
 
