@@ -79,9 +79,9 @@ async fn state_and_merges_may_come_in_any_order() {
 
     // A library with state of its own sees no optional state of the program, and one without state does.
     let with_state = ToolRegistry::from_tools(tools![optional]).expect("one tool").with_state(Limit);
-    assert_eq!(called(&merged(orders(), with_state), "optional").await, "none");
+    assert_eq!(called(&crate::merged(orders(), with_state), "optional").await, "none");
     let without = ToolRegistry::from_tools(tools![optional]).expect("one tool");
-    assert_eq!(called(&merged(orders(), without), "optional").await, "orders");
+    assert_eq!(called(&crate::merged(orders(), without), "optional").await, "orders");
 }
 
 /// Checks that the call of `tool` and the build name the pointer around the state, and the way to add the state.
