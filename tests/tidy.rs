@@ -68,7 +68,9 @@ const AGENT_FLOORS: &[&str] = &[
     "conversation",
     "compaction",
     "session",
+    "place",
     "error",
+    "outcome",
     "guardrail",
     "event",
     "limits",
@@ -77,9 +79,11 @@ const AGENT_FLOORS: &[&str] = &[
     "answer",
     "agent",
     "run",
+    "stream",
     "team",
     "llm",
     "structured",
+    "request",
 ];
 
 /// No source file is longer.

@@ -1,19 +1,18 @@
 //! Requests for runs: an input or a conversation to continue, the place of the run, and its options.
 
 use crate::agent::{Agent, Run};
-use crate::conversation::Conversation;
 use crate::error::{AgentError, RunError};
 use crate::helpers::BoxFuture;
 use crate::limits::Limits;
 use crate::options::RunOptions;
-use crate::output::{Outcome, RunOutput, Waiting};
+use crate::outcome::{Outcome, Waiting};
+use crate::output::RunOutput;
 use crate::pending::Decisions;
-use crate::session::{SavedConversation, StoreError};
+use crate::place::Place;
 use crate::stream::RunStream;
 use crate::structured::{Answer, AnswerStream, Form, TypedOutput};
 use std::any::Any;
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
 use toolkit_core::registry::IntoRegistrySource;
 use toolkit_core::{CancellationToken, RunContext, ToolParams};
 use toolkit_llm::UserMessage;
@@ -59,81 +58,6 @@ impl Agent {
     /// not fit a pending call, or if the run was not interrupted when the conversation was saved.
     pub fn resume<'a>(&self, place: impl Into<Place<'a>>) -> ResumeRequest<'a> {
         ResumeRequest::new(Request::new(self, None, place.into()))
-    }
-}
-
-/// The place of a run: a new conversation, which is dropped at the end, or one of the program's.
-///
-/// | given to [`RunRequest::on`] or [`Agent::resume`] | the run |
-/// | --- | --- |
-/// | `&mut conversation` | adds to the conversation, and saves it if it was opened from [`Sessions`](crate::Sessions) |
-/// | `sessions.user("ada").conversation("1")` | opens the saved conversation, or creates it, and saves it |
-///
-/// A conversation is saved during the run: after the input is added, before each tool call runs, after each result while
-/// other calls run, after each turn, and at the end. Each save includes the conversations of agents called as tools and of
-/// parallel agents. After a crash, [`Agent::resume`] continues the run from the last saved state.
-#[derive(Debug, Default)]
-pub struct Place<'a>(Given<'a>);
-
-#[derive(Debug, Default)]
-enum Given<'a> {
-    #[default]
-    New,
-    Lent(&'a mut Conversation),
-    Saved(SavedConversation),
-}
-
-impl<'a> From<&'a mut Conversation> for Place<'a> {
-    fn from(conversation: &'a mut Conversation) -> Self {
-        Self(Given::Lent(conversation))
-    }
-}
-
-impl From<SavedConversation> for Place<'_> {
-    fn from(saved: SavedConversation) -> Self {
-        Self(Given::Saved(saved))
-    }
-}
-
-impl From<&SavedConversation> for Place<'_> {
-    fn from(saved: &SavedConversation) -> Self {
-        Self(Given::Saved(saved.clone()))
-    }
-}
-
-impl<'a> Place<'a> {
-    pub(crate) async fn open(self) -> Result<Opened<'a>, StoreError> {
-        Ok(match self.0 {
-            Given::New => Opened::Own(Box::default()),
-            Given::Lent(conversation) => Opened::Lent(conversation),
-            Given::Saved(saved) => Opened::Own(Box::new(saved.open().await?)),
-        })
-    }
-}
-
-/// The conversation in which a run works.
-pub(crate) enum Opened<'a> {
-    Own(Box<Conversation>),
-    Lent(&'a mut Conversation),
-}
-
-impl Deref for Opened<'_> {
-    type Target = Conversation;
-
-    fn deref(&self) -> &Conversation {
-        match self {
-            Self::Own(conversation) => conversation,
-            Self::Lent(conversation) => conversation,
-        }
-    }
-}
-
-impl DerefMut for Opened<'_> {
-    fn deref_mut(&mut self) -> &mut Conversation {
-        match self {
-            Self::Own(conversation) => conversation,
-            Self::Lent(conversation) => conversation,
-        }
     }
 }
 
@@ -292,7 +216,8 @@ macro_rules! requests {
             #[doc(alias("run_stream", "astream_events"))]
             #[must_use]
             pub fn stream(self) -> RunStream<'a> {
-                RunStream::new(self.inner)
+                let Request { agent, input, place, options, .. } = self.inner;
+                RunStream::start(&agent.clone(), options, |run| Request::answer(agent, input, place, run))
             }
         }
 
@@ -325,7 +250,8 @@ macro_rules! requests {
             /// the run.
             #[must_use]
             pub fn stream(self) -> AnswerStream<'a, T> {
-                AnswerStream::new(self.inner)
+                let Request { agent, input, place, options, form } = self.inner;
+                AnswerStream::new(agent, input, place, options, &form)
             }
         }
 

@@ -6,7 +6,6 @@ use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::options::RunOptions;
 use crate::output::RunOutput;
-use crate::request::Request;
 use crate::span::in_current;
 use futures_core::Stream;
 use std::future::poll_fn;
@@ -26,12 +25,6 @@ pub struct RunStream<'a> {
 }
 
 impl<'a> RunStream<'a> {
-    /// Creates the stream of a run. Polling the stream runs the agent.
-    pub(crate) fn new(request: Request<'a>) -> Self {
-        let Request { agent, input, place, options, .. } = request;
-        Self::start(&agent.clone(), options, |run| Request::answer(agent, input, place, run))
-    }
-
     /// Creates the stream of a run, which `work` does.
     pub(crate) fn start<F>(agent: &Agent, options: RunOptions, work: impl FnOnce(Run) -> F) -> Self
     where

@@ -23,8 +23,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
-use toolkit_core::registry::RegistrySource;
-use toolkit_core::{CancellationToken, RunContext};
+use toolkit_core::{CancellationToken, RunContext, registry::RegistrySource};
 use toolkit_llm::__private::Bill;
 use toolkit_llm::model::RequestLoss;
 use toolkit_llm::{Price, Usage};
@@ -165,9 +164,8 @@ impl Run {
         is_tracked: bool,
     ) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
-        let tools = Arc::default();
-        let mut inner =
-            RunInner { root, cancellation, answer_format: None, tools, ..RunInner::clone(&self.0) };
+        let mut inner = RunInner { root, cancellation, answer_format: None, ..RunInner::clone(&self.0) };
+        inner.tools = Arc::default();
         inner.outermost.get_or_insert_with(|| self.0.cancellation.clone());
         inner.place.within.extend(scope);
         inner.limited = None;

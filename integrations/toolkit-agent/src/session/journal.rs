@@ -1,6 +1,6 @@
 //! Saving of conversations: the entries that are not saved yet are appended to the log.
 
-use super::sessions::{Sessions, SharedState};
+use super::sessions::{Lease, Sessions, SharedState, lease};
 use super::store::{ConversationKey, StateScope, StoreError};
 use crate::conversation::{Conversation, Log};
 use crate::helpers::lock;
@@ -21,17 +21,6 @@ pub(crate) struct Journal {
     /// The session values with the prefix `user:`, shared with other conversations. `None` if the
     /// conversation was not opened from sessions. No shared session values are saved then.
     shared: Option<Arc<SharedState>>,
-}
-
-/// The sessions to which a conversation belongs.
-pub(super) struct Lease {
-    pub(super) sessions: Sessions,
-    /// The session values of the user. `None` if the conversation was not opened from these sessions.
-    pub(super) user: Option<Arc<SharedState>>,
-}
-
-fn lease(conversation: &Conversation) -> Option<&Lease> {
-    conversation.lease.as_deref()?.downcast_ref()
 }
 
 impl Sessions {

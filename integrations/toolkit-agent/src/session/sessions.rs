@@ -1,6 +1,5 @@
 //! The conversations of a program, and the session values that they share.
 
-use super::journal::Lease;
 use super::memory::MemoryStore;
 use super::store::{
     ConversationInfo, ConversationKey, ConversationStore, DynStore, StateScope, StoreError, apply,
@@ -50,6 +49,17 @@ pub(super) struct SessionsInner {
     /// The session values with the prefix `user:`, by user. They are dropped when no conversation of the user
     /// is open.
     users: Mutex<HashMap<String, Weak<SharedState>>>,
+}
+
+/// The sessions to which a conversation belongs.
+pub(super) struct Lease {
+    pub(super) sessions: Sessions,
+    /// The session values of the user. `None` if the conversation was not opened from these sessions.
+    pub(super) user: Option<Arc<SharedState>>,
+}
+
+pub(super) fn lease(conversation: &Conversation) -> Option<&Lease> {
+    conversation.lease.as_deref()?.downcast_ref()
 }
 
 impl Sessions {

@@ -1,12 +1,14 @@
 //! Streams that yield an answer of a Rust type while the model writes it.
 
 use super::partial::PartialAnswer;
-use super::{Answer, TypedOutput};
+use super::{Answer, Form, TypedOutput};
+use crate::agent::Agent;
 use crate::answer::AnswerFormat;
 use crate::error::{AgentError, RunError};
 use crate::event::RunEvent;
 use crate::helpers::lock;
-use crate::request::Request;
+use crate::options::RunOptions;
+use crate::place::Place;
 use crate::stream::RunStream;
 use futures_core::Stream;
 use serde_json::Value;
@@ -16,6 +18,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use toolkit_core::{CallId, ToolCall, ToolParams};
+use toolkit_llm::UserMessage;
 
 /// An item of an [`AnswerStream`]: an event of the run, a partial answer, or the complete answer.
 ///
@@ -85,9 +88,14 @@ pub struct AnswerStream<'a, T> {
 
 impl<'a, T: ToolParams + Send + 'static> AnswerStream<'a, T> {
     /// Creates the stream of a typed run. Polling the stream runs the agent.
-    pub(crate) fn new(request: Request<'a>) -> Self {
-        let Request { agent, input, place, options, form } = request;
-        let answer = Answer::<T>::new(&form);
+    pub(crate) fn new(
+        agent: Agent,
+        input: Option<UserMessage>,
+        place: Place<'a>,
+        options: RunOptions,
+        form: &Form,
+    ) -> Self {
+        let answer = Answer::<T>::new(form);
         let format = answer.as_ref().ok().map(|answer| answer.format.clone());
         let is_wrapped = answer.as_ref().is_ok_and(|answer| answer.reader.is_wrapped);
         let value = Arc::<Mutex<Option<T>>>::default();

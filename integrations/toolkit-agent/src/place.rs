@@ -1,0 +1,80 @@
+//! The places of runs: conversations that are new, lent or saved.
+
+use crate::conversation::Conversation;
+use crate::session::{SavedConversation, StoreError};
+use std::ops::{Deref, DerefMut};
+
+/// The place of a run: a new conversation, which is dropped at the end, or one of the program's.
+///
+/// | given to [`RunRequest::on`](crate::RunRequest::on) or [`Agent::resume`](crate::Agent::resume) | the run |
+/// | --- | --- |
+/// | `&mut conversation` | adds to the conversation, and saves it if it was opened from [`Sessions`](crate::Sessions) |
+/// | `sessions.user("ada").conversation("1")` | opens the saved conversation, or creates it, and saves it |
+///
+/// A conversation is saved during the run: after the input is added, before each tool call runs, after each result while
+/// other calls run, after each turn, and at the end. Each save includes the conversations of agents called as tools and of
+/// parallel agents. After a crash, [`Agent::resume`](crate::Agent::resume) continues the run from the last saved state.
+#[derive(Debug, Default)]
+pub struct Place<'a>(Given<'a>);
+
+#[derive(Debug, Default)]
+enum Given<'a> {
+    #[default]
+    New,
+    Lent(&'a mut Conversation),
+    Saved(SavedConversation),
+}
+
+impl<'a> From<&'a mut Conversation> for Place<'a> {
+    fn from(conversation: &'a mut Conversation) -> Self {
+        Self(Given::Lent(conversation))
+    }
+}
+
+impl From<SavedConversation> for Place<'_> {
+    fn from(saved: SavedConversation) -> Self {
+        Self(Given::Saved(saved))
+    }
+}
+
+impl From<&SavedConversation> for Place<'_> {
+    fn from(saved: &SavedConversation) -> Self {
+        Self(Given::Saved(saved.clone()))
+    }
+}
+
+impl<'a> Place<'a> {
+    pub(crate) async fn open(self) -> Result<Opened<'a>, StoreError> {
+        Ok(match self.0 {
+            Given::New => Opened::Own(Box::default()),
+            Given::Lent(conversation) => Opened::Lent(conversation),
+            Given::Saved(saved) => Opened::Own(Box::new(saved.open().await?)),
+        })
+    }
+}
+
+/// The conversation in which a run works.
+pub(crate) enum Opened<'a> {
+    Own(Box<Conversation>),
+    Lent(&'a mut Conversation),
+}
+
+impl Deref for Opened<'_> {
+    type Target = Conversation;
+
+    fn deref(&self) -> &Conversation {
+        match self {
+            Self::Own(conversation) => conversation,
+            Self::Lent(conversation) => conversation,
+        }
+    }
+}
+
+impl DerefMut for Opened<'_> {
+    fn deref_mut(&mut self) -> &mut Conversation {
+        match self {
+            Self::Own(conversation) => conversation,
+            Self::Lent(conversation) => conversation,
+        }
+    }
+}
