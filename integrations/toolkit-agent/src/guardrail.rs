@@ -28,7 +28,7 @@ use toolkit_llm::{ModelRequest, ModelResponse};
 /// the check replaces the call, the tool gets the new arguments. A replacement with the name of another tool
 /// denies the call.
 ///
-/// In a typed run, such as [`run_as`](crate::Agent::run_as), an answer is checked only if it matches the
+/// In a [typed run](crate::RunRequest::typed), an answer is checked only if it matches the
 /// requested type. If the agent has a guardrail for [`AgentOutput`], an invalid answer is withheld: it
 /// appears neither in events nor in the conversation. The error messages about an invalid answer may quote
 /// parts of it. The model reads them, and [`AgentError::InvalidOutput`](crate::AgentError::InvalidOutput)
