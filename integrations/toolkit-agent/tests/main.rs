@@ -49,6 +49,7 @@ mod requests;
 mod rules;
 mod run_requests;
 mod secrets;
+mod sendable;
 mod sessions;
 mod shortened;
 mod soulbot;
