@@ -46,16 +46,17 @@ impl From<&SavedConversation> for Place<'_> {
 impl<'a> Place<'a> {
     pub(crate) async fn open(self) -> Result<Opened<'a>, StoreError> {
         Ok(match self.0 {
-            Given::New => Opened::Own(Box::default()),
+            Given::New => Opened::Own(Conversation::default()),
             Given::Lent(conversation) => Opened::Lent(conversation),
-            Given::Saved(saved) => Opened::Own(Box::new(saved.open().await?)),
+            Given::Saved(saved) => Opened::Own(saved.open().await?),
         })
     }
 }
 
 /// The conversation in which a run works.
+#[allow(clippy::large_enum_variant, reason = "it is a part of the future of a run, which is boxed")]
 pub(crate) enum Opened<'a> {
-    Own(Box<Conversation>),
+    Own(Conversation),
     Lent(&'a mut Conversation),
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct RunInner {
     pub(crate) place: LogPlace,
     pub(crate) answer_format: Option<Arc<AnswerFormat>>,
     /// The tools that the program has given to the run, beside those of its agents.
-    pub(crate) tools: Arc<[RegistrySource]>,
+    pub(crate) tools: Option<Arc<[RegistrySource]>>,
     /// Whether all tool calls are refused, because an answer of the run was invalid and agents may only
     /// answer again.
     pub(crate) answers_only: bool,
@@ -114,7 +114,7 @@ impl Run {
             limited: None,
             place: LogPlace { is_tracked: true, decisions: options.decisions, ..LogPlace::default() },
             answer_format: None,
-            tools: options.tools.into(),
+            tools: (!options.tools.is_empty()).then(|| options.tools.into()),
             answers_only: false,
             usage: SpanUsage::default(),
             shared: Arc::new(shared),
@@ -165,7 +165,7 @@ impl Run {
     ) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
         let mut inner = RunInner { root, cancellation, answer_format: None, ..RunInner::clone(&self.0) };
-        inner.tools = Arc::default();
+        inner.tools = None;
         inner.outermost.get_or_insert_with(|| self.0.cancellation.clone());
         inner.place.within.extend(scope);
         inner.limited = None;

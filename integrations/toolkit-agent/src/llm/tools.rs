@@ -104,7 +104,11 @@ impl Tools {
 
     /// Returns a dispatcher for the current tools of the agent and of `run`. `beside` keeps it from turn to turn.
     pub(super) fn current(&self, run: &Run, beside: &mut Extended) -> Result<Dispatcher, BuildError> {
-        beside.current(&self.of_agent()?, &run.0.tools, None)
+        let of_agent = self.of_agent()?;
+        match &run.0.tools {
+            None => Ok(of_agent),
+            Some(tools) => beside.current(&of_agent, tools, None),
+        }
     }
 
     /// Returns a dispatcher for the tools of `current`. Its calls belong to the run of `caller`. `last` is the dispatcher

@@ -55,6 +55,13 @@ pub(super) enum Habit {
     UnknownWord,
 }
 
+impl Habit {
+    /// Returns whether a whole call is sent once more.
+    pub(super) fn is_repetition(self) -> bool {
+        matches!(self, Self::InString | Self::AtNextIndex | Self::PartAndWhole)
+    }
+}
+
 pub(super) const HABITS: [Habit; 24] = [
     Habit::InString,
     Habit::AtNextIndex,
