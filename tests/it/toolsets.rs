@@ -349,3 +349,9 @@ async fn two_values_of_one_type_have_their_own_namespaces_or_none() {
     let error = registry.register_all_in("two", Arc::new(Counter(3))).unwrap_err();
     assert_eq!((error.problems().len(), registry.len()), (2, 4));
 }
+
+#[tokio::test]
+async fn a_toolset_is_a_source_of_tools() {
+    let dispatcher = toolkit_ai::Dispatcher::new(Arc::new(Counter(1))).unwrap();
+    assert_eq!(dispatcher.call("counter-next", "{}").await.unwrap().to_text(), "2");
+}

@@ -101,6 +101,7 @@ use supervise::{Link, supervise};
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
+use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 use toolkit_core::{
     CancellationToken, ErrorKind, ToolCall, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolOutput,
     ToolProvider,
@@ -394,6 +395,20 @@ impl ToolProvider for McpClient {
 
     fn validate(&self, call: &ToolCall, _: &ToolDefinition, _: &ToolContext) -> Result<(), ToolError> {
         self.0.prepare(call).map(drop)
+    }
+}
+
+/// The tools that the server has now, so that `.tools(client)` gives them to an agent. A live registry
+/// [follows](McpClient::follow) their changes.
+impl IntoRegistrySource for McpClient {
+    fn into_registry_source(self) -> RegistrySource {
+        RegistrySource::from_provider(self)
+    }
+}
+
+impl IntoRegistrySource for &McpClient {
+    fn into_registry_source(self) -> RegistrySource {
+        RegistrySource::from_provider(self.clone())
     }
 }
 

@@ -31,6 +31,7 @@ use tokio_util::sync::DropGuard;
 use toolkit_core::CancellationToken;
 use toolkit_core::ToolRegistry;
 use toolkit_core::error::BuildError;
+use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 use toolkit_foreign::ToolIssue;
 
 /// The tools of a fleet: it discovers the workers, and follows those that come, go and change.
@@ -148,5 +149,13 @@ impl FleetTools {
     /// [`FleetError::Connection`] if no worker with a ledger answers.
     pub async fn stored_call(&self, id: &str) -> Result<StoredCall, FleetError> {
         stored_call::fetch(&self.state, id).await
+    }
+}
+
+/// The tools that the workers have now, so that `.tools(fleet)` gives them to an agent. A live registry
+/// [follows](FleetTools::follow) their changes.
+impl IntoRegistrySource for FleetTools {
+    fn into_registry_source(self) -> RegistrySource {
+        self.tools().into_registry_source()
     }
 }

@@ -1,7 +1,7 @@
 //! The source of a dispatcher's tools.
 
 use super::{LiveRegistry, ToolRegistry};
-use crate::definition::Tool;
+use crate::definition::{ProvidedTool, Tool, ToolProvider, Toolset};
 use std::sync::Arc;
 
 /// The source of a [`Dispatcher`](crate::Dispatcher)'s tools: a fixed registry or a [live](LiveRegistry) one.
@@ -18,6 +18,13 @@ pub enum RegistrySource {
 }
 
 impl RegistrySource {
+    /// Returns the tools that a provider has now, as a fixed registry. Duplicate and illegal names are errors of the function
+    /// that takes the source. Types that provide tools implement [`IntoRegistrySource`] with it.
+    #[must_use]
+    pub fn from_provider(provider: impl ToolProvider) -> Self {
+        ToolRegistry::recording(ProvidedTool::all(provider)).into_registry_source()
+    }
+
     /// Returns the current tools: the fixed registry, or a snapshot of the live registry.
     #[must_use]
     pub fn snapshot(&self) -> Arc<ToolRegistry> {
@@ -37,8 +44,9 @@ impl RegistrySource {
     }
 }
 
-/// A source of tools: a registry by value or in an `Arc`, a [`LiveRegistry`], or a list of tools, such as the array
-/// built by [`tools!`](crate::tools).
+/// A source of tools: a registry by value or in an `Arc`, a [`LiveRegistry`], a list of tools, such as the array
+/// built by [`tools!`](crate::tools), or a [`Toolset`] in an `Arc`. Clients of MCP servers, OpenAPI documents and fleets are
+/// sources of the tools that they have now; a `LiveRegistry` follows their changes.
 ///
 /// ```
 /// use toolkit_ai::prelude::*;
@@ -56,7 +64,7 @@ impl RegistrySource {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no source of tools",
     note = "give a list, as in `tools![add]`, a `ToolRegistry` by value or in an `Arc`, or a `LiveRegistry`",
-    note = "the methods of a `#[toolset]` are registered with `registry.register_all(Arc::new(value))`"
+    note = "the methods of a `#[toolset]` are given as `Arc::new(value)`"
 )]
 pub trait IntoRegistrySource {
     /// Converts the value to a source.
@@ -81,5 +89,10 @@ sources! {
     [] LiveRegistry: live => RegistrySource::Live(live);
     [] &LiveRegistry: live => RegistrySource::Live(live.clone());
     [T: Tool + 'static, const N: usize] [T; N]: tools => ToolRegistry::recording(tools).into_registry_source();
+    [T: Toolset] Arc<T>: toolset => {
+        let mut registry = ToolRegistry::new();
+        toolset.tools().into_iter().for_each(|tool| registry.insert_or_record(tool));
+        registry.into_registry_source()
+    };
     [T: Tool + 'static] Vec<T>: tools => ToolRegistry::recording(tools).into_registry_source();
 }

@@ -26,3 +26,15 @@ async fn an_agent_calls_tools_of_a_server_beside_its_own() {
         assert!(last.contains(part), "{last}");
     }
 }
+
+#[tokio::test]
+async fn an_agent_takes_a_client_beside_its_own_tools() {
+    let client = McpClient::builder(Bare::new().endpoint()).namespace("shop").connect().await.unwrap();
+    let own = ClosureTool::without_arguments("own", "Ours.", || "ours").unwrap();
+    let model = ScriptedModel::new().call("shop-add", r#"{"a": 2, "b": 3}"#).call("own", "{}").text("Five.");
+    let agent = Agent::builder(model).tools([own]).tools(&client).build().unwrap();
+    let output = within(agent.run("What is 2 + 3?").into_future()).await.unwrap();
+    assert_eq!((output.text.as_str(), output.tool_calls), ("Five.", 2));
+    let twice = Agent::builder(ScriptedModel::new()).tools(&client).tools(client.clone()).build();
+    assert!(twice.unwrap_err().to_string().contains("`shop-add`"));
+}

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 use toolkit_core::{
     BuildError, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolProvider,
     ToolRegistry,
@@ -108,6 +109,17 @@ impl OpenApiTools {
     fn tool(&self, name: &str) -> Result<&Arc<dyn Tool>, ToolError> {
         let tool = self.by_name.get(name).and_then(|index| self.tools.get(*index));
         tool.ok_or_else(|| ToolError::failed(format!("the document has no operation for the tool `{name}`")))
+    }
+}
+
+/// The tools, so that `.tools(service)` gives them to an agent.
+impl IntoRegistrySource for OpenApiTools {
+    fn into_registry_source(self) -> RegistrySource {
+        match self.registry() {
+            Ok(registry) => registry.into_registry_source(),
+            // With the problems, which the function that takes the source reports.
+            Err(_) => RegistrySource::from_provider(self),
+        }
     }
 }
 
