@@ -1,6 +1,7 @@
 //! Agents, and the run shared by the agents of a team.
 
 mod called;
+mod custom;
 mod ended;
 mod shared;
 

@@ -291,6 +291,17 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
+    /// An event of the program, from [`Run::custom_event`](crate::Run::custom_event).
+    #[non_exhaustive]
+    Custom {
+        /// The name of the event.
+        name: String,
+        /// What it contains.
+        data: serde_json::Value,
+        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<RunScope>,
+    },
     /// The run is complete; this is the last event.
     #[non_exhaustive]
     Finished {
@@ -346,7 +357,8 @@ impl RunEvent {
             | Self::Guardrail { within, .. }
             | Self::Transferred { within, .. }
             | Self::BranchFailed { within, .. }
-            | Self::AgentEnded { within, .. } => within,
+            | Self::AgentEnded { within, .. }
+            | Self::Custom { within, .. } => within,
             Self::Finished { .. } | Self::Waiting { .. } => &[],
         }
     }

@@ -296,7 +296,7 @@ impl Run {
     }
 
     /// Emits an event. The closure runs only if there is a listener.
-    pub fn emit(&self, event: impl FnOnce() -> RunEvent) {
+    pub(crate) fn emit(&self, event: impl FnOnce() -> RunEvent) {
         if let Some(events) = &self.0.shared.events {
             // Events sent after the listener was dropped are ignored.
             let _ = events.send(event());

@@ -202,7 +202,15 @@ fn event() -> impl Strategy<Value = RunEvent> {
         }),
         1 => (message(), within())
             .prop_map(|(message, within)| RunEvent::Message { message: Box::new(message), within }),
+        1 => (text(), value(), within())
+            .prop_map(|(name, data, within)| RunEvent::Custom { name, data, within }),
         1 => output().prop_map(|output| RunEvent::Finished { output: Box::new(output) }),
+        1 => (output(), pending()).prop_map(|(output, error)| {
+            let call = ToolCall::new("c", "pay", "{}");
+            let reason = error.pending().unwrap().clone();
+            let pending = vec![PendingCall { id: "1.1.0".to_owned(), agent: output.agent.clone(), call, reason }];
+            RunEvent::Waiting { pending, output: Box::new(output) }
+        }),
     ]
 }
 
