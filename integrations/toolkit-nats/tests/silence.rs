@@ -77,13 +77,16 @@ async fn the_result_of_a_stopped_worker_without_others_is_fetched() {
         return;
     };
     let (runs, end) = (Arc::default(), Arc::new(Notify::new()));
-    let _stopped = with_ledger(&held, &schema, pay(&runs, &end)).await;
+    let stopped = with_ledger(&held, &schema, pay(&runs, &end)).await;
+    let (_client, mut calls) = server::observe(stopped.id()).await;
     let tools = FleetTools::join(&near).await.unwrap();
     let result = begin(&tools, "pay");
+    calls.next().await.unwrap();
     until(|| runs.load(Ordering::Relaxed) == 1).await;
     gate.send_replace(false);
-    // The call is sent again to the worker, which begins nothing that has waited for so long.
-    until(|| tools.statistics().repetitions == 1).await;
+    // The call is sent again to the worker, which begins nothing that has waited for so long. The server has it before
+    // anything that the worker sends when it wakes.
+    calls.next().await.unwrap();
     gate.send_replace(true);
     let error = result.await.unwrap().outcome.unwrap_err();
     assert_eq!(CallFailure::from_error(&error), Some(CallFailure::Unknown), "{error}");

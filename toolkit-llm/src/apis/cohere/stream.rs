@@ -49,7 +49,9 @@ impl StreamCodec for Cohere {
             }
             "content-end" | "tool-call-end" => {
                 let parts = stream.parts();
-                parts.end_if_open(parts.by_item.get(&key).copied());
+                // Parts come one after another. Some servers begin one without its index, and end it with it.
+                let known = parts.by_item.get(&key).copied();
+                parts.end_if_open(known.or_else(|| parts.latest()));
             }
             "citation-start" => {
                 let citation = one(message.get("citations")).map_or(&[][..], std::slice::from_ref);
@@ -156,7 +158,12 @@ fn extend(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) {
                 None => is_open,
             }
         };
-        known = if call.name.is_empty() { parts.receiver(known) } else { known.filter(is_same) };
+        known = if call.name.is_empty() {
+            let begun = parts.latest().filter(|latest| !parts[*latest].name.is_empty());
+            parts.receiver(known.or(begun))
+        } else {
+            known.filter(is_same)
+        };
     }
     let number = known.unwrap_or_else(|| begin(parts, key, is_call, piece));
     let part = &mut parts[number];
