@@ -60,7 +60,10 @@ impl StreamCodec for OpenAiChat {
         let choices = stream.messages.iter_mut().map(|(index, message)| {
             let reason = message.around.get("finish_reason").and_then(Value::as_str);
             let is_cut = reason.map_or(!is_over, |reason| FinishReason::parse(reason).may_be_cut());
-            close(message, is_cut || is_broken, true);
+            // Complete calls first: a call that was broken off and sent again is known by the whole one.
+            for all in [false, true] {
+                close(message, is_cut || is_broken, all);
+            }
             message.parts.release(false);
             finish_choice(*index, message)
         });

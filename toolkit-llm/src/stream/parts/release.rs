@@ -93,9 +93,10 @@ impl Parts {
     pub(crate) fn release(&mut self, is_cut: bool) {
         let mut held = std::mem::take(&mut self.held);
         let orphans = if held.is_empty() { HashSet::new() } else { self.orphans() };
-        // A call without arguments may repeat another one.
-        held.sort_by_key(|number| (self.is_blank(*number), *number));
+        // A call without arguments may repeat another one, and one that broke off before them may be sent again.
+        held.sort_by_key(|number| (self.is_blank(*number), self.may_be_cut(*number), *number));
         held.retain(|number| self.is_new(*number));
+        held.sort_unstable();
         let last = self.last().filter(|_| is_cut);
         for number in held {
             if Some(number) == last {

@@ -63,6 +63,12 @@ fn check(
         // Another index, no item and another id would be another call.
         habits.retain(|habit| *habit != Habit::GrowingIndex);
     }
+    if habits.contains(&Habit::PartAndWhole) {
+        // That a call has broken off is known by the next index alone.
+        let has_index =
+            |habit: &Habit| !matches!(habit, Habit::HeaderWithoutIndex | Habit::SameIndex | Habit::NoIndex);
+        habits.retain(has_index);
+    }
     habits.into_iter().for_each(|habit| apply(habit, &mut events));
     let end = events.len() - after_end(format);
     let is_broken = match fate {
