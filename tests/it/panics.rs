@@ -147,7 +147,7 @@ impl Tool for Hostile {
         let drop = if hangs { Place::DropRunning } else { Place::DropFinished };
         let future =
             Fused { output: (!hangs).then_some(output), fuse: self.1.clone(), poll: Place::Poll, drop };
-        ToolFuture::running(future, |outcome| outcome)
+        ToolFuture::new(future)
     }
 
     fn validate(&self, _: &str, _: &ToolContext) -> Result<(), ToolError> {
@@ -317,7 +317,7 @@ impl Tool for Laned {
     }
 
     fn call<'a>(&'a self, _: &'a str, _: &'a ToolContext) -> ToolFuture<'a> {
-        ToolFuture::running(async { Ok(ToolOutput::text("done")) }, |outcome| outcome)
+        ToolFuture::new(async { Ok(ToolOutput::text("done")) })
     }
 }
 

@@ -40,17 +40,14 @@ impl ToolProvider for Remote {
         self.running.fetch_add(1, Ordering::SeqCst);
         let running = Running(self.running.clone());
         match call.name.as_str() {
-            "echo" => ToolFuture::running(async move { text }, |text| Ok(ToolOutput::text(text))),
+            "echo" => ToolFuture::new(async move { Ok(ToolOutput::text(text)) }),
             "fail" => ToolFuture::ready(Err("the line is dead".into())),
             "panic" => panic!("at once"),
-            "panic_later" => ToolFuture::running(async { panic!("later") }, |()| Ok(ToolOutput::default())),
-            _ => ToolFuture::running(
-                async move {
-                    let _running = running;
-                    std::future::pending::<()>().await;
-                },
-                |()| Ok(ToolOutput::default()),
-            ),
+            "panic_later" => ToolFuture::new(async { panic!("later") }),
+            _ => ToolFuture::new(async move {
+                let _running = running;
+                std::future::pending().await
+            }),
         }
     }
 }

@@ -37,7 +37,7 @@ impl ToolProvider for Provider {
     }
 
     fn handle<'a>(&'a self, _: ToolCall, _: &'a ToolContext) -> ToolFuture<'a> {
-        ToolFuture::running(work(), |text| Ok(text.into()))
+        ToolFuture::new(async { Ok(work().await.into()) })
     }
 }
 

@@ -77,7 +77,8 @@ pub enum AgentError {
     /// is gone. The conversation is unchanged: the earlier program can resume the run, and
     /// [`Conversation::abandon`](crate::Conversation::abandon) ends it.
     TeamChanged(String),
-    /// The tools of the agent are invalid.
+    /// The tools of the agent are invalid, or a tool needs [state of the run](crate::RunRequest::state) that the run does
+    /// not have. Pending calls still wait.
     Build(BuildError),
     /// A typed run has no valid answer: no answer matched the requested type, the model refused to answer, or a
     /// [guardrail](crate::guardrail::Guardrail) has blocked the answer.
@@ -178,6 +179,14 @@ impl Error for AgentError {
             Self::Store(error) => Some(error),
             _ => None,
         }
+    }
+}
+
+impl AgentError {
+    /// Returns whether the turn of a run that ends with this error is continued by a run of the right program, with the
+    /// right agents, tools and state. Nothing of the turn was changed.
+    pub(crate) fn keeps_the_turn(&self) -> bool {
+        matches!(self, Self::TeamChanged(_) | Self::Build(_))
     }
 }
 

@@ -68,9 +68,7 @@ impl Agent {
                 Err(AgentError::Interrupted { pending: conversation.pending() })
             }
             Err(error) => {
-                // The program of before can continue the turn.
-                let is_kept = matches!(error, AgentError::TeamChanged(_));
-                conversation.stop_run(if is_kept { Stop::Dropped } else { Stop::Failed });
+                conversation.stop_run(if error.keeps_the_turn() { Stop::Dropped } else { Stop::Failed });
                 Err(error)
             }
         };

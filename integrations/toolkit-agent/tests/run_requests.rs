@@ -3,11 +3,15 @@
 use crate::support::{Nothing, pending, reloaded, says};
 use futures_util::StreamExt;
 use serde::Deserialize;
+use serde_json::json;
 use toolkit_agent::structured::AnswerEvent;
 use toolkit_agent::{Agent, AgentError, Conversation, Decisions, Outcome, RunEvent, RunStream, Sessions};
 use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::schemars::JsonSchema;
-use toolkit_core::{ClosureTool, LiveRegistry, ToolContext, ToolError, ToolRegistry};
+use toolkit_core::{
+    ClosureTool, LiveRegistry, Tool, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolName,
+    ToolOutput, ToolRegistry,
+};
 use toolkit_llm::ScriptedModel;
 
 /// Who has sent a web request.
@@ -110,6 +114,55 @@ async fn a_waiting_call_needs_the_tools_of_its_run_again() {
     assert_eq!(serde_json::to_value(&conversation).unwrap()["turn"], before["turn"]);
     let output = agent.resume(&mut conversation).decide(decided()).with_tools(pay()).await.unwrap();
     assert_eq!((output.text.as_str(), result_of(&output.messages)), ("It is paid.", vec!["paid".to_owned()]));
+}
+
+/// A tool that needs to know who pays.
+struct Pay(ToolDefinition);
+
+impl Pay {
+    fn new() -> Self {
+        let definition =
+            ToolDefinition::new(ToolName::new("pay").unwrap(), "Pays.", json!({"type": "object"}));
+        Self(definition.with_state_need::<Customer>())
+    }
+}
+
+impl Tool for Pay {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
+        let customer = context.state::<Customer>().expect("the run has it");
+        ToolFuture::ready(Ok(ToolOutput::text(customer.0)))
+    }
+}
+
+/// An approval is not spent on a call that would miss the state of its run, also in an agent that is called as a tool.
+#[tokio::test]
+async fn a_run_without_its_declared_state_begins_nothing() {
+    let rules = || Permissions::new().rule(PermissionRule::ask("it costs money")).decide_later();
+    let payer = |model: ScriptedModel| {
+        let registry = ToolRegistry::from_tools([Pay::new()]).unwrap().with_run_state::<Customer>();
+        Agent::builder(model).name("payer").tools(registry).middleware(rules()).build().unwrap()
+    };
+    let own = payer(ScriptedModel::new().call("pay", "{}").text("It is paid."));
+    let called = payer(ScriptedModel::new().call("pay", "{}").text("It is paid."));
+    let model = ScriptedModel::new().call("payer", r#"{"request": "?"}"#).text("It is paid.");
+    let caller = Agent::builder(model).tools([called.to_tool().unwrap()]).build().unwrap();
+    let refused = own.run("Pay.").await.unwrap_err();
+    assert!(refused.to_string().contains("Customer` from each run"), "{refused}");
+    for agent in [own, caller] {
+        let mut conversation = Conversation::new("1");
+        let run = agent.run("Pay.").on(&mut conversation).state(Customer("Ada"));
+        let calls = pending(run.await);
+        let decided = || Decisions::new().approve(&calls[0].id);
+        let refused = agent.resume(&mut conversation).decide(decided()).await.unwrap_err();
+        assert!(matches!(refused.error, AgentError::Build(_)), "{refused}");
+        assert_eq!(conversation.pending(), calls);
+        let run = agent.resume(&mut conversation).decide(decided()).state(Customer("Ada"));
+        assert_eq!(run.await.unwrap().text, "It is paid.");
+    }
 }
 
 #[tokio::test]

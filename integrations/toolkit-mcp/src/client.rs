@@ -387,9 +387,9 @@ impl ToolProvider for McpClient {
         match self.0.prepare(&call) {
             Ok(prepared) => {
                 let running = async move { self.0.call(&call, prepared, context).await };
-                ToolFuture::running(running, |outcome| outcome)
+                ToolFuture::new(running)
             }
-            Err(error) => ToolFuture::refused(error),
+            Err(error) => ToolFuture::ready(Err(error)),
         }
     }
 

@@ -129,7 +129,7 @@ impl ToolProvider for Bare {
     fn handle<'a>(&'a self, call: ToolCall, _: &'a ToolContext) -> ToolFuture<'a> {
         let arguments = call.arguments.as_str().to_owned();
         let request = async move { self.0.request("dispatched", arguments.into()).await.unwrap().payload };
-        ToolFuture::running(request, |text| Ok(ToolOutput::text(String::from_utf8_lossy(&text))))
+        ToolFuture::new(async { Ok(ToolOutput::text(String::from_utf8_lossy(&request.await))) })
     }
 }
 

@@ -4,7 +4,7 @@ use super::actions::SessionDelta;
 use super::attempts::Attempts;
 use super::grants::Grants;
 use super::session::{Scope, Session, SessionMap};
-use super::state::State;
+use super::state::{State, StateNeed};
 use crate::call::CallId;
 use crate::guard::guarded;
 use crate::name::ToolName;
@@ -101,6 +101,11 @@ impl RunContext {
     pub fn with_state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.state = self.state.with_value_of_run(value);
         self
+    }
+
+    /// Returns whether the run has a state value of the required type.
+    pub(crate) fn has_state(&self, need: &StateNeed) -> bool {
+        self.state.has_value(need)
     }
 
     /// Returns the state for a call: the values of this run, and the values of the registry for all other types.

@@ -103,6 +103,11 @@ impl State {
         self
     }
 
+    /// Returns whether the state contains the declaration of a value of a run.
+    pub(crate) fn declares_run_state(&self) -> bool {
+        !self.of_run.is_empty()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.values.is_empty()
     }

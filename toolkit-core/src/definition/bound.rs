@@ -42,7 +42,7 @@ impl Tool for BoundTool {
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         let context = self.bound(context);
         let call = async move { self.tool.call(arguments, &context).await };
-        ToolFuture::running(call, |outcome| outcome)
+        ToolFuture::new(call)
     }
 
     fn validate(&self, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {

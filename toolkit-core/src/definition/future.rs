@@ -40,9 +40,9 @@ impl<F: Future, C: Fn(F::Output) -> Outcome> Future for Converted<F, C> {
 ///     ToolFuture::ready(Ok(ToolOutput::text("done")))
 /// }
 ///
-/// /// What an asynchronous tool returns: the second closure converts the value of the first future.
+/// /// What an asynchronous tool returns.
 /// fn later<'a>() -> ToolFuture<'a> {
-///     ToolFuture::running(async { 6 * 7 }, |answer| Ok(ToolOutput::text(answer.to_string())))
+///     ToolFuture::new(async { Ok(ToolOutput::text("done later")) })
 /// }
 ///
 /// assert_eq!(at_once().try_ready().unwrap()?.to_text(), "done");
@@ -64,8 +64,16 @@ impl<'a> ToolFuture<'a> {
         Self(Call::Done(Some(outcome)))
     }
 
-    /// Creates the future of a running call. `convert` converts the output of `future` to the outcome of the
-    /// call.
+    /// Creates the future of a running call.
+    #[inline]
+    #[must_use]
+    pub fn new(future: impl Future<Output = Outcome> + Send + 'a) -> Self {
+        Self(Call::Running(Box::pin(future)))
+    }
+
+    /// Creates the future of a running call, for generated code. `convert` converts the output of `future` to the outcome
+    /// of the call.
+    #[doc(hidden)]
     #[inline]
     #[must_use]
     pub fn running<F: Future + Send + 'a>(
@@ -77,6 +85,7 @@ impl<'a> ToolFuture<'a> {
 
     /// Creates the future of a call that fails because the program provides no state of type `type_name`.
     #[cold]
+    #[doc(hidden)]
     #[must_use]
     pub fn stateless(type_name: &str) -> Self {
         Self::ready(Err(ToolError::stateless(type_name)))
@@ -84,6 +93,7 @@ impl<'a> ToolFuture<'a> {
 
     /// Creates the future of a call that fails with `error`, because its arguments were refused.
     #[cold]
+    #[doc(hidden)]
     #[must_use]
     pub fn refused(error: ToolError) -> Self {
         Self::ready(Err(error))
@@ -92,6 +102,7 @@ impl<'a> ToolFuture<'a> {
     /// Creates the future of a call that fails because a parameter has no value after decoding. Decoding
     /// normally fills every parameter. Generated code uses this function instead of a panic.
     #[cold]
+    #[doc(hidden)]
     #[must_use]
     pub fn incomplete() -> Self {
         Self::ready(Err(ToolError::new(

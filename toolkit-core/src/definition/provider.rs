@@ -31,7 +31,7 @@ use std::sync::Arc;
 ///     }
 ///
 ///     fn handle<'a>(&'a self, call: ToolCall, _: &'a ToolContext) -> ToolFuture<'a> {
-///         ToolFuture::running(async move { call.arguments.to_string() }, |text| Ok(ToolOutput::text(text)))
+///         ToolFuture::new(async move { Ok(ToolOutput::text(call.arguments.to_string())) })
 ///     }
 /// }
 ///

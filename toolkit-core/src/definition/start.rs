@@ -55,7 +55,7 @@ pub(crate) fn begin<'a>(tool: &'a dyn Tool, arguments: &'a str, context: &'a Too
         Ok(normal) if normal == arguments => tool.call(arguments, context),
         Ok(normal) => {
             let call = async move { tool.call(&normal, context).await };
-            ToolFuture::running(call, |outcome| outcome)
+            ToolFuture::new(call)
         }
         Err(error) => ToolFuture::refused(error),
     }

@@ -46,7 +46,7 @@ impl ToolProvider for Dispatcher {
             }
             result.outcome
         };
-        ToolFuture::running(call, |outcome| outcome)
+        ToolFuture::new(call)
     }
 
     fn validate(&self, call: &ToolCall, _: &ToolDefinition, _: &ToolContext) -> Result<(), ToolError> {

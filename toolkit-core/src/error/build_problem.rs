@@ -153,6 +153,12 @@ pub enum ToolFault {
         /// The pointer type, such as `Arc`, if the registry contains the state inside of this pointer.
         within: Option<&'static str>,
     },
+    /// The tool needs a value of the [run](crate::ToolRegistry::with_run_state) that the run does not have.
+    #[non_exhaustive]
+    MissingRunState {
+        /// The type of the missing state.
+        type_name: &'static str,
+    },
     /// A parameter has a reserved name.
     #[non_exhaustive]
     ReservedParameter {
@@ -254,6 +260,11 @@ impl ToolFault {
                      `registry.with_run_state::<…>()` if it differs between calls"
                 )
             }
+            Self::MissingRunState { type_name } => write!(
+                f,
+                "{tool} needs state of type `{type_name}` from each run, and this run has none; give the value to the run, \
+                 also when it is resumed"
+            ),
             Self::ReservedParameter { parameter } => write!(
                 f,
                 "{tool} has a parameter `{parameter}`, the name of the call's reason; rename it or set `call_reason = false`"

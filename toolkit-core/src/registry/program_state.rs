@@ -1,9 +1,9 @@
 //! The state that a program provides to the tools of a registry.
 
 use super::ToolRegistry;
-use crate::context::{State, StateNeed};
+use crate::context::{RunContext, State, StateNeed};
 use crate::definition::ToolDefinition;
-use crate::error::{BuildProblem, ToolFault};
+use crate::error::{BuildError, BuildProblem, ToolFault};
 use std::sync::Arc;
 
 impl ToolRegistry {
@@ -33,7 +33,7 @@ impl ToolRegistry {
     ///
     /// Tools can then have a parameter `#[state] user: &User` although the registry has no value of this
     /// type. The value differs from call to call, for instance in a server. A call fails if its run does not
-    /// provide the value.
+    /// provide the value, and an agent [refuses](Self::check_run_state) such a run before it calls anything.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolContext, ToolRegistry};
@@ -59,6 +59,45 @@ impl ToolRegistry {
         let state = self.state.take().map(Arc::unwrap_or_clone).unwrap_or_default();
         self.state = Some(Arc::new(state.with_run_state::<T>()));
         self
+    }
+
+    /// Checks that `run` has each [declared](Self::with_run_state) value that a tool needs. A parameter of type
+    /// `Option<&T>` needs none.
+    ///
+    /// An agent checks this before each turn, because the call that misses the value may have been approved.
+    ///
+    /// ```
+    /// use toolkit_ai::{RunContext, ToolRegistry, tool};
+    ///
+    /// struct User(&'static str);
+    ///
+    /// /// Tells the name of the user.
+    /// #[tool]
+    /// fn who(#[state] user: &User) -> &'static str {
+    ///     user.0
+    /// }
+    ///
+    /// let registry = ToolRegistry::from_tools([who::TOOL])?.with_run_state::<User>();
+    /// assert!(registry.check_run_state(&RunContext::new().with_state(User("Ada"))).is_ok());
+    /// let error = registry.check_run_state(&RunContext::new()).unwrap_err();
+    /// assert!(error.to_string().contains("from each run, and this run has none"));
+    /// # Ok::<(), toolkit_ai::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError`] with every tool and every value that it misses.
+    pub fn check_run_state(&self, run: &RunContext) -> Result<(), BuildError> {
+        let Some(state) = self.state().filter(|state| state.declares_run_state()) else { return Ok(()) };
+        let mut problems = Vec::new();
+        for definition in self.iter_definitions() {
+            for need in definition.state_needs() {
+                if !need.is_optional() && !need.is_met && !state.has_value(need) && !run.has_state(need) {
+                    let type_name = need.type_name();
+                    problems.push(definition.problem(ToolFault::MissingRunState { type_name }));
+                }
+            }
+        }
+        BuildError::unless_empty(problems)
     }
 
     pub(crate) fn state(&self) -> Option<&Arc<State>> {

@@ -162,5 +162,5 @@ fn call_deferred<'a>(catalog: &'a Catalog, arguments: &'a str, context: &'a Tool
         let (tool, arguments) = target(catalog, arguments)?;
         begin(&**tool, &arguments, context).await
     };
-    ToolFuture::running(run, |outcome| outcome)
+    ToolFuture::new(run)
 }

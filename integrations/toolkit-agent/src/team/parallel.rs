@@ -100,7 +100,8 @@ fn ends_group(error: &AgentError, run: &Run) -> bool {
         | AgentError::Blocked { .. }
         | AgentError::Cancelled
         | AgentError::Store(_)
-        | AgentError::TeamChanged(_) => true,
+        | AgentError::TeamChanged(_)
+        | AgentError::Build(_) => true,
         // A limit of the agent itself does not end the group.
         AgentError::Limit(limit) => run.0.budget.has_exceeded(limit),
         _ => false,
@@ -120,11 +121,12 @@ async fn answer(agent: &Agent, copy: &mut Conversation, run: &Run) -> Result<Age
     match &output {
         Ok(_) => drop(copy.end_run()),
         Err(AgentError::Interrupted { .. }) => copy.stop_run(Stop::Interrupted),
+        Err(error) if error.keeps_the_turn() => copy.stop_run(Stop::Dropped),
         Err(_) => copy.stop_run(Stop::Failed),
     }
     let saved = run.save(copy).await;
     match output.and_then(|output| saved.map(|()| output)) {
-        Err(error @ AgentError::TeamChanged(_)) => Err(error),
+        Err(error) if error.keeps_the_turn() => Err(error),
         // The pending calls of the agent can still be decided.
         Err(_) if !copy.pending().is_empty() => Err(AgentError::Interrupted { pending: Vec::new() }),
         output => output,
@@ -188,7 +190,7 @@ impl ParallelAgent {
                     return Err(AgentError::Interrupted { pending: Vec::new() });
                 }
                 Err(AgentError::Store(error)) => return Err(error.clone().into()),
-                Err(AgentError::TeamChanged(change)) => return Err(AgentError::TeamChanged(change.clone())),
+                Err(error) if error.keeps_the_turn() => return Err(error.clone()),
                 _ => {}
             }
         }

@@ -99,7 +99,9 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
         work.conversation = std::mem::take(&mut work.conversation).with_user_id(user.as_str());
     }
     let output = agent.execute(&mut work.conversation, input, run.clone()).await.map_err(AgentError::from);
-    if let Err(error @ AgentError::TeamChanged(_)) = &output {
+    if let Err(error) = &output
+        && error.keeps_the_turn()
+    {
         run.end(error.clone());
     }
     if is_tracked && output.is_err() && !work.conversation.pending().is_empty() {

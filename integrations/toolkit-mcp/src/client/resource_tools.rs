@@ -110,7 +110,7 @@ impl ToolProvider for McpResourceTools {
     }
 
     fn handle<'a>(&'a self, call: ToolCall, _: &'a ToolContext) -> ToolFuture<'a> {
-        ToolFuture::running(async move { self.run(&call).await }, |outcome| outcome)
+        ToolFuture::new(async move { self.run(&call).await })
     }
 }
 

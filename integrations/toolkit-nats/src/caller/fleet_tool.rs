@@ -26,6 +26,6 @@ impl Tool for FleetTool {
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
         let call = OutgoingCall::new(&self.fleet.state, &self.tool, arguments, context);
-        ToolFuture::running(call.run(), |outcome| outcome)
+        ToolFuture::new(call.run())
     }
 }

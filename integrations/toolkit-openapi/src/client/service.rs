@@ -87,7 +87,7 @@ impl Service {
         match serde_json::from_str::<Map<String, Value>>(arguments) {
             Ok(values) => {
                 let call = Call { service: self, operation, context };
-                ToolFuture::running(async move { call.run(values).await }, |outcome| outcome)
+                ToolFuture::new(async move { call.run(values).await })
             }
             Err(error) => ToolFuture::ready(Err(ToolError::invalid_json(error))),
         }

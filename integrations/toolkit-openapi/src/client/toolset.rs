@@ -134,7 +134,7 @@ impl ToolProvider for OpenApiTools {
         match self.tool(&call.name) {
             Ok(tool) => {
                 let outcome = async move { tool.call(call.arguments.as_str(), context).await };
-                ToolFuture::running(outcome, |outcome| outcome)
+                ToolFuture::new(outcome)
             }
             Err(error) => ToolFuture::ready(Err(error)),
         }

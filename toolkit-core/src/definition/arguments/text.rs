@@ -35,7 +35,7 @@ impl Arguments {
             let outcome = outcome.unwrap_or_else(|panic| resume_unwind(Box::new(secrets.redact(&panic.0))));
             outcome.map_err(|error| self.translated(error).map_texts(&|text| secrets.redact(text)))
         };
-        ToolFuture::running(call, |outcome| outcome)
+        ToolFuture::new(call)
     }
 
     /// Checks a call of the tool with the arguments as the model wrote them.

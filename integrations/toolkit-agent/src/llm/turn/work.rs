@@ -106,6 +106,7 @@ impl<'a> Work<'a> {
     ) -> Result<Option<Outcome>, AgentError> {
         self.scope.run.check_cancelled()?;
         let current = self.agent.tools.current(self.scope.run, &mut self.beside_tools)?;
+        current.registry().check_run_state(&self.scope.run.0.shared.context)?;
         self.answer.begin_turn(&self.agent.settings, &current, self.scope.run)?;
         let open = self
             .own_turn(conversation)
