@@ -204,13 +204,22 @@ pub(crate) struct KnownCalls(HashMap<(String, String), Vec<String>>);
 
 impl KnownCalls {
     /// Adds a call, and returns whether it is new. It is not new if an earlier call has the same id, the same name and
-    /// the same arguments, or if it has only a beginning of them, or none. A call without an id is always new.
+    /// the same arguments, or if it has none. A call without an id is always new.
     pub(crate) fn add(&mut self, call: &WireCall<'_>) -> bool {
+        self.add_unless(call, is_same_object)
+    }
+
+    /// Adds a call of a stream, which may break off and be sent again. It is not new either if it has only a beginning of
+    /// the arguments of an earlier one.
+    pub(crate) fn add_streamed(&mut self, call: &WireCall<'_>) -> bool {
+        self.add_unless(call, |known, text| known.starts_with(text.trim()) || is_same_object(known, text))
+    }
+
+    fn add_unless(&mut self, call: &WireCall<'_>, repeats: fn(&str, &str) -> bool) -> bool {
         let Some(id) = call.id.as_deref() else { return true };
         let known = self.0.entry((id.to_owned(), call.name.to_owned())).or_default();
         let text = call.arguments().into_text();
-        let repeats = |known: &String| known.starts_with(text.trim()) || is_same_object(known, &text);
-        if known.iter().any(repeats) || call.has_no_arguments() && !known.is_empty() {
+        if known.iter().any(|known| repeats(known, &text)) || call.has_no_arguments() && !known.is_empty() {
             return false;
         }
         known.push(text.into_owned());

@@ -29,7 +29,7 @@ impl Parts {
     fn is_new(&mut self, number: usize) -> bool {
         let Self { codec, parts, known_calls, .. } = self;
         let part = &mut parts[number];
-        let mut is_new = |call: WireCall<'_>| !call.name.is_empty() && known_calls.add(&call);
+        let mut is_new = |call: WireCall<'_>| !call.name.is_empty() && known_calls.add_streamed(&call);
         part.is_dropped = !part.is_yielded() && codec.part_call(&part.json).is_some_and(|call| !is_new(call));
         !part.is_dropped
     }
