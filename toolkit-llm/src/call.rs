@@ -1,14 +1,16 @@
 //! Calls and messages in a provider's JSON, both received and to be written. Also functions to read the
 //! fields that several providers share.
 
+mod known_calls;
+
+pub(crate) use known_calls::{KnownCalls, is_same_object};
+
 use crate::fields::{Fields, only};
 use crate::history;
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use toolkit_core::call::{CallId, ProviderExtras, ToolCall};
 use toolkit_core::name::{NameRule, WireNames};
-use toolkit_schema::__private::extract_object;
 
 /// The model's messages found in one payload.
 #[derive(Debug)]
@@ -196,41 +198,6 @@ impl<'a> WireCall<'a> {
         let origin = Origin::Received { json: self.json, is_custom: self.is_custom };
         OutgoingCall { origin, id, name, arguments: self.arguments() }
     }
-}
-
-/// The calls of one message, to find repeated calls.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct KnownCalls(HashMap<(String, String), Vec<String>>);
-
-impl KnownCalls {
-    /// Adds a call, and returns whether it is new. It is not new if an earlier call has the same id, the same name and
-    /// the same arguments, or if it has none. A call without an id is always new.
-    pub(crate) fn add(&mut self, call: &WireCall<'_>) -> bool {
-        self.add_unless(call, is_same_object)
-    }
-
-    /// Adds a call of a stream, which may break off and be sent again. It is not new either if it has only a beginning of
-    /// the arguments of an earlier one.
-    pub(crate) fn add_streamed(&mut self, call: &WireCall<'_>) -> bool {
-        self.add_unless(call, |known, text| known.starts_with(text.trim()) || is_same_object(known, text))
-    }
-
-    fn add_unless(&mut self, call: &WireCall<'_>, repeats: fn(&str, &str) -> bool) -> bool {
-        let Some(id) = call.id.as_deref() else { return true };
-        let known = self.0.entry((id.to_owned(), call.name.to_owned())).or_default();
-        let text = call.arguments().into_text();
-        if known.iter().any(|known| repeats(known, &text)) || call.has_no_arguments() && !known.is_empty() {
-            return false;
-        }
-        known.push(text.into_owned());
-        true
-    }
-}
-
-/// Returns whether two texts are the same arguments: they contain the same object, however it is written or wrapped.
-pub(crate) fn is_same_object(one: &str, other: &str) -> bool {
-    let object = |text| serde_json::from_str::<Value>(&extract_object(text)?).ok();
-    one.trim() == other.trim() || object(one).is_some_and(|one| object(other) == Some(one))
 }
 
 /// A call to be written into the next request.

@@ -48,6 +48,7 @@ mod mcp_error;
 #[cfg(feature = "client-http")]
 mod mcp_url;
 mod pages;
+mod registry_source;
 mod remote_call;
 mod remote_prompts;
 mod remote_resources;
@@ -101,7 +102,6 @@ use supervise::{Link, supervise};
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
-use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 use toolkit_core::{
     CancellationToken, ErrorKind, ToolCall, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolOutput,
     ToolProvider,
@@ -385,30 +385,13 @@ impl ToolProvider for McpClient {
 
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a> {
         match self.0.prepare(&call) {
-            Ok(prepared) => {
-                let running = async move { self.0.call(&call, prepared, context).await };
-                ToolFuture::new(running)
-            }
+            Ok(prepared) => ToolFuture::new(async move { self.0.call(&call, prepared, context).await }),
             Err(error) => ToolFuture::ready(Err(error)),
         }
     }
 
     fn validate(&self, call: &ToolCall, _: &ToolDefinition, _: &ToolContext) -> Result<(), ToolError> {
         self.0.prepare(call).map(drop)
-    }
-}
-
-/// The tools that the server has now, so that `.tools(client)` gives them to an agent. A live registry
-/// [follows](McpClient::follow) their changes.
-impl IntoRegistrySource for McpClient {
-    fn into_registry_source(self) -> RegistrySource {
-        RegistrySource::from_provider(self)
-    }
-}
-
-impl IntoRegistrySource for &McpClient {
-    fn into_registry_source(self) -> RegistrySource {
-        RegistrySource::from_provider(self.clone())
     }
 }
 

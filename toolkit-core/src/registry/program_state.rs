@@ -77,7 +77,7 @@ impl ToolRegistry {
     ///     user.0
     /// }
     ///
-    /// let registry = ToolRegistry::from_tools([who::TOOL])?.with_run_state::<User>();
+    /// let registry = ToolRegistry::from_tools([who])?.with_run_state::<User>();
     /// assert!(registry.check_run_state(&RunContext::new().with_state(User("Ada"))).is_ok());
     /// let error = registry.check_run_state(&RunContext::new()).unwrap_err();
     /// assert!(error.to_string().contains("from each run, and this run has none"));
