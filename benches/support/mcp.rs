@@ -55,7 +55,7 @@ pub(crate) fn server(count: usize) {
 
 fn calls<F>(count: usize, serve: impl FnOnce(DuplexStream) -> F)
 where
-    F: Future<Output = io::Result<()>> + Send + 'static,
+    F: Future<Output: Send> + Send + 'static,
 {
     let runtime = agents::runtime();
     let (client, served) = tokio::io::duplex(1 << 16);

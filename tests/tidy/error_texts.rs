@@ -12,9 +12,9 @@ const KINDS: &[(&str, &str, &str)] = &[
     ("What the model reads", "ErrorKind", "toolkit-core/src/error/kind.rs"),
     ("Models", "ModelErrorKind", "toolkit-llm/src/model/error.rs"),
     ("Runs of agents", "AgentError", "integrations/toolkit-agent/src/error.rs"),
-    ("MCP servers", "McpErrorKind", "integrations/toolkit-mcp/src/client/mcp_error.rs"),
-    ("OpenAPI", "OpenApiError", "integrations/toolkit-openapi/src/client/error.rs"),
-    ("Fleets", "FleetError", "integrations/toolkit-nats/src/fleet.rs"),
+    ("MCP servers", "McpErrorKind", "integrations/toolkit-mcp/src/mcp_error.rs"),
+    ("OpenAPI", "OpenApiErrorKind", "integrations/toolkit-openapi/src/error.rs"),
+    ("Fleets", "FleetErrorKind", "integrations/toolkit-nats/src/fleet_error.rs"),
     ("Fleets", "CallFailure", "integrations/toolkit-nats/src/caller/call_failure.rs"),
 ];
 

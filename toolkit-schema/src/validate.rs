@@ -47,12 +47,23 @@ pub struct CompiledSchema {
 
 /// A mistake in a schema.
 #[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct SchemaError {
-    /// The position in the schema, such as `#/properties/city/type`.
-    pub path: String,
-    /// A description of the mistake.
-    pub message: String,
+    path: String,
+    message: String,
+}
+
+impl SchemaError {
+    /// Returns the position in the schema, such as `#/properties/city/type`.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Returns the description of the mistake.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
 }
 
 /// Prints the message, so that a failed `main` shows it.

@@ -20,7 +20,7 @@ pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
                 .unwrap();
             assert!(version > 0);
             assert!(
-                store.append(ConversationKey { user, id }, 0, "\"again\"").await.unwrap_err().is_conflict
+                store.append(ConversationKey { user, id }, 0, "\"again\"").await.unwrap_err().is_conflict()
             );
             store.append(ConversationKey { user, id }, version, "[2]").await.unwrap();
         }
@@ -47,7 +47,7 @@ pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
     let other = open().await;
     let refused =
         other.append(ConversationKey { user: "ada", id: "a" }, log.version, "[4]").await.unwrap_err();
-    assert!(refused.is_conflict && refused.message.contains("`a`"), "{refused}");
+    assert!(refused.is_conflict() && refused.to_string().contains("`a`"), "{refused}");
     assert_eq!(
         other.load(ConversationKey { user: "ada", id: "a" }).await.unwrap().unwrap().entries[2..],
         ["[3]"]
@@ -59,7 +59,11 @@ pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
     assert!(store.load(ConversationKey { user: "ada", id: "a" }).await.unwrap().is_none());
     assert_eq!((store.list("ada").await.unwrap().len(), store.list("bob").await.unwrap().len()), (8, 9));
     assert!(
-        store.append(ConversationKey { user: "ada", id: "a" }, latest, "[6]").await.unwrap_err().is_conflict
+        store
+            .append(ConversationKey { user: "ada", id: "a" }, latest, "[6]")
+            .await
+            .unwrap_err()
+            .is_conflict()
     );
     assert!(!store.delete(ConversationKey { user: "ada", id: "a" }).await.unwrap());
     let mut created = store.append(ConversationKey { user: "ada", id: "a" }, 0, "[\"new\"]").await.unwrap();
@@ -69,12 +73,16 @@ pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
                 .append(ConversationKey { user: "ada", id: "a" }, latest, "[6]")
                 .await
                 .unwrap_err()
-                .is_conflict
+                .is_conflict()
         );
         created = store.append(ConversationKey { user: "ada", id: "a" }, created, entry).await.unwrap();
     }
     assert!(
-        store.append(ConversationKey { user: "ada", id: "a" }, latest, "[6]").await.unwrap_err().is_conflict
+        store
+            .append(ConversationKey { user: "ada", id: "a" }, latest, "[6]")
+            .await
+            .unwrap_err()
+            .is_conflict()
     );
     assert!(store.delete(ConversationKey { user: "ada", id: "a" }).await.unwrap());
 
@@ -105,17 +113,23 @@ pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
 async fn check_replacements<S: ConversationStore>(store: &S, other: &S) {
     let first = store.replace(ConversationKey { user: "ada", id: "r" }, 0, "[1]").await.unwrap();
     assert!(first > 0);
-    assert!(store.replace(ConversationKey { user: "ada", id: "r" }, 0, "[7]").await.unwrap_err().is_conflict);
+    assert!(
+        store.replace(ConversationKey { user: "ada", id: "r" }, 0, "[7]").await.unwrap_err().is_conflict()
+    );
     assert!(
         store
             .replace(ConversationKey { user: "ada", id: "none" }, first, "[7]")
             .await
             .unwrap_err()
-            .is_conflict
+            .is_conflict()
     );
     let second = store.append(ConversationKey { user: "ada", id: "r" }, first, "[2]").await.unwrap();
     assert!(
-        other.replace(ConversationKey { user: "ada", id: "r" }, first, "[7]").await.unwrap_err().is_conflict
+        other
+            .replace(ConversationKey { user: "ada", id: "r" }, first, "[7]")
+            .await
+            .unwrap_err()
+            .is_conflict()
     );
     assert_eq!(
         store.load(ConversationKey { user: "ada", id: "r" }).await.unwrap().unwrap().entries,
@@ -132,13 +146,13 @@ async fn check_replacements<S: ConversationStore>(store: &S, other: &S) {
                 .append(ConversationKey { user: "ada", id: "r" }, version, "[7]")
                 .await
                 .unwrap_err()
-                .is_conflict
+                .is_conflict()
         );
     }
     // The new log has the length of the old one.
     let fourth = store.replace(ConversationKey { user: "ada", id: "r" }, third, "[4]").await.unwrap();
     assert!(
-        other.append(ConversationKey { user: "ada", id: "r" }, third, "[7]").await.unwrap_err().is_conflict
+        other.append(ConversationKey { user: "ada", id: "r" }, third, "[7]").await.unwrap_err().is_conflict()
     );
     other.append(ConversationKey { user: "ada", id: "r" }, fourth, "[5]").await.unwrap();
     assert_eq!(
@@ -157,7 +171,7 @@ async fn check_races<S: ConversationStore>(store: &S, other: &S) {
             other.append(ConversationKey { user: "ada", id: "race" }, version, "[2]")
         );
         version = match (one, two) {
-            (Ok(version), Err(error)) | (Err(error), Ok(version)) if error.is_conflict => version,
+            (Ok(version), Err(error)) | (Err(error), Ok(version)) if error.is_conflict() => version,
             both => panic!("one of two appends at version {version} must be a conflict: {both:?}"),
         };
     }
@@ -176,7 +190,7 @@ async fn check_drops<S: ConversationStore>(store: &S, other: &S) {
         // An append that goes on in the background comes before this one, or is a conflict.
         version = match other.append(ConversationKey { user: "ada", id: "drop" }, version, "[2]").await {
             Ok(version) => version,
-            Err(error) if error.is_conflict => {
+            Err(error) if error.is_conflict() => {
                 other.load(ConversationKey { user: "ada", id: "drop" }).await.unwrap().unwrap().version
             }
             Err(error) => panic!("{error}"),

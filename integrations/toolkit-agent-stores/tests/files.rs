@@ -49,11 +49,11 @@ async fn files_contain_whole_saves() {
     // An invalid line is an error.
     let other = folder.path().join("conversations/ada/2.jsonl");
     fs::write(&other, "\"0000000000000001\"\n{\"mess\n{}\n").unwrap();
-    let error = sessions.user("ada").conversation("2").open().await.unwrap_err().message;
+    let error = sessions.user("ada").conversation("2").open().await.unwrap_err().to_string();
     assert!(error.contains("conversation `2` cannot be read"), "{error}");
     // A file without the id of a log is no log.
     fs::write(&other, "{}\n{}\n").unwrap();
-    let error = sessions.user("ada").conversation("2").open().await.unwrap_err().message;
+    let error = sessions.user("ada").conversation("2").open().await.unwrap_err().to_string();
     assert!(error.contains("the first line is not the id of a log"), "{error}");
 }
 

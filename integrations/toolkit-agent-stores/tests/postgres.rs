@@ -86,7 +86,7 @@ async fn one_of_many_concurrent_appends_to_a_version_wins() {
             assert_eq!(won.len(), 1, "{level}: {appended:?}");
             for (_, lost) in appended.iter().filter(|(_, appended)| appended.is_err()) {
                 let error = lost.as_ref().unwrap_err();
-                assert!(error.is_conflict, "{level}: {error}");
+                assert!(error.is_conflict(), "{level}: {error}");
             }
             version = *won[0].1.as_ref().unwrap();
             expected.push(won[0].0.clone());
@@ -178,8 +178,8 @@ async fn a_lost_connection_is_an_error_or_replaced() {
     disconnect(&schema).await;
     assert!(connection.await.unwrap().is_err());
     let error = given.load(ConversationKey { user: "ada", id: "1" }).await.unwrap_err();
-    assert_eq!(error.message, "the PostgreSQL database of conversations failed: connection closed");
-    assert!(!error.is_conflict);
+    assert_eq!(error.to_string(), "the PostgreSQL database of conversations failed: connection closed");
+    assert!(!error.is_conflict());
     assert_eq!(store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap().entries.len(), 2);
     schema.drop().await;
 }
@@ -283,14 +283,14 @@ async fn an_append_whose_answer_is_lost_is_not_repeated() {
                     .append(ConversationKey { user: "ada", id }, version, "[]")
                     .await
                     .unwrap_err()
-                    .is_conflict
+                    .is_conflict()
             );
             assert!(
                 other
                     .append(ConversationKey { user: "ada", id }, version, "[]")
                     .await
                     .unwrap_err()
-                    .is_conflict
+                    .is_conflict()
             );
             version = next;
         }
@@ -360,10 +360,11 @@ async fn a_user_without_the_right_to_create_tables_uses_those_that_exist() {
 
 #[tokio::test]
 async fn errors_of_connections_contain_no_secrets() {
-    let invalid = PostgresStore::connect("host=localhost password=open sesame=1").await.unwrap_err().message;
+    let invalid =
+        PostgresStore::connect("host=localhost password=open sesame=1").await.unwrap_err().to_string();
     assert!(invalid.contains("connection string") && !invalid.contains("sesame"), "{invalid}");
     let absent = "host=/nowhere/at/all user=ada password=sesame connect_timeout=5";
-    let absent = PostgresStore::connect(absent).await.unwrap_err().message;
+    let absent = PostgresStore::connect(absent).await.unwrap_err().to_string();
     let expected = "the PostgreSQL database of conversations failed: error connecting to server: ";
     assert!(absent.starts_with(expected) && !absent.contains("sesame"), "{absent}");
     assert!(absent.contains("No such file"), "{absent}");

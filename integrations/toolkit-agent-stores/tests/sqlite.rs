@@ -29,7 +29,7 @@ async fn a_refused_append_does_not_undo_those_beside_it() {
     }
     let appended = writers.join_all().await;
     let refused = appended.iter().filter_map(|appended| appended.as_ref().err());
-    assert!(refused.clone().all(|error| error.is_conflict));
+    assert!(refused.clone().all(|error| error.is_conflict()));
     assert_eq!(refused.count(), 200);
     let other = SqliteStore::open(&path).await.unwrap();
     assert_eq!(other.list("ada").await.unwrap().len(), 100);

@@ -67,8 +67,8 @@ fn reply(ended: Result<Outcome, RunError>) -> (StatusCode, Json<Value>) {
     };
     let (status, mut body) = match error {
         // Another request decided first.
-        AgentError::Store(error) if error.is_conflict => {
-            (StatusCode::CONFLICT, json!({"error": error.message}))
+        AgentError::Store(error) if error.is_conflict() => {
+            (StatusCode::CONFLICT, json!({"error": error.to_string()}))
         }
         // The decision does not fit a pending call, or the run still works.
         AgentError::InvalidDecision(error) => (StatusCode::BAD_REQUEST, json!({"error": error})),

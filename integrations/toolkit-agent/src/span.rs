@@ -111,7 +111,7 @@ fn present(text: &str) -> Option<&str> {
 /// Returns the type of an error, for spans and measurements.
 pub(crate) const fn error_type(error: &AgentError) -> &'static str {
     match error {
-        AgentError::Model(error) => error.kind.as_str(),
+        AgentError::Model(error) => error.kind().as_str(),
         AgentError::Limit(_) => "limit",
         AgentError::Cancelled => "cancelled",
         AgentError::Interrupted { .. } => "interrupted",

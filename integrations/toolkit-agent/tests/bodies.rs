@@ -263,9 +263,9 @@ async fn a_report_with_a_good_status_is_shown_in_its_own_words() {
     for body in [report.clone(), json!([report])] {
         let reply = || http("200 OK", "content-type: application/json\r\n", body.to_string());
         for (name, error) in errors_with_key("k", reply).await {
-            assert_eq!(error.kind, ModelErrorKind::RateLimited, "{name}, {body}: {error}");
-            assert_eq!(error.retry_after, Some(Duration::from_millis(3_500)), "{name}, {body}: {error}");
-            assert!(error.message.contains("Please retry"), "{name}, {body}: {error}");
+            assert_eq!(error.kind(), ModelErrorKind::RateLimited, "{name}, {body}: {error}");
+            assert_eq!(error.retry_after(), Some(Duration::from_millis(3_500)), "{name}, {body}: {error}");
+            assert!(error.message().contains("Please retry"), "{name}, {body}: {error}");
         }
     }
 }
@@ -280,8 +280,8 @@ async fn an_encoding_that_the_client_does_not_accept_is_named() {
         for media in ["application/json", "text/event-stream", "text/plain"] {
             let head = format!("content-type: {media}\r\ncontent-encoding: gzip\r\n");
             for (name, error) in errors_with_key("k", || http(status, &head, zipped)).await {
-                assert_eq!(error.kind, kind, "{name}, {status}: {error}");
-                assert!(error.message.contains(words), "{name}, {status}: {error}");
+                assert_eq!(error.kind(), kind, "{name}, {status}: {error}");
+                assert!(error.message().contains(words), "{name}, {status}: {error}");
                 assert_eq!(error.is_retryable(), status != "200 OK", "{name}, {status}: {error}");
             }
         }
@@ -298,8 +298,11 @@ async fn a_failure_is_reported_although_its_body_does_not_end() {
     let server = Server::start(vec![Arc::new(move |_| steps.clone())]).await;
     let (_, model) = &models(&server.url)[0];
     let error = tokio::time::timeout(Duration::from_secs(20), ask(model)).await.unwrap().unwrap_err();
-    assert_eq!((error.kind, error.retry_after), (ModelErrorKind::RateLimited, Some(Duration::from_secs(7))));
-    assert!(error.message.contains("slow down"), "{error}");
+    assert_eq!(
+        (error.kind(), error.retry_after()),
+        (ModelErrorKind::RateLimited, Some(Duration::from_secs(7)))
+    );
+    assert!(error.message().contains("slow down"), "{error}");
 }
 
 #[tokio::test]
@@ -317,7 +320,7 @@ async fn other_bodies_are_errors() {
     ] {
         let server = Server::start(vec![reply(head, body)]).await;
         let error = ask(&models(&server.url)[0].1).await.unwrap_err();
-        assert!(kinds.contains(&error.kind), "{head}, {body}: {:?} {error}", error.kind);
+        assert!(kinds.contains(&error.kind()), "{head}, {body}: {:?} {error}", error.kind());
     }
 }
 
@@ -359,6 +362,6 @@ async fn the_code_of_a_refused_request_tells_its_kind() {
         let server = Server::start(vec![Arc::new(move |_| respond(status, "", &text))]).await;
         let model = OpenAi::new().with_base_url(&server.url).chat("m");
         let error = model.respond(ModelRequest::new([Message::user("hi")])).await.unwrap_err();
-        assert_eq!(error.kind, kind, "{status} {body}");
+        assert_eq!(error.kind(), kind, "{status} {body}");
     }
 }

@@ -240,8 +240,8 @@ async fn a_missing_key_fails_before_any_request() {
         (ask(Anthropic::new().model("m")).await, "ANTHROPIC_API_KEY"),
         (ask(Gemini::new().model("m")).await, "GEMINI_API_KEY"),
     ] {
-        assert_eq!(error.kind, ModelErrorKind::Unauthorized);
-        assert!(error.message.contains(variable), "{error}");
+        assert_eq!(error.kind(), ModelErrorKind::Unauthorized);
+        assert!(error.message().contains(variable), "{error}");
     }
 }
 
@@ -254,9 +254,9 @@ async fn genai_refuses_models_for_which_the_base_url_has_no_effect() {
         let whole = model.respond(request()).await.unwrap_err();
         let streamed = model.stream(request()).await.map(drop).unwrap_err();
         for error in [whole, streamed] {
-            assert_eq!(error.kind, ModelErrorKind::InvalidRequest, "{error}");
+            assert_eq!(error.kind(), ModelErrorKind::InvalidRequest, "{error}");
             let told = [format!("`{name}`"), "`openai::glm-4.6`".to_owned()];
-            assert!(told.iter().all(|part| error.message.contains(part)), "{error}");
+            assert!(told.iter().all(|part| error.message().contains(part)), "{error}");
         }
     }
     let server = Server::start(vec![reply(chat(json!({"role": "assistant", "content": "Hello."})))]).await;

@@ -31,5 +31,5 @@ async fn an_erased_log_contains_only_the_conversation() {
     says("one", "Bye.").run("Goodbye.").on(sessions.user("ada").conversation("1")).await.unwrap();
     // A program that has not seen the erasure does not bring anything back.
     let late = sessions.erase(&mut other).await.unwrap_err();
-    assert!(late.is_conflict, "{late}");
+    assert!(late.is_conflict(), "{late}");
 }

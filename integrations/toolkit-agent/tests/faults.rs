@@ -85,7 +85,7 @@ async fn check(client: Client, streaming: bool, case: Case) -> Option<String> {
                 return fails(format!("not retried: {asked:?}"));
             }
             let (answer, _) = ask(vec![fault], 1).await;
-            let is_reported = answer.as_ref().is_err_and(|error| kinds.contains(&error.kind));
+            let is_reported = answer.as_ref().is_err_and(|error| kinds.contains(&error.kind()));
             (!is_reported).then(|| fails(format!("{answer:?}")))?
         }
         Outcome::Reported(kind, words) => {
@@ -93,7 +93,7 @@ async fn check(client: Client, streaming: bool, case: Case) -> Option<String> {
             let is_reported = asked == 1
                 && answer
                     .as_ref()
-                    .is_err_and(|error| error.kind == kind && error.to_string().contains(words));
+                    .is_err_and(|error| error.kind() == kind && error.to_string().contains(words));
             (!is_reported).then(|| fails(format!("asked {asked} times: {answer:?}")))?
         }
     }
@@ -124,7 +124,7 @@ async fn retry_after_is_reported() {
         let server = Server::start(vec![busy]).await;
         let (answer, asked) = ask(client.name, client.agent(&server.url).retry(quick(3)), &server).await;
         let error = answer.unwrap_err();
-        assert_eq!((error.retry_after, asked), (Some(Duration::from_secs(3600)), 1), "{}", client.name);
+        assert_eq!((error.retry_after(), asked), (Some(Duration::from_secs(3600)), 1), "{}", client.name);
     }
 }
 
@@ -150,7 +150,7 @@ async fn an_unreachable_server_is_reported() {
         let Err(AgentError::Model(error)) = agent.run("hi").await.map_err(AgentError::from) else {
             panic!("{}", client.name)
         };
-        assert_eq!(error.kind, toolkit_llm::ModelErrorKind::Connection, "{}: {error}", client.name);
+        assert_eq!(error.kind(), toolkit_llm::ModelErrorKind::Connection, "{}: {error}", client.name);
     }
 }
 

@@ -173,7 +173,7 @@ async fn of_two_programs_with_decisions_one_wins() {
         agent.resume(place).decide(approved(&calls)).await
     };
     let both = tokio::join!(resume(), resume());
-    let is_conflict = |ended: &Result<RunOutput, RunError>| matches!(ended, Err(RunError { error: AgentError::Store(error), .. }) if error.is_conflict);
+    let is_conflict = |ended: &Result<RunOutput, RunError>| matches!(ended, Err(RunError { error: AgentError::Store(error), .. }) if error.is_conflict());
     assert!(both.0.is_ok() && is_conflict(&both.1) || both.1.is_ok() && is_conflict(&both.0), "{both:?}");
     assert_eq!(runs.counts(), [1, 1]);
 }

@@ -112,7 +112,7 @@ async fn assembled_streams_agree_with_the_reference() {
             // Both report an empty response, in different words.
             (Value::Null, Err(AgentError::Model(error))) => {
                 assert_eq!(row["result"]["error"]["type"], "APIEmptyResponseError", "{row}");
-                assert_eq!(error.kind, ModelErrorKind::Empty, "{row}");
+                assert_eq!(error.kind(), ModelErrorKind::Empty, "{row}");
             }
             (expected, Ok(ours)) if !expected.is_null() => assert_eq!(ours, theirs(expected), "{row}"),
             (_, ours) => panic!("{row}\n{ours:?}"),

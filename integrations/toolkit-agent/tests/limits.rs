@@ -214,10 +214,7 @@ impl ChatModel for Silent {
 async fn model_calls_time_out() {
     let (ended, _) = limited(Silent, Limits::default().with_model_timeout(Duration::from_millis(500))).await;
     let Err(AgentError::Model(error)) = ended else { panic!() };
-    assert_eq!(
-        (error.kind, error.message.as_str()),
-        (ModelErrorKind::TimedOut, "LLM call timed out after 0.5s")
-    );
+    assert_eq!((error.kind(), error.message()), (ModelErrorKind::TimedOut, "LLM call timed out after 0.5s"));
 }
 
 /// Creates an agent that asks `expert` in every answer, at most `times`.

@@ -41,7 +41,7 @@ async fn ask(model: &impl ChatModel) -> [Result<String, ModelErrorKind>; 2] {
         Ok(stream) => stream.collect().await,
         Err(error) => Err(error),
     };
-    [whole, streamed].map(|answer| answer.map(|it| it.message.text).map_err(|error| error.kind))
+    [whole, streamed].map(|answer| answer.map(|it| it.message.text).map_err(|error| error.kind()))
 }
 
 #[tokio::test]
@@ -134,8 +134,8 @@ async fn if_all_fail_the_error_lists_them() {
         .or(failing(ModelErrorKind::Empty))
         .or(ScriptedModel::new().error(last));
     let error = model.respond(request()).await.unwrap_err();
-    assert_eq!((error.kind, error.retry_after), (ModelErrorKind::RateLimited, Some(wait)));
-    assert_eq!(error.message, "slow down (before: `scripted`: no; `scripted`: no)");
+    assert_eq!((error.kind(), error.retry_after()), (ModelErrorKind::RateLimited, Some(wait)));
+    assert_eq!(error.message(), "slow down (before: `scripted`: no; `scripted`: no)");
 }
 
 #[tokio::test]

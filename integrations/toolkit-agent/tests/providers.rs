@@ -103,8 +103,11 @@ async fn secrets_that_a_server_repeats_are_not_in_errors() {
                 panic!("{}", case.name)
             };
             let secret = case.secret;
-            assert!(words.contains(secret) && !error.message.contains(secret), "{}: {error}", case.name);
-            assert!(error.message.contains("Refused") && error.message.contains("anthropic-beta"), "{error}");
+            assert!(words.contains(secret) && !error.message().contains(secret), "{}: {error}", case.name);
+            assert!(
+                error.message().contains("Refused") && error.message().contains("anthropic-beta"),
+                "{error}"
+            );
         }
     }
 }
@@ -175,8 +178,8 @@ async fn missing_authentication_fails_before_any_request() {
         (Mistral::new().model("m"), "`MISTRAL_API_KEY`"),
     ] {
         let error = model.respond(request()).await.unwrap_err();
-        assert_eq!(error.kind, ModelErrorKind::Unauthorized);
-        assert!(error.message.contains(words), "{error}");
+        assert_eq!(error.kind(), ModelErrorKind::Unauthorized);
+        assert!(error.message().contains(words), "{error}");
     }
 }
 

@@ -214,14 +214,14 @@ async fn requests_that_are_too_long_are_recognised_in_the_middle_of_a_stream() {
         ),
     ] {
         let error = stream(format, events.clone()).await.unwrap_err();
-        assert_eq!(error.kind, ModelErrorKind::ContextTooLong, "{format:?}: {error}");
+        assert_eq!(error.kind(), ModelErrorKind::ContextTooLong, "{format:?}: {error}");
         assert!(!error.is_retryable());
         // The same body with status 200 instead of a stream.
         let last = events.as_array().unwrap().last().unwrap();
         let body = last.get("response").unwrap_or(last);
         if format != ApiFormat::Bedrock {
             let error = parse_response(format, body).unwrap_err();
-            assert_eq!(error.kind, ModelErrorKind::ContextTooLong, "{format:?}: {error}");
+            assert_eq!(error.kind(), ModelErrorKind::ContextTooLong, "{format:?}: {error}");
         }
     }
 }
@@ -321,16 +321,19 @@ fn errors_that_block_are_not_retried() {
         let wire = toolkit_llm::WireError::of_failure(&body).unwrap();
         assert!(wire.is_blocked(), "{body}");
         let error = ModelError::from(wire.clone());
-        assert_eq!((error.kind, error.is_retryable()), (ModelErrorKind::Blocked, false), "{body}");
+        assert_eq!((error.kind(), error.is_retryable()), (ModelErrorKind::Blocked, false), "{body}");
         // A transport of the program may know only the message.
         let known = body["error"]["innererror"].is_object() || body["error"]["metadata"].is_object();
         if !known {
-            assert_eq!(ModelError::from_status(status, wire.report().unwrap()).kind, ModelErrorKind::Blocked);
+            assert_eq!(
+                ModelError::from_status(status, wire.report().unwrap()).kind(),
+                ModelErrorKind::Blocked
+            );
         }
     }
     for (status, kind) in [(400, ModelErrorKind::InvalidRequest), (403, ModelErrorKind::Unauthorized)] {
         for message in ["Invalid prompt", "Your resource was not found", "content: field required"] {
-            assert_eq!(ModelError::from_status(status, message).kind, kind, "{message}");
+            assert_eq!(ModelError::from_status(status, message).kind(), kind, "{message}");
         }
     }
 }
@@ -354,7 +357,7 @@ async fn codes_of_statuses_decide_the_kind_of_an_error() {
             json!({"object": "error", "code": code, "message": "x"}),
         ] {
             let failed = stream(ApiFormat::OpenAiChat, json!([error])).await.unwrap_err();
-            assert_eq!(failed.kind, kind, "{error}");
+            assert_eq!(failed.kind(), kind, "{error}");
         }
     }
 }
@@ -384,7 +387,7 @@ async fn answers_of_media_are_not_empty() {
         ("annotations", json!([{"type": "url_citation", "url": "https://example.org"}])),
     ] {
         let empty = parse_response(ApiFormat::OpenAiChat, &chat(field, &value)).unwrap_err();
-        assert_eq!(empty.kind, ModelErrorKind::Empty, "{field}");
+        assert_eq!(empty.kind(), ModelErrorKind::Empty, "{field}");
     }
 }
 
@@ -401,7 +404,7 @@ async fn a_block_leads_to_another_model_only_on_request() {
             model = model.with_kinds([kind]);
         }
         let answer = model.respond(ModelRequest::new([Message::user("hi")])).await;
-        let answer = answer.as_ref().map(|answer| answer.message.text.as_str()).map_err(|error| error.kind);
+        let answer = answer.as_ref().map(|answer| answer.message.text.as_str()).map_err(|error| error.kind());
         assert_eq!(answer, expected);
     }
 }

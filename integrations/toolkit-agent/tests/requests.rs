@@ -420,7 +420,7 @@ async fn a_background_response_is_not_paid_for_twice() {
     let failed = model.respond(request).await.unwrap_err();
     let expected =
         "background response `resp_1` cannot be retrieved: the server restarts; it may still be running";
-    assert_eq!((failed.message.as_str(), failed.is_retryable()), (expected, false));
+    assert_eq!((failed.message(), failed.is_retryable()), (expected, false));
 }
 
 /// A transport that never answers, and counts the requests.

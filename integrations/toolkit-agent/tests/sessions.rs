@@ -51,7 +51,7 @@ async fn two_runs_in_one_conversation_do_not_overwrite_each_other() {
     let mut stale = other.user("ada").conversation("1").open().await.unwrap();
     remembers("b", "2").run("second").on(one.user("ada").conversation("1")).await.unwrap();
     let refused = remembers("c", "3").run("third").on(&mut stale).await;
-    assert!(matches!(refused.unwrap_err().error, AgentError::Store(error) if error.is_conflict));
+    assert!(matches!(refused.unwrap_err().error, AgentError::Store(error) if error.is_conflict()));
     let saved = other.user("ada").conversation("1").open().await.unwrap();
     let asked: Vec<_> =
         transcript(saved.messages()).into_iter().filter(|line| line.starts_with("user")).collect();
@@ -63,7 +63,7 @@ async fn two_runs_in_one_conversation_do_not_overwrite_each_other() {
     opened.push(Message::user("third"));
     clone.push(Message::user("fourth"));
     other.save(&mut opened).await.unwrap();
-    assert!(other.save(&mut clone).await.unwrap_err().is_conflict);
+    assert!(other.save(&mut clone).await.unwrap_err().is_conflict());
 }
 
 fn remembers(key: &str, value: &str) -> Agent {

@@ -282,8 +282,8 @@ async fn the_loop_agrees_with_the_reference() {
                     "TIMEOUT" => ModelErrorKind::TimedOut,
                     _ => ModelErrorKind::Empty,
                 };
-                assert_eq!(error.kind, expected, "{row}");
-                assert!(code != "TIMEOUT" || error.message == text, "{row}\n{error}");
+                assert_eq!(error.kind(), expected, "{row}");
+                assert!(code != "TIMEOUT" || error.message() == text, "{row}\n{error}");
             }
             _ => assert!(ended.is_some(), "{row}"),
         }

@@ -1,13 +1,14 @@
 //! A scorer that asks a model whether an answer is good.
 
 use crate::score::Score;
+use crate::score_error::ScoreError;
 use crate::scorer::Scorer;
 use crate::task::Task;
 use crate::transcript::Transcript;
 use serde::Deserialize;
 use serde_json::json;
+use toolkit_agent::Agent;
 use toolkit_agent::structured::TypedOutput;
-use toolkit_agent::{Agent, RunError};
 use toolkit_core::schemars::{self, JsonSchema};
 use toolkit_llm::model::BoxModel;
 use toolkit_llm::{ChatModel, ModelOptions};
@@ -90,7 +91,7 @@ impl Scorer for Judge {
         "judge"
     }
 
-    async fn score(&self, task: &Task, transcript: &Transcript) -> Result<Score, RunError> {
+    async fn score(&self, task: &Task, transcript: &Transcript) -> Result<Score, ScoreError> {
         let calls = transcript
             .calls
             .iter()

@@ -2,10 +2,10 @@
 
 use crate::expected::{Comparable, compare_calls};
 use crate::score::Score;
+use crate::score_error::ScoreError;
 use crate::task::Task;
 use crate::transcript::Transcript;
 use std::pin::Pin;
-use toolkit_agent::RunError;
 
 /// A rule or a model that scores trials.
 ///
@@ -13,8 +13,7 @@ use toolkit_agent::RunError;
 /// of an eval.
 ///
 /// ```
-/// use toolkit_ai::agent::RunError;
-/// use toolkit_evals::{Score, Scorer, Task, Transcript};
+/// use toolkit_evals::{Score, ScoreError, Scorer, Task, Transcript};
 ///
 /// struct Brief;
 ///
@@ -23,7 +22,7 @@ use toolkit_agent::RunError;
 ///         "brief"
 ///     }
 ///
-///     async fn score(&self, _: &Task, transcript: &Transcript) -> Result<Score, RunError> {
+///     async fn score(&self, _: &Task, transcript: &Transcript) -> Result<Score, ScoreError> {
 ///         Ok(Score::from(transcript.answer.len() < 200))
 ///     }
 /// }
@@ -35,13 +34,12 @@ pub trait Scorer: Send + Sync + 'static {
     /// Scores the transcript of a trial. The eval calls this only for trials that ended without an error.
     ///
     /// # Errors
-    /// [`RunError`] if there is no score. The report contains the error and the tokens of its
-    /// [output](RunError::output), and the trial is not solved.
+    /// There is no score. The report contains the error and its tokens, and the trial is not solved.
     fn score(
         &self,
         task: &Task,
         transcript: &Transcript,
-    ) -> impl Future<Output = Result<Score, RunError>> + Send;
+    ) -> impl Future<Output = Result<Score, ScoreError>> + Send;
 }
 
 /// The object-safe form of [`Scorer`].
@@ -50,7 +48,7 @@ pub(crate) trait DynScorer: Send + Sync {
     fn score<'a>(&'a self, task: &'a Task, transcript: &'a Transcript) -> Scoring<'a>;
 }
 
-type Scoring<'a> = Pin<Box<dyn Future<Output = Result<Score, RunError>> + Send + 'a>>;
+type Scoring<'a> = Pin<Box<dyn Future<Output = Result<Score, ScoreError>> + Send + 'a>>;
 
 impl<T: Scorer> DynScorer for T {
     fn name(&self) -> &str {

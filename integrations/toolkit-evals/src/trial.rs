@@ -82,7 +82,7 @@ async fn score(report: &mut TrialReport, task: &Task, scorers: &[Arc<dyn DynScor
                 report.scores.push(score.named(scorer.name()));
             }
             Err(error) => {
-                report.scorer_usage += error.output.usage;
+                report.scorer_usage += error.usage();
                 report.error = Some(format!("scorer `{}` failed: {error}", scorer.name()));
             }
         }

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
-use toolkit_agent::{Agent, AgentError, Limits, RunError};
+use toolkit_agent::{Agent, AgentError, Limits};
 use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{BuildError, ClosureTool, ToolCall, ToolError, ToolRegistry};
 use toolkit_evals::{
-    CallMatch, Eval, ExpectedAnswer, Judge, Report, Score, Scorer, Task, Transcript, Trial, TrialReport,
+    CallMatch, Eval, ExpectedAnswer, Judge, Report, Score, ScoreError, Scorer, Task, Transcript, Trial,
+    TrialReport,
 };
 use toolkit_llm::model::Priced;
 use toolkit_llm::record::{Recorder, Replay};
@@ -143,7 +144,7 @@ async fn a_failure_does_not_affect_other_trials() {
             "refuses"
         }
 
-        async fn score(&self, task: &Task, _: &Transcript) -> Result<Score, RunError> {
+        async fn score(&self, task: &Task, _: &Transcript) -> Result<Score, ScoreError> {
             match task.id.as_str() {
                 "bad" => Err(AgentError::Other("no opinion".to_owned()).into()),
                 _ => Ok(true.into()),

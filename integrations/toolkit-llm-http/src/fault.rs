@@ -15,15 +15,15 @@ pub(super) const SERVER: &str = "the model's server";
 
 /// Converts an error of a request.
 pub(super) fn of_http(error: HttpError) -> ModelError {
-    let kind = match error.kind {
+    let kind = match error.kind() {
         HttpErrorKind::Connection => ModelErrorKind::Connection,
         HttpErrorKind::InvalidResponse => ModelErrorKind::InvalidResponse,
         HttpErrorKind::TimedOut => ModelErrorKind::TimedOut,
         HttpErrorKind::TooLarge => ModelErrorKind::Other,
         _ => ModelErrorKind::InvalidRequest,
     };
-    let converted = ModelError::new(kind, error.message);
-    if error.is_lasting { converted.with_should_retry(false) } else { converted }
+    let converted = ModelError::new(kind, error.to_string());
+    if error.is_lasting() { converted.with_should_retry(false) } else { converted }
 }
 
 /// Converts a response with an error status to a [`ModelError`]. Its headers are without the secrets of the request, too.
@@ -32,9 +32,7 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &Redacted
         // Redirects are not followed, so that the API key reaches only the intended server.
         let to = header_text(headers, &LOCATION).unwrap_or_else(|| "another address".to_owned());
         let text = format!("the API is elsewhere: {to}; the base URL must be its own");
-        let mut error = ModelError::new(ModelErrorKind::InvalidRequest, text);
-        error.status = Some(status.as_u16());
-        return error;
+        return ModelError::new(ModelErrorKind::InvalidRequest, text).with_status(status.as_u16());
     }
     let json = body.json().unwrap_or_default();
     let error = ModelError::from_status(status.as_u16(), message(status, &json, body)).reported(&json);
@@ -99,7 +97,9 @@ mod tests {
 
     #[test]
     fn the_message_of_the_server_is_found() {
-        let said = |text: &str| of_status(StatusCode::BAD_REQUEST, &HeaderMap::new(), &body(text)).message;
+        let said = |text: &str| {
+            of_status(StatusCode::BAD_REQUEST, &HeaderMap::new(), &body(text)).message().to_owned()
+        };
         assert_eq!(said(r#"{"error": {"message": "no such model", "type": "x"}}"#), "no such model");
         assert_eq!(said(r#"[{"error": {"message": "no such model"}}]"#), "no such model");
         assert_eq!(said(r#"{"error": "no such model"}"#), "no such model");
@@ -113,7 +113,7 @@ mod tests {
     fn blocks_are_recognised_in_the_body() {
         let kind = |status: u16, text: &str| {
             let status = StatusCode::from_u16(status).unwrap();
-            of_status(status, &HeaderMap::new(), &body(text)).kind
+            of_status(status, &HeaderMap::new(), &body(text)).kind()
         };
         let filtered = r#"{"error": {"code": "content_filter", "message": "Filtered", "status": 400}}"#;
         assert_eq!(kind(400, filtered), ModelErrorKind::Blocked);

@@ -98,7 +98,7 @@ impl Http {
         let reused = auth.authorize(&mut request, service.name, limit).await?;
         let result = self.exchange(request, expected).await;
         let (Err(refused), Some(reused)) = (&result, reused) else { return result };
-        if !auth.forget(reused, refused.status).await {
+        if !auth.forget(reused, refused.status()).await {
             return result;
         }
         request = again;

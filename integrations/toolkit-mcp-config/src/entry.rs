@@ -1,6 +1,6 @@
 //! The entry of one server.
 
-use crate::fault::Place;
+use crate::config_error::Place;
 use crate::tool_filter::ServerToolFilter;
 use crate::variables::Variables;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// let entry = ServerEntry::new("docs", ServerTransport::url("https://example.com/mcp"));
 /// let text = write_entry("", Dialect::McpServers, &entry)?;
 /// assert!(text.contains("https://example.com/mcp"));
-/// # Ok::<(), toolkit_mcp_config::ConfigFault>(())
+/// # Ok::<(), toolkit_mcp_config::ConfigError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

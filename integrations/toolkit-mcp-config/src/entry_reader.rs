@@ -1,8 +1,8 @@
 //! Reads the entry of one server, key by key.
 
+use crate::config_error::{ConfigError, Place};
 use crate::dialect::{Rules, Syntax, TimeUnit};
 use crate::entry::{ServerEntry, ServerTransport};
-use crate::fault::{ConfigFault, Place};
 use crate::keys::Key;
 use crate::node::{Member, Node, Tree, members_with_value};
 use crate::variables::Variables;
@@ -15,7 +15,7 @@ pub(crate) struct EntryReader<'a> {
     rules: &'static Rules,
     entry: ServerEntry,
     parts: Parts,
-    issues: Vec<ConfigFault>,
+    issues: Vec<ConfigError>,
 }
 
 /// The parts of a transport.
@@ -31,7 +31,7 @@ struct Parts {
     headers: BTreeMap<String, String>,
 }
 
-type Read<T> = Result<T, ConfigFault>;
+type Read<T> = Result<T, ConfigError>;
 
 impl<'a> EntryReader<'a> {
     pub(crate) fn new(text: &'a str, rules: &'static Rules, server: &Member, variables: Variables) -> Self {
@@ -44,8 +44,8 @@ impl<'a> EntryReader<'a> {
     /// Reads the entry. Adds an issue to `issues` for each key without effect.
     ///
     /// # Errors
-    /// [`ConfigFault`] if the entry is malformed, or restricts the server in a way that is not supported.
-    pub(crate) fn read(mut self, value: &Node, issues: &mut Vec<ConfigFault>) -> Read<ServerEntry> {
+    /// [`ConfigError`] if the entry is malformed, or restricts the server in a way that is not supported.
+    pub(crate) fn read(mut self, value: &Node, issues: &mut Vec<ConfigError>) -> Read<ServerEntry> {
         let read = self.table(value).and_then(|()| self.transport());
         issues.append(&mut self.issues);
         Ok(ServerEntry { transport: read?, ..self.entry })
@@ -145,7 +145,7 @@ impl<'a> EntryReader<'a> {
             (None, None, _) => "there is neither a `command` nor a `url`; add one",
             _ => "the type does not fit; use `stdio` with `command` or `http` with `url`",
         };
-        Err(ConfigFault::new(&self.entry.name, self.entry.place, text))
+        Err(ConfigError::new(&self.entry.name, self.entry.place, text))
     }
 
     /// Reads a table with the settings of each tool. An approval is a matter of the program.
@@ -238,11 +238,11 @@ impl<'a> EntryReader<'a> {
 
     fn issue(&mut self, member: &Member, text: &str) {
         let message = format!("`{}` {text}", member.key);
-        self.issues.push(ConfigFault::at(self.text, member.offset, &self.entry.name, message));
+        self.issues.push(ConfigError::at(self.text, member.offset, &self.entry.name, message));
     }
 
-    fn fault(&self, value: &Node, text: impl Into<String>) -> ConfigFault {
-        ConfigFault::at(self.text, value.offset, &self.entry.name, text)
+    fn fault(&self, value: &Node, text: impl Into<String>) -> ConfigError {
+        ConfigError::at(self.text, value.offset, &self.entry.name, text)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Configuration files.
 
+use crate::config_error::{ConfigError, Place};
 use crate::dialect::{Dialect, FILE_RULES, FileRule, RULES, Rules};
 use crate::entry::ServerEntry;
 use crate::entry_reader::EntryReader;
-use crate::fault::{ConfigFault, Place};
 use crate::node::{Member, Node, Tree, members_with_value, parse};
 use crate::variables::Variables;
 use std::collections::BTreeMap;
@@ -19,14 +19,14 @@ use std::sync::Arc;
 /// let file = ConfigFile::read(r#"{"mcpServers": {"files": {"command": "files-server", "colour": "red"}}}"#)?;
 /// assert_eq!(file.servers()[0].name, "files");
 /// assert_eq!(file.issues().len(), 1); // the unknown key `colour`
-/// # Ok::<(), toolkit_mcp_config::ConfigFault>(())
+/// # Ok::<(), toolkit_mcp_config::ConfigError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFile {
     dialect: Dialect,
     servers: Vec<ServerEntry>,
-    issues: Vec<ConfigFault>,
-    failures: Vec<ConfigFault>,
+    issues: Vec<ConfigError>,
+    failures: Vec<ConfigError>,
 }
 
 impl ConfigFile {
@@ -35,16 +35,16 @@ impl ConfigFile {
     /// A malformed entry does not affect the others; it is one of the [`failures`](Self::failures).
     ///
     /// # Errors
-    /// [`ConfigFault`] if the text is neither JSON nor TOML, or has no servers.
-    pub fn read(text: &str) -> Result<Self, ConfigFault> {
+    /// [`ConfigError`] if the text is neither JSON nor TOML, or has no servers.
+    pub fn read(text: &str) -> Result<Self, ConfigError> {
         Self::parse(text, None, None)
     }
 
     /// Reads the text of a file of one dialect. Such a file may be without servers.
     ///
     /// # Errors
-    /// [`ConfigFault`] if the text is neither JSON nor TOML.
-    pub fn read_as(text: &str, dialect: Dialect) -> Result<Self, ConfigFault> {
+    /// [`ConfigError`] if the text is neither JSON nor TOML.
+    pub fn read_as(text: &str, dialect: Dialect) -> Result<Self, ConfigError> {
         Self::parse(text, None, Some(dialect))
     }
 
@@ -52,35 +52,36 @@ impl ConfigFile {
     /// relative to the folder of the project: for `.vscode/mcp.json`, the folder with `.vscode`.
     ///
     /// # Errors
-    /// [`ConfigFault`] if the file cannot be read, is neither JSON nor TOML, or has no servers.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, ConfigFault> {
+    /// [`ConfigError`] if the file cannot be read, is neither JSON nor TOML, or has no servers.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         Self::load(path.as_ref(), None)
     }
 
     /// Reads a file of one dialect, see [`open`](Self::open). Such a file may be without servers.
     ///
     /// # Errors
-    /// [`ConfigFault`] if the file cannot be read, or is neither JSON nor TOML.
-    pub fn open_as(path: impl AsRef<Path>, dialect: Dialect) -> Result<Self, ConfigFault> {
+    /// [`ConfigError`] if the file cannot be read, or is neither JSON nor TOML.
+    pub fn open_as(path: impl AsRef<Path>, dialect: Dialect) -> Result<Self, ConfigError> {
         Self::load(path.as_ref(), Some(dialect))
     }
 
-    fn load(path: &Path, dialect: Option<Dialect>) -> Result<Self, ConfigFault> {
-        let text = fs::read_to_string(path).map_err(|error| ConfigFault::new("", None, error.to_string()));
+    fn load(path: &Path, dialect: Option<Dialect>) -> Result<Self, ConfigError> {
+        let text = fs::read_to_string(path).map_err(|error| ConfigError::new("", None, error.to_string()));
         text.and_then(|text| Self::parse(&text, Some(path), dialect)).map_err(|error| {
-            let message = format!("the configuration `{}` cannot be read: {}", path.display(), error.message);
-            ConfigFault::new("", error.place, message)
+            let message =
+                format!("the configuration `{}` cannot be read: {}", path.display(), error.message());
+            ConfigError::new("", error.place(), message)
         })
     }
 
-    fn parse(text: &str, path: Option<&Path>, dialect: Option<Dialect>) -> Result<Self, ConfigFault> {
+    fn parse(text: &str, path: Option<&Path>, dialect: Option<Dialect>) -> Result<Self, ConfigError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let root = parse(text)?;
         let rules = match dialect {
             Some(dialect) => Rules::of(dialect),
             None if root.is_off() && !text.trim().is_empty() => Rules::of(Dialect::McpServers),
             None => Rules::recognise(&root, path).ok_or_else(|| {
-                ConfigFault::new("", None, "the file has no servers; add them under `mcpServers`")
+                ConfigError::new("", None, "the file has no servers; add them under `mcpServers`")
             })?,
         };
         let mut file =
@@ -88,7 +89,7 @@ impl ConfigFile {
         let Some((container, servers)) = rules.servers(&root) else { return Ok(file) };
         let Some(members) = servers.members() else {
             let message = format!("`{container}` must be an object, not {}", servers.kind());
-            return Err(ConfigFault::at(text, servers.offset, "", message));
+            return Err(ConfigError::at(text, servers.offset, "", message));
         };
         let variables = Variables {
             syntax: rules.syntax,
@@ -99,7 +100,7 @@ impl ConfigFile {
         for (is_replaced, member) in members_with_value(members) {
             if is_replaced {
                 let message = "a later entry of this name replaces this one";
-                file.issues.push(ConfigFault::at(text, member.offset, &member.key, message));
+                file.issues.push(ConfigError::at(text, member.offset, &member.key, message));
                 continue;
             }
             let reader = EntryReader::new(text, rules, member, variables.clone());
@@ -116,7 +117,7 @@ impl ConfigFile {
         }
         for other in unread(&root, container) {
             let message = format!("`{other}` is not read, because `{container}` is");
-            file.issues.push(ConfigFault::new("", None, message));
+            file.issues.push(ConfigError::new("", None, message));
         }
         Ok(file)
     }
@@ -150,7 +151,7 @@ impl ConfigFile {
             _ => {
                 let text =
                     format!("`{key}` restricts the servers, and is not supported in this form; remove it");
-                let fault = |server: ServerEntry| ConfigFault::new(&server.name, Some(place), text.as_str());
+                let fault = |server: ServerEntry| ConfigError::new(&server.name, Some(place), text.as_str());
                 self.failures.extend(self.servers.drain(..).map(fault));
             }
         }
@@ -170,14 +171,14 @@ impl ConfigFile {
 
     /// Returns what the file says without effect: unknown and unsupported keys, values that are not replaced.
     #[must_use]
-    pub fn issues(&self) -> &[ConfigFault] {
+    pub fn issues(&self) -> &[ConfigError] {
         &self.issues
     }
 
     /// Returns a fault for each server that cannot be used: malformed entries, and entries with a restriction that
     /// is not supported.
     #[must_use]
-    pub fn failures(&self) -> &[ConfigFault] {
+    pub fn failures(&self) -> &[ConfigError] {
         &self.failures
     }
 }

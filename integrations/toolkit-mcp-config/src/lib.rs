@@ -15,7 +15,7 @@
 //! }"#)?;
 //! assert_eq!(file.dialect(), Dialect::VsCode);
 //! assert_eq!(file.servers()[0].name, "files");
-//! # Ok::<(), toolkit_mcp_config::ConfigFault>(())
+//! # Ok::<(), toolkit_mcp_config::ConfigError>(())
 //! ```
 //!
 //! What a file says about a server is read, reported or refused:
@@ -27,10 +27,10 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod config_error;
 mod dialect;
 mod entry;
 mod entry_reader;
-mod fault;
 mod file;
 mod keys;
 mod node;
@@ -39,9 +39,9 @@ mod tool_filter;
 mod variables;
 mod write;
 
+pub use config_error::{ConfigError, Place};
 pub use dialect::Dialect;
 pub use entry::{ServerEntry, ServerTransport};
-pub use fault::{ConfigFault, Place};
 pub use file::ConfigFile;
 pub use tool_filter::ServerToolFilter;
 pub use write::write_entry;

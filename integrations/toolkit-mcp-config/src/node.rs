@@ -1,6 +1,6 @@
 //! The values of a file, read from JSON with comments or from TOML.
 
-use crate::fault::ConfigFault;
+use crate::config_error::ConfigError;
 use jsonc_parser::ast::{ObjectProp, ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
@@ -110,19 +110,19 @@ pub(crate) fn members_with_value(members: &[Member]) -> impl Iterator<Item = (bo
 /// Parses a file: JSON with comments, or TOML, which begins with a key, a table or a comment of its own.
 ///
 /// # Errors
-/// [`ConfigFault`] if the text is neither JSON nor TOML.
-pub(crate) fn parse(text: &str) -> Result<Node, ConfigFault> {
+/// [`ConfigError`] if the text is neither JSON nor TOML.
+pub(crate) fn parse(text: &str) -> Result<Node, ConfigError> {
     if text.trim_start().starts_with(['{', '/']) {
         let parsed = parse_to_ast(text, &CollectOptions::default(), &options());
         let parsed = parsed.map_err(|error| {
             let message = format!("the file is not valid JSON: {}", error.kind());
-            ConfigFault::at(text, error.range().start, "", message)
+            ConfigError::at(text, error.range().start, "", message)
         })?;
-        return parsed.value.map(json).ok_or_else(|| ConfigFault::at(text, 0, "", "the file has no value"));
+        return parsed.value.map(json).ok_or_else(|| ConfigError::at(text, 0, "", "the file has no value"));
     }
     let table = DeTable::parse(text).map_err(|error| {
         let message = format!("the file is neither a JSON object nor valid TOML: {}", error.message());
-        ConfigFault::at(text, error.span().unwrap_or_default().start, "", message)
+        ConfigError::at(text, error.span().unwrap_or_default().start, "", message)
     })?;
     Ok(Node { offset: 0, tree: toml_table(table.into_inner()) })
 }

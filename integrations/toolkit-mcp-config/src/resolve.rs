@@ -1,7 +1,7 @@
 //! Entries with their variables replaced.
 
+use crate::config_error::ConfigError;
 use crate::entry::{ServerEntry, ServerTransport};
-use crate::fault::ConfigFault;
 use crate::variables::Lookup;
 use std::collections::BTreeMap;
 
@@ -33,14 +33,14 @@ impl ServerEntry {
     /// let home = |name: &str| (name == "HOME").then(|| "/home/ada".to_owned());
     /// let ServerTransport::Command { program, .. } = file.servers()[0].resolve(home)? else { panic!() };
     /// assert_eq!(program, "/home/ada/server");
-    /// # Ok::<(), toolkit_mcp_config::ConfigFault>(())
+    /// # Ok::<(), toolkit_mcp_config::ConfigError>(())
     /// ```
     ///
     /// # Errors
-    /// [`ConfigFault`] if a variable has no value, a file with variables cannot be read, or a variable changes the host.
-    pub fn resolve(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<ServerTransport, ConfigFault> {
+    /// [`ConfigError`] if a variable has no value, a file with variables cannot be read, or a variable changes the host.
+    pub fn resolve(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<ServerTransport, ConfigError> {
         let resolved = self.resolved(&lookup);
-        resolved.map_err(|message| ConfigFault::new(&self.name, self.place, message))
+        resolved.map_err(|message| ConfigError::new(&self.name, self.place, message))
     }
 
     fn resolved(&self, lookup: &Lookup<'_>) -> Result<ServerTransport, String> {

@@ -10,7 +10,7 @@
 /// let file = ConfigFile::read(r#"{"mcpServers": {"a": {"command": "x", "disabledTools": ["delete_*"]}}}"#)?;
 /// let tools = &file.servers()[0].tools;
 /// assert!(tools.permits("list_files") && !tools.permits("delete_file"));
-/// # Ok::<(), toolkit_mcp_config::ConfigFault>(())
+/// # Ok::<(), toolkit_mcp_config::ConfigError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerToolFilter(Vec<ToolList>);

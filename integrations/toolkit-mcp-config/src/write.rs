@@ -1,8 +1,8 @@
 //! Writes an entry into a file.
 
+use crate::config_error::ConfigError;
 use crate::dialect::{Dialect, Rules};
 use crate::entry::{ServerEntry, ServerTransport};
-use crate::fault::ConfigFault;
 use crate::keys::Key;
 use crate::node::{options, parse};
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
@@ -20,17 +20,17 @@ use std::collections::BTreeMap;
 /// let entry = ServerEntry::new("weather", ServerTransport::command("weather-server", ["--fast"]));
 /// let text = write_entry("{\n  // Mine.\n  \"servers\": {}\n}\n", Dialect::VsCode, &entry)?;
 /// assert!(text.contains("// Mine.") && text.contains("\"command\": \"weather-server\""));
-/// # Ok::<(), toolkit_mcp_config::ConfigFault>(())
+/// # Ok::<(), toolkit_mcp_config::ConfigError>(())
 /// ```
 ///
 /// # Errors
-/// [`ConfigFault`] if the text is no file of the dialect. In a TOML file, an entry is not replaced.
-pub fn write_entry(text: &str, dialect: Dialect, entry: &ServerEntry) -> Result<String, ConfigFault> {
+/// [`ConfigError`] if the text is no file of the dialect. In a TOML file, an entry is not replaced.
+pub fn write_entry(text: &str, dialect: Dialect, entry: &ServerEntry) -> Result<String, ConfigError> {
     let rules = Rules::of(dialect);
     if dialect == Dialect::Codex {
         return toml(text, entry);
     }
-    let refused = |message: String| ConfigFault::new(&entry.name, None, message);
+    let refused = |message: String| ConfigError::new(&entry.name, None, message);
     let (mark, json) = text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest));
     let json = if json.trim().is_empty() { "{}\n" } else { json };
     let root = CstRootNode::parse(json, &options())
@@ -106,10 +106,10 @@ fn members(dialect: Dialect, entry: &ServerEntry) -> Vec<(&'static str, CstInput
 }
 
 /// Adds a table at the end of a TOML file.
-fn toml(text: &str, entry: &ServerEntry) -> Result<String, ConfigFault> {
+fn toml(text: &str, entry: &ServerEntry) -> Result<String, ConfigError> {
     let root = parse(text)?;
     if root.get("mcp_servers").and_then(|servers| servers.get(&entry.name)).is_some() {
-        return Err(ConfigFault::new(&entry.name, None, "the file already has this server; remove it first"));
+        return Err(ConfigError::new(&entry.name, None, "the file already has this server; remove it first"));
     }
     let mut written = text.trim_end().to_owned();
     if !written.is_empty() {

@@ -5,7 +5,7 @@ mod programs;
 mod spellings;
 mod writing;
 
-use toolkit_mcp_config::{ConfigFault, ConfigFile, Dialect};
+use toolkit_mcp_config::{ConfigError, ConfigFile, Dialect};
 
 const DIALECTS: [Dialect; 14] = [
     Dialect::McpServers,
@@ -40,7 +40,7 @@ fn file_with(dialect: Dialect, entry: &str) -> ConfigFile {
 }
 
 /// Returns the texts of faults.
-fn texts(faults: &[ConfigFault]) -> Vec<String> {
+fn texts(faults: &[ConfigError]) -> Vec<String> {
     faults.iter().map(ToString::to_string).collect()
 }
 

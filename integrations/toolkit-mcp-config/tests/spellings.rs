@@ -132,8 +132,8 @@ fn a_variable_without_a_value_is_a_fault_that_says_what_to_do() {
     ] {
         let file = file_with(dialect, &format!(r#"{{"command": "x", "args": ["{text}"]}}"#));
         let fault = file.servers()[0].resolve(variable).unwrap_err();
-        assert_eq!((fault.server.as_str(), fault.message.as_str()), ("a", expected));
-        assert!(fault.place.is_some());
+        assert_eq!((fault.server(), fault.message()), ("a", expected));
+        assert!(fault.place().is_some());
     }
 }
 
@@ -161,7 +161,7 @@ fn no_variable_changes_the_host_that_gets_the_headers() {
             }
             (Err(fault), None) => {
                 assert_eq!(
-                    fault.message,
+                    fault.message(),
                     "a variable changes the host of the URL; write the host into the file"
                 );
             }

@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_ai::{ToolRegistry, tool, tools};
-use toolkit_mcp::client::{FileTokenStore, Login, McpClient, McpErrorKind, McpUrl};
+use toolkit_mcp::McpErrorKind;
+use toolkit_mcp::client::{FileTokenStore, Login, McpClient, McpUrl};
 use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{Caller, JwtVerifier, ProtectedResource, VerifiedToken};
 

@@ -133,7 +133,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         eprintln!("{}", server.url());
         let input =
             tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
-        server.run_until(async { drop(input.await) }).await?;
+        server.run_until(async { drop(input.await) }).await;
     } else {
         gateway.serve_stdio().await?;
     }

@@ -69,7 +69,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let server = server.bind_http(address).await?;
         // Standard error: standard output belongs to the protocol when the server runs without HTTP.
         eprintln!("{}", server.url());
-        server.run_until(tokio::time::sleep(Duration::from_secs(seconds))).await?;
+        server.run_until(tokio::time::sleep(Duration::from_secs(seconds))).await;
     } else {
         server.serve_stdio().await?;
     }

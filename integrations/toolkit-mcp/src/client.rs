@@ -44,7 +44,6 @@ mod listing_pace;
 #[cfg(feature = "auth")]
 mod login;
 mod mcp_command;
-mod mcp_error;
 #[cfg(feature = "client-http")]
 mod mcp_url;
 mod pages;
@@ -67,17 +66,14 @@ mod wire;
 pub use builder::McpClientBuilder;
 pub use change::{McpToolChange, ToolListChange};
 pub use client_settings::{McpBackoff, McpProtocol};
-pub use elicitation::{
-    ElicitationAnswer, ElicitationFuture, ElicitationHandler, ElicitationKind, ElicitationRequest,
-};
+pub use elicitation::{ElicitationAnswer, ElicitationHandler, ElicitationKind, ElicitationRequest};
 pub use endpoint::McpEndpoint;
 pub use event::{McpEvent, McpEvents};
 pub use follow::Following;
 pub use limits::McpLimits;
 #[cfg(feature = "auth")]
-pub use login::{FileTokenStore, Login, StoreFuture, StoreLock, TokenStore};
+pub use login::{FileTokenStore, Login, StoreLock, TokenStore};
 pub use mcp_command::McpCommand;
-pub use mcp_error::{McpError, McpErrorKind};
 #[cfg(feature = "client-http")]
 pub use mcp_url::McpUrl;
 pub use remote_prompts::{McpPrompt, McpPromptArgument, McpPromptMessage};
@@ -86,11 +82,12 @@ pub use resource_tools::McpResourceTools;
 pub use session::McpServerInfo;
 pub use subscription::McpSubscription;
 #[cfg(feature = "client-http")]
-pub use token_source::{TokenChallenge, TokenFuture, TokenSource};
+pub use token_source::{TokenChallenge, TokenSource};
 pub use toolkit_foreign::{ToolIssue, ToolIssueKind};
 
 use crate::locks::lock;
 use crate::macros::debug;
+use crate::mcp_error::{McpError, McpErrorKind};
 use catalog::{Catalog, RemoteTool};
 use remote_call::{RemoteCall, unreachable};
 use serde_json::{Map, Value, from_str};

@@ -16,7 +16,7 @@
 //! }"#)?;
 //! let names: Vec<&str> = file.servers().iter().map(|server| server.name.as_str()).collect();
 //! assert_eq!(names, ["files", "issues"]);
-//! # Ok::<(), toolkit_ai::mcp::config::ConfigFault>(())
+//! # Ok::<(), toolkit_ai::mcp::config::ConfigError>(())
 //! ```
 
 mod configured_endpoint;
@@ -25,5 +25,5 @@ mod servers;
 
 pub use servers::{McpServers, ServerFailure};
 pub use toolkit_mcp_config::{
-    ConfigFault, ConfigFile, Dialect, Place, ServerEntry, ServerToolFilter, ServerTransport, write_entry,
+    ConfigError, ConfigFile, Dialect, Place, ServerEntry, ServerToolFilter, ServerTransport, write_entry,
 };

@@ -62,6 +62,8 @@ mod locks;
 #[cfg(any(feature = "client", feature = "server"))]
 mod macros;
 #[cfg(any(feature = "client", feature = "server"))]
+mod mcp_error;
+#[cfg(any(feature = "client", feature = "server"))]
 mod numbers;
 #[cfg(any(feature = "client", feature = "server"))]
 mod reports;
@@ -71,6 +73,9 @@ mod request_span;
 pub mod server;
 #[cfg(any(feature = "client", feature = "server"))]
 mod unsent;
+
+#[cfg(any(feature = "client", feature = "server"))]
+pub use mcp_error::{McpError, McpErrorKind};
 
 /// The examples of the README, compiled as doc tests.
 #[cfg(all(doctest, feature = "client", feature = "server-http"))]

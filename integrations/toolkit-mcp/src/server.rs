@@ -72,6 +72,7 @@ pub use toolkit_http::server::HttpBody;
 
 use crate::line_transport::LineTransport;
 use crate::macros::setters;
+use crate::mcp_error::{McpError, McpErrorKind};
 use client_lines::MAX_MESSAGE;
 use client_requests::ClientRequestHandler;
 use rmcp::ServiceExt;
@@ -79,7 +80,6 @@ use rmcp::model::RequestStateCodec;
 use rmcp::service::ServerInitializeError;
 use scopes::is_granted;
 use server_settings::ServerSettings;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -96,8 +96,8 @@ use toolkit_core::{BuildError, Dispatcher, ToolDefinition, ToolError};
 ///
 /// # Errors
 /// The registry is not complete, for instance because a tool lacks its state, or the transport fails.
-pub async fn serve_stdio(registry: impl IntoRegistrySource) -> io::Result<()> {
-    McpServer::new(registry).map_err(io::Error::other)?.serve_stdio().await
+pub async fn serve_stdio(registry: impl IntoRegistrySource) -> Result<(), McpError> {
+    McpServer::new(registry)?.serve_stdio().await
 }
 
 /// A server of the Model Context Protocol with the tools of a registry.
@@ -313,7 +313,7 @@ impl McpServer {
     ///
     /// # Errors
     /// A rule [selects no tool](Dispatcher::check), the client does not speak the protocol, or the transport fails.
-    pub async fn serve_stdio(self) -> io::Result<()> {
+    pub async fn serve_stdio(self) -> Result<(), McpError> {
         let (read, write) = rmcp::transport::stdio_pipes();
         self.serve_halves(read, write).await
     }
@@ -323,7 +323,7 @@ impl McpServer {
     ///
     /// # Errors
     /// A rule [selects no tool](Dispatcher::check), the client does not speak the protocol, or the transport fails.
-    pub async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + 'static) -> io::Result<()> {
+    pub async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Result<(), McpError> {
         let (read, write) = tokio::io::split(stream);
         self.serve_halves(read, write).await
     }
@@ -332,7 +332,7 @@ impl McpServer {
         self,
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
-    ) -> io::Result<()> {
+    ) -> Result<(), McpError> {
         self.settings.check_rules()?;
         // The session gets a token of its own, because the SDK cancels the token at the end of the session.
         let cancellation = self.settings.cancellation.child_token();
@@ -340,12 +340,15 @@ impl McpServer {
         let handler = ClientRequestHandler::new(Arc::new(self.settings));
         let running = handler.serve_with_ct(transport, cancellation).await;
         match running {
-            Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
+            Ok(running) => match running.waiting().await {
+                Ok(_) => Ok(()),
+                Err(error) => Err(McpError::new(McpErrorKind::Connection, error.to_string())),
+            },
             // A client that connects and leaves is not an error.
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
             Err(error) => {
                 let message = format!("the client does not speak MCP: {error}");
-                Err(io::Error::new(io::ErrorKind::InvalidData, message))
+                Err(McpError::new(McpErrorKind::Protocol, message))
             }
         }
     }

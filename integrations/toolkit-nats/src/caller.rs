@@ -22,7 +22,8 @@ pub use fleet_tool::FleetTool;
 pub use follow::FleetFollowing;
 pub use stored_call::StoredCall;
 
-use crate::fleet::{Fleet, FleetError};
+use crate::fleet::Fleet;
+use crate::fleet_error::FleetError;
 use crate::locks::lock;
 use crate::subjects::is_token;
 use caller_state::CallerState;
@@ -66,10 +67,10 @@ impl FleetToolsBuilder {
     /// Discovers the workers, see [`FleetTools::join`].
     ///
     /// # Errors
-    /// [`FleetError::Prefix`] for an illegal name, and [`FleetError::Connection`] if the connection has ended.
+    /// [`Prefix`](crate::FleetErrorKind::Prefix) for an illegal name, and [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
     pub async fn join(self) -> Result<FleetTools, FleetError> {
         if !is_token(&self.settings.name) {
-            return Err(FleetError::Prefix(self.settings.name));
+            return Err(FleetError::prefix(&self.settings.name));
         }
         let stop = CancellationToken::new();
         let state = Arc::new(CallerState::new(self.fleet, self.settings, stop.clone()));
@@ -92,7 +93,7 @@ impl FleetTools {
     /// second. Workers that answer later are followed, too.
     ///
     /// # Errors
-    /// [`FleetError::Connection`] if the connection has ended.
+    /// [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
     pub async fn join(fleet: &Fleet) -> Result<Self, FleetError> {
         Self::builder(fleet).join().await
     }
@@ -146,7 +147,7 @@ impl FleetTools {
     /// [id](FleetToolsBuilder::call_ids) with which the call was sent.
     ///
     /// # Errors
-    /// [`FleetError::Connection`] if no worker with a ledger answers.
+    /// [`Connection`](crate::FleetErrorKind::Connection) if no worker with a ledger answers.
     pub async fn stored_call(&self, id: &str) -> Result<StoredCall, FleetError> {
         stored_call::fetch(&self.state, id).await
     }

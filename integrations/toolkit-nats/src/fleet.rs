@@ -1,12 +1,12 @@
 //! The connection to a fleet, and what makes it secure.
 
+use crate::fleet_error::FleetError;
 use crate::subjects::is_token;
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, ServerAddr};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use toolkit_core::BuildError;
 use toolkit_core::redaction::Redactor;
 
 /// The time between two questions whether the server still answers. A connection that has lost one direction is noticed
@@ -169,17 +169,17 @@ impl FleetBuilder {
     /// Connects to the server.
     ///
     /// # Errors
-    /// [`FleetError::Address`] and [`FleetError::Prefix`] for illegal settings, [`FleetError::Insecure`] for an address
-    /// outside of this machine without TLS and credentials, and [`FleetError::Connection`] if no server answers or the
-    /// server refuses the credentials.
+    /// [`Address`](crate::FleetErrorKind::Address) and [`Prefix`](crate::FleetErrorKind::Prefix) for illegal settings,
+    /// [`Insecure`](crate::FleetErrorKind::Insecure) for an address outside of this machine without TLS and credentials, and
+    /// [`Connection`](crate::FleetErrorKind::Connection) if no server answers or the server refuses the credentials.
     pub async fn connect(self) -> Result<Fleet, FleetError> {
         let Self { address, prefix, mut options, mut redactor, credentials_file, .. } = self;
         if !is_token(&prefix) {
-            return Err(FleetError::Prefix(prefix));
+            return Err(FleetError::prefix(&prefix));
         }
         let mut servers = Vec::new();
         for server in address.split(',') {
-            let server: ServerAddr = server.trim().parse().map_err(|_| FleetError::Address)?;
+            let server: ServerAddr = server.trim().parse().map_err(|_| FleetError::address())?;
             // A name without a password is a token.
             redactor.add_encoded(server.password().or(server.username()).unwrap_or_default());
             servers.push(server);
@@ -191,7 +191,7 @@ impl FleetBuilder {
             let has_credentials = self.has_credentials || server.has_user_pass();
             let is_secure = is_loopback(server.host()) || (has_tls && has_credentials);
             if !is_secure && !self.is_insecure {
-                return Err(FleetError::Insecure(server.host().to_owned()));
+                return Err(FleetError::insecure(server.host()));
             }
         }
         if let Some(path) = credentials_file {
@@ -233,46 +233,3 @@ fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
-
-/// Why a program cannot join a fleet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FleetError {
-    /// The address cannot be read. It is not shown, because it may contain a password.
-    Address,
-    /// The prefix, or the name of a caller, has other characters than letters, digits, `-` and `_`.
-    Prefix(String),
-    /// The address is outside of this machine, and the connection has no TLS or no credentials.
-    Insecure(String),
-    /// No server answers, the server refuses, the connection has ended, or the file with credentials cannot be read.
-    Connection(String),
-    /// A rule of the worker's dispatcher [selects no tool](toolkit_core::Dispatcher::check).
-    Rules(BuildError),
-}
-
-impl FleetError {
-    pub(crate) fn lost(error: impl fmt::Display) -> Self {
-        Self::Connection(error.to_string())
-    }
-}
-
-impl fmt::Display for FleetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Address => f.write_str(
-                "the address of the fleet is invalid; write it as `nats://host:4222` or `tls://host`",
-            ),
-            Self::Prefix(text) => {
-                write!(f, "`{text}` cannot be a part of a subject; use letters, digits, `-` and `_`")
-            }
-            Self::Insecure(host) => write!(
-                f,
-                "the server `{host}` is outside of this machine; use TLS and credentials, or allow it with `insecure()`"
-            ),
-            Self::Connection(reason) => write!(f, "the fleet cannot be reached: {reason}"),
-            Self::Rules(error) => write!(f, "the worker does not start: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for FleetError {}

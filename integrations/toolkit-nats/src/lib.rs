@@ -35,6 +35,7 @@
 mod caller;
 mod definitions;
 mod fleet;
+mod fleet_error;
 mod frames;
 #[cfg(feature = "ledger")]
 mod ledger;
@@ -47,7 +48,8 @@ pub use caller::{
     CallFailure, CallerStatistics, FleetEvent, FleetEvents, FleetFollowing, FleetTool, FleetTools,
     FleetToolsBuilder, StoredCall,
 };
-pub use fleet::{Fleet, FleetBuilder, FleetError};
+pub use fleet::{Fleet, FleetBuilder};
+pub use fleet_error::{FleetError, FleetErrorKind};
 #[cfg(feature = "ledger")]
 pub use ledger::{CallLedger, LedgerError};
 pub use toolkit_core::context::TraceContext;

@@ -14,10 +14,12 @@ pub use drain::RunningWorker;
 pub use identity::{Identity, RemoteCaller};
 pub use statistics::WorkerStatistics;
 
-use crate::fleet::{Fleet, FleetError};
+use crate::fleet::Fleet;
+use crate::fleet_error::FleetError;
 #[cfg(feature = "ledger")]
 use crate::ledger::CallLedger;
 use identity::Verify;
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 use toolkit_core::registry::IntoRegistrySource;
@@ -105,11 +107,11 @@ impl Worker {
     /// Sets the function that checks the signed token of each call: it returns who calls, or why the token is refused.
     /// A call without a token is anonymous. The signature, the audience and the end of the token are the function's to
     /// check.
-    pub fn with_verifier(
+    pub fn with_verifier<E: Into<Box<dyn Error + Send + Sync>>>(
         mut self,
-        verify: impl Fn(&str) -> Result<Identity, String> + Send + Sync + 'static,
+        verify: impl Fn(&str) -> Result<Identity, E> + Send + Sync + 'static,
     ) -> Self {
-        self.verify = Some(Arc::new(verify));
+        self.verify = Some(Arc::new(move |token| verify(token).map_err(|reason| reason.into().to_string())));
         self
     }
 
@@ -131,16 +133,16 @@ impl Worker {
     /// waiting for its calls.
     ///
     /// # Errors
-    /// [`FleetError::Rules`] if a rule selects no tool, and [`FleetError::Connection`] if the connection has ended.
+    /// [`Build`](crate::FleetErrorKind::Build) if a rule selects no tool, and [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
     pub async fn start(self, fleet: &Fleet) -> Result<RunningWorker, FleetError> {
-        self.dispatcher.check().map_err(FleetError::Rules)?;
+        self.dispatcher.check()?;
         serving::start(self, fleet.clone()).await
     }
 
     /// Serves until the process gets SIGTERM or is interrupted, and [drains](RunningWorker::drain) the calls then.
     ///
     /// # Errors
-    /// The errors of [`start`](Self::start), and [`FleetError::Connection`] if the signals cannot be received.
+    /// The errors of [`start`](Self::start), and [`Connection`](crate::FleetErrorKind::Connection) if the signals cannot be received.
     pub async fn serve(self, fleet: &Fleet) -> Result<(), FleetError> {
         let running = self.start(fleet).await?;
         drain::terminated().await?;

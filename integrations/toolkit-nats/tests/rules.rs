@@ -4,7 +4,7 @@ use crate::{add, registry, server};
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::registry::IntoRegistrySource;
 use toolkit_ai::{Dispatcher, LiveRegistry};
-use toolkit_nats::{FleetError, Worker};
+use toolkit_nats::{FleetErrorKind, Worker};
 
 fn worker(tools: impl IntoRegistrySource, name: &str) -> Worker {
     let rules = Permissions::new().rule(PermissionRule::deny("not today").for_tool(name).unwrap());
@@ -20,7 +20,7 @@ async fn a_worker_with_a_rule_that_selects_no_tool_does_not_start() {
         worker(tools(), "ad").serve(&fleet).await.unwrap_err(),
     ];
     for error in errors {
-        assert!(matches!(error, FleetError::Rules(_)), "{error}");
+        assert_eq!(error.kind(), FleetErrorKind::Build, "{error}");
         let expected =
             "the worker does not start: rule `deny` for the tool `ad` selects no tool; did you mean `add`?";
         assert_eq!(error.to_string(), expected);

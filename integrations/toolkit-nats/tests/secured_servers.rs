@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};
-use toolkit_nats::{Fleet, FleetBuilder, FleetError, FleetTools, Worker};
+use toolkit_nats::{Fleet, FleetBuilder, FleetErrorKind, FleetTools, Worker};
 
 /// Starts a server with this configuration. `None` if there is no server outside of CI.
 async fn start(folder: &Path, configuration: &str) -> Option<(String, Child)> {
@@ -27,8 +27,9 @@ async fn add_over(builder: FleetBuilder) {
 
 /// Returns why the server is not joined.
 async fn refusal(builder: FleetBuilder) -> String {
-    let Err(FleetError::Connection(reason)) = builder.connect().await else { panic!("not refused") };
-    reason
+    let error = builder.connect().await.unwrap_err();
+    assert_eq!(error.kind(), FleetErrorKind::Connection, "{error}");
+    error.to_string()
 }
 
 type Prove = Box<dyn Fn(FleetBuilder) -> FleetBuilder>;

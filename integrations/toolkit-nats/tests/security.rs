@@ -2,7 +2,7 @@
 
 use crate::{Nothing, call, registry, server};
 use toolkit_ai::{ClosureTool, ToolContext};
-use toolkit_nats::{CallFailure, Fleet, FleetError, FleetTools, Identity, RemoteCaller, Worker};
+use toolkit_nats::{CallFailure, Fleet, FleetErrorKind, FleetTools, Identity, RemoteCaller, Worker};
 
 fn who() -> ClosureTool {
     let who = |_: Nothing, context: ToolContext| {
@@ -18,16 +18,17 @@ async fn an_address_outside_of_this_machine_needs_tls_and_credentials() {
         ["nats://192.0.2.1", "tls://192.0.2.1", "nats://127.0.0.1,nats://192.0.2.1", "nats://a:b@192.0.2.1"]
     {
         let error = Fleet::connect(address).await.unwrap_err();
-        assert_eq!(error, FleetError::Insecure("192.0.2.1".to_owned()), "{address}");
+        assert_eq!(error.kind(), FleetErrorKind::Insecure, "{address}");
+        assert!(error.to_string().contains("`192.0.2.1`"), "{error}");
     }
     let error = Fleet::builder("nats://192.0.2.1").token("t").connect().await.unwrap_err();
-    assert_eq!(error, FleetError::Insecure("192.0.2.1".to_owned()));
-    assert_eq!(Fleet::connect("nats://[").await.unwrap_err(), FleetError::Address);
+    assert_eq!(error.kind(), FleetErrorKind::Insecure);
+    assert_eq!(Fleet::connect("nats://[").await.unwrap_err().kind(), FleetErrorKind::Address);
     let prefix = Fleet::builder("nats://127.0.0.1").prefix("a.b").connect().await;
-    assert_eq!(prefix.unwrap_err(), FleetError::Prefix("a.b".to_owned()));
+    assert_eq!(prefix.unwrap_err().kind(), FleetErrorKind::Prefix);
     // With `insecure`, the connection is tried.
     let refused = Fleet::builder("nats://0.0.0.0:1").insecure().connect().await.unwrap_err();
-    assert!(matches!(refused, FleetError::Connection(_)));
+    assert_eq!(refused.kind(), FleetErrorKind::Connection);
 }
 
 #[tokio::test]

@@ -4,5 +4,10 @@
 
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(any(feature = "client", feature = "server"))]
+mod error;
 #[cfg(feature = "server")]
 pub mod server;
+
+#[cfg(any(feature = "client", feature = "server"))]
+pub use error::{OpenApiError, OpenApiErrorKind};

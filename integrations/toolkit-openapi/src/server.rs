@@ -18,9 +18,9 @@ pub use http_caller::HttpCaller;
 pub use http_service::HttpService;
 pub use toolkit_http::server::HttpBody;
 
+use crate::OpenApiError;
 use published::Api;
 use std::fmt;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::ToSocketAddrs;
@@ -278,7 +278,7 @@ impl OpenApiServer {
     /// The address is not free, or a rule [selects no tool](Dispatcher::check). Also if other machines can reach it, and no
     /// [hosts are allowed](Self::with_allowed_hosts) or no [token is required](Self::with_bearer_token). Behind
     /// authentication of your own, serve the [service](Self::into_service).
-    pub async fn bind(self, address: impl ToSocketAddrs) -> io::Result<BoundApi> {
+    pub async fn bind(self, address: impl ToSocketAddrs) -> Result<BoundApi, OpenApiError> {
         BoundApi::new(self.api, address).await
     }
 
@@ -286,7 +286,7 @@ impl OpenApiServer {
     ///
     /// # Errors
     /// The server cannot be bound to the address. See [`bind`](Self::bind).
-    pub async fn serve(self, address: impl ToSocketAddrs) -> io::Result<()> {
+    pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), OpenApiError> {
         self.bind(address).await?.run().await;
         Ok(())
     }

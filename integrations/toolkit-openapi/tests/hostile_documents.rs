@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use toolkit_ai::ToolProvider;
-use toolkit_openapi::client::{OpenApiError, OpenApiLimits, OpenApiTools};
+use toolkit_openapi::OpenApiErrorKind;
+use toolkit_openapi::client::{OpenApiLimits, OpenApiTools};
 
 fn toolset(document: &Value) -> OpenApiTools {
     OpenApiTools::from_document(&document.to_string()).unwrap()
@@ -51,13 +52,13 @@ fn recursion_stays_a_reference_and_cycles_are_issues() {
 fn a_document_of_100_megabytes_is_refused_at_once() {
     // Its first character is a fault, so it is not read.
     let error = OpenApiTools::from_document(&"}".repeat(100 << 20)).unwrap_err();
-    assert!(matches!(error, OpenApiError::TooLarge(_)));
+    assert!(error.kind() == OpenApiErrorKind::TooLarge);
     let values = format!(r#"{{"openapi": "3.1.0", "x": [{}0]}}"#, "0,".repeat(1_000));
     let limits = OpenApiLimits::default().with_values(500);
     let error = OpenApiTools::builder().document_limits(limits).read_document(&values).unwrap_err();
     assert_eq!(error.to_string(), "the document has more than 500 values");
     let deep = format!(r#"{{"openapi": "3.1.0", "x": {}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
-    assert!(matches!(OpenApiTools::from_document(&deep), Err(OpenApiError::Syntax(_))));
+    assert_eq!(OpenApiTools::from_document(&deep).unwrap_err().kind(), OpenApiErrorKind::Syntax);
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn aliases_of_yaml_count_as_often_as_they_are_used() {
     let start = Instant::now();
     let error = OpenApiTools::from_document(&bomb).unwrap_err();
     assert!(start.elapsed() < Duration::from_secs(10));
-    let is_refused = matches!(error, OpenApiError::TooLarge(_) | OpenApiError::Syntax(_));
+    let is_refused = matches!(error.kind(), OpenApiErrorKind::TooLarge | OpenApiErrorKind::Syntax);
     assert!(
         is_refused && (error.to_string().contains("more than") || error.to_string().contains("repetition")),
         "{error}"

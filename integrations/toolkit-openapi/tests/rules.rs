@@ -1,9 +1,9 @@
 //! Rules of permissions that select no tool: a server with them does not start.
 
-use std::io::ErrorKind;
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::registry::IntoRegistrySource;
 use toolkit_ai::{ClosureTool, Dispatcher, LiveRegistry, ToolRegistry};
+use toolkit_openapi::OpenApiErrorKind;
 use toolkit_openapi::server::OpenApiServer;
 
 fn tools() -> ToolRegistry {
@@ -24,7 +24,7 @@ async fn a_server_with_a_rule_that_selects_no_tool_does_not_start() {
     ];
     for error in errors {
         let expected = "rule `ask` for the tag `biling` selects no tool; did you mean `billing`?";
-        assert_eq!((error.kind(), &*error.to_string()), (ErrorKind::InvalidInput, expected));
+        assert_eq!((error.kind(), &*error.to_string()), (OpenApiErrorKind::Build, expected));
     }
     assert!(server(tools(), "billing").bind("127.0.0.1:0").await.is_ok());
     let live = LiveRegistry::new(tools()).unwrap();

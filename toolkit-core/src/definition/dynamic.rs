@@ -207,8 +207,11 @@ fn wrong_schema(
     which: &str,
     defined_at: Option<Location>,
 ) -> BuildError {
-    let problem = |SchemaError { path, message, .. }| {
-        let fault = ToolFault::InvalidSchema { path, message: format!("{which}{message}") };
+    let problem = |error: SchemaError| {
+        let fault = ToolFault::InvalidSchema {
+            path: error.path().to_owned(),
+            message: format!("{which}{}", error.message()),
+        };
         BuildProblem::of_tool(name, defined_at, fault)
     };
     faults.into_iter().map(problem).collect()

@@ -14,29 +14,23 @@ use std::time::Duration;
 /// use toolkit_ai::llm::{ModelError, ModelErrorKind};
 ///
 /// let error = ModelError::from_status(429, "slow down");
-/// assert_eq!(error.kind, ModelErrorKind::RateLimited);
+/// assert_eq!((error.kind(), error.status()), (ModelErrorKind::RateLimited, Some(429)));
 /// let own = ModelError::new(ModelErrorKind::Connection, "the model server is not running");
 /// assert!(own.to_string().contains("not running"));
 /// ```
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct ModelError {
-    /// The kind of failure.
-    pub kind: ModelErrorKind,
-    /// The message of the provider or of the client.
-    pub message: String,
-    /// The status of the HTTP response, if there was one.
+    pub(crate) kind: ModelErrorKind,
+    pub(crate) message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<u16>,
-    /// The time that the provider wants the client to wait before another request.
+    pub(crate) status: Option<u16>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retry_after: Option<Duration>,
-    /// Whether a retry makes sense, if the provider or the client knows. If `None`, the kind decides.
+    pub(crate) retry_after: Option<Duration>,
+    /// If `None`, the kind decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub should_retry: Option<bool>,
-    /// The part of the response received before the failure.
+    pub(crate) should_retry: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub partial: Option<Box<ModelResponse>>,
+    pub(crate) partial: Option<Box<ModelResponse>>,
 }
 
 /// The kind of a [`ModelError`].
@@ -169,6 +163,41 @@ impl ModelError {
         Self::new(ModelErrorKind::Connection, "the answer ended before it was complete")
     }
 
+    /// Returns the kind of failure.
+    #[must_use]
+    pub const fn kind(&self) -> ModelErrorKind {
+        self.kind
+    }
+
+    /// Returns the message of the provider or of the client.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Returns the status of the HTTP response, if there was one.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        self.status
+    }
+
+    /// Returns the time that the provider wants the client to wait before another request.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+
+    /// Returns the part of the response received before the failure.
+    #[must_use]
+    pub fn partial(&self) -> Option<&ModelResponse> {
+        self.partial.as_deref()
+    }
+
+    /// Returns the part of the response received before the failure, and leaves none.
+    pub fn take_partial(&mut self) -> Option<ModelResponse> {
+        self.partial.take().map(|partial| *partial)
+    }
+
     /// Returns whether the same request may succeed later.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
@@ -220,9 +249,15 @@ pub(crate) fn has_media(format: ApiFormat, native: &[Value]) -> bool {
 }
 
 setters! { ModelError:
+    /// Sets the kind of failure.
+    with_kind(kind: ModelErrorKind) = kind;
+    /// Sets the message, for example without secrets.
+    with_message(message: impl Into<String>) = message.into();
+    /// Sets the status of the HTTP response.
+    with_status(status: u16) = Some(status);
     /// Sets the time that the provider wants the client to wait before another request.
     with_retry_after(retry_after: Duration) = Some(retry_after);
-    /// Sets whether a retry makes sense.
+    /// Sets whether a retry makes sense. By default, the kind decides.
     with_should_retry(should_retry: bool) = Some(should_retry);
     /// Sets the part of the response received before the failure.
     with_partial(partial: ModelResponse) = Some(Box::new(partial));

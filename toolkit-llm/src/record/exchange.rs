@@ -3,9 +3,11 @@
 use super::secrets::Secrets;
 use crate::StreamEvent;
 use crate::message::{Message, store_details};
-use crate::model::{ModelError, ModelRequest, ModelResponse};
+use crate::model::{ModelError, ModelErrorKind, ModelRequest, ModelResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::fmt::Display;
+use std::path::Path;
 use toolkit_core::schema::schema_hash;
 
 /// One line of a recording file: a request to a model and its answer.
@@ -30,6 +32,12 @@ pub(super) struct Answer {
     pub(super) deltas: Option<Vec<StreamEvent>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<ModelError>,
+}
+
+/// Returns the error of a recording file that cannot be used.
+pub(super) fn unusable(path: &Path, reason: impl Display) -> ModelError {
+    let text = format!("the recording `{}` cannot be used: {reason}", path.display());
+    ModelError::new(ModelErrorKind::Other, text)
 }
 
 /// Returns the JSON to record for a request: instructions, messages, tools and options, with secrets

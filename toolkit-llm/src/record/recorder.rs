@@ -1,6 +1,6 @@
 //! A model that records the requests and answers of another model.
 
-use super::exchange::{Answer, Exchange, fingerprint, recorded};
+use super::exchange::{Answer, Exchange, fingerprint, recorded, unusable};
 use super::secrets::Secrets;
 use crate::StreamEvent;
 use crate::helpers::{MAX_NESTING, check_nesting, lock};
@@ -8,7 +8,7 @@ use crate::model::{ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelRes
 use futures_core::Stream;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -61,11 +61,16 @@ impl<M: ChatModel> Recorder<M> {
     /// Creates a recorder for `model`. The file at `path` is created, or emptied if it exists.
     ///
     /// # Errors
-    /// [`io::Error`] if the file cannot be created.
-    pub fn new(model: M, path: impl AsRef<Path>) -> io::Result<Self> {
+    /// The file cannot be created.
+    pub fn new(model: M, path: impl AsRef<Path>) -> Result<Self, ModelError> {
         let path = path.as_ref().to_owned();
-        let file = Arc::new(Mutex::new(File::create(&path)?));
-        Ok(Self { model, tape: Tape { path, file, secrets: Secrets::of_environment() } })
+        match File::create(&path) {
+            Ok(file) => {
+                let file = Arc::new(Mutex::new(file));
+                Ok(Self { model, tape: Tape { path, file, secrets: Secrets::of_environment() } })
+            }
+            Err(error) => Err(unusable(&path, error)),
+        }
     }
 
     /// Replaces `secret` with `[secret]` everywhere in the recording. Strings shorter than eight bytes are

@@ -1,7 +1,7 @@
 //! A model that replays recorded answers.
 
 use super::difference::differences;
-use super::exchange::{Answer, Exchange, fingerprint, recorded};
+use super::exchange::{Answer, Exchange, fingerprint, recorded, unusable};
 use super::secrets::Secrets;
 use crate::helpers::lock;
 use crate::model::{
@@ -10,7 +10,6 @@ use crate::model::{
 };
 use std::collections::VecDeque;
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use toolkit_core::schema::SchemaLoss;
@@ -47,21 +46,19 @@ impl Replay {
     /// Opens a recording file.
     ///
     /// # Errors
-    /// [`io::Error`] if the file cannot be read or a line is invalid.
-    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+    /// The file cannot be read, or a line is invalid.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         let path: Arc<Path> = path.as_ref().into();
-        let text = fs::read_to_string(&path)?;
+        let text = fs::read_to_string(&path).map_err(|error| unusable(&path, error))?;
         let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
         let read = |(text, line): (&str, usize)| {
-            let mut exchange: Exchange = serde_json::from_str(text).map_err(|error| {
-                let text = format!("`{}`, line {line}: {error}", path.display());
-                io::Error::new(io::ErrorKind::InvalidData, text)
-            })?;
+            let mut exchange: Exchange = serde_json::from_str(text)
+                .map_err(|error| unusable(&path, format_args!("line {line}: {error}")))?;
             // The digest is computed again, because the recorded request may have been edited by hand.
             exchange.fingerprint = fingerprint(&exchange.request);
             Ok((line, exchange))
         };
-        let entries: VecDeque<(usize, Exchange)> = lines.map(read).collect::<io::Result<_>>()?;
+        let entries: VecDeque<(usize, Exchange)> = lines.map(read).collect::<Result<_, ModelError>>()?;
         let model = entries.front().map_or("replay", |(_, exchange)| exchange.model.as_str()).into();
         let secrets = Secrets::of_environment();
         Ok(Self { path, model, lenient: false, secrets, remaining: Arc::new(Mutex::new(entries)) })

@@ -242,7 +242,7 @@ impl Run {
             // Without a runtime, no task can finish a save that was dropped, so this save is not interrupted.
             Err(_) => save.await,
         };
-        if saved.as_ref().is_err_and(|error| error.is_conflict) {
+        if saved.as_ref().is_err_and(|error| error.is_conflict()) {
             self.0.shared.is_lost.store(true, Ordering::Relaxed);
         }
         Ok(saved?)

@@ -46,7 +46,7 @@ impl LlmAgent {
             let error = match asked {
                 Ok(response) => break response,
                 Err(AgentError::Model(error))
-                    if error.kind == ModelErrorKind::ContextTooLong && !is_compacted =>
+                    if error.kind() == ModelErrorKind::ContextTooLong && !is_compacted =>
                 {
                     error
                 }

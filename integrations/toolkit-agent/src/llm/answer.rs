@@ -223,7 +223,7 @@ impl<'a> FinalAnswer<'a> {
     /// refused the request.
     pub(super) fn falls_back(&mut self, error: &AgentError) -> bool {
         let AgentError::Model(error) = error else { return false };
-        let is_refused = error.kind == toolkit_llm::ModelErrorKind::InvalidRequest;
+        let is_refused = error.kind() == toolkit_llm::ModelErrorKind::InvalidRequest;
         let falls_back = self.format.is_some() && is_refused && self.mode != AnswerMode::Text;
         self.is_refused |= falls_back;
         falls_back

@@ -157,13 +157,9 @@ pub enum StateScope<'a> {
 
 /// An error of a store.
 #[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct StoreError {
-    /// The message of the error.
-    pub message: String,
-    /// Whether the save was refused, because another program or task has saved the conversation after it was
-    /// loaded.
-    pub is_conflict: bool,
+    message: String,
+    is_conflict: bool,
 }
 
 impl StoreError {
@@ -181,6 +177,13 @@ impl StoreError {
             "conversation `{id}` was saved by another program or task since it was loaded; load it again"
         );
         Self { message, is_conflict: true }
+    }
+
+    /// Returns whether the save was refused, because another program or task has saved the conversation after it was
+    /// loaded.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        self.is_conflict
     }
 }
 

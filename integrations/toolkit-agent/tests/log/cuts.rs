@@ -233,7 +233,7 @@ async fn one_continues(case: &Case, cut: &[Value], name: &str) -> Result<(), Tes
     let both = Program::default();
     let store = stored(cut).await;
     let ended = tokio::join!(resumed(case, &both, &store), resumed(case, &both, &store));
-    let is_conflict = |ended: &&Result<RunOutput, AgentError>| matches!(ended, Err(AgentError::Store(error)) if error.is_conflict);
+    let is_conflict = |ended: &&Result<RunOutput, AgentError>| matches!(ended, Err(AgentError::Store(error)) if error.is_conflict());
     let conflicts = [&ended.0, &ended.1].into_iter().filter(is_conflict).count();
     prop_assert_eq!(conflicts, usize::from(is_changed), "{}: {:?}", name, ended);
     prop_assert_eq!(requests(&both), requests(&alone), "{}", name);

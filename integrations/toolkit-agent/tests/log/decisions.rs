@@ -140,7 +140,9 @@ async fn unsaved(case: &Case, failure: u32, is_reloaded: bool) -> Result<(), Tes
         decisions = match case.drive(&agent, &mut conversation, options).await {
             Ok(output) => break output.text,
             Err(AgentError::Interrupted { pending, .. }) => case.order.decide(&pending),
-            Err(AgentError::Store(error)) if FAILURES.contains(&error.message.as_str()) => Decisions::new(),
+            Err(AgentError::Store(error)) if FAILURES.contains(&error.to_string().as_str()) => {
+                Decisions::new()
+            }
             Err(error) => panic!("{error}"),
         };
         if is_reloaded {

@@ -94,9 +94,13 @@ fn error() -> impl Strategy<Value = ModelError> {
     (select(kinds.to_vec()), prop::option::of(0..5_000_u64), prop::option::of(response())).prop_map(
         |(kind, wait, partial)| {
             let mut error = ModelError::new(kind, "it broke");
-            error.retry_after = wait.map(Duration::from_millis);
-            error.partial = partial.map(Box::new);
-            error
+            if let Some(wait) = wait {
+                error = error.with_retry_after(Duration::from_millis(wait));
+            }
+            match partial {
+                Some(partial) => error.with_partial(partial),
+                None => error,
+            }
         },
     )
 }

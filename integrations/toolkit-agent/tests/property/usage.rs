@@ -42,7 +42,7 @@ fn note(reported: &Reported, price: Price, usage: Usage) {
 }
 
 fn of_error(error: &ModelError) -> Usage {
-    error.partial.as_ref().map(|partial| partial.usage).unwrap_or_default()
+    error.partial().as_ref().map(|partial| partial.usage).unwrap_or_default()
 }
 
 /// The tokens that a stream has reported. If the stream has no end with other tokens, they are noted when it is

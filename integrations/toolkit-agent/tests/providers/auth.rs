@@ -74,7 +74,7 @@ async fn a_refused_token_is_replaced_once() {
     let (client, _) = client(&server, Some(HOUR));
     let model = client.chat("m");
     let error = model.respond(request()).await.unwrap_err();
-    assert_eq!((error.kind, error.status), (ModelErrorKind::Unauthorized, Some(401)));
+    assert_eq!((error.kind(), error.status()), (ModelErrorKind::Unauthorized, Some(401)));
     assert_eq!(tokens(&server), ["t1"]);
 }
 
@@ -94,7 +94,7 @@ async fn a_reused_token_that_the_server_refuses_is_replaced_and_the_request_sent
     let (client, count) = self::client(&server, Some(HOUR));
     let model = client.chat("m");
     model.respond(request()).await.unwrap();
-    assert_eq!(model.respond(request()).await.unwrap_err().status, Some(403));
+    assert_eq!(model.respond(request()).await.unwrap_err().status(), Some(403));
     assert_eq!((tokens(&server).len(), count.load(Ordering::SeqCst)), (2, 1));
 }
 
@@ -134,13 +134,13 @@ async fn tokens_for_genai_are_reused_and_replaced() {
         .with_base_url(&server.url)
         .with_token_source(|| async { Err::<String, _>("the metadata server is away") });
     let error = failed.model("openai::m").respond(request()).await.unwrap_err();
-    assert_eq!(error.kind, ModelErrorKind::Unauthorized);
-    assert_eq!(error.message, "no access token for the provider: the metadata server is away");
+    assert_eq!(error.kind(), ModelErrorKind::Unauthorized);
+    assert_eq!(error.message(), "no access token for the provider: the metadata server is away");
     let illegal = GenAi::new()
         .with_base_url(&server.url)
         .with_token_source(|| async { Ok::<_, ModelError>("se\ncret") });
     let error = illegal.model("openai::m").respond(request()).await.unwrap_err();
-    assert!(!error.message.contains("cret"), "{error}");
+    assert!(!error.message().contains("cret"), "{error}");
     assert_eq!(server.asked().len(), 0);
 }
 
@@ -181,8 +181,8 @@ async fn secrets_are_not_in_the_errors_of_genai() {
                             model.respond(request()).await.unwrap_err()
                         };
                         // Without the last letters, a secret is cut off.
-                        let shown = secrets.iter().any(|secret| error.message.contains(&secret[..4]));
-                        assert!(!shown, "{status} {kind} {streamed}: {}", error.message);
+                        let shown = secrets.iter().any(|secret| error.message().contains(&secret[..4]));
+                        assert!(!shown, "{status} {kind} {streamed}: {}", error.message());
                     }
                 }
             }
@@ -224,17 +224,17 @@ async fn failures_of_a_source_are_clear_and_reach_no_server() {
     let ask = async |client: OpenAi| client.chat("m").respond(request()).await.unwrap_err();
     let failed = openai().with_token_source(|| async { Err::<String, _>("the metadata server is away") });
     let error = ask(failed).await;
-    assert_eq!(error.kind, ModelErrorKind::Unauthorized);
-    assert_eq!(error.message, "no access token for OpenAI: the metadata server is away");
+    assert_eq!(error.kind(), ModelErrorKind::Unauthorized);
+    assert_eq!(error.message(), "no access token for OpenAI: the metadata server is away");
     let empty = ask(openai().with_token_source(|| async { Ok::<_, ModelError>(" \n") })).await;
-    assert_eq!(empty.message, "no access token for OpenAI: the source has returned an empty string");
+    assert_eq!(empty.message(), "no access token for OpenAI: the source has returned an empty string");
     let hanging = openai().with_limits(limits).with_token_source(|| async {
         std::future::pending::<()>().await;
         Ok::<_, ModelError>("never")
     });
     let error = ask(hanging).await;
-    assert_eq!(error.kind, ModelErrorKind::TimedOut);
-    assert!(error.message.contains("has not answered within 0.05 s"), "{error}");
+    assert_eq!(error.kind(), ModelErrorKind::TimedOut);
+    assert!(error.message().contains("has not answered within 0.05 s"), "{error}");
     // A `ModelError` passes unchanged, so that the program decides about a retry.
     let own = ModelError::new(ModelErrorKind::Unavailable, "try later");
     let same = own.clone();
@@ -245,9 +245,9 @@ async fn failures_of_a_source_are_clear_and_reach_no_server() {
     .await;
     assert_eq!(passed, same);
     let illegal = ask(openai().with_token_source(|| async { Ok::<_, ModelError>("se\ncret") })).await;
-    assert!(!illegal.message.contains("cret"), "{illegal}");
+    assert!(!illegal.message().contains("cret"), "{illegal}");
     let keyless = ask(OpenAi::new().with_base_url(&server.url).with_key("se\ncret")).await;
-    assert!(!keyless.message.contains("cret"), "{keyless}");
+    assert!(!keyless.message().contains("cret"), "{keyless}");
     assert_eq!(server.asked().len(), 0);
 }
 

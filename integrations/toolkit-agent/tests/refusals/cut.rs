@@ -117,6 +117,9 @@ async fn the_report_in_an_unfinished_last_event_ends_the_answer() {
     let blocked = stream(ApiFormat::OpenAiChat, json!([said, report("content_filter")])).await.unwrap();
     assert_eq!((blocked.message.text.as_str(), blocked.finish), ("On", FinishReason::Refused));
     let failed = stream(ApiFormat::OpenAiChat, json!([said, report("server_error")])).await.unwrap_err();
-    assert!(failed.kind == ModelErrorKind::Unavailable && failed.message.contains("a report"), "{failed:?}");
-    assert_eq!(failed.partial.map(|partial| partial.message.text).as_deref(), Some("On"));
+    assert!(
+        failed.kind() == ModelErrorKind::Unavailable && failed.message().contains("a report"),
+        "{failed:?}"
+    );
+    assert_eq!(failed.partial().map(|partial| partial.message.text.as_str()), Some("On"));
 }

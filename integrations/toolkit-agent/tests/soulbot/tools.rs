@@ -133,7 +133,7 @@ impl ChatModel for Dozing {
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         match self.0.respond(request).await {
-            Err(error) if error.message == "the script of the model has ended" => {
+            Err(error) if error.message() == "the script of the model has ended" => {
                 std::future::pending().await
             }
             answer => answer,

@@ -8,14 +8,10 @@ use std::time::Duration;
 
 /// The error of a request that got no usable answer. The message names neither the URL nor a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct HttpError {
-    /// The kind of the failure.
-    pub kind: HttpErrorKind,
-    /// What happened.
-    pub message: String,
-    /// Whether the same request would fail for the same reason, for example because of an invalid certificate.
-    pub is_lasting: bool,
+    kind: HttpErrorKind,
+    message: String,
+    is_lasting: bool,
 }
 
 /// The kind of an [`HttpError`].
@@ -43,6 +39,18 @@ impl HttpError {
 
     pub(super) fn lasting(self) -> Self {
         Self { is_lasting: true, ..self }
+    }
+
+    /// Returns the kind of the failure.
+    #[must_use]
+    pub fn kind(&self) -> HttpErrorKind {
+        self.kind
+    }
+
+    /// Returns whether the same request would fail for the same reason, for example because of an invalid certificate.
+    #[must_use]
+    pub fn is_lasting(&self) -> bool {
+        self.is_lasting
     }
 
     /// Converts an error of a connection. `is_connect` is `true` if the connection could not be opened, and `false`

@@ -10,9 +10,9 @@ use toolkit_llm::{ModelError, ModelErrorKind};
 
 /// Converts an error of `genai`, and removes the `secrets` of the request from its message.
 pub(super) fn of_genai(error: Error, secrets: &Redactor) -> ModelError {
-    let mut error = convert(error, secrets);
-    error.message = secrets.redact(&error.message);
-    error
+    let error = convert(error, secrets);
+    let message = secrets.redact(error.message());
+    error.with_message(message)
 }
 
 /// Converts an error of `genai`. Removes secrets only from response bodies, because these are shortened
@@ -83,13 +83,14 @@ fn of_web(error: webc::Error, secrets: &Redactor) -> ModelError {
 }
 
 pub(super) fn of_reqwest(error: &reqwest::Error) -> ModelError {
-    let mut converted = fault::broken(error, error.is_connect());
+    let converted = fault::broken(error, error.is_connect());
     if error.is_timeout() {
-        converted.kind = ModelErrorKind::TimedOut;
+        converted.with_kind(ModelErrorKind::TimedOut)
     } else if error.is_builder() {
-        converted.kind = ModelErrorKind::InvalidRequest;
+        converted.with_kind(ModelErrorKind::InvalidRequest)
+    } else {
+        converted
     }
-    converted
 }
 
 fn of_stream(error: BoxError, secrets: &Redactor) -> ModelError {

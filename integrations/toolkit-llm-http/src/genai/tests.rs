@@ -8,9 +8,9 @@ async fn refusals(client: &GenAi, names: &[&str]) -> Vec<Option<String>> {
     for name in names {
         let model = client.model(*name);
         // Without a key in the environment, the request fails only after this check.
-        let refusal = model.target().await.err().filter(|error| error.message.contains("is for"));
-        assert!(refusal.as_ref().is_none_or(|error| error.kind == ModelErrorKind::Unauthorized));
-        refusals.push(refusal.map(|error| error.message));
+        let refusal = model.target().await.err().filter(|error| error.message().contains("is for"));
+        assert!(refusal.as_ref().is_none_or(|error| error.kind() == ModelErrorKind::Unauthorized));
+        refusals.push(refusal.map(|error| error.message().to_owned()));
     }
     refusals
 }

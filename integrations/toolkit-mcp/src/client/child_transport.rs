@@ -2,10 +2,10 @@
 
 use super::event::McpEvent;
 use super::mcp_command::McpCommand;
-use super::mcp_error::{McpError, McpErrorKind};
 use super::server_lines::ServerLines;
 use super::wire::Wire;
 use crate::line_transport::LineReader;
+use crate::mcp_error::{McpError, McpErrorKind};
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};

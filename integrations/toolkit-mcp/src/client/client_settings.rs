@@ -1,6 +1,6 @@
 //! The settings of a client.
 
-use super::elicitation::ElicitationHandler;
+use super::elicitation::DynElicitationHandler;
 use super::limits::McpLimits;
 use crate::macros::setters;
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ pub(super) struct ClientSettings {
     /// The fingerprints of approved tools; `None` if no tool needs approval.
     pub(super) approved: Option<BTreeMap<String, String>>,
     pub(super) block_changes: bool,
-    pub(super) elicitation: Option<Arc<dyn ElicitationHandler>>,
+    pub(super) elicitation: Option<Arc<dyn DynElicitationHandler>>,
     /// Whether the program uses a tool, by its name on the server.
     pub(super) permits: Option<Arc<Permits>>,
     pub(super) client_name: String,

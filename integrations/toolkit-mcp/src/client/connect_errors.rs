@@ -2,7 +2,7 @@
 
 #[cfg(feature = "client-http")]
 use super::failure::{Failure, HttpFault};
-use super::mcp_error::{McpError, McpErrorKind};
+use crate::mcp_error::{McpError, McpErrorKind};
 use rmcp::model::ErrorData;
 use rmcp::service::ServiceError;
 use std::error::Error;

@@ -52,9 +52,6 @@ pub enum ElicitationAnswer {
     Cancel,
 }
 
-/// A future that resolves to the answer of the user.
-pub type ElicitationFuture<'a> = Pin<Box<dyn Future<Output = ElicitationAnswer> + Send + 'a>>;
-
 /// A handler for the questions of servers.
 ///
 /// An asynchronous closure from [`ElicitationRequest`] to [`ElicitationAnswer`] implements this trait.
@@ -71,7 +68,7 @@ pub type ElicitationFuture<'a> = Pin<Box<dyn Future<Output = ElicitationAnswer> 
 /// ```
 pub trait ElicitationHandler: Send + Sync + 'static {
     /// Asks the user and returns the answer.
-    fn answer(&self, request: ElicitationRequest) -> ElicitationFuture<'_>;
+    fn answer(&self, request: ElicitationRequest) -> impl Future<Output = ElicitationAnswer> + Send;
 }
 
 impl<F, Answer> ElicitationHandler for F
@@ -79,14 +76,31 @@ where
     F: Fn(ElicitationRequest) -> Answer + Send + Sync + 'static,
     Answer: Future<Output = ElicitationAnswer> + Send + 'static,
 {
-    fn answer(&self, request: ElicitationRequest) -> ElicitationFuture<'_> {
-        Box::pin(self(request))
+    fn answer(&self, request: ElicitationRequest) -> impl Future<Output = ElicitationAnswer> + Send {
+        self(request)
+    }
+}
+
+/// The `dyn`-compatible form of [`ElicitationHandler`].
+pub(super) trait DynElicitationHandler: Send + Sync {
+    fn answer_boxed(
+        &self,
+        request: ElicitationRequest,
+    ) -> Pin<Box<dyn Future<Output = ElicitationAnswer> + Send + '_>>;
+}
+
+impl<H: ElicitationHandler> DynElicitationHandler for H {
+    fn answer_boxed(
+        &self,
+        request: ElicitationRequest,
+    ) -> Pin<Box<dyn Future<Output = ElicitationAnswer> + Send + '_>> {
+        Box::pin(self.answer(request))
     }
 }
 
 /// Asks the handler. Declines the question if there is no handler.
 pub(super) async fn elicit(
-    handler: Option<&dyn ElicitationHandler>,
+    handler: Option<&dyn DynElicitationHandler>,
     server: &str,
     request: ElicitRequestParams,
 ) -> ElicitResult {
@@ -117,7 +131,7 @@ pub(super) async fn elicit(
         ElicitationKind::Url { .. } => None,
     };
     let request = ElicitationRequest { server: server.to_owned(), message: short(&clean(&message)), kind };
-    match handler.answer(request).await {
+    match handler.answer_boxed(request).await {
         ElicitationAnswer::Accept(content) => {
             let accepted = ElicitResult::new(ElicitationAction::Accept);
             match defaults {

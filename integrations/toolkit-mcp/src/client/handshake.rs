@@ -7,9 +7,9 @@
 
 use super::client_settings::McpProtocol;
 use super::connect_errors::{ends_probe, of_transport, refused};
-use super::mcp_error::{McpError, McpErrorKind};
 use super::server_requests::ServerRequestHandler;
 use super::wire::{Watched, Wire};
+use crate::mcp_error::{McpError, McpErrorKind};
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientNotification, ClientRequest, ClientResult, DiscoverRequest, DiscoverRequestParams, ErrorCode,

@@ -7,10 +7,11 @@ mod redirect;
 mod token_store;
 
 pub(super) use login_tokens::LoginTokens;
-pub use token_store::{FileTokenStore, StoreFuture, StoreLock, TokenStore};
+use token_store::DynTokenStore;
+pub use token_store::{FileTokenStore, StoreLock, TokenStore};
 
-use super::mcp_error::{McpError, McpErrorKind};
 use crate::macros::{debug, setters};
+use crate::mcp_error::{McpError, McpErrorKind};
 use client_assertion::SigningKey;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub struct Login {
     port: u16,
     pub(super) timeout: Duration,
     prompt: Arc<dyn Fn(&str) + Send + Sync>,
-    store: Option<Arc<dyn TokenStore>>,
+    store: Option<Arc<dyn DynTokenStore>>,
     grant: LoginGrant,
 }
 

@@ -6,10 +6,10 @@ use super::endpoint::McpEndpoint;
 use super::handshake::{Attempt, Running};
 #[cfg(feature = "auth")]
 use super::login::{Login, LoginTokens};
-use super::mcp_error::{McpError, McpErrorKind};
-use super::token_source::TokenSource;
+use super::token_source::{DynTokenSource, TokenSource};
 use crate::http_client::http_client;
 use crate::macros::debug;
+use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::NetworkPath;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -41,7 +41,7 @@ const MAX_REQUESTS: usize = 1_000;
 pub struct McpUrl {
     url: String,
     headers: BTreeMap<String, String>,
-    token: Option<Arc<dyn TokenSource>>,
+    token: Option<Arc<dyn DynTokenSource>>,
     /// The time for a login, in addition to the time for connecting.
     login_time: Duration,
 }

@@ -1,9 +1,9 @@
 //! Lists of a server, page by page.
 
 use super::catalog::Catalog;
-use super::mcp_error::{McpError, McpErrorKind};
 use super::session::Session;
 use crate::locks::lock;
+use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::RequestTarget;
 use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams};
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};

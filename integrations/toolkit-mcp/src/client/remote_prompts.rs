@@ -2,8 +2,8 @@
 
 use super::McpClient;
 use super::content::content_of;
-use super::mcp_error::McpError;
 use super::remote_resources::question;
+use crate::mcp_error::McpError;
 use crate::request_span::RequestTarget;
 use rmcp::RoleClient;
 use rmcp::model::{GetPromptRequestParams, GetPromptResponse, Prompt, Role};

@@ -2,8 +2,8 @@
 
 use super::McpClient;
 use super::content::{embedded, resource_text};
-use super::mcp_error::{McpError, McpErrorKind};
 use super::session::Session;
+use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::RequestTarget;
 use rmcp::RoleClient;
 use rmcp::model::{ReadResourceRequestParams, ReadResourceResponse, Resource, ResourceTemplate};

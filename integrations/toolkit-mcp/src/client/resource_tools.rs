@@ -1,9 +1,9 @@
 //! Tools with which a model lists and reads the resources of a server.
 
 use super::McpClient;
-use super::mcp_error::McpError;
 use super::remote_resources::McpResource;
 use crate::macros::debug;
+use crate::mcp_error::McpError;
 use serde_json::{Value, json};
 use toolkit_core::definition::ToolSource;
 use toolkit_core::name::{NameError, Separator};

@@ -1,8 +1,8 @@
 //! The requests of a connection within their spans.
 
-use super::mcp_error::{McpError, McpErrorKind};
 use super::pages::Deadline;
 use super::session::{Session, too_slow};
+use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::{RequestFacts, RequestSpan, RequestTarget};
 use rmcp::service::ServiceError;
 use tokio::time::timeout;
@@ -70,6 +70,8 @@ impl RequestSpan {
     pub(super) fn end_with<T>(&self, outcome: &Result<T, McpError>) {
         self.end(outcome.as_ref().err().map(|error| match error.kind() {
             McpErrorKind::Config => "config",
+            McpErrorKind::Build => "build",
+            McpErrorKind::Bind => "bind",
             McpErrorKind::Start => "start",
             McpErrorKind::Connection => "connection",
             McpErrorKind::Unauthorized => "unauthorized",

@@ -4,10 +4,10 @@
 #![expect(deprecated)]
 
 use super::event::McpEvent;
-use super::mcp_error::{McpError, McpErrorKind};
 use super::session::Session;
 use super::supervise::Link;
 use super::{ClientState, McpClient};
+use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::RequestTarget;
 use rmcp::model::{SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams};
 use rmcp::service::Subscription;

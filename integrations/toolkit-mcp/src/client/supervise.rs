@@ -3,8 +3,8 @@
 use super::ClientState;
 use super::event::McpEvent;
 use super::listing_pace::ListingPace;
-use super::mcp_error::{McpError, McpErrorKind};
 use super::session::Session;
+use crate::mcp_error::{McpError, McpErrorKind};
 use rmcp::model::ServerNotification;
 use rmcp::service::Subscription;
 use std::sync::{Arc, Weak};

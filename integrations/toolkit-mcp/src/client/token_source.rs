@@ -1,52 +1,76 @@
 //! Tokens for requests over HTTP.
 
 use super::failure::{Failure, HttpFault};
+use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// A future that resolves to a token, or to the reason why there is no token.
-///
-/// With `None`, the request is sent without a token. The server may then answer with a [challenge](TokenChallenge).
-pub type TokenFuture<'a> = Pin<Box<dyn Future<Output = Result<Option<String>, String>> + Send + 'a>>;
-
 /// A source of bearer tokens.
 ///
 /// ```
-/// use toolkit_ai::mcp::client::{McpUrl, TokenChallenge, TokenFuture, TokenSource};
+/// use std::error::Error;
+/// use toolkit_ai::mcp::client::{McpUrl, TokenChallenge, TokenSource};
 ///
 /// struct Tokens;
 ///
 /// impl TokenSource for Tokens {
-///     fn token<'a>(&'a self, challenge: Option<&'a TokenChallenge>) -> TokenFuture<'a> {
-///         Box::pin(async move {
-///             let token = if challenge.is_some() { "a new token" } else { "the known token" };
-///             Ok(Some(token.to_owned()))
-///         })
+///     async fn token(
+///         &self,
+///         challenge: Option<&TokenChallenge>,
+///     ) -> Result<Option<String>, Box<dyn Error + Send + Sync>> {
+///         let token = if challenge.is_some() { "a new token" } else { "the known token" };
+///         Ok(Some(token.to_owned()))
 ///     }
 /// }
 ///
 /// let url = McpUrl::new("https://example.com/mcp").with_token_source(Tokens);
 /// ```
 pub trait TokenSource: Send + Sync + 'static {
-    /// Returns the token for a request, or the reason why there is none. This method is called for every
-    /// request.
+    /// Returns the token for a request. This method is called for every request. With `None`, the request is sent without
+    /// a token, and the server may answer with a [challenge](TokenChallenge).
     ///
     /// `challenge` is the answer of the server if it refused the last token: with the status 401, or with 403 because
     /// the scope of the token is insufficient. A new token is then tried, at most twice for each request.
-    fn token<'a>(&'a self, challenge: Option<&'a TokenChallenge>) -> TokenFuture<'a>;
+    ///
+    /// # Errors
+    /// The reason why there is no token. The request fails with it.
+    fn token(
+        &self,
+        challenge: Option<&TokenChallenge>,
+    ) -> impl Future<Output = Result<Option<String>, Box<dyn Error + Send + Sync>>> + Send;
 }
 
 /// A fixed token for every request.
 impl TokenSource for String {
-    fn token<'a>(&'a self, _: Option<&'a TokenChallenge>) -> TokenFuture<'a> {
-        Box::pin(async { Ok(Some(self.clone())) })
+    async fn token(
+        &self,
+        _: Option<&TokenChallenge>,
+    ) -> Result<Option<String>, Box<dyn Error + Send + Sync>> {
+        Ok(Some(self.clone()))
     }
 }
 
-impl<T: TokenSource + ?Sized> TokenSource for Arc<T> {
-    fn token<'a>(&'a self, challenge: Option<&'a TokenChallenge>) -> TokenFuture<'a> {
+impl<T: TokenSource> TokenSource for Arc<T> {
+    fn token(
+        &self,
+        challenge: Option<&TokenChallenge>,
+    ) -> impl Future<Output = Result<Option<String>, Box<dyn Error + Send + Sync>>> + Send {
         (**self).token(challenge)
+    }
+}
+
+type TokenFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<Option<String>, Box<dyn Error + Send + Sync>>> + Send + 'a>>;
+
+/// The `dyn`-compatible form of [`TokenSource`].
+pub(super) trait DynTokenSource: Send + Sync {
+    fn token_boxed<'a>(&'a self, challenge: Option<&'a TokenChallenge>) -> TokenFuture<'a>;
+}
+
+impl<S: TokenSource> DynTokenSource for S {
+    fn token_boxed<'a>(&'a self, challenge: Option<&'a TokenChallenge>) -> TokenFuture<'a> {
+        Box::pin(self.token(challenge))
     }
 }
 

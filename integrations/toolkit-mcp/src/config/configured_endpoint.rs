@@ -1,6 +1,7 @@
 //! The endpoints of configured servers.
 
-use crate::client::{McpCommand, McpEndpoint, McpError, McpErrorKind};
+use crate::client::{McpCommand, McpEndpoint};
+use crate::mcp_error::{McpError, McpErrorKind};
 use std::collections::BTreeMap;
 use toolkit_mcp_config::{ServerEntry, ServerTransport};
 

@@ -2,8 +2,9 @@
 
 use super::configured_endpoint::endpoint;
 use super::namespaces::namespaces;
-use crate::client::{Following, McpClient, McpClientBuilder, McpError, McpErrorKind};
+use crate::client::{Following, McpClient, McpClientBuilder};
 use crate::macros::debug;
+use crate::mcp_error::{McpError, McpErrorKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
@@ -116,7 +117,7 @@ impl McpServers {
             following: BTreeMap::new(),
         };
         for fault in config.failures() {
-            servers.fail(&fault.server, McpError::new(McpErrorKind::Config, fault.to_string()));
+            servers.fail(&fault.server(), McpError::new(McpErrorKind::Config, fault.to_string()));
         }
         let namespaces = namespaces(config.servers().iter().map(|server| server.name.as_str()));
         for server in config.servers().iter().filter(|server| !server.is_disabled) {

@@ -6,6 +6,7 @@ use super::http_service::HttpService;
 use super::protected_resource::{ProtectedResource, VerifiedToken, WELL_KNOWN};
 use super::server_settings::{HttpSettings, ServerSettings};
 use crate::macros::{debug, setters};
+use crate::mcp_error::{McpError, McpErrorKind};
 use http::request::Parts;
 use http::{Request, StatusCode};
 use std::collections::BTreeSet;
@@ -193,10 +194,11 @@ impl McpServer {
     /// # Errors
     /// The address is not free, or other machines can reach the address although no [hosts are
     /// allowed](Self::with_allowed_hosts). Also if a rule [selects no tool](toolkit_core::Dispatcher::check).
-    pub async fn bind_http(self, address: impl ToSocketAddrs) -> io::Result<HttpServer> {
+    pub async fn bind_http(self, address: impl ToSocketAddrs) -> Result<HttpServer, McpError> {
         self.settings.check_rules()?;
-        let listener = self.settings.http.guards.bind(address).await?;
-        let address = listener.local_addr()?;
+        let unbound = |error: io::Error| McpError::new(McpErrorKind::Bind, error.to_string());
+        let listener = self.settings.http.guards.bind(address).await.map_err(unbound)?;
+        let address = listener.local_addr().map_err(unbound)?;
         Ok(HttpServer { listener, address, server: self })
     }
 
@@ -204,9 +206,10 @@ impl McpServer {
     /// terminate.
     ///
     /// # Errors
-    /// The server cannot be bound to the address, or the listener fails. See [`bind_http`](Self::bind_http).
-    pub async fn serve_http(self, address: impl ToSocketAddrs) -> io::Result<()> {
-        self.bind_http(address).await?.run().await
+    /// The server cannot be bound to the address. See [`bind_http`](Self::bind_http).
+    pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), McpError> {
+        self.bind_http(address).await?.run().await;
+        Ok(())
     }
 }
 
@@ -285,11 +288,8 @@ impl HttpServer {
     }
 
     /// Serves clients until the process receives an interrupt or a request to terminate.
-    ///
-    /// # Errors
-    /// The listener fails.
-    pub async fn run(self) -> io::Result<()> {
-        self.run_until(terminated()).await
+    pub async fn run(self) {
+        self.run_until(terminated()).await;
     }
 
     /// Serves clients until `stop` is ready or the [cancellation](McpServer::with_cancellation) token is
@@ -297,10 +297,7 @@ impl HttpServer {
     ///
     /// The server then accepts no further calls, and waits for running calls within the
     /// [grace](McpServer::with_grace) time.
-    ///
-    /// # Errors
-    /// The listener fails.
-    pub async fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+    pub async fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) {
         let mut settings = self.server.settings;
         let stopped = settings.cancellation.child_token();
         // The sessions end later than the listener: running calls still have to send their results.
@@ -341,7 +338,6 @@ impl HttpServer {
             () = serve => sessions.cancel(),
             () = end => {}
         }
-        Ok(())
     }
 }
 

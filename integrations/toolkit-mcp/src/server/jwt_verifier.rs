@@ -5,9 +5,9 @@ use super::protected_resource::VerifiedToken;
 use crate::guarded_http::GuardedHttp;
 use crate::locks::lock;
 use crate::macros::debug;
+use crate::mcp_error::{McpError, McpErrorKind};
 use http::Request;
 use serde_json::Value;
-use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
@@ -72,12 +72,12 @@ impl JwtVerifier {
     ///
     /// # Errors
     /// The issuer is not a URL with `https`, and not on this machine.
-    pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> io::Result<Self> {
+    pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> Result<Self, McpError> {
         let name = issuer.into();
         let http = GuardedHttp::from_url(&name);
         if !http.permits(&name) {
             let message = format!("the issuer `{name}` is not a URL with `https`");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+            return Err(McpError::new(McpErrorKind::Config, message));
         }
         let audience = audience.into();
         Ok(Self(Arc::new(Issuer {

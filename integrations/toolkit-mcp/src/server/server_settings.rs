@@ -7,8 +7,8 @@ use super::outputs::OutputStore;
 use super::protected_resource::ProtectedResource;
 use super::resource_updates::ResourceUpdates;
 use crate::macros::debug;
+use crate::mcp_error::McpError;
 use rmcp::model::RequestStateCodec;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -123,8 +123,8 @@ impl ServerSettings {
     }
 
     /// Checks that the rules of the dispatcher select tools: a server would refuse all calls.
-    pub(super) fn check_rules(&self) -> io::Result<()> {
-        self.dispatcher.check().map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+    pub(super) fn check_rules(&self) -> Result<(), McpError> {
+        Ok(self.dispatcher.check()?)
     }
 
     pub(super) fn set_truncation(&mut self, truncation: Truncation) {

@@ -6,7 +6,8 @@ use serde_json::json;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
-use toolkit_mcp::client::{McpBackoff, McpClient, McpCommand, McpErrorKind};
+use toolkit_mcp::McpErrorKind;
+use toolkit_mcp::client::{McpBackoff, McpClient, McpCommand};
 use toolkit_mcp::config::{ConfigFile, McpServers};
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 
 use super::process::server;
 use super::within;
-use toolkit_mcp::client::{McpClient, McpCommand, McpEndpoint, McpErrorKind};
+use toolkit_mcp::McpErrorKind;
+use toolkit_mcp::client::{McpClient, McpCommand, McpEndpoint};
 
 /// Checks the error of a connection. `…` in the expected text stands for a text of the platform.
 async fn check(endpoint: impl Into<McpEndpoint>, kind: McpErrorKind, expected: &str) {

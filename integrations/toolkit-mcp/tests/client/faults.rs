@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use toolkit_ai::{ErrorKind, LiveRegistry, RunContext, ToolProvider, ToolRegistry};
+use toolkit_mcp::McpErrorKind;
 use toolkit_mcp::client::{
-    McpBackoff, McpClient, McpClientBuilder, McpEndpoint, McpErrorKind, McpEvent, McpLimits, McpProtocol,
-    ToolIssueKind,
+    McpBackoff, McpClient, McpClientBuilder, McpEndpoint, McpEvent, McpLimits, McpProtocol, ToolIssueKind,
 };
 
 /// A server that misbehaves in the way named by the called tool.

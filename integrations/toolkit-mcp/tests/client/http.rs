@@ -9,14 +9,16 @@ use axum::response::{IntoResponse, Response};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
+use std::error::Error;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use toolkit_ai::ToolProvider;
+use toolkit_mcp::McpErrorKind;
 use toolkit_mcp::client::{
-    McpBackoff, McpClient, McpClientBuilder, McpErrorKind, McpEvent, McpLimits, McpProtocol, McpUrl,
-    TokenChallenge, TokenFuture, TokenSource,
+    McpBackoff, McpClient, McpClientBuilder, McpEvent, McpLimits, McpProtocol, McpUrl, TokenChallenge,
+    TokenSource,
 };
 use toolkit_mcp::config::{ConfigFile, McpServers};
 
@@ -219,14 +221,15 @@ async fn a_url_of_a_configuration_connects_with_its_headers() {
 struct Tokens(Mutex<Vec<&'static str>>);
 
 impl TokenSource for Tokens {
-    fn token<'a>(&'a self, challenge: Option<&'a TokenChallenge>) -> TokenFuture<'a> {
-        Box::pin(async move {
-            let mut tokens = self.0.lock().unwrap();
-            if challenge.is_some() && tokens.len() > 1 {
-                tokens.remove(0);
-            }
-            Ok(Some(tokens[0].to_owned()))
-        })
+    async fn token(
+        &self,
+        challenge: Option<&TokenChallenge>,
+    ) -> Result<Option<String>, Box<dyn Error + Send + Sync>> {
+        let mut tokens = self.0.lock().unwrap();
+        if challenge.is_some() && tokens.len() > 1 {
+            tokens.remove(0);
+        }
+        Ok(Some(tokens[0].to_owned()))
     }
 }
 

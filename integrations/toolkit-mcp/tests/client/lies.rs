@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 use toolkit_ai::ToolProvider;
+use toolkit_mcp::McpErrorKind;
 use toolkit_mcp::client::{
-    ElicitationAnswer, ElicitationKind, ElicitationRequest, McpClient, McpClientBuilder, McpErrorKind,
-    McpEvent, McpProtocol, ToolIssue, ToolIssueKind,
+    ElicitationAnswer, ElicitationKind, ElicitationRequest, McpClient, McpClientBuilder, McpEvent,
+    McpProtocol, ToolIssue, ToolIssueKind,
 };
 
 /// A server whose answers are functions.

@@ -7,7 +7,8 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use toolkit_mcp::client::{FileTokenStore, Login, McpClient, McpError, McpErrorKind, McpUrl};
+use toolkit_mcp::client::{FileTokenStore, Login, McpClient, McpUrl};
+use toolkit_mcp::{McpError, McpErrorKind};
 
 const SUM: &str = r#"{"a": 2, "b": 3}"#;
 

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 use toolkit_ai::ToolProvider;
-use toolkit_mcp::client::{McpBackoff, McpClient, McpCommand, McpErrorKind, McpEvent};
+use toolkit_mcp::McpErrorKind;
+use toolkit_mcp::client::{McpBackoff, McpClient, McpCommand, McpEvent};
 
 const MODE: &str = "TOOLKIT_MCP_TEST_SERVER";
 

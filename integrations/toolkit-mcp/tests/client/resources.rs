@@ -17,7 +17,8 @@ use tokio::io::{duplex, split};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use toolkit_ai::Content;
-use toolkit_mcp::client::{McpBackoff, McpClient, McpEndpoint, McpErrorKind, McpEvent, McpProtocol};
+use toolkit_mcp::McpErrorKind;
+use toolkit_mcp::client::{McpBackoff, McpClient, McpEndpoint, McpEvent, McpProtocol};
 
 /// A server with two pages of resources, a template, and a prompt.
 #[derive(Clone, Default)]

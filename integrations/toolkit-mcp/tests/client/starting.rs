@@ -9,7 +9,8 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
 use tokio::time::{Instant, sleep};
 use toolkit_ai::{LiveRegistry, ToolProvider, ToolRegistry};
-use toolkit_mcp::client::{McpBackoff, McpClient, McpEndpoint, McpErrorKind, McpEvent};
+use toolkit_mcp::McpErrorKind;
+use toolkit_mcp::client::{McpBackoff, McpClient, McpEndpoint, McpEvent};
 
 /// What a server does with `server/discover`, or with `initialize`.
 #[derive(Clone, Copy, PartialEq)]

@@ -10,13 +10,13 @@ use axum::response::{IntoResponse, Response};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use std::collections::HashSet;
+use std::error::Error;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use toolkit_ai::ErrorKind;
 use toolkit_mcp::client::{
-    McpBackoff, McpClient, McpClientBuilder, McpEvent, McpProtocol, McpUrl, TokenChallenge, TokenFuture,
-    TokenSource,
+    McpBackoff, McpClient, McpClientBuilder, McpEvent, McpProtocol, McpUrl, TokenChallenge, TokenSource,
 };
 
 const SUM: &str = r#"{"a": 2, "b": 3}"#;
@@ -172,11 +172,11 @@ async fn the_first_answer_may_take_as_long_as_the_limit_for_connecting() {
 struct NoToken(Mutex<bool>);
 
 impl TokenSource for NoToken {
-    fn token<'a>(&'a self, _: Option<&'a TokenChallenge>) -> TokenFuture<'a> {
-        let is_gone = *self.0.lock().unwrap();
-        Box::pin(async move {
-            if is_gone { Err("the login is over".to_owned()) } else { Ok(Some("a".to_owned())) }
-        })
+    async fn token(
+        &self,
+        _: Option<&TokenChallenge>,
+    ) -> Result<Option<String>, Box<dyn Error + Send + Sync>> {
+        if *self.0.lock().unwrap() { Err("the login is over".into()) } else { Ok(Some("a".to_owned())) }
     }
 }
 

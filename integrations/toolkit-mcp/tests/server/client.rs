@@ -47,7 +47,7 @@ pub(super) struct Client {
     next_id: u64,
     /// Notifications and requests of the server, in the order of arrival.
     pub(super) messages: VecDeque<Value>,
-    pub(super) server: JoinHandle<std::io::Result<()>>,
+    pub(super) server: JoinHandle<Result<(), toolkit_mcp::McpError>>,
     /// The `_meta` of each request.
     meta: Option<Value>,
 }
@@ -168,7 +168,7 @@ impl Client {
     }
 
     /// Closes the connection and waits for the end of the server.
-    pub(super) async fn close(self) -> std::io::Result<()> {
+    pub(super) async fn close(self) -> Result<(), toolkit_mcp::McpError> {
         drop((self.write, self.read));
         timeout(PATIENCE, self.server).await.expect("the server ends").expect("the server does not panic")
     }

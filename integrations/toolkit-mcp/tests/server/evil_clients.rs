@@ -82,7 +82,7 @@ async fn start(kind: Kind, limits: &Limits) -> Serving {
             let server = limited!(McpServer::new(registry).unwrap(), limits);
             let server = server.bind_http("127.0.0.1:0").await.unwrap();
             let address = server.address();
-            let task = tokio::spawn(async move { server.run_until(std::future::pending()).await.unwrap() });
+            let task = tokio::spawn(async move { server.run_until(std::future::pending()).await });
             Serving { kind, address, task }
         }
         Kind::OpenApi => {

@@ -1,10 +1,10 @@
 //! Rules of permissions that select no tool: a server with them does not start.
 
-use std::io::{self, ErrorKind};
 use toolkit_ai::mcp::server::McpServer;
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::registry::IntoRegistrySource;
 use toolkit_ai::{ClosureTool, Dispatcher, LiveRegistry, ToolRegistry};
+use toolkit_mcp::{McpError, McpErrorKind};
 
 fn tools() -> ToolRegistry {
     let pay = ClosureTool::without_arguments("pay", "Pays.", || "paid").expect("a legal name");
@@ -19,16 +19,16 @@ fn server(tools: impl IntoRegistrySource, tag: &str) -> McpServer {
 }
 
 /// Serves a client that leaves at once.
-async fn serve(server: McpServer) -> io::Result<()> {
+async fn serve(server: McpServer) -> Result<(), McpError> {
     let (stream, client) = tokio::io::duplex(1_024);
     drop(client);
     server.serve(stream).await
 }
 
-fn assert_refused(started: io::Result<()>) {
+fn assert_refused(started: Result<(), McpError>) {
     let error = started.expect_err("the rule selects no tool");
     let expected = "rule `ask` for the tag `biling` selects no tool; did you mean `billing`?";
-    assert_eq!((error.kind(), &*error.to_string()), (ErrorKind::InvalidInput, expected));
+    assert_eq!((error.kind(), &*error.to_string()), (McpErrorKind::Build, expected));
 }
 
 #[tokio::test]

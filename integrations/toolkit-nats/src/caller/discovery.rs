@@ -6,7 +6,7 @@ use super::fleet_event::FleetEvent;
 use super::members::RemoteWorker;
 use super::replies::{Reply, ReplyLine};
 use crate::definitions::{LISTING_LIMIT, Listing};
-use crate::fleet::FleetError;
+use crate::fleet_error::FleetError;
 use crate::frames::{Announcement, Assembly, Frame, Refusal};
 use crate::locks::lock;
 use crate::subjects::NamespaceVersion;

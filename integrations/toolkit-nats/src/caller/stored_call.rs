@@ -3,7 +3,7 @@
 use super::caller_state::CallerState;
 use super::discovery::receive_body;
 use super::outgoing_call::RESULT_LIMIT;
-use crate::fleet::FleetError;
+use crate::fleet_error::FleetError;
 use crate::frames::{CallHead, CallOutcome, Refusal, read_json};
 use std::time::Duration;
 use tokio::time::timeout;

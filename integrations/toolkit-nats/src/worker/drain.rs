@@ -2,7 +2,7 @@
 
 use super::statistics::WorkerStatistics;
 use super::worker_state::{Calls, WorkerState};
-use crate::fleet::FleetError;
+use crate::fleet_error::FleetError;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

@@ -14,7 +14,7 @@ use std::sync::Arc;
 ///
 /// let worker = Worker::new(ToolRegistry::new())?.with_verifier(|token| match token {
 ///     "valid" => Ok(Identity::new("ada")),
-///     _ => Err("the token is not valid".to_owned()),
+///     _ => Err("the token is not valid"),
 /// });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

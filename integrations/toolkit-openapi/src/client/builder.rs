@@ -8,10 +8,12 @@ use super::reader::{OperationTool, Reader, ReaderSettings};
 use super::request_settings::RequestSettings;
 use super::service::{Service, fetch_document};
 use super::tool::OpenApiTool;
-use super::{Namespaces, OpenApiError, OpenApiLimits, OpenApiTools, OperationInfo};
+use super::{Namespaces, OpenApiLimits, OpenApiTools, OperationInfo};
+use crate::error::{OpenApiError, OpenApiErrorKind};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use toolkit_core::definition::AdaptedTool;
@@ -167,12 +169,16 @@ impl OpenApiToolsBuilder {
     /// # Errors
     /// The file cannot be read, or one of [`read_document`](Self::read_document).
     pub fn read_file(self, path: impl AsRef<Path>) -> Result<OpenApiTools, OpenApiError> {
+        let unreadable = |error: io::Error| {
+            let message = format!("the document cannot be read: {error}");
+            OpenApiError::new(OpenApiErrorKind::File, message)
+        };
         let limit = self.reader.limits.document_bytes;
-        let length = fs::metadata(&path).map_err(OpenApiError::File)?.len();
+        let length = fs::metadata(&path).map_err(unreadable)?.len();
         if usize::try_from(length).is_ok_and(|length| length > limit) {
-            return Err(OpenApiError::TooLarge(format!("has {length} bytes, more than {limit}")));
+            return Err(OpenApiError::too_long(length, limit));
         }
-        let text = fs::read_to_string(path).map_err(OpenApiError::File)?;
+        let text = fs::read_to_string(path).map_err(unreadable)?;
         self.read_document(&text)
     }
 

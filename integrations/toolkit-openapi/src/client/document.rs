@@ -1,8 +1,9 @@
 //! A document: its version, and the targets of its references.
 
+use super::OpenApiLimits;
 use super::address::join;
 use super::parse::parse_document;
-use super::{OpenApiError, OpenApiLimits};
+use crate::error::{OpenApiError, OpenApiErrorKind};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -103,7 +104,8 @@ impl Document {
         for (other, text) in more {
             others.insert(join(address, other), parse_document(text, limits)?);
         }
-        let version = version(&root).map_err(OpenApiError::Document)?;
+        let version =
+            version(&root).map_err(|fault| OpenApiError::of_document(OpenApiErrorKind::Document, fault))?;
         let mut document = Self {
             root: Value::Null,
             version,

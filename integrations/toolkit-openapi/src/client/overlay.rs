@@ -1,8 +1,9 @@
 //! Overlays: changes of a document in another document (OpenAPI Overlay Specification 1).
 
+use super::OpenApiLimits;
 use super::json_path::JsonPath;
 use super::parse::parse_document;
-use super::{OpenApiError, OpenApiLimits};
+use crate::error::{OpenApiError, OpenApiErrorKind};
 use serde_json::Value;
 
 /// Applies the actions of an overlay to a document, in their order.
@@ -14,17 +15,17 @@ pub(super) fn apply_overlay(
     text: &str,
     limits: &OpenApiLimits,
 ) -> Result<(), OpenApiError> {
+    let faulty = |fault: &str| OpenApiError::new(OpenApiErrorKind::Overlay, format!("the overlay {fault}"));
     let overlay = parse_document(text, limits)?;
     let version = overlay
         .get("overlay")
         .map(|version| version.as_str().map_or_else(|| version.to_string(), str::to_owned));
     let is_known = version.is_some_and(|version| version.starts_with("1."));
     let actions = overlay.get("actions").and_then(Value::as_array).filter(|_| is_known);
-    let actions = actions
-        .ok_or_else(|| OpenApiError::Overlay("needs `overlay: 1.0.0` and a list of `actions`".to_owned()))?;
+    let actions = actions.ok_or_else(|| faulty("needs `overlay: 1.0.0` and a list of `actions`"))?;
     for (index, action) in actions.iter().enumerate() {
         apply(document, action)
-            .map_err(|reason| OpenApiError::Overlay(format!("cannot be applied: action {index} {reason}")))?;
+            .map_err(|reason| faulty(&format!("cannot be applied: action {index} {reason}")))?;
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! The text of a document becomes a JSON value: within limits, and without large examples.
 
+use super::OpenApiLimits;
 use super::budget::allowed;
-use super::{OpenApiError, OpenApiLimits};
+use crate::error::{OpenApiError, OpenApiErrorKind};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::cell::Cell;
@@ -18,7 +19,7 @@ pub(super) fn parse_document(text: &str, limits: &OpenApiLimits) -> Result<Value
     let length = text.len();
     let limit = limits.document_bytes;
     if length > limit {
-        return Err(OpenApiError::TooLarge(format!("has {length} bytes, more than {limit}")));
+        return Err(OpenApiError::too_long(length, limit));
     }
     let text = text.trim_start_matches('\u{feff}');
     let values = allowed(limits, length);
@@ -26,12 +27,15 @@ pub(super) fn parse_document(text: &str, limits: &OpenApiLimits) -> Result<Value
     let seed = ValueSeed { left: &left, place: Place::Keyword, names: 0 };
     let parsed = if text.trim_start().starts_with('{') { json(text, seed) } else { yaml(text, seed) };
     match left.fault.get() {
-        Some(TooLarge::Values) => Err(OpenApiError::TooLarge(format!("has more than {values} values"))),
+        Some(TooLarge::Values) => Err(OpenApiError::of_document(
+            OpenApiErrorKind::TooLarge,
+            format_args!("has more than {values} values"),
+        )),
         Some(TooLarge::Names) => {
             let message = format!("has a value below names of more than {LONGEST_NAMES} bytes");
-            Err(OpenApiError::TooLarge(message))
+            Err(OpenApiError::of_document(OpenApiErrorKind::TooLarge, message))
         }
-        None => parsed.map_err(OpenApiError::Syntax),
+        None => parsed.map_err(|fault| OpenApiError::of_document(OpenApiErrorKind::Syntax, fault)),
     }
 }
 

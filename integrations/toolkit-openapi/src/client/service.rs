@@ -1,6 +1,7 @@
 //! The service that the operations of a document belong to: one HTTP client for all calls.
 
-use super::OpenApiError;
+use crate::error::{OpenApiError, OpenApiErrorKind};
+
 use super::address::join;
 use super::answer::{Answer, Problem, paging};
 use super::attachments::Attachments;
@@ -62,11 +63,14 @@ impl Service {
     /// # Errors
     /// The base URL or a header of the program is not legal.
     pub(super) fn new(document: Arc<Document>, settings: RequestSettings) -> Result<Self, OpenApiError> {
-        let faulty = |error: HttpError| OpenApiError::Request(error.message);
+        let faulty = |error: HttpError| OpenApiError::new(OpenApiErrorKind::Request, error.to_string());
         if let Some(url) = &settings.base_url {
             parse_url(url).map_err(faulty)?;
             if url.contains(['?', '#']) {
-                return Err(OpenApiError::Request("the base URL has a query or a fragment".to_owned()));
+                return Err(OpenApiError::new(
+                    OpenApiErrorKind::Request,
+                    "the base URL has a query or a fragment",
+                ));
             }
         }
         let headers = settings.headers.iter().map(|(name, value)| header(name, value));
@@ -105,7 +109,7 @@ impl Service {
             // A path can only be appended to a path.
             Ok(_) if url.contains(['?', '#']) => "it has a query or a fragment".to_owned(),
             Ok(_) => return Ok(url),
-            Err(error) => error.message,
+            Err(error) => error.to_string(),
         };
         let message = "the document names a server without a usable URL; the program must set the base URL of the service";
         Err(ToolError::failed(message).with_details(fault))
@@ -208,7 +212,7 @@ impl Call<'_> {
             let sent = redirects_followed(&client, request.clone()).await;
             let wait = match &sent {
                 Ok(response) if is_passing(response.status) => retry_after(&response.headers),
-                Err(error) if error.kind == HttpErrorKind::Connection && !error.is_lasting => None,
+                Err(error) if error.kind() == HttpErrorKind::Connection && !error.is_lasting() => None,
                 _ => return sent.map_err(|error| self.failed(&error, redactor)),
             };
             let pause = wait.unwrap_or(PAUSE * 2_u32.pow(attempt - 1));
@@ -239,16 +243,16 @@ impl Call<'_> {
         let may_repeat = self.operation.method.is_idempotent();
         let later = if may_repeat { "Call again later." } else { UNKNOWN };
         let paging = || paging(self.operation).unwrap_or_else(|| "Ask for less.".to_owned());
-        let (kind, advice) = match error.kind {
+        let (kind, advice) = match error.kind() {
             HttpErrorKind::TooLarge => (ErrorKind::Failed, paging()),
             HttpErrorKind::TimedOut => (ErrorKind::TimedOut, later.to_owned()),
             HttpErrorKind::Connection => (ErrorKind::Failed, later.to_owned()),
             _ => (ErrorKind::Failed, "Another call will fail as well.".to_owned()),
         };
-        let message = redactor.redact(&error.message);
+        let message = redactor.redact(&error.to_string());
         ToolError::new(kind, format!("The call of the service failed: {message}. {advice}"))
             .with_brief("The call of the service failed")
-            .with_retryable(may_repeat && !error.is_lasting)
+            .with_retryable(may_repeat && !error.is_lasting())
     }
 }
 
@@ -308,7 +312,7 @@ pub(super) async fn fetch_document(
     settings: &RequestSettings,
     max_bytes: usize,
 ) -> Result<String, OpenApiError> {
-    let faulty = |error: HttpError| OpenApiError::Request(error.message);
+    let faulty = |error: HttpError| OpenApiError::new(OpenApiErrorKind::Request, error.to_string());
     let client = HttpClient::new(settings.limits.clone().with_max_bytes(max_bytes));
     let mut request = Request::new(Bytes::new());
     *request.uri_mut() = parse_url(url).map_err(faulty)?;
@@ -316,11 +320,14 @@ pub(super) async fn fetch_document(
     request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     let mut response = redirects_followed(&client, request).await.map_err(faulty)?;
     if response.status != StatusCode::OK {
-        return Err(OpenApiError::Request(format!("the answer is {}", response.status)));
+        return Err(OpenApiError::new(
+            OpenApiErrorKind::Request,
+            format!("the answer is {}", response.status),
+        ));
     }
     response.check_encoding().map_err(faulty)?;
     let body = response.body.all().await.map_err(faulty)?;
-    String::from_utf8(body).map_err(|_| OpenApiError::Syntax("is not UTF-8".to_owned()))
+    String::from_utf8(body).map_err(|_| OpenApiError::of_document(OpenApiErrorKind::Syntax, "is not UTF-8"))
 }
 
 #[cfg(test)]
@@ -373,7 +380,7 @@ mod tests {
                 Ok(output) => assert!(is_allowed && output.to_text() == "1", "{address} {server}"),
                 Err(error) => {
                     assert!(
-                        !is_allowed && error.message().contains("is not public"),
+                        !is_allowed && error.to_string().contains("is not public"),
                         "{address} {server}: {error}"
                     );
                 }

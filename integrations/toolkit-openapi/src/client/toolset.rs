@@ -1,6 +1,7 @@
 //! The tools of a document.
 
-use super::{OpenApiError, OpenApiIssue, OpenApiToolsBuilder};
+use super::{OpenApiIssue, OpenApiToolsBuilder};
+use crate::error::OpenApiError;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;

@@ -2,6 +2,7 @@
 
 use super::http_service::HttpService;
 use super::published::Api;
+use crate::error::{OpenApiError, OpenApiErrorKind};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -18,11 +19,12 @@ pub struct BoundApi {
 }
 
 impl BoundApi {
-    pub(super) async fn new(api: Api, address: impl ToSocketAddrs) -> io::Result<Self> {
+    pub(super) async fn new(api: Api, address: impl ToSocketAddrs) -> Result<Self, OpenApiError> {
         // A server whose rules select no tool would refuse all calls.
-        api.dispatcher.check().map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        let listener = api.guards.bind(address).await?;
-        let address = listener.local_addr()?;
+        api.dispatcher.check()?;
+        let unbound = |error: io::Error| OpenApiError::new(OpenApiErrorKind::Bind, error.to_string());
+        let listener = api.guards.bind(address).await.map_err(unbound)?;
+        let address = listener.local_addr().map_err(unbound)?;
         Ok(Self { listener, address, api: Arc::new(api) })
     }
 

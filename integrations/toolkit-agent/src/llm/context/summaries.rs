@@ -106,7 +106,7 @@ impl Summaries<'_> {
                 {
                     may_lift_limit = false;
                 }
-                Err(error) if may_lift_limit && error.kind == ModelErrorKind::InvalidRequest => {
+                Err(error) if may_lift_limit && error.kind() == ModelErrorKind::InvalidRequest => {
                     may_lift_limit = false;
                 }
                 Ok(response) if response.message.text.trim().is_empty() => {
@@ -119,7 +119,7 @@ impl Summaries<'_> {
                 }
                 // The context window of the summary model may be smaller than the window of the agent's
                 // model.
-                Err(error) if error.kind == ModelErrorKind::ContextTooLong && room > LEAST_TOKENS => {
+                Err(error) if error.kind() == ModelErrorKind::ContextTooLong && room > LEAST_TOKENS => {
                     room = (room / 2).max(LEAST_TOKENS);
                 }
                 Err(error) => return Ok((summary, Some(error.to_string()))),
@@ -195,7 +195,7 @@ impl Summaries<'_> {
             caller.add(error.billed());
             let Some(pause) = self.retry.pause_after(attempt, &error) else { return Ok(Err(error)) };
             // The provider bills an answer that broke off.
-            if error.partial.is_some()
+            if error.partial().is_some()
                 && let Err(limit) = take_call()
             {
                 return Ok(Err(limit));

@@ -52,8 +52,8 @@ impl LlmAgent {
                 // not answer again.
                 Err(AgentError::Model(error)) if calls.dispatch.started > 0 => {
                     let mut error = error.reporting(reported.usage());
-                    calls.meter.is_exceeded |= error.kind == ModelErrorKind::ContextTooLong;
-                    let response = interrupted(error.partial.take(), calls.conversation);
+                    calls.meter.is_exceeded |= error.kind() == ModelErrorKind::ContextTooLong;
+                    let response = interrupted(error.take_partial(), calls.conversation);
                     calls.attempt.broken = Some(error);
                     reported.end(response.billed());
                     return Ok(response);
@@ -177,7 +177,7 @@ impl LlmAgent {
         let response = response.and_then(|response| response);
         let arrived = match &response {
             Ok(response) => Some(response),
-            Err(AgentError::Model(error)) => error.partial.as_deref(),
+            Err(AgentError::Model(error)) => error.partial(),
             Err(_) => None,
         };
         span.end(arrived, response.as_ref().err().map(error_type));
@@ -252,8 +252,8 @@ async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>, span: &ChatSp
 
 /// Returns the part of the response that arrived before the stream broke. The message of the turn is used if
 /// `partial` lacks calls.
-fn interrupted(partial: Option<Box<ModelResponse>>, conversation: &mut Conversation) -> ModelResponse {
-    let mut partial = partial.map(|partial| *partial).unwrap_or_default();
+fn interrupted(partial: Option<ModelResponse>, conversation: &mut Conversation) -> ModelResponse {
+    let mut partial = partial.unwrap_or_default();
     if let Some(message) = conversation.arrived_message()
         && partial.message.calls.len() < message.calls.len()
     {

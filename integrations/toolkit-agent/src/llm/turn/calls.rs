@@ -49,7 +49,7 @@ pub(in crate::llm) struct Attempt {
 impl Attempt {
     /// Returns whether the provider bills the attempt, which has failed with this error.
     pub(in crate::llm) fn is_billed(&self, error: &ModelError) -> bool {
-        self.has_begun || error.partial.is_some()
+        self.has_begun || error.partial().is_some()
     }
 }
 

@@ -3,8 +3,9 @@
 use super::Login;
 use super::authorization::{AuthorizationServer, Tokens};
 use super::token_store::key;
-use crate::client::token_source::{TokenChallenge, TokenFuture, TokenSource};
+use crate::client::token_source::{TokenChallenge, TokenSource};
 use crate::locks::lock;
+use std::error::Error;
 use std::sync::{Arc, Mutex};
 use toolkit_core::redaction::Redactor;
 
@@ -35,20 +36,21 @@ impl LoginTokens {
 }
 
 impl TokenSource for LoginTokens {
-    fn token<'a>(&'a self, challenge: Option<&'a TokenChallenge>) -> TokenFuture<'a> {
-        Box::pin(async move {
-            if challenge.is_none()
-                && let Some(token) = self.0.tokens().as_ref().and_then(Tokens::valid_token)
-            {
-                return Ok(Some(token.to_owned()));
-            }
-            // The user may finish a login after the time limit of the request. The next request then has a token.
-            let state = self.0.clone();
-            let challenge = challenge.cloned();
-            let renewed = tokio::spawn(async move { state.renew(challenge).await }).await;
-            let renewed = renewed.unwrap_or_else(|_| Err("the login failed".to_owned()));
-            renewed.map_err(|reason| self.0.redactor().redact(&reason))
-        })
+    async fn token(
+        &self,
+        challenge: Option<&TokenChallenge>,
+    ) -> Result<Option<String>, Box<dyn Error + Send + Sync>> {
+        if challenge.is_none()
+            && let Some(token) = self.0.tokens().as_ref().and_then(Tokens::valid_token)
+        {
+            return Ok(Some(token.to_owned()));
+        }
+        // The user may finish a login after the time limit of the request. The next request then has a token.
+        let state = self.0.clone();
+        let challenge = challenge.cloned();
+        let renewed = tokio::spawn(async move { state.renew(challenge).await }).await;
+        let renewed = renewed.unwrap_or_else(|_| Err("the login failed".to_owned()));
+        Ok(renewed.map_err(|reason| self.0.redactor().redact(&reason))?)
     }
 }
 
@@ -116,7 +118,7 @@ impl LoginState {
     /// login is needed.
     async fn refresh(&self, challenge: Option<&TokenChallenge>) -> Result<Option<Tokens>, String> {
         let _lock = match &self.login.store {
-            Some(store) => Some(store.lock(&self.key).await?),
+            Some(store) => Some(store.lock_boxed(&self.key).await.map_err(|error| error.to_string())?),
             None => None,
         };
         let Some(tokens) = self.load().await? else { return Ok(None) };
@@ -141,7 +143,7 @@ impl LoginState {
 
     async fn load(&self) -> Result<Option<Tokens>, String> {
         let Some(store) = &self.login.store else { return Ok(self.tokens()) };
-        let text = store.load(&self.key).await?;
+        let text = store.load_boxed(&self.key).await.map_err(|error| error.to_string())?;
         // Without readable tokens, the user logs in again.
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
     }
@@ -149,7 +151,7 @@ impl LoginState {
     async fn save(&self, tokens: &Tokens) -> Result<(), String> {
         let Some(store) = &self.login.store else { return Ok(()) };
         let text = serde_json::to_string(tokens).map_err(|error| error.to_string())?;
-        store.save(&self.key, text).await
+        store.save_boxed(&self.key, text).await.map_err(|error| error.to_string())
     }
 
     async fn doubt_registration(&self) -> Result<(), String> {

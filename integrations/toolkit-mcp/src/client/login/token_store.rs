@@ -3,15 +3,13 @@
 use data_encoding::HEXLOWER;
 use fs4::FileExt;
 use ring::digest::{SHA256, digest};
+use std::error::Error;
 use std::fs::{self, File};
-use std::future::ready;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::Arc;
 use tokio::task::spawn_blocking;
-
-/// A future of a [`TokenStore`], with the reason for a failure.
-pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, String>> + Send + 'a>>;
 
 /// A lock of a [`TokenStore`], released when the value is dropped.
 pub type StoreLock = Box<dyn Send>;
@@ -22,15 +20,81 @@ pub type StoreLock = Box<dyn Send>;
 /// contains secrets.
 pub trait TokenStore: Send + Sync + 'static {
     /// Returns the text last saved for a key.
-    fn load<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Option<String>>;
+    ///
+    /// # Errors
+    /// The reason why the text cannot be read. The login fails with it, as with the other methods.
+    fn load(
+        &self,
+        key: &str,
+    ) -> impl Future<Output = Result<Option<String>, Box<dyn Error + Send + Sync>>> + Send;
 
     /// Saves a text for a key.
-    fn save<'a>(&'a self, key: &'a str, text: String) -> StoreFuture<'a, ()>;
+    ///
+    /// # Errors
+    /// The reason why the text cannot be saved.
+    fn save(
+        &self,
+        key: &str,
+        text: String,
+    ) -> impl Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send;
 
     /// Waits for the lock of a key. The lock is held while tokens are loaded, refreshed and saved. A store that several
     /// processes share needs it, because a server may accept each refresh token only once.
-    fn lock<'a>(&'a self, _key: &'a str) -> StoreFuture<'a, StoreLock> {
-        Box::pin(ready(Ok(Box::new(()) as StoreLock)))
+    ///
+    /// # Errors
+    /// The reason why the lock cannot be held.
+    fn lock(
+        &self,
+        _key: &str,
+    ) -> impl Future<Output = Result<StoreLock, Box<dyn Error + Send + Sync>>> + Send {
+        async { Ok(Box::new(()) as StoreLock) }
+    }
+}
+
+impl<T: TokenStore> TokenStore for Arc<T> {
+    fn load(
+        &self,
+        key: &str,
+    ) -> impl Future<Output = Result<Option<String>, Box<dyn Error + Send + Sync>>> + Send {
+        (**self).load(key)
+    }
+
+    fn save(
+        &self,
+        key: &str,
+        text: String,
+    ) -> impl Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send {
+        (**self).save(key, text)
+    }
+
+    fn lock(
+        &self,
+        key: &str,
+    ) -> impl Future<Output = Result<StoreLock, Box<dyn Error + Send + Sync>>> + Send {
+        (**self).lock(key)
+    }
+}
+
+type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Box<dyn Error + Send + Sync>>> + Send + 'a>>;
+
+/// The `dyn`-compatible form of [`TokenStore`].
+pub(super) trait DynTokenStore: Send + Sync {
+    fn load_boxed<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Option<String>>;
+    fn save_boxed<'a>(&'a self, key: &'a str, text: String) -> StoreFuture<'a, ()>;
+    fn lock_boxed<'a>(&'a self, key: &'a str) -> StoreFuture<'a, StoreLock>;
+}
+
+impl<S: TokenStore> DynTokenStore for S {
+    fn load_boxed<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Option<String>> {
+        Box::pin(self.load(key))
+    }
+
+    fn save_boxed<'a>(&'a self, key: &'a str, text: String) -> StoreFuture<'a, ()> {
+        Box::pin(self.save(key, text))
+    }
+
+    fn lock_boxed<'a>(&'a self, key: &'a str) -> StoreFuture<'a, StoreLock> {
+        Box::pin(self.lock(key))
     }
 }
 
@@ -57,30 +121,29 @@ impl FileTokenStore {
     }
 
     /// Runs `work` with the folder, on a thread for blocking tasks.
-    fn blocking<T: Send + 'static>(
+    async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
-    ) -> StoreFuture<'static, T> {
+    ) -> Result<T, Box<dyn Error + Send + Sync>> {
         let folder = self.folder.clone();
-        Box::pin(async move {
-            let done = spawn_blocking(move || work(&folder)).await;
-            let done = done.unwrap_or_else(|_| Err(io::Error::other("the file system is not available")));
-            done.map_err(|error| format!("the tokens cannot be stored: {error}"))
-        })
+        let done = spawn_blocking(move || work(&folder)).await;
+        let done = done.unwrap_or_else(|_| Err(io::Error::other("the file system is not available")));
+        Ok(done.map_err(|error| format!("the tokens cannot be stored: {error}"))?)
     }
 }
 
 impl TokenStore for FileTokenStore {
-    fn load<'a>(&'a self, key: &'a str) -> StoreFuture<'a, Option<String>> {
+    async fn load(&self, key: &str) -> Result<Option<String>, Box<dyn Error + Send + Sync>> {
         let name = format!("{key}.json");
         self.blocking(move |folder| match fs::read_to_string(folder.join(name)) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         })
+        .await
     }
 
-    fn save<'a>(&'a self, key: &'a str, text: String) -> StoreFuture<'a, ()> {
+    async fn save(&self, key: &str, text: String) -> Result<(), Box<dyn Error + Send + Sync>> {
         let name = format!("{key}.json");
         self.blocking(move |folder| {
             create(folder)?;
@@ -90,9 +153,10 @@ impl TokenStore for FileTokenStore {
             file.as_file().sync_all()?;
             file.persist(folder.join(name)).map(drop).map_err(|error| error.error)
         })
+        .await
     }
 
-    fn lock<'a>(&'a self, key: &'a str) -> StoreFuture<'a, StoreLock> {
+    async fn lock(&self, key: &str) -> Result<StoreLock, Box<dyn Error + Send + Sync>> {
         let name = format!("{key}.lock");
         self.blocking(move |folder| {
             create(folder)?;
@@ -100,6 +164,7 @@ impl TokenStore for FileTokenStore {
             FileExt::lock(&file)?;
             Ok(Box::new(file) as StoreLock)
         })
+        .await
     }
 }
 

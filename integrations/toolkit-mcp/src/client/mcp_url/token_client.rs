@@ -3,7 +3,7 @@
 use crate::client::deep_lists::cut;
 use crate::client::failure::{HttpFault, redacted_fault};
 use crate::client::known_secrets::KnownSecrets;
-use crate::client::token_source::{TokenChallenge, TokenSource};
+use crate::client::token_source::{DynTokenSource, TokenChallenge};
 use crate::unsent::Unsent;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use reqwest::RequestBuilder;
@@ -16,6 +16,7 @@ use rmcp::transport::streamable_http_client::{
 use serde_json::{from_str, to_vec};
 use sse_stream::Sse;
 use std::collections::HashMap;
+use std::error::Error;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +55,7 @@ impl ServerStream {
 #[derive(Clone)]
 pub(super) struct TokenClient {
     pub(super) http: reqwest::Client,
-    pub(super) token: Option<Arc<dyn TokenSource>>,
+    pub(super) token: Option<Arc<dyn DynTokenSource>>,
     pub(super) stream: Arc<ServerStream>,
     pub(super) secrets: KnownSecrets,
     /// The answers that the server has not read.
@@ -80,15 +81,15 @@ impl TokenClient {
             sent.map_err(|fault| redacted_fault(fault, &self.secrets.redactor()))
         };
         let Some(source) = &self.token else { return send(None).await };
-        let unavailable = |reason: String| {
+        let unavailable = |reason: Box<dyn Error + Send + Sync>| {
             HttpFault::Io(io::Error::new(io::ErrorKind::PermissionDenied, format!("no token: {reason}")))
         };
-        let mut token = source.token(None).await.map_err(unavailable)?;
+        let mut token = source.token_boxed(None).await.map_err(unavailable)?;
         let mut outcome = send(token.clone()).await;
         for _ in 0..RENEWALS {
             let Err(fault) = &outcome else { break };
             let Some(challenge) = TokenChallenge::of(fault, token.as_deref()) else { break };
-            let new = source.token(Some(&challenge)).await.map_err(unavailable)?;
+            let new = source.token_boxed(Some(&challenge)).await.map_err(unavailable)?;
             if new == token {
                 break;
             }

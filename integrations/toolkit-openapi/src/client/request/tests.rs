@@ -43,7 +43,7 @@ fn address(operation: &Operation, arguments: &Value) -> String {
         Ok(request) => {
             request.uri().to_string().strip_prefix("https://api.example.com/v1").unwrap().to_owned()
         }
-        Err(error) => error.message().to_owned(),
+        Err(error) => error.to_string().to_owned(),
     }
 }
 
@@ -126,7 +126,10 @@ fn an_item_with_an_unencoded_delimiter_is_refused() {
     ] {
         let operation = operation("/", vec![parameter("tags", location, styled(style, false))]);
         let error = send(&operation, &json!({"tags": [item, "c"]})).unwrap_err();
-        assert!(error.message().contains("`tags`: the item") && error.message().contains(item), "{error}");
+        assert!(
+            error.to_string().contains("`tags`: the item") && error.to_string().contains(item),
+            "{error}"
+        );
     }
 }
 
@@ -138,7 +141,7 @@ fn a_name_that_would_be_read_as_two_is_refused() {
     ] {
         let operation = operation("/", vec![parameter("filter", location, styled(style, true))]);
         let error = send(&operation, &json!({"filter": value})).unwrap_err();
-        assert!(error.message().contains("`filter`: the item"), "{error}");
+        assert!(error.to_string().contains("`filter`: the item"), "{error}");
     }
 }
 
@@ -228,7 +231,7 @@ fn headers_are_sent_unless_they_belong_to_the_program() {
     assert_eq!(sent, ["x-trace: evil", "x-list: 1,2", "accept: */*"]);
     for illegal in ["a\r\nAuthorization: b", "a\nb", "\0", "é"] {
         let error = send(&operation, &json!({"X-Trace": illegal})).unwrap_err();
-        assert!(error.message().contains("`X-Trace`: a header, must be ASCII"), "{error}");
+        assert!(error.to_string().contains("`X-Trace`: a header, must be ASCII"), "{error}");
     }
 }
 
@@ -261,7 +264,7 @@ fn body_of(operation: &Operation, arguments: &Value) -> (String, String) {
                 request.headers().get("content-type").map(|value| value.to_str().unwrap().to_owned());
             (media_type.unwrap_or_default(), String::from_utf8_lossy(request.body()).into_owned())
         }
-        Err(error) => (String::new(), error.message().to_owned()),
+        Err(error) => (String::new(), error.to_string().to_owned()),
     }
 }
 

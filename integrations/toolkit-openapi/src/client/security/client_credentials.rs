@@ -98,7 +98,7 @@ impl ClientCredentials {
             // Both parts are encoded as in a form before they are joined.
             let login = format!("{}:{}", escape(&self.id), escape(&self.secret));
             let basic = format!("Basic {}", BASE64.encode(login.as_bytes()));
-            let (_, value) = header("authorization", &basic).map_err(|error| error.message)?;
+            let (_, value) = header("authorization", &basic).map_err(|error| error.to_string())?;
             headers.insert(AUTHORIZATION, value);
         }
         Ok(request)
@@ -181,8 +181,8 @@ fn is_safe(url: &str) -> bool {
 async fn fetch(http: &HttpClient, request: Request<Bytes>, mut redactor: Redactor) -> Result<Token, String> {
     let failed = |reason: &str| format!("no access token: {reason}");
     let limit = http.limits().total;
-    let mut response = http.send(request, limit).await.map_err(|error| failed(&error.message))?;
-    let body = response.body.all().await.map_err(|error| failed(&error.message))?;
+    let mut response = http.send(request, limit).await.map_err(|error| failed(&error.to_string()))?;
+    let body = response.body.all().await.map_err(|error| failed(&error.to_string()))?;
     redactor.extend(&response.secrets);
     let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
     if response.status != StatusCode::OK {

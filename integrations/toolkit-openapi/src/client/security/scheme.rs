@@ -93,7 +93,7 @@ pub(crate) async fn authorize<'a>(
 ) -> Result<Authorization, ToolError> {
     let mut authorization = Authorization::default();
     for (name, value) in &credentials.headers {
-        let (name, value) = header(name, value).map_err(|error| unusable(name, &error.message))?;
+        let (name, value) = header(name, value).map_err(|error| unusable(name, &error.to_string()))?;
         authorization.redactor.add(value.to_str().unwrap_or_default());
         request.headers_mut().insert(name, value);
     }

@@ -197,7 +197,7 @@ proptest! {
                 prop_assert_eq!(request.uri().query(), None);
             }
             Err(error) => {
-                let is_refused = error.message().contains("must not") || style == Style::Label && is_ambiguous(&value, '.');
+                let is_refused = error.to_string().contains("must not") || style == Style::Label && is_ambiguous(&value, '.');
                 prop_assert!(is_refused, "{}", error);
             }
         }

@@ -24,17 +24,31 @@ impl Place {
 
 /// A fault of a configuration. The message shows no values of the file, because they may be secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ConfigFault {
-    /// The name of the server in the file; empty if the fault concerns the whole file.
-    pub server: String,
-    /// The place in the file, if the fault has one.
-    pub place: Option<Place>,
-    /// The fault, and what to do about it.
-    pub message: String,
+pub struct ConfigError {
+    server: String,
+    place: Option<Place>,
+    message: String,
 }
 
-impl ConfigFault {
+impl ConfigError {
+    /// Returns the name of the server in the file; empty if the fault concerns the whole file.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// Returns the place in the file, if the fault has one.
+    #[must_use]
+    pub fn place(&self) -> Option<Place> {
+        self.place
+    }
+
+    /// Returns the fault, and what to do about it.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     pub(crate) fn new(server: &str, place: Option<Place>, message: impl Into<String>) -> Self {
         Self { server: server.to_owned(), place, message: message.into() }
     }
@@ -45,7 +59,7 @@ impl ConfigFault {
     }
 }
 
-impl fmt::Display for ConfigFault {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.server.is_empty() {
             write!(f, "MCP server `{}`: ", self.server)?;
@@ -58,4 +72,4 @@ impl fmt::Display for ConfigFault {
     }
 }
 
-impl Error for ConfigFault {}
+impl Error for ConfigError {}

@@ -1,12 +1,14 @@
-//! Errors from connecting to a server.
+//! Errors of connecting to a server, and of serving.
 
 use std::fmt;
+use toolkit_core::BuildError;
 use toolkit_foreign::shorten;
 
 /// The maximum length of a message, in characters.
 const LONGEST: usize = 2_048;
 
-/// An error from connecting to a server, listing its tools, or reading a configuration.
+/// An error of a client that connects to a server or lists its tools, of reading a configuration, or of a server that
+/// cannot serve.
 #[derive(Clone, PartialEq, Eq)]
 pub struct McpError {
     kind: McpErrorKind,
@@ -17,17 +19,21 @@ pub struct McpError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum McpErrorKind {
-    /// The configuration is invalid.
+    /// The configuration or a setting is invalid.
     Config,
+    /// The tools of a server are incomplete, or one of its rules [selects no tool](toolkit_core::Dispatcher::check).
+    Build,
+    /// A server cannot be bound to the address: it is not free, or other machines could reach an open server.
+    Bind,
     /// The process of the server could not be started.
     Start,
-    /// The server cannot be reached, or closed the connection.
+    /// The server cannot be reached, or the connection was lost.
     Connection,
     /// The server refuses access without valid credentials.
     Unauthorized,
     /// The server did not answer in time.
     TimedOut,
-    /// The server violates the protocol, or supports no protocol version that the client supports.
+    /// The other side violates the protocol, or supports no protocol version that this side supports.
     Protocol,
 }
 
@@ -44,7 +50,7 @@ impl McpError {
     }
 
     /// Adds `text` at the end of the message.
-    pub(super) fn and(mut self, text: &str) -> Self {
+    pub(crate) fn and(mut self, text: &str) -> Self {
         self.message.push_str(text);
         self
     }
@@ -53,6 +59,12 @@ impl McpError {
     pub(crate) fn of_server(mut self, name: &str) -> Self {
         self.message = format!("MCP server `{name}`: {}", self.message);
         self
+    }
+}
+
+impl From<BuildError> for McpError {
+    fn from(error: BuildError) -> Self {
+        Self::new(McpErrorKind::Build, error.to_string())
     }
 }
 

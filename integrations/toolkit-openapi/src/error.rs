@@ -1,0 +1,79 @@
+//! Errors of reading a document and of starting a server.
+
+use std::fmt;
+use toolkit_core::error::BuildError;
+
+/// The error of a document that cannot become tools at all, or of a server that does not start.
+///
+/// A fault in a single operation is an [`OpenApiIssue`](crate::client::OpenApiIssue) instead.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OpenApiError {
+    kind: OpenApiErrorKind,
+    message: String,
+}
+
+/// The kinds of [`OpenApiError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OpenApiErrorKind {
+    /// The file cannot be read.
+    File,
+    /// The text is longer than the limit, or has more values than allowed.
+    TooLarge,
+    /// The text is neither JSON nor YAML, or YAML without the feature `yaml`.
+    Syntax,
+    /// The text is no document of OpenAPI 3.0, 3.1, 3.2 or Swagger 2.0.
+    Document,
+    /// The overlay is no document of Overlay 1, or an action of it cannot be applied.
+    Overlay,
+    /// The document cannot be fetched, or a setting of the requests is not legal.
+    Request,
+    /// An adapted tool is faulty, or a rule of the server [selects no tool](toolkit_core::Dispatcher::check).
+    Build,
+    /// The server cannot be bound to the address: it is not free, or other machines could reach an open server.
+    Bind,
+}
+
+impl OpenApiError {
+    pub(crate) fn new(kind: OpenApiErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    /// Creates the error of a text that is no document: `fault` follows the words "the document".
+    #[cfg(feature = "client")]
+    pub(crate) fn of_document(kind: OpenApiErrorKind, fault: impl fmt::Display) -> Self {
+        Self::new(kind, format!("the document {fault}"))
+    }
+
+    #[cfg(feature = "client")]
+    pub(crate) fn too_long(length: impl fmt::Display, limit: impl fmt::Display) -> Self {
+        Self::of_document(OpenApiErrorKind::TooLarge, format_args!("has {length} bytes, more than {limit}"))
+    }
+
+    /// Returns the kind of failure.
+    #[must_use]
+    pub fn kind(&self) -> OpenApiErrorKind {
+        self.kind
+    }
+}
+
+impl From<BuildError> for OpenApiError {
+    fn from(error: BuildError) -> Self {
+        Self::new(OpenApiErrorKind::Build, error.to_string())
+    }
+}
+
+/// Prints the message, so that a failed `main` shows it.
+impl fmt::Debug for OpenApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for OpenApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for OpenApiError {}
