@@ -112,7 +112,7 @@ async fn run(endpoint: McpEndpoint) -> Result<usize, Failure> {
     let mut events = builder.events();
     tokio::spawn(async move {
         while let Some(event) = events.next().await {
-            if !matches!(event, McpEvent::Log { .. } | McpEvent::Stderr { .. }) {
+            if !matches!(event, Ok(McpEvent::Log { .. } | McpEvent::Stderr { .. })) {
                 println!("event: {event:?}");
             }
         }

@@ -223,7 +223,7 @@ impl McpClient {
     /// Returns a stream of the connection's events, starting with the next event.
     #[must_use]
     pub fn events(&self) -> McpEvents {
-        McpEvents(self.0.handler.events.subscribe())
+        McpEvents::new(self.0.handler.events.subscribe())
     }
 
     /// Returns the reports about changed and rejected tools of the current list.

@@ -73,7 +73,7 @@ async fn within<F: Future>(future: F) -> F::Output {
 async fn event<T>(events: &mut McpEvents, find: impl Fn(&McpEvent) -> Option<T>) -> T {
     within(async {
         loop {
-            let event = events.next().await.expect("an event");
+            let event = events.next().await.expect("an event").expect("none is missed");
             if let Some(found) = find(&event) {
                 return found;
             }

@@ -66,7 +66,7 @@ macro_rules! opaque_debug {
     )*};
 }
 
-opaque_debug! { Fleet FleetBuilder FleetEvents FleetTool FleetTools FleetToolsBuilder RunningWorker Worker }
+opaque_debug! { Fleet FleetBuilder FleetTool FleetTools FleetToolsBuilder RunningWorker Worker }
 #[cfg(feature = "ledger")]
 opaque_debug! { CallLedger }
 

@@ -31,7 +31,10 @@ pub struct EventReceiver<T>(ReusableBoxFuture<'static, (Result<T, RecvError>, Re
 pub type ToolEvents = EventReceiver<ToolEvent>;
 
 impl<T: Clone + Send + 'static> EventReceiver<T> {
-    pub(crate) fn new(receiver: Receiver<T>) -> Self {
+    /// Creates the stream of a receiver.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn new(receiver: Receiver<T>) -> Self {
         Self(ReusableBoxFuture::new(receive(receiver)))
     }
 

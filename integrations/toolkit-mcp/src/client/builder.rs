@@ -73,7 +73,7 @@ impl McpClientBuilder {
     /// Returns the events of the client, including the events of the first connection.
     #[must_use]
     pub fn events(&self) -> McpEvents {
-        McpEvents(self.events.subscribe())
+        McpEvents::new(self.events.subscribe())
     }
 
     /// Connects to the server and lists its tools.

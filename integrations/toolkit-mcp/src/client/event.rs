@@ -1,10 +1,9 @@
 //! Events of a connection.
 
 use super::change::ToolListChange;
-use crate::macros::debug;
 use serde_json::Value;
 use std::time::Duration;
-use tokio::sync::broadcast::{Receiver, error::RecvError};
+use toolkit_core::events::EventReceiver;
 use toolkit_core::{BuildError, ToolName};
 use toolkit_foreign::ToolIssue;
 
@@ -91,26 +90,7 @@ pub enum McpEvent {
         /// The fault in the message.
         error: String,
     },
-    /// The listener was too slow and missed events.
-    #[non_exhaustive]
-    Missed {
-        /// The number of missed events.
-        events: u64,
-    },
 }
 
-/// A stream of the events of a connection, beginning at the subscription.
-pub struct McpEvents(pub(super) Receiver<McpEvent>);
-
-impl McpEvents {
-    /// Returns the next event. Returns `None` once the client is closed and all events were returned.
-    pub async fn next(&mut self) -> Option<McpEvent> {
-        match self.0.recv().await {
-            Ok(event) => Some(event),
-            Err(RecvError::Lagged(events)) => Some(McpEvent::Missed { events }),
-            Err(RecvError::Closed) => None,
-        }
-    }
-}
-
-debug!(McpEvents, self);
+/// A stream of the events of a connection, beginning at the subscription. It ends once the client is closed.
+pub type McpEvents = EventReceiver<McpEvent>;

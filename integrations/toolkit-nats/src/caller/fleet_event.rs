@@ -1,8 +1,6 @@
 //! Events of a fleet.
 
-use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
-use toolkit_core::events::ToolEvent;
+use toolkit_core::events::{EventReceiver, ToolEvent};
 use toolkit_core::{BuildError, ToolName};
 use toolkit_foreign::ToolIssue;
 
@@ -49,22 +47,5 @@ pub enum FleetEvent {
     Call(Box<ToolEvent>),
 }
 
-/// A stream of the events of a fleet. A slow reader misses the oldest events.
-pub struct FleetEvents(broadcast::Receiver<FleetEvent>);
-
-impl FleetEvents {
-    pub(super) fn new(events: broadcast::Receiver<FleetEvent>) -> Self {
-        Self(events)
-    }
-
-    /// Returns the next event. `None` after the last clone of the toolset was dropped.
-    pub async fn next(&mut self) -> Option<FleetEvent> {
-        loop {
-            match self.0.recv().await {
-                Ok(event) => return Some(event),
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return None,
-            }
-        }
-    }
-}
+/// A stream of the events of a fleet. It ends after the last clone of the [`FleetTools`](crate::FleetTools) was dropped.
+pub type FleetEvents = EventReceiver<FleetEvent>;

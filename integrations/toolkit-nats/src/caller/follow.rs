@@ -14,8 +14,15 @@ use toolkit_core::{CancellationToken, LiveRegistry, ToolRegistry};
 /// Keeps a live registry up to date with the tools of a fleet, until this value is dropped. After that, the tools stay
 /// registered.
 #[derive(Debug)]
-#[must_use = "the registry no longer follows the fleet once this value is dropped"]
-pub struct FleetFollowing(#[allow(dead_code, reason = "ends the task when it is dropped")] DropGuard);
+#[must_use = "the registry no longer follows the fleet once this value is dropped; see `detach`"]
+pub struct FleetFollowing(DropGuard);
+
+impl FleetFollowing {
+    /// Follows the fleet until the last clone of its tools is dropped.
+    pub fn detach(self) {
+        drop(self.0.disarm());
+    }
+}
 
 /// The tools of the fleet that are in the registry.
 type Registered = BTreeMap<String, Arc<ForeignTool>>;
