@@ -4,7 +4,7 @@ use crate::{Case, case};
 use std::hint::black_box;
 use toolkit_ai::schema::{self, SchemaDialect, SchemaDiff};
 use toolkit_ai::serde_json::{Map, Value, json};
-use toolkit_foreign::{SchemaLimits, checked_parameters};
+use toolkit_core::foreign::{SchemaLimits, checked_parameters};
 
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();

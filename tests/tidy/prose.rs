@@ -128,7 +128,6 @@ fn sentences_are_short() {
         "integrations/toolkit-agent-stores",
         "integrations/toolkit-mcp",
         "integrations/toolkit-mcp-config",
-        "integrations/toolkit-foreign",
         "integrations/toolkit-http",
         "integrations/toolkit-openapi",
         "integrations/toolkit-nats",

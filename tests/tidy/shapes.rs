@@ -55,7 +55,7 @@ fn functions_are_short_and_choices_by_a_bool_are_written_with_if() {
 }
 
 /// The crates in which a type and a file have a name of their own.
-const NAMED_ONCE: [&str; 12] = [
+const NAMED_ONCE: [&str; 11] = [
     "toolkit-docstring/src",
     "toolkit-macros/src",
     "toolkit-schema/src",
@@ -64,7 +64,6 @@ const NAMED_ONCE: [&str; 12] = [
     "integrations/toolkit-agent-stores/src",
     "integrations/toolkit-mcp/src",
     "integrations/toolkit-mcp-config/src",
-    "integrations/toolkit-foreign/src",
     "integrations/toolkit-http/src",
     "integrations/toolkit-openapi/src",
     "integrations/toolkit-nats/src",

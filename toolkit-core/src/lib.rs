@@ -32,6 +32,7 @@
 //! | [`definition`], [`format`](mod@format) | tools, tool definitions, and the trait for rendering definitions |
 //! | [`search`], [`registry`] | tool search, and the registry of tools |
 //! | [`middleware`], [`dispatch`] | middleware around calls, and the dispatcher for running calls |
+//! | `foreign` | checks of tool definitions from elsewhere, for crates that import tools |
 //! | [`redaction`] | secrets of the program, removed from what other programs send |
 //! | [`testing`] | snapshot tests for a program's tools |
 //!
@@ -44,6 +45,7 @@
 //! | `jsonschema` | `DynamicTool`: tools with a schema known only at run time; patterns with look-around and `\p{…}` |
 //! | `cache` | `middleware::Cache`: answers repeated calls from memory |
 //! | `tower` | module `tower`: dispatchers as `tower` services, and `tower` layers as middleware |
+//! | `foreign` | module `foreign`: checks of tool definitions from elsewhere |
 //! | `tracing` | a `tracing` span for each call, with OpenTelemetry's attribute names |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -59,6 +61,8 @@ mod depth;
 pub mod dispatch;
 pub mod error;
 pub mod events;
+#[cfg(feature = "foreign")]
+pub mod foreign;
 pub mod format;
 mod guard;
 pub mod middleware;

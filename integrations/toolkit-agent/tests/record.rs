@@ -82,6 +82,24 @@ async fn events(agent: AgentBuilder, input: &str) -> Vec<String> {
     seen
 }
 
+/// A recording of the first version of the format.
+const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/recordings/1.jsonl");
+
+/// Writes the kept recording of a new version of the format.
+#[tokio::test]
+#[ignore = "only for a new version of the format"]
+async fn write_a_kept_recording() {
+    events(agent(Recorder::new(real(), KEPT).unwrap()), "Double 1 and 2.").await;
+}
+
+#[tokio::test]
+async fn a_recording_of_before_is_replayed() {
+    let replay = Replay::open(KEPT).unwrap();
+    let replayed = events(agent(replay.clone()), "Double 1 and 2.").await;
+    assert_eq!(replayed, events(agent(real()), "Double 1 and 2.").await);
+    assert_eq!(replay.remaining(), 0);
+}
+
 #[tokio::test]
 async fn a_replayed_run_equals_the_recorded_one() {
     let tape = Tape::new("again");

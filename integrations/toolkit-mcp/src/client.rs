@@ -83,7 +83,7 @@ pub use session::McpServerInfo;
 pub use subscription::McpSubscription;
 #[cfg(feature = "client-http")]
 pub use token_source::{TokenChallenge, TokenSource};
-pub use toolkit_foreign::{ToolIssue, ToolIssueKind};
+pub use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
 
 use crate::locks::lock;
 use crate::macros::debug;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use toolkit_core::BuildError;
-use toolkit_foreign::shorten;
+use toolkit_core::foreign::shorten;
 
 /// The maximum length of a message, in characters.
 const LONGEST: usize = 2_048;

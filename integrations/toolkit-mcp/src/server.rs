@@ -66,7 +66,7 @@ pub use prompts::PromptMessages;
 pub use protected_resource::{ProtectedResource, VerifiedToken};
 pub use resource_updates::ResourceUpdates;
 pub use resources::ServerResource;
-pub use toolkit_foreign::show_invisible;
+pub use toolkit_core::foreign::show_invisible;
 #[cfg(feature = "server-http")]
 pub use toolkit_http::server::HttpBody;
 

@@ -32,8 +32,8 @@ use tokio_util::sync::DropGuard;
 use toolkit_core::CancellationToken;
 use toolkit_core::ToolRegistry;
 use toolkit_core::error::BuildError;
+use toolkit_core::foreign::ToolIssue;
 use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
-use toolkit_foreign::ToolIssue;
 
 /// The tools of a fleet: it discovers the workers, and follows those that come, go and change.
 ///

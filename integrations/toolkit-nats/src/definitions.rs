@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use toolkit_core::redaction::Redactor;
-use toolkit_core::{ToolDefinition, ToolMetadata, ToolName, ToolRegistry};
-use toolkit_foreign::{
+use toolkit_core::foreign::{
     Note, SchemaLimits, ToolIssue, ToolIssueKind, checked_parameters, checked_schema, clean, description,
     legal_name,
 };
+use toolkit_core::redaction::Redactor;
+use toolkit_core::{ToolDefinition, ToolMetadata, ToolName, ToolRegistry};
 
 /// The number of characters of a hash in a subject.
 const HASH_LENGTH: usize = 16;

@@ -28,7 +28,9 @@ async fn a_registry_follows_workers_that_come_and_go() {
     worker.drain().await;
     until(|| !live.snapshot().contains("add")).await;
     assert!(matches!(events.next().await, Some(Ok(FleetEvent::WorkerJoined { .. }))));
-    assert!(matches!(events.next().await, Some(Ok(FleetEvent::ToolsChanged { added, .. })) if added.len() == 1));
+    assert!(
+        matches!(events.next().await, Some(Ok(FleetEvent::ToolsChanged { added, .. })) if added.len() == 1)
+    );
     assert!(matches!(events.next().await, Some(Ok(FleetEvent::WorkerLeft { lost: false, .. }))));
 }
 
@@ -133,7 +135,9 @@ async fn a_tool_of_the_program_is_not_replaced() {
     let tools = FleetTools::join(&fleet).await.unwrap();
     let mut events = tools.events();
     let _following = tools.follow(&live).unwrap();
-    assert!(matches!(events.next().await, Some(Ok(FleetEvent::Refused { tool, .. })) if tool.as_str() == "add"));
+    assert!(
+        matches!(events.next().await, Some(Ok(FleetEvent::Refused { tool, .. })) if tool.as_str() == "add")
+    );
     assert_eq!(live.snapshot().call("add", "{}").await.unwrap().to_text(), "own");
     assert!(live.snapshot().contains("wait"));
 }

@@ -7,8 +7,8 @@ use crate::line_transport::TOO_LARGE;
 use rmcp::model::{ErrorCode, ErrorData};
 #[cfg(feature = "client-http")]
 use std::time::Duration;
+use toolkit_core::foreign::clean;
 use toolkit_core::{ErrorKind, ToolError};
-use toolkit_foreign::clean;
 
 impl RemoteCall<'_> {
     /// Creates an error for the model from the name of the server, the fault `what`, and the advice.

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use toolkit_core::definition::{ToolIcon, ToolSource};
-use toolkit_core::schema::__private::nests_deeper;
-use toolkit_core::schema::schema_hash;
-use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
-use toolkit_foreign::{
+use toolkit_core::foreign::{
     Note, SchemaLimits, ToolIssue, ToolIssueKind, checked_parameters, checked_schema, clean, description,
     hides_text, legal_name,
 };
+use toolkit_core::schema::__private::nests_deeper;
+use toolkit_core::schema::schema_hash;
+use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 
 /// The tools that the client has accepted from a tool list of the server.
 #[derive(Debug, Clone, Default)]

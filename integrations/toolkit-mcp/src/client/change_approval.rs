@@ -9,7 +9,7 @@ use crate::locks::lock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use toolkit_core::ToolDefinition;
-use toolkit_foreign::{ToolIssue, ToolIssueKind};
+use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
 
 /// # Approval
 ///

@@ -8,7 +8,7 @@ use rmcp::service::ServiceError;
 use std::error::Error;
 #[cfg(feature = "client-http")]
 use std::io;
-use toolkit_foreign::clean;
+use toolkit_core::foreign::clean;
 
 /// Returns the message of an error, followed by the messages of its causes. Each message appears only once.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {

@@ -2,10 +2,10 @@
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
+use toolkit_core::foreign::shorten;
+use toolkit_core::foreign::without_hidden_text;
 use toolkit_core::output::{JsonText, MediaData, Resource};
 use toolkit_core::{Content, ErrorKind, Media, ToolError, ToolOutput};
-use toolkit_foreign::shorten;
-use toolkit_foreign::without_hidden_text;
 
 /// The maximum length of an error text for the model, in characters.
 const LONGEST: usize = 16_384;

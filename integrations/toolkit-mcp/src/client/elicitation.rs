@@ -4,8 +4,8 @@ use super::content::short;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
 use std::pin::Pin;
-use toolkit_foreign::clean_texts;
-use toolkit_foreign::{clean, is_clean};
+use toolkit_core::foreign::clean_texts;
+use toolkit_core::foreign::{clean, is_clean};
 
 /// A question of a server to the user.
 #[derive(Debug, Clone, PartialEq)]

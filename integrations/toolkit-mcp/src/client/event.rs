@@ -4,8 +4,8 @@ use super::change::ToolListChange;
 use serde_json::Value;
 use std::time::Duration;
 use toolkit_core::events::EventReceiver;
+use toolkit_core::foreign::ToolIssue;
 use toolkit_core::{BuildError, ToolName};
-use toolkit_foreign::ToolIssue;
 
 /// The number of events buffered for slow listeners.
 pub(super) const EVENTS_KEPT: usize = 256;

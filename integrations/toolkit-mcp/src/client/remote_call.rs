@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_core::context::TraceContext;
+use toolkit_core::foreign::clean;
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
-use toolkit_foreign::clean;
 
 /// The maximum number of requests in one call. Each request after the first answers questions of the server,
 /// or only continues the call.

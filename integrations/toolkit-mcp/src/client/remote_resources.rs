@@ -10,7 +10,7 @@ use rmcp::model::{ReadResourceRequestParams, ReadResourceResponse, Resource, Res
 use rmcp::service::Peer;
 use std::sync::Arc;
 use toolkit_core::Content;
-use toolkit_foreign::clean;
+use toolkit_core::foreign::clean;
 
 /// A resource that a server lists, or a template of resources.
 #[derive(Debug, Clone, PartialEq, Eq)]

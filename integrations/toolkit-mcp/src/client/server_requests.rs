@@ -15,7 +15,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use std::sync::Arc;
 use tokio::sync::{Notify, Semaphore, broadcast};
-use toolkit_foreign::shorten;
+use toolkit_core::foreign::shorten;
 
 /// The maximum length of a log message in an event, in characters of JSON.
 const LONGEST_LOG: usize = 8_192;

@@ -20,7 +20,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 use toolkit_core::CancellationToken;
-use toolkit_foreign::clean;
+use toolkit_core::foreign::clean;
 
 /// The longest time without an answer to `server/discover` after which `initialize` is sent, too.
 const SILENCE: Duration = Duration::from_secs(2);

@@ -3,8 +3,8 @@
 use super::caller::Caller;
 use super::input::{APPROVAL, Elicited};
 use serde_json::json;
+use toolkit_core::foreign::show_invisible;
 use toolkit_core::middleware::{Approval, ApprovalRequest};
-use toolkit_foreign::show_invisible;
 
 /// Asks the user of the client to approve a call. Pass this function to
 /// [`Permissions::with_handler`](toolkit_core::middleware::Permissions::with_handler).

@@ -7,7 +7,7 @@ use async_nats::Subject;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use toolkit_core::ToolName;
-use toolkit_foreign::{ToolIssue, ToolIssueKind};
+use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
 
 /// The maximum number of tools. The rest is left out.
 const MAX_TOOLS: usize = 20_000;

@@ -1,8 +1,8 @@
 //! Events of a fleet.
 
 use toolkit_core::events::{EventReceiver, ToolEvent};
+use toolkit_core::foreign::ToolIssue;
 use toolkit_core::{BuildError, ToolName};
-use toolkit_foreign::ToolIssue;
 
 /// What happens in a fleet, as a caller sees it.
 #[derive(Debug, Clone)]

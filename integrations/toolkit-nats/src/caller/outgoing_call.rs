@@ -20,9 +20,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use toolkit_core::context::{ToolActions, TraceContext};
+use toolkit_core::foreign::clean;
 use toolkit_core::redaction::Redactor;
 use toolkit_core::{ToolContext, ToolError, ToolOutput};
-use toolkit_foreign::clean;
 
 /// The maximum size of a result in bytes of JSON. Workers have a limit of their own.
 pub(super) const RESULT_LIMIT: usize = 64 * 1_024 * 1_024;

@@ -3,7 +3,7 @@
 use super::document::Node;
 use super::schema::SchemaWriter;
 use serde_json::{Map, Value, json};
-use toolkit_foreign::clean;
+use toolkit_core::foreign::clean;
 
 /// The arguments of one operation while it is read.
 pub(super) struct ArgumentsDraft<'d> {

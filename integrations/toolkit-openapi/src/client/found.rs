@@ -99,7 +99,8 @@ pub(super) fn metadata(found: &FoundOperation<'_>) -> ToolMetadata {
     let is_safe = matches!(found.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY");
     let is_deletion = found.method == Method::DELETE;
     let is_idempotent = is_safe || is_deletion || found.method == Method::PUT;
-    let mut metadata = ToolMetadata::default().with_tags(info(found).tags().map(toolkit_foreign::clean));
+    let mut metadata =
+        ToolMetadata::default().with_tags(info(found).tags().map(toolkit_core::foreign::clean));
     let scopes = found.node.value.pointer("/x-speakeasy-mcp/scopes").and_then(Value::as_array);
     metadata = metadata.with_tags(scopes.into_iter().flatten().filter_map(Value::as_str));
     metadata.tags.insert(ToolTag::Network);

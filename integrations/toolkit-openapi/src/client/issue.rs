@@ -1,7 +1,7 @@
 //! Issues: what of a document did not become what its author wrote.
 
 use std::fmt;
-use toolkit_foreign::shorten;
+use toolkit_core::foreign::shorten;
 
 /// The maximum length of a message, in characters.
 const LONGEST: usize = 512;

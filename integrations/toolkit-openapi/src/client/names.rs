@@ -3,9 +3,9 @@
 use super::choice::Namespaces;
 use std::collections::BTreeMap;
 use toolkit_core::ToolName;
+use toolkit_core::foreign::clean;
 use toolkit_core::name::{MAX_NAME_LENGTH, NameError, Separator, normalize};
 use toolkit_core::schema::schema_hash;
-use toolkit_foreign::clean;
 
 /// The length of a digest in a name, in characters.
 const DIGEST: usize = 6;

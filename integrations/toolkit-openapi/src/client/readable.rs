@@ -1,6 +1,6 @@
 //! Texts of a document, as a model should read them.
 
-use toolkit_foreign::{clean, shorten};
+use toolkit_core::foreign::{clean, shorten};
 
 /// The tags of HTML that occur in descriptions, between blanks.
 const TAGS: &str = " a b blockquote br code details div em font h1 h2 h3 h4 h5 hr i img li ol p pre small span strong sub \

@@ -20,10 +20,10 @@ use http::Method;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
+use toolkit_core::foreign::{SchemaLimits, checked_parameters, checked_schema, shorten};
 use toolkit_core::schema::__private::MAX_DEPTH;
 use toolkit_core::schema::nearest;
 use toolkit_core::{ToolDefinition, ToolName};
-use toolkit_foreign::{SchemaLimits, checked_parameters, checked_schema, shorten};
 
 /// The members of a path that are operations.
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];

@@ -11,8 +11,8 @@ use super::schema_parts::{
 use super::{OpenApiIssue, OpenApiLimits};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, HashMap};
+use toolkit_core::foreign::{hides_text, is_clean};
 use toolkit_core::schema::keyword::{Holds, Keyword, Role};
-use toolkit_foreign::{hides_text, is_clean};
 
 /// Writes schemas of one tool, and collects the definitions that they refer to.
 pub(super) struct SchemaWriter<'d> {

@@ -18,8 +18,8 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
+use toolkit_core::foreign::clean;
 use toolkit_core::redaction::Redactor;
-use toolkit_foreign::clean;
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
 

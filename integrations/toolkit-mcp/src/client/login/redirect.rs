@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use toolkit_foreign::clean;
+use toolkit_core::foreign::clean;
 
 /// The path of the redirect.
 const PATH: &str = "/callback";

@@ -6,8 +6,8 @@ use http::StatusCode;
 use http::header::HeaderMap;
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
+use toolkit_core::foreign::clean;
 use toolkit_core::{ErrorKind, ToolError};
-use toolkit_foreign::clean;
 use toolkit_http::client::{is_json, media_type, retry_after};
 
 /// The number of fields that a message names.
@@ -25,7 +25,7 @@ const LISTS: [&str; 5] = ["/errors", "/error/errors", "/invalid-params", "/viola
 const LONGEST: usize = 500;
 
 fn shorten(text: &str) -> String {
-    toolkit_foreign::shorten(text.to_owned(), LONGEST)
+    toolkit_core::foreign::shorten(text.to_owned(), LONGEST)
 }
 
 /// An answer that is no success.

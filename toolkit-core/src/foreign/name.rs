@@ -1,9 +1,9 @@
 //! Legal names for tools from elsewhere.
 
-use crate::{Note, ToolIssueKind};
-use toolkit_core::ToolName;
-use toolkit_core::name::{MAX_NAME_LENGTH, NameError, Separator};
-use toolkit_core::schema::schema_hash;
+use super::{Note, ToolIssueKind};
+use crate::ToolName;
+use crate::name::{MAX_NAME_LENGTH, NameError, Separator};
+use crate::schema::schema_hash;
 
 /// The length of the digest in a name, in characters.
 const SUFFIX: usize = 6;

@@ -1,9 +1,9 @@
 //! Checks of foreign schemas: size, depth, references and texts.
 
-use crate::{Note, SchemaLimits, ToolIssueKind, clean, hides_text};
+use super::{Note, SchemaLimits, ToolIssueKind, clean, hides_text};
+use crate::schema::__private::{faults, nests_deeper};
+use crate::schema::keyword::{each_subschema, subschemas};
 use serde_json::{Map, Value};
-use toolkit_core::schema::__private::{faults, nests_deeper};
-use toolkit_core::schema::keyword::{each_subschema, subschemas};
 
 /// The keywords that refer to another schema.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];

@@ -1,6 +1,6 @@
 //! Descriptions from elsewhere.
 
-use crate::{Note, ToolIssueKind, clean, hides_text};
+use super::{Note, ToolIssueKind, clean, hides_text};
 
 /// Returns a description without invisible characters and with at most `limit` characters.
 pub fn description(text: &str, limit: usize, notes: &mut Vec<Note>) -> String {

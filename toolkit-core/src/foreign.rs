@@ -1,10 +1,11 @@
-//! Checks of tool definitions from elsewhere: from a server, a document, or another machine.
+//! Checks of tool definitions from elsewhere: from a server, a document, or another machine. For crates that import tools;
+//! they may change in each release, except [`ToolIssue`].
 //!
 //! Texts lose hidden characters, schemas are checked for size, depth, faults and references to other documents, and names
 //! become legal. Whatever is changed or left out is a [`ToolIssue`].
 //!
 //! ```
-//! use toolkit_foreign::{description, legal_name};
+//! use toolkit_core::foreign::{description, legal_name};
 //!
 //! let mut notes = Vec::new();
 //! let name = legal_name("read file", Some("disk"), &mut notes).map_err(|(_, fault)| fault)?;
@@ -14,8 +15,6 @@
 //! assert_eq!(notes.len(), 2); // the name was changed, and the text has hidden characters
 //! # Ok::<(), String>(())
 //! ```
-
-#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod invisible;
 mod issue;
@@ -40,8 +39,3 @@ pub struct SchemaLimits {
     /// The maximum nesting in levels of JSON.
     pub depth: usize,
 }
-
-/// The example of the README, run as a doc test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

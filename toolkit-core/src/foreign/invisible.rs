@@ -114,7 +114,7 @@ pub fn without_hidden_text(text: String) -> String {
 /// tabs stay. JSON text remains valid JSON with the same value.
 ///
 /// ```
-/// use toolkit_foreign::show_invisible;
+/// use toolkit_core::foreign::show_invisible;
 ///
 /// assert_eq!(show_invisible("report\u{202e}fdp.exe"), r"report\u202efdp.exe");
 /// assert_eq!(show_invisible("Grüße, 世界!"), "Grüße, 世界!");

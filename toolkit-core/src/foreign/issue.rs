@@ -1,6 +1,6 @@
 //! Issues: reports about changed and rejected tools of a tool list.
 
-use crate::text::shorten;
+use super::text::shorten;
 use std::fmt;
 
 /// The maximum length of a message, in characters.
@@ -9,7 +9,7 @@ const LONGEST: usize = 512;
 /// A report about one changed or rejected tool of a tool list.
 ///
 /// ```
-/// use toolkit_foreign::{ToolIssue, ToolIssueKind};
+/// use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
 ///
 /// let issue = ToolIssue::new("search", ToolIssueKind::Schema, "was left out: its schema is too large");
 /// assert_eq!(issue.tool, "search");
