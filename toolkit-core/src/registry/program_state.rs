@@ -47,7 +47,7 @@ impl ToolRegistry {
     /// let who = ClosureTool::new_with_context("who", "Tells the name.", |_: Nothing, context: ToolContext| {
     ///     context.state::<User>().map(|user| user.0)
     /// })?;
-    /// let registry = ToolRegistry::from_tools([who])?.with_run_state::<User>();
+    /// let registry = ToolRegistry::from_tools(tools![who])?.with_run_state::<User>();
     /// let dispatcher = Dispatcher::new(registry)?.with_run(RunContext::new().with_state(User("Ada")));
     /// let results = dispatcher.dispatch([ToolCall::new("call_1", "who", "{}")]).await;
     /// assert_eq!(results[0].to_text(), "Ada");
@@ -67,7 +67,7 @@ impl ToolRegistry {
     /// An agent checks this before each turn, because the call that misses the value may have been approved.
     ///
     /// ```
-    /// use toolkit_ai::{RunContext, ToolRegistry, tool};
+    /// use toolkit_ai::{RunContext, ToolRegistry, tool, tools};
     ///
     /// struct User(&'static str);
     ///
@@ -77,7 +77,7 @@ impl ToolRegistry {
     ///     user.0
     /// }
     ///
-    /// let registry = ToolRegistry::from_tools([who])?.with_run_state::<User>();
+    /// let registry = ToolRegistry::from_tools(tools![who])?.with_run_state::<User>();
     /// assert!(registry.check_run_state(&RunContext::new().with_state(User("Ada"))).is_ok());
     /// let error = registry.check_run_state(&RunContext::new()).unwrap_err();
     /// assert!(error.to_string().contains("from each run, and this run has none"));
