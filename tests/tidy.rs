@@ -38,6 +38,7 @@ const FLOORS: &[&str] = &[
     "name",
     "error",
     "pattern",
+    "foreign",
     "redaction",
     "call",
     "output",

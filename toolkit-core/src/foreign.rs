@@ -16,17 +16,17 @@
 //! # Ok::<(), String>(())
 //! ```
 
+mod foreign_schema;
+mod foreign_text;
 mod invisible;
 mod issue;
-mod name;
-mod schema;
-mod text;
+mod legal_name;
 
+pub use foreign_schema::{checked_parameters, checked_schema, clean_texts};
+pub use foreign_text::{description, shorten};
 pub use invisible::{clean, hides_text, is_clean, show_invisible, without_hidden_text};
 pub use issue::{ToolIssue, ToolIssueKind};
-pub use name::legal_name;
-pub use schema::{checked_parameters, checked_schema, clean_texts};
-pub use text::{description, shorten};
+pub use legal_name::legal_name;
 
 /// A note about one foreign definition: the kind of issue and its description.
 pub type Note = (ToolIssueKind, String);

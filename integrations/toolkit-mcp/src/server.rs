@@ -90,9 +90,8 @@ use toolkit_core::output::Truncation;
 use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 use toolkit_core::{BuildError, Dispatcher, ToolDefinition, ToolError};
 
-/// Serves a registry over standard input and output, until the client closes standard input.
-///
-/// A program served this way must write nothing else to standard output.
+/// Serves a registry over standard input and output, until the client closes standard input. The program must write nothing
+/// else to standard output.
 ///
 /// # Errors
 /// The registry is not complete, for instance because a tool lacks its state, or the transport fails.
@@ -340,15 +339,14 @@ impl McpServer {
         let handler = ClientRequestHandler::new(Arc::new(self.settings));
         let running = handler.serve_with_ct(transport, cancellation).await;
         match running {
-            Ok(running) => match running.waiting().await {
-                Ok(_) => Ok(()),
-                Err(error) => Err(McpError::new(McpErrorKind::Connection, error.to_string())),
-            },
+            Ok(running) => {
+                let ended = running.waiting().await;
+                ended.map(drop).map_err(|error| McpError::new(McpErrorKind::Connection, error.to_string()))
+            }
             // A client that connects and leaves is not an error.
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
             Err(error) => {
-                let message = format!("the client does not speak MCP: {error}");
-                Err(McpError::new(McpErrorKind::Protocol, message))
+                Err(McpError::new(McpErrorKind::Protocol, format!("the client does not speak MCP: {error}")))
             }
         }
     }

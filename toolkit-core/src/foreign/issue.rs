@@ -1,6 +1,6 @@
 //! Issues: reports about changed and rejected tools of a tool list.
 
-use super::text::shorten;
+use super::foreign_text::shorten;
 use std::fmt;
 
 /// The maximum length of a message, in characters.
