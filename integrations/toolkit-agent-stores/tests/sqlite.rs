@@ -3,7 +3,7 @@
 use crate::contract;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use toolkit_agent::session::{ConversationKey, ConversationStore};
+use toolkit_agent::session::{ConversationKey, ConversationStore, StoreError};
 use toolkit_agent_stores::SqliteStore;
 
 #[tokio::test]
@@ -29,7 +29,7 @@ async fn a_refused_append_does_not_undo_those_beside_it() {
     }
     let appended = writers.join_all().await;
     let refused = appended.iter().filter_map(|appended| appended.as_ref().err());
-    assert!(refused.clone().all(|error| error.is_conflict()));
+    assert!(refused.clone().all(StoreError::is_conflict));
     assert_eq!(refused.count(), 200);
     let other = SqliteStore::open(&path).await.unwrap();
     assert_eq!(other.list("ada").await.unwrap().len(), 100);

@@ -404,7 +404,7 @@ async fn a_block_leads_to_another_model_only_on_request() {
             model = model.with_kinds([kind]);
         }
         let answer = model.respond(ModelRequest::new([Message::user("hi")])).await;
-        let answer = answer.as_ref().map(|answer| answer.message.text.as_str()).map_err(|error| error.kind());
+        let answer = answer.as_ref().map(|answer| answer.message.text.as_str()).map_err(ModelError::kind);
         assert_eq!(answer, expected);
     }
 }

@@ -321,7 +321,7 @@ impl Pieces {
     /// Waits for the first delta. If the server has refused the request, returns the HTTP status.
     async fn first_status(&mut self) -> Option<u16> {
         let first = poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await?;
-        let status = first.as_ref().err().and_then(|error| error.status());
+        let status = first.as_ref().err().and_then(ModelError::status);
         self.ready.push_front(first);
         status
     }

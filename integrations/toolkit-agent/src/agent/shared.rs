@@ -10,8 +10,8 @@ use crate::helpers::{lock, new_id};
 use crate::limits::Budget;
 use crate::options::RunOptions;
 use crate::pending::Decisions;
-use crate::session::Journal;
 use crate::session::sessions::Sessions;
+use crate::session::{Journal, StoreError};
 use crate::span::{AgentSpan, SpanUsage};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn};
@@ -242,7 +242,7 @@ impl Run {
             // Without a runtime, no task can finish a save that was dropped, so this save is not interrupted.
             Err(_) => save.await,
         };
-        if saved.as_ref().is_err_and(|error| error.is_conflict()) {
+        if saved.as_ref().is_err_and(StoreError::is_conflict) {
             self.0.shared.is_lost.store(true, Ordering::Relaxed);
         }
         Ok(saved?)

@@ -43,10 +43,7 @@ pub trait TokenSource: Send + Sync + 'static {
 
 /// A fixed token for every request.
 impl TokenSource for String {
-    async fn token(
-        &self,
-        _: Option<&TokenChallenge>,
-    ) -> Result<Option<String>, Box<dyn Error + Send + Sync>> {
+    async fn token(&self, _: Option<&TokenChallenge>) -> Result<Option<Self>, Box<dyn Error + Send + Sync>> {
         Ok(Some(self.clone()))
     }
 }

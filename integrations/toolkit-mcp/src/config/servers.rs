@@ -117,7 +117,7 @@ impl McpServers {
             following: BTreeMap::new(),
         };
         for fault in config.failures() {
-            servers.fail(&fault.server(), McpError::new(McpErrorKind::Config, fault.to_string()));
+            servers.fail(fault.server(), McpError::new(McpErrorKind::Config, fault.to_string()));
         }
         let namespaces = namespaces(config.servers().iter().map(|server| server.name.as_str()));
         for server in config.servers().iter().filter(|server| !server.is_disabled) {
