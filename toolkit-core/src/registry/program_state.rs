@@ -47,7 +47,7 @@ impl ToolRegistry {
     /// let who = ClosureTool::new_with_context("who", "Tells the name.", |_: Nothing, context: ToolContext| {
     ///     context.state::<User>().map(|user| user.0)
     /// })?;
-    /// let registry = ToolRegistry::from_tools(tools![who])?.with_run_state::<User>();
+    /// let registry = ToolRegistry::from_tools([who])?.with_run_state::<User>();
     /// let dispatcher = Dispatcher::new(registry)?.with_run(RunContext::new().with_state(User("Ada")));
     /// let results = dispatcher.dispatch([ToolCall::new("call_1", "who", "{}")]).await;
     /// assert_eq!(results[0].to_text(), "Ada");
