@@ -50,12 +50,14 @@ impl McpError {
     }
 
     /// Adds `text` at the end of the message.
+    #[cfg(feature = "client")]
     pub(crate) fn and(mut self, text: &str) -> Self {
         self.message.push_str(text);
         self
     }
 
     /// Adds the name of the server at the beginning of the message.
+    #[cfg(feature = "client")]
     pub(crate) fn of_server(mut self, name: &str) -> Self {
         self.message = format!("MCP server `{name}`: {}", self.message);
         self
