@@ -91,7 +91,7 @@
 //! | `mcp-jwt` | MCP servers over HTTP that check JSON Web Tokens |
 //! | `openapi` | module `openapi`: the operations of a service are tools, a registry is a service |
 //! | `axum-08` | `into_router` of the servers of `mcp-http` and `openapi`: routers of axum 0.8 |
-//! | `translate` | module `llm::translate`: reads requests of providers, and converts the tools of other systems |
+//! | `translate` | module `llm::translate`: reads requests of providers |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

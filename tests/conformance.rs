@@ -44,6 +44,8 @@ mod lifecycle;
 mod meaning;
 #[path = "conformance/names.rs"]
 mod names;
+#[path = "conformance/neutral.rs"]
+mod neutral;
 #[path = "conformance/python.rs"]
 mod python;
 #[path = "conformance/registry.rs"]

@@ -21,9 +21,8 @@ use std::path::Path;
 use std::{env, fs};
 use toolkit_ai::llm::DefinitionOptions;
 use toolkit_ai::llm::StrictTools;
-use toolkit_ai::llm::translate::definition_from_neutral;
 use toolkit_ai::serde_json::{self, Value};
-use toolkit_ai::{ToolCall, ToolDefinition, ToolOutput, ToolResult};
+use toolkit_ai::{ToolCall, ToolDefinition, ToolName, ToolOutput, ToolResult};
 
 /// The maximum number of tools in one document; providers accept 128.
 const MOST_TOOLS: usize = 100;
@@ -95,7 +94,11 @@ fn has_room(conversation: &Conversation, tools: &[ToolDefinition]) -> bool {
 /// Returns the tools and calls of one line; `None` if a name is illegal.
 fn read(number: usize, line: &Value) -> Option<(Vec<ToolDefinition>, Turn)> {
     let list = |name: &str| line[name].as_array().into_iter().flatten();
-    let tools = list("tools").map(|tool| definition_from_neutral(tool).ok());
+    let tools = list("tools").map(|tool| {
+        let name = ToolName::new(tool["name"].as_str()?).ok()?;
+        let description = tool["description"].as_str().unwrap_or_default();
+        Some(ToolDefinition::new(name, description, tool["parameters"].clone()))
+    });
     let calls: Vec<ToolCall> = list("calls")
         .enumerate()
         .map(|(index, call)| {

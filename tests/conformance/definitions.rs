@@ -3,11 +3,12 @@
 use serde_json::{Map, Value, json};
 use toolkit_core::definition::ToolKind;
 use toolkit_core::{ToolDefinition, ToolName};
-use toolkit_llm::translate::{self, RequestFormat};
+use toolkit_llm::translate::RequestFormat;
 use toolkit_llm::{ApiFormat, DefinitionLoss, DefinitionReport, WireError};
 
 use crate::formats::{encoded, for_each_provider, format, lower_types, parts, reader, schema_of, theirs};
 use crate::meaning;
+use crate::neutral;
 use crate::places;
 use crate::report::{Answer, Answers, Report};
 use crate::vectors::{entry, rows, text};
@@ -24,17 +25,17 @@ pub(crate) fn toolops_definitions(file: &Value, report: &mut Report<'_>) -> Resu
             }
         };
         let theirs = theirs(row, "answer")?.map(|tool| parts(format, &tool));
-        Ok(match translate::definition_from_neutral(entry(row, "ir")?) {
+        Ok(match neutral::read(entry(row, "ir")?) {
             Ok(definition) => {
                 let (tool, report) = encoded(format, &definition);
                 let ours = Ok(parts(format, &tool));
                 (Answers { theirs, ours }, facts(&definition, &report))
             }
-            Err(refusal) => (Answers { theirs, ours: Err(refusal.to_string()) }, Value::Null),
+            Err(refusal) => (Answers { theirs, ours: Err(refusal) }, Value::Null),
         })
     })?;
     let each = rows(file, "definitions")?.iter().map(|row| &row["ir"]);
-    let definitions = each.filter_map(|ir| translate::definition_from_neutral(ir).ok());
+    let definitions = each.filter_map(|ir| neutral::read(ir).ok());
     derived(definitions.collect(), report)?;
     let back_again = for_each_provider(file, "definitions", "roundtrip")?;
     let back_again = json!({"roundtrip": back_again["definitions"]});
@@ -44,14 +45,14 @@ pub(crate) fn toolops_definitions(file: &Value, report: &mut Report<'_>) -> Resu
         };
         let reader = reader(format)?;
         let mut written = Value::Null;
-        let ours = translate::definition_from_neutral(entry(row, "ir")?).map(|definition| {
+        let ours = neutral::read(entry(row, "ir")?).map(|definition| {
             let tool = encoded(format, &definition).0;
             written = parts(format, &tool);
-            let parsed = reader.parse_definitions(&json!([tool]));
+            let parsed = answer(reader.parse_definitions(&json!([tool])));
             parsed.map(|parsed| parsed.iter().map(neutral).collect::<Value>())
         });
         let theirs = theirs(row, "answer")?.map(|ir| [neutral_ir(&ir)].into_iter().collect());
-        let ours = back(answer(ours.and_then(|parsed| parsed)));
+        let ours = back(ours.and_then(|parsed| parsed));
         let written = match format {
             ApiFormat::Gemini => meaning::null_in_words(&written["parameters"]),
             _ => written["parameters"].clone(),
@@ -152,7 +153,7 @@ fn provider_name(row: &Value) -> Result<Answers, String> {
     let provider = text(row, "provider")?;
     let ir = json!({"type": "function", "name": "t", "description": "d",
         "parameters": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}});
-    let definition = translate::definition_from_neutral(&ir).map_err(|error| error.to_string())?;
+    let definition = neutral::read(&ir)?;
     let refusal = |answer: Answer| answer.err().unwrap_or_default();
     let to = theirs(row, "to_provider")?;
     let from = theirs(row, "from_provider")?;
@@ -194,7 +195,7 @@ fn from_native(row: &Value) -> Result<Answers, String> {
 }
 
 fn neutral(definition: &ToolDefinition) -> Value {
-    neutral_ir(&translate::definition_to_neutral(definition))
+    neutral_ir(&neutral::write(definition))
 }
 
 /// The neutral form, where a schema of nothing is one of no parameters.

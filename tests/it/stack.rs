@@ -173,11 +173,6 @@ fn formats(input: Input, schema: &Value, value: &Value) {
             let _ = format.encode_tool_config(&ToolConfig::default(), &names);
         });
     }
-    #[cfg(feature = "translate")]
-    on_small_stack("neutral", &input, || {
-        let neutral = json!({"name": "a", "parameters": schema, "input_schema": schema});
-        drop(toolkit_ai::llm::translate::definition_from_neutral(&neutral));
-    });
 }
 
 /// Calls `run` with random inputs on a thread with a large stack. Of the usual number of cases, one in `share` is tried.

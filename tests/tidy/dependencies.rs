@@ -12,7 +12,8 @@ use serde_json::Value;
 use super::root;
 
 /// Packages of the workspace that are not published: their own dependencies do not reach users.
-const OURS_ALONE: [&str; 4] = ["toolkit-tests", "toolkit-benches", "toolkit-consumer", "toolkit-readme"];
+const OURS_ALONE: [&str; 5] =
+    ["toolkit-tests", "toolkit-benches", "toolkit-consumer", "toolkit-renamed", "toolkit-readme"];
 
 fn run(program: &str, arguments: &[&str]) -> String {
     let output =

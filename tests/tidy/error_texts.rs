@@ -117,10 +117,12 @@ fn quoted_messages_exist() {
         .flat_map(|(_, text)| literals(text.split("#[cfg(test)]\nmod ").next().unwrap_or(text)))
         .collect();
     // Messages of the compiler.
-    for file in fs::read_dir(root().join("tests/ui")).expect("there are ui tests") {
-        let path = file.expect("an entry").path();
-        if path.extension().is_some_and(|extension| extension == "stderr") {
-            texts.extend(fs::read_to_string(path).expect("a text").lines().map(str::to_owned));
+    for folder in ["tests/ui", "tests/renamed/ui"] {
+        for file in fs::read_dir(root().join(folder)).expect("there are ui tests") {
+            let path = file.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "stderr") {
+                texts.extend(fs::read_to_string(path).expect("a text").lines().map(str::to_owned));
+            }
         }
     }
     let messages = quoted(&read(PAGE));

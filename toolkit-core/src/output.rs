@@ -225,5 +225,6 @@ impl ToolOutput {
 from! { ToolOutput:
     content: Content => Self { content: ContentList::One(content), notes: None };
     content: &str | String | JsonText | Media => Content::from(content).into();
+    value: Value => JsonText::from(value).into();
     contents: Vec<Content> => Self::new(contents);
 }

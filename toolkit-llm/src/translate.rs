@@ -1,5 +1,4 @@
-//! Reads requests: the definitions, the tool choice and the results in the JSON of a provider. Also converts the tools
-//! and calls of other systems.
+//! Reads requests: the definitions, the tool choice and the results in the JSON of a provider.
 //!
 //! [`RequestFormat`] is the entry point. To translate a request, read it with the format of its provider, and write it
 //! with the [`ApiFormat`] of another.
@@ -9,11 +8,9 @@ mod choices;
 mod gemini;
 mod gemini_results;
 mod gemini_schema;
-mod neutral;
 mod openai;
 mod openai_chat;
 mod openai_responses;
-pub mod openjiuwen;
 mod received_definitions;
 mod received_results;
 mod tools;
@@ -22,7 +19,6 @@ use crate::codec::Codec;
 use crate::fields::Fields;
 use crate::{ApiFormat, WireError};
 pub(crate) use choices::encode_received_config;
-pub use neutral::{definition_from_neutral, definition_to_neutral};
 pub(crate) use received_results::{encode_received_results, result_losses};
 use serde_json::{Map, Value};
 use toolkit_core::ToolResult;

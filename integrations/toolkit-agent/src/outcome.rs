@@ -3,8 +3,10 @@
 use crate::error::{AgentError, RunError};
 use crate::output::RunOutput;
 use crate::pending::PendingCall;
+use serde::Serialize;
 
-/// The end of a run of which the program decides the pending calls: an answer, or calls that wait.
+/// The end of a run of which the program decides the pending calls: an answer, or calls that wait. Its JSON, for a web
+/// page, is `{"answered": …}` or `{"waiting": {"pending": […], "output": …}}`.
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, Conversation, Decisions, Outcome};
@@ -30,7 +32,8 @@ use crate::pending::PendingCall;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome<A = RunOutput> {
     /// The agent has answered.
     Answered(A),
@@ -40,7 +43,7 @@ pub enum Outcome<A = RunOutput> {
 
 /// The calls of a run that wait for decisions or results from the program. The conversation contains them, even after it
 /// is saved and loaded again. [`Agent::resume`](crate::Agent::resume) continues the run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Waiting {
     /// The calls that wait.

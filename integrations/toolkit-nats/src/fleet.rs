@@ -76,6 +76,20 @@ impl Fleet {
 }
 
 /// The settings of a connection.
+///
+/// ```no_run
+/// use toolkit_nats::Fleet;
+///
+/// # async fn join() -> Result<(), toolkit_nats::FleetError> {
+/// let fleet = Fleet::builder("tls://fleet.example.com")
+///     .prefix("shop")
+///     .credentials_file("worker.creds")
+///     .connect()
+///     .await?;
+/// assert!(fleet.is_connected());
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "settings do nothing before `connect`"]
 pub struct FleetBuilder {
     address: String,

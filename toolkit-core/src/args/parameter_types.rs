@@ -4,7 +4,27 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 /// A type for a tool's parameter, or for all arguments of a tool. Every type with `Deserialize` and
-/// `JsonSchema` implements this trait.
+/// `JsonSchema` implements this trait. A typed answer of a model is such a type, too.
+///
+/// ```
+/// use toolkit_ai::ToolParams;
+/// use toolkit_ai::schemars::JsonSchema;
+///
+/// /// Where to look.
+/// #[derive(ToolParams)]
+/// struct Area {
+///     /// The city.
+///     city: String,
+///     /// Kilometres around it.
+///     #[param(range = 0.0..=500.0, default = 10.0)]
+///     radius: f64,
+/// }
+///
+/// fn name_of<T: ToolParams>() -> String {
+///     T::schema_name().into_owned()
+/// }
+/// assert_eq!(name_of::<Area>(), "Area");
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "a model cannot send this type",

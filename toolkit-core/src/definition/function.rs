@@ -192,6 +192,22 @@ setters! {
 }
 
 /// The tool of a `#[tool]` function. Clones are cheap.
+///
+/// ```
+/// use toolkit_ai::{Tool, tool};
+///
+/// /// The area of a rectangle.
+/// #[tool]
+/// fn area(width: u64, height: u64) -> u64 {
+///     width * height
+/// }
+///
+/// let tool = area::tool().in_namespace("shapes")?.map_metadata(|metadata| metadata.with_read_only(true));
+/// assert_eq!(tool.definition().name.as_str(), "shapes-area");
+/// assert_eq!(tool.definition().metadata.read_only, Some(true));
+/// assert_eq!(area(2, 3), 6); // the function stays a function
+/// # Ok::<(), toolkit_ai::name::NameError>(())
+/// ```
 #[derive(Clone)]
 pub struct FunctionTool {
     pub(super) inner: Arc<TypedTool>,

@@ -5,6 +5,29 @@ use std::any::{Any, TypeId};
 use std::sync::Arc;
 
 /// A value with methods as tools. `#[toolset]` on an `impl` block implements this trait.
+///
+/// ```
+/// use std::sync::Arc;
+/// use toolkit_ai::{Toolset, toolset};
+///
+/// struct Shop {
+///     name: String,
+/// }
+///
+/// /// A shop.
+/// #[toolset]
+/// impl Shop {
+///     /// Greets a customer.
+///     #[tool]
+///     fn greet(&self, customer: String) -> String {
+///         format!("Welcome to {}, {customer}.", self.name)
+///     }
+/// }
+///
+/// let shop = Arc::new(Shop { name: "Bits".to_owned() });
+/// assert_eq!(shop.description(), "A shop.");
+/// assert_eq!(shop.tools()[0].definition().name.as_str(), "shop-greet");
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a toolset",
     note = "write `#[toolset]` without `extends` above an `impl` block of the type, and `#[tool]` above its methods"

@@ -5,6 +5,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A provider's rule for the names of tools or of their parameters.
+///
+/// ```
+/// use toolkit_ai::name::NameRule;
+///
+/// let rule = NameRule::DASHES.with_max_length(32);
+/// assert_eq!(rule.max_length(), 32);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NameRule {
     /// The maximum length of a name, in characters. There is room for a digest.

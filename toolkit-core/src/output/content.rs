@@ -77,6 +77,16 @@ impl Content {
 }
 
 /// Well-formed JSON text, serialized from a value.
+///
+/// ```
+/// use toolkit_ai::ToolOutput;
+/// use toolkit_ai::output::JsonText;
+///
+/// let json = JsonText::new(&("Oslo", -3.5))?;
+/// assert_eq!(json.as_str(), r#"["Oslo",-3.5]"#);
+/// assert_eq!(ToolOutput::from(json).to_text(), r#"["Oslo",-3.5]"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct JsonText(pub(super) String);
 
@@ -170,6 +180,13 @@ impl From<&str> for Content {
 impl From<String> for Content {
     fn from(text: String) -> Self {
         Self::Text(text)
+    }
+}
+
+/// Writes the value as compact JSON.
+impl From<Value> for JsonText {
+    fn from(value: Value) -> Self {
+        Self(value.to_string())
     }
 }
 

@@ -80,10 +80,9 @@ impl ModelResponse {
     }
 }
 
-impl From<AssistantMessage> for ModelResponse {
-    fn from(message: AssistantMessage) -> Self {
-        Self { message, ..Self::default() }
-    }
+from! { ModelResponse:
+    text: &str | String => Self::text(text);
+    message: AssistantMessage => Self { message, ..Self::default() };
 }
 
 setters! { ModelResponse:

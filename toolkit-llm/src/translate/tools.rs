@@ -38,7 +38,7 @@ pub(super) fn parse_named(function: &Fields, path: &str, key: &str) -> Result<To
     Ok(ToolDefinition::new(name, description, parameters))
 }
 
-pub(super) fn parse_name(name: Option<&Value>, path: &str) -> Result<ToolName, WireError> {
+fn parse_name(name: Option<&Value>, path: &str) -> Result<ToolName, WireError> {
     let Some(name) = name.and_then(Value::as_str) else { return Err(WireError::new(path, "a tool name")) };
     ToolName::new(name)
         .map_err(|error| WireError::new(path, format!("a tool name such as `{}`", error.suggestion())))

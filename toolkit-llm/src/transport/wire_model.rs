@@ -18,6 +18,27 @@ use std::sync::Arc;
 /// A connection to a model server. It sends the JSON body of a request and returns the response.
 ///
 /// Implement this trait to use another HTTP library. [`WireModel`] turns a transport into a [`ChatModel`].
+///
+/// ```
+/// use serde_json::Value;
+/// use toolkit_ai::llm::ModelError;
+/// use toolkit_ai::llm::transport::{EventStream, Transport};
+///
+/// /// Says which models are asked.
+/// struct Logged<T>(T);
+///
+/// impl<T: Transport> Transport for Logged<T> {
+///     async fn send(&self, body: Value) -> Result<Value, ModelError> {
+///         eprintln!("asks {}", body["model"]);
+///         self.0.send(body).await
+///     }
+///
+///     async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
+///         eprintln!("asks {}", body["model"]);
+///         self.0.stream(body).await
+///     }
+/// }
+/// ```
 pub trait Transport: Send + Sync + 'static {
     /// Sends a request body and returns the body of the response.
     ///

@@ -22,6 +22,57 @@ use toolkit_core::context::SessionDelta;
 ///   version is a conflict.
 ///
 /// The package `toolkit-agent-stores` has a test of the contract that may be copied.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use toolkit_ai::agent::session::{
+///     ConversationInfo, ConversationKey, ConversationLog, ConversationStore, MemoryStore, StateScope, StoreError,
+/// };
+/// use toolkit_ai::context::SessionDelta;
+/// use toolkit_ai::serde_json::Value;
+///
+/// /// Conversations of guests, who are users without a name, are never saved.
+/// struct Members(MemoryStore);
+///
+/// impl ConversationStore for Members {
+///     async fn load(&self, key: ConversationKey<'_>) -> Result<Option<ConversationLog>, StoreError> {
+///         self.0.load(key).await
+///     }
+///
+///     async fn append(&self, key: ConversationKey<'_>, version: u64, entry: &str) -> Result<u64, StoreError> {
+///         if key.user.is_empty() {
+///             return Err(StoreError::new("log in to save a conversation"));
+///         }
+///         self.0.append(key, version, entry).await
+///     }
+///
+///     async fn replace(&self, key: ConversationKey<'_>, version: u64, entry: &str) -> Result<u64, StoreError> {
+///         self.0.replace(key, version, entry).await
+///     }
+///
+///     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
+///         self.0.list(user).await
+///     }
+///
+///     async fn delete(&self, key: ConversationKey<'_>) -> Result<bool, StoreError> {
+///         self.0.delete(key).await
+///     }
+///
+///     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
+///         self.0.load_state(scope).await
+///     }
+///
+///     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
+///         self.0.update_state(scope, changes).await
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let store = Members(MemoryStore::default());
+/// let guest = ConversationKey { user: "", id: "1" };
+/// assert_eq!(store.append(guest, 0, "{}").await.unwrap_err().to_string(), "log in to save a conversation");
+/// # });
+/// ```
 #[doc(alias("checkpointer", "persistence"))]
 pub trait ConversationStore: Send + Sync + 'static {
     /// Loads the log of a conversation. Returns `None` if the conversation does not exist.
@@ -156,6 +207,13 @@ pub enum StateScope<'a> {
 }
 
 /// An error of a store.
+///
+/// ```
+/// use toolkit_ai::agent::session::StoreError;
+///
+/// assert!(StoreError::conflict("1").is_conflict());
+/// assert!(!StoreError::new("the disk is full").is_conflict());
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoreError {
     message: String,

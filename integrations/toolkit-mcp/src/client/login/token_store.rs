@@ -18,6 +18,28 @@ pub type StoreLock = Box<dyn Send>;
 ///
 /// A key stands for a server and a registered program, and consists of 64 hexadecimal digits. The text to store
 /// contains secrets.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use std::error::Error;
+/// use std::sync::Mutex;
+/// use toolkit_ai::mcp::client::TokenStore;
+///
+/// /// Tokens that are forgotten with the process. The keyring of a system has the same two functions.
+/// #[derive(Default)]
+/// struct Forgetful(Mutex<HashMap<String, String>>);
+///
+/// impl TokenStore for Forgetful {
+///     async fn load(&self, key: &str) -> Result<Option<String>, Box<dyn Error + Send + Sync>> {
+///         Ok(self.0.lock().map_err(|error| error.to_string())?.get(key).cloned())
+///     }
+///
+///     async fn save(&self, key: &str, text: String) -> Result<(), Box<dyn Error + Send + Sync>> {
+///         self.0.lock().map_err(|error| error.to_string())?.insert(key.to_owned(), text);
+///         Ok(())
+///     }
+/// }
+/// ```
 pub trait TokenStore: Send + Sync + 'static {
     /// Returns the text last saved for a key.
     ///
