@@ -3,7 +3,7 @@
 use crate::error::{AgentError, Limit};
 use crate::helpers::lock;
 use crate::output::Spent;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -11,7 +11,8 @@ use toolkit_llm::__private::Bill;
 use toolkit_llm::{Price, Usage};
 
 /// The limits of a run. All agents of the run share them, unless a field says otherwise. `None` means no
-/// limit. A [resumed](crate::Agent::resume) run counts from zero again.
+/// limit. All attempts of a run count together: a [resumed](crate::Agent::resume) run goes on from what it had used, and ends at
+/// once if a limit is reached. Resume it with higher limits.
 ///
 /// An agent that is called as a tool or is a member of a team also has its own limits, unless these are the
 /// default limits. Its work counts for the run as well. If an agent called as a tool reaches its own limit,
@@ -43,10 +44,12 @@ pub struct Limits {
     /// The maximum cost of all model calls, in the currency of the [price](crate::AgentBuilder::price). It is
     /// checked before each model call, so the last model call may exceed it.
     ///
-    /// If neither the agent nor its [model](toolkit_llm::model::Priced) has a price, the run ends with an error before the
-    /// second model call. A free model is a `Priced` one with the default price.
+    /// If the cost of an answer is unknown, the run ends with an error before the next model call: neither the agent nor its
+    /// [model](toolkit_llm::model::Priced) has a price, or the server has reported no tokens. A free model is a `Priced` one
+    /// with the default price.
     pub max_cost: Option<f64>,
-    /// The maximum duration of the run. If a [save](crate::Place) is in progress at the
+    /// The maximum duration of the run. Of earlier attempts, it counts the time in which a process worked on the run, in whole
+    /// seconds, up to the last save. If a [save](crate::Place) is in progress at the
     /// end, it gets five more seconds.
     pub max_duration: Option<Duration>,
     /// The timeout of one model call.
@@ -101,8 +104,8 @@ setters! { Limits:
 }
 
 /// The error of a run whose cost is limited and unknown.
-const UNPRICED: &str = "the cost of the run is limited, but a model has answered that has no price; set the price of \
-    its agent, or wrap the model in `model::Priced`";
+const UNKNOWN_COST: &str = "the cost of the run is limited, but that of an answer is unknown: its model has no price, or \
+    its server has reported no tokens; set the price of the agent, wrap the model in `model::Priced`, or limit the calls";
 
 /// The limits of a run or of an agent, with the amounts used so far.
 #[derive(Debug)]
@@ -111,6 +114,8 @@ pub(crate) struct Budget {
     /// The enclosing budget, which also applies. `None` if this is the budget of a run.
     outer: Option<Arc<Self>>,
     started: Instant,
+    /// The seconds of the attempts before this one.
+    earlier: AtomicU64,
     model_calls: AtomicU32,
     tool_calls: AtomicU32,
     counted: Mutex<Counted>,
@@ -123,11 +128,8 @@ pub(crate) struct Budget {
 struct Counted {
     usage: Usage,
     cost: f64,
-    /// Whether all tokens have a price.
-    is_priced: bool,
-    /// The tokens, the cost and the numbers of calls from before an interruption. The limits do not apply to
-    /// these amounts.
-    earlier: Option<Spent>,
+    /// Whether the cost of all answers is known.
+    is_known: bool,
 }
 
 impl Counted {
@@ -144,14 +146,10 @@ impl Budget {
             limits,
             outer: None,
             started: Instant::now(),
+            earlier: AtomicU64::new(0),
             model_calls: AtomicU32::new(0),
             tool_calls: AtomicU32::new(0),
-            counted: Mutex::new(Counted {
-                usage: Usage::default(),
-                cost: 0.0,
-                is_priced: true,
-                earlier: None,
-            }),
+            counted: Mutex::new(Counted { usage: Usage::default(), cost: 0.0, is_known: true }),
             exceeded: Mutex::default(),
         }
     }
@@ -180,12 +178,12 @@ impl Budget {
             return Err(self.exceed(Limit::Tokens(max)));
         }
         if let Some(max) = self.limits.max_cost {
-            let Counted { cost, is_priced, .. } = *lock(&self.counted);
+            let Counted { cost, is_known, .. } = *lock(&self.counted);
             if cost >= max {
                 return Err(self.exceed(Limit::Cost(max)));
             }
-            if !is_priced {
-                return Err(AgentError::Other(UNPRICED.to_owned()));
+            if !is_known {
+                return Err(AgentError::Other(UNKNOWN_COST.to_owned()));
             }
         }
         let max = self.limits.max_model_calls;
@@ -227,32 +225,46 @@ impl Budget {
         }
         let mut counted = lock(&self.counted);
         counted.replace(reported, bill, price);
-        counted.is_priced &= bill.is_priced(price);
+        counted.is_known &= bill.is_priced(price);
     }
 
-    /// Sets the tokens, the cost and the numbers of calls that the run had used before an interruption. Does
-    /// nothing if the budget has already counted something.
-    pub(crate) fn set_earlier(&self, earlier: Spent) {
-        if self.sum() == Spent::default() {
-            lock(&self.counted).earlier = Some(earlier);
+    /// Notes that an answer came without token counts.
+    pub(crate) fn miss_usage(&self) {
+        if let Some(outer) = &self.outer {
+            outer.miss_usage();
         }
+        lock(&self.counted).is_known = false;
     }
 
-    /// Returns the tokens, the cost and the numbers of calls counted so far. They include the amounts from
-    /// before an interruption.
+    /// Begins with what the earlier attempts of the run have used. Does nothing if the budget has already counted something.
+    pub(crate) fn resume(&self, earlier: Spent) {
+        if (Spent { seconds: 0, ..self.sum() }) != Spent::default() {
+            return;
+        }
+        let Spent { usage, cost, model_calls, tool_calls, seconds } = earlier;
+        self.model_calls.store(model_calls, Ordering::Relaxed);
+        self.tool_calls.store(tool_calls, Ordering::Relaxed);
+        self.earlier.store(seconds, Ordering::Relaxed);
+        let mut counted = lock(&self.counted);
+        counted.usage = usage;
+        counted.cost = cost;
+    }
+
+    /// Returns what all attempts of the run have used so far.
     pub(crate) fn sum(&self) -> Spent {
         let [model_calls, tool_calls] =
             [&self.model_calls, &self.tool_calls].map(|count| count.load(Ordering::Relaxed));
+        let seconds = self.elapsed().as_secs();
         let counted = lock(&self.counted);
-        let mut sum = Spent { usage: counted.usage, cost: counted.cost, model_calls, tool_calls };
-        if let Some(earlier) = counted.earlier {
-            sum.add(earlier);
-        }
-        sum
+        Spent { usage: counted.usage, cost: counted.cost, model_calls, tool_calls, seconds }
     }
 
-    /// Returns the tokens, the cost and the numbers of calls of the complete run so far. They include the
-    /// work of all agents of the run.
+    /// Returns the time in which processes have worked on the run.
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed() + Duration::from_secs(self.earlier.load(Ordering::Relaxed))
+    }
+
+    /// Returns what the complete run has used so far, with the work of all its agents.
     pub(crate) fn sum_of_run(&self) -> Spent {
         self.outer.as_ref().map_or_else(|| self.sum(), |outer| outer.sum_of_run())
     }
@@ -285,14 +297,14 @@ impl Budget {
 
     /// Returns whether the run or the agent has reached its maximum duration.
     pub(crate) fn is_out_of_time(&self) -> bool {
-        self.limits.max_duration.is_some_and(|max| self.started.elapsed() >= max)
+        self.limits.max_duration.is_some_and(|max| self.elapsed() >= max)
             || self.outer.as_ref().is_some_and(|outer| outer.is_out_of_time())
     }
 
     /// Returns the time until the run or the agent reaches its maximum duration. Returns `None` if no
     /// duration is limited.
     pub(crate) fn time_left(&self) -> Option<Duration> {
-        let own = self.limits.max_duration.map(|max| max.saturating_sub(self.started.elapsed()));
+        let own = self.limits.max_duration.map(|max| max.saturating_sub(self.elapsed()));
         let outer = self.outer.as_ref().and_then(|outer| outer.time_left());
         own.into_iter().chain(outer).min()
     }

@@ -75,10 +75,13 @@ pub(crate) struct Spent {
     pub(crate) model_calls: u32,
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) tool_calls: u32,
+    /// The whole seconds in which a process worked on the run.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) seconds: u64,
 }
 
-fn is_zero(count: &u32) -> bool {
-    *count == 0
+fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
+    *count == T::default()
 }
 
 fn is_free(cost: &f64) -> bool {
@@ -86,16 +89,9 @@ fn is_free(cost: &f64) -> bool {
 }
 
 impl Spent {
-    pub(crate) fn add(&mut self, other: Self) {
-        self.usage += other.usage;
-        self.cost += other.cost;
-        self.model_calls = self.model_calls.saturating_add(other.model_calls);
-        self.tool_calls = self.tool_calls.saturating_add(other.tool_calls);
-    }
-
     /// Returns the output of a run with these amounts. All other fields have their default values.
     pub(crate) fn output(self) -> RunOutput {
-        let Self { usage, cost, model_calls, tool_calls } = self;
+        let Self { usage, cost, model_calls, tool_calls, .. } = self;
         RunOutput { usage, cost, model_calls, tool_calls, ..RunOutput::default() }
     }
 }

@@ -36,11 +36,11 @@ impl Agent {
                     check_resumed(&run.0.place.decisions, conversation)?;
                 }
                 match conversation.continue_run() {
-                    ControlFlow::Continue(spent) if run.is_outermost() => run.0.budget.set_earlier(spent),
+                    ControlFlow::Continue(spent) if run.is_outermost() => run.0.budget.resume(spent),
                     ControlFlow::Continue(_) => {}
                     ControlFlow::Break(output) => {
                         // Save again, because the last save may have failed.
-                        run.0.budget.set_earlier(conversation.spent());
+                        run.0.budget.resume(conversation.spent());
                         run.save(conversation).await?;
                         return Ok(output);
                     }

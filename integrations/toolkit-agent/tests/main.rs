@@ -4,6 +4,7 @@
 
 mod agent;
 mod answers;
+mod attempts;
 #[cfg(all(
     feature = "anthropic",
     feature = "genai",

@@ -23,11 +23,11 @@ use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{CancellationToken, ClosureTool, ToolContext, ToolError, ToolParams, ToolRegistry};
 use toolkit_llm::ApiFormat;
 use toolkit_llm::model::answer::AnswerMode;
-use toolkit_llm::model::{OutputFormat, OutputLosses};
+use toolkit_llm::model::{OutputFormat, OutputLosses, Priced};
 use toolkit_llm::transport::{EventStream, Transport};
 use toolkit_llm::{
     ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, ModelStream,
-    ScriptedModel, StreamEvent,
+    Price, ScriptedModel, StreamEvent,
 };
 
 /// Returns the settings of a random test with this number of cases, unless `PROPTEST_CASES` sets another number.
@@ -102,7 +102,9 @@ pub(crate) fn agent(model: impl ChatModel) -> AgentBuilder {
 
 /// Creates an agent with one text answer.
 pub(crate) fn says(name: &str, text: &str) -> Agent {
-    Agent::builder(ScriptedModel::new().text(text)).name(name).build().unwrap()
+    // Free, so that a limit of the cost holds without token counts.
+    let model = Priced::new(ScriptedModel::new().text(text), Price::default());
+    Agent::builder(model).name(name).build().unwrap()
 }
 
 /// Returns the options of a run that is cancelled after `delay`.

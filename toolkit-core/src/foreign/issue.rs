@@ -48,6 +48,9 @@ pub enum ToolIssueKind {
     RemoteReference,
     /// The tool runs only as a task (`taskSupport`), which the client does not support. The tool is left out.
     Task,
+    /// The tool is only for the server's own page in the client (`_meta.ui.visibility`), and not for a model. The tool is left
+    /// out.
+    App,
     /// The server lists more tools than allowed. The rest is left out.
     TooMany,
     /// The tool is new, or differs from the approved definition, and waits for approval.

@@ -90,7 +90,8 @@ impl ModelResponse {
     /// Sets the price of the tokens without a known cost.
     pub(super) fn at(mut self, price: &Price) -> Self {
         let bill = self.billed();
-        if !bill.usage.is_empty() {
+        // A free answer needs no token counts.
+        if !bill.usage.is_empty() || *price == Price::default() {
             self.paid = Some(Box::new(bill.at(price).paid));
         }
         self

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use toolkit_core::CallId;
 use toolkit_llm::__private::{Bill, Billing};
-use toolkit_llm::{Price, Usage};
+use toolkit_llm::{ModelResponse, Price, Usage};
 
 /// The run of an agent, for its tools and its model.
 #[derive(Debug)]
@@ -64,6 +64,14 @@ impl Reported {
     pub(crate) fn set(&mut self, usage: Usage) {
         let before = std::mem::replace(&mut self.usage, usage);
         self.caller.run.0.budget.report(before, usage, &self.caller.price);
+    }
+
+    /// Counts the tokens of an answer in place of the reported ones.
+    pub(crate) fn answered(&mut self, response: &ModelResponse) {
+        if response.usage.is_empty() && response.paid.is_none() && self.usage.is_empty() {
+            self.caller.run.0.budget.miss_usage();
+        }
+        self.end(response.billed());
     }
 
     /// Counts the tokens of the call in place of the reported ones.

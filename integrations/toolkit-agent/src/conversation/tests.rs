@@ -44,6 +44,29 @@ fn settling_answers_every_call_of_an_unfinished_turn() {
     }
 }
 
+/// A process may die between the decision and the start of a call: an approved payment is not "may have run".
+#[test]
+fn a_decided_call_has_not_run_before_it_is_started_again() {
+    let reason = ToolError::needs_approval("pay", "it costs money").pending().unwrap().clone();
+    let mut turn = State::default();
+    turn.apply(Entry::TurnBegan { agent: "root".to_owned(), checks_answers: false }, 0);
+    turn.apply(Entry::Call(Box::new(Arrived { call: Some(call("a")), ..Arrived::default() })), 0);
+    let steps = [
+        (Entry::Started(vec![0]), true),
+        (Entry::Pending { call: 0, reason }, false),
+        (Entry::Decided { call: 0, decision: Some(Decision::Approve) }, false),
+        (Entry::Started(vec![0]), true),
+    ];
+    for (entry, may_have_run) in steps {
+        let shown = format!("{entry:?}");
+        turn.apply(entry, 0);
+        let saved: State = serde_json::from_str(&serde_json::to_string(&turn).unwrap()).unwrap();
+        for turn in [&turn, &saved] {
+            assert_eq!(turn.turn.as_ref().unwrap().may_have_run(0), may_have_run, "{shown}");
+        }
+    }
+}
+
 #[test]
 fn the_latest_messages_begin_with_a_user_message() {
     let conversation = || {

@@ -6,7 +6,7 @@ use super::native::GrowingNative as _;
 use super::{Arrived, ModelEnd};
 use crate::pending::Decision;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use toolkit_core::context::SessionDelta;
 use toolkit_core::error::Pending;
 use toolkit_core::{ToolCall, ToolError, ToolResult};
@@ -27,6 +27,9 @@ pub(crate) struct Turn {
     /// The calls that wait for a decision or a result, with the reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pending: BTreeMap<usize, Pending>,
+    /// The started calls that then waited, and were not started again.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    waited: BTreeSet<usize>,
     /// The decisions about calls that run. After a crash, they run as decided.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     decided: BTreeMap<usize, Decision>,
@@ -107,6 +110,9 @@ impl Turn {
     }
 
     pub(super) fn start(&mut self, calls: Vec<usize>) {
+        if !self.waited.is_empty() {
+            self.waited.retain(|call| !calls.contains(call));
+        }
         if self.started.is_empty() {
             self.started = calls;
             return;
@@ -132,6 +138,7 @@ impl Turn {
 
     pub(super) fn set_pending(&mut self, call: usize, reason: Pending) {
         self.decided.remove(&call);
+        self.waited.insert(call);
         self.pending.insert(call, reason);
     }
 
@@ -172,6 +179,11 @@ impl Turn {
         self.started.binary_search(&position).is_ok()
     }
 
+    /// Returns whether the call at `position` may have run: it was started, and has not waited since then.
+    pub(crate) fn may_have_run(&self, position: usize) -> bool {
+        self.has_started(position) && !self.waited.contains(&position)
+    }
+
     /// Returns whether the call at `position` has a successful result.
     pub(crate) fn has_succeeded(&self, position: usize) -> bool {
         self.results.iter().any(|result| result.position == position && result.outcome.is_ok())
@@ -199,7 +211,7 @@ impl Turn {
         self,
         mut called: impl FnMut(usize) -> Option<State>,
     ) -> (AssistantMessage, Vec<ToolResult>) {
-        let Self { message, mut results, pending, started, .. } = self;
+        let Self { message, mut results, pending, started, waited, .. } = self;
         let is_result = |(position, (call, result)): (usize, (&ToolCall, &ToolResult))| {
             result.position == position && result.call_id == call.id
         };
@@ -214,10 +226,12 @@ impl Turn {
             let lost = || {
                 let error = if message.is_answer(call) {
                     ToolError::cancelled(&call.name)
-                } else if started.binary_search(&position).is_err() {
+                } else if let Some(reason) = pending.get(&position) {
+                    lost(call, Some(reason), called(position))
+                } else if started.binary_search(&position).is_err() || waited.contains(&position) {
                     not_started(call)
                 } else {
-                    lost(call, pending.get(&position), called(position))
+                    lost(call, None, called(position))
                 };
                 ToolResult::of(call, Err(error)).with_position(position)
             };

@@ -6,6 +6,7 @@ use toolkit_agent::team::ParallelAgent;
 use toolkit_agent::{Agent, AgentError, Conversation, Decisions};
 use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::{Dispatcher, ToolName, ToolRegistry};
+use toolkit_llm::ScriptedModel;
 
 /// A program that calls an expert, which looks and then needs an approval.
 fn calling(runs: &Runs, expert: Option<&str>, permissions: Permissions) -> Agent {
@@ -91,4 +92,24 @@ async fn an_abandoned_run_leaves_what_its_agents_have_done() {
     ];
     assert_eq!(transcript(conversation.messages()), expected);
     pending(other.resume(&mut conversation).await);
+}
+
+/// A run that was handed over waits for a program with the agent that took it over.
+#[tokio::test]
+async fn a_transfer_to_an_agent_that_is_gone_keeps_the_turn() {
+    let runs = Runs::default();
+    let program = |name: &str| {
+        let desk = runs.agent(name, calls("look pay").text("Paid."), &[]);
+        let front = ScriptedModel::new().call("transfer_to_agent", r#"{"agent_name": "desk"}"#);
+        Agent::builder(front).name("front").sub_agent(desk).build().unwrap()
+    };
+    let mut conversation = Conversation::new("1");
+    let own = program("desk");
+    let calls = pending(own.run("go").on(&mut conversation).await);
+    let before = transcript(conversation.messages());
+    let refused = decide(&program("counter"), &mut conversation, approved(&calls)).await.unwrap_err();
+    assert!(matches!(refused.error, AgentError::TeamChanged(_)), "{refused}");
+    assert!(refused.to_string().contains("agent `desk`, which the team no longer has"), "{refused}");
+    assert_eq!((conversation.pending(), transcript(conversation.messages())), (calls.clone(), before));
+    assert_eq!(decide(&own, &mut conversation, approved(&calls)).await.unwrap().text, "Paid.");
 }

@@ -99,6 +99,11 @@ fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Res
         let message = "runs only as a task, which the client does not support, and was left out";
         return Err((ToolIssueKind::Task, message.to_owned()));
     }
+    let visibility = entry.pointer("/_meta/ui/visibility").and_then(Value::as_array);
+    if visibility.is_some_and(|places| !places.iter().any(|place| place == "model")) {
+        let message = "is only for the server's own page, and was left out";
+        return Err((ToolIssueKind::App, message.to_owned()));
+    }
     let fingerprint = schema_hash(&entry);
     let tool = parse(entry).map_err(|error| malformed(error.to_string()))?;
     let limits = &settings.limits;
@@ -249,7 +254,7 @@ mod tests {
 
     #[test]
     fn every_renamed_and_every_left_out_tool_is_an_issue() {
-        use ToolIssueKind::{Duplicate, IllegalName, Malformed, RemoteReference, Renamed, Task};
+        use ToolIssueKind::{App, Duplicate, IllegalName, Malformed, RemoteReference, Renamed, Task};
         let remote = json!({"inputSchema": {"properties": {"a": {"$ref": "https://example.com"}}}});
         let long = "x".repeat(200);
         let listed = vec![
@@ -266,6 +271,8 @@ mod tests {
             entry("fat", json!({"_meta": {"a": "x".repeat(300_000)}})),
             entry("long", json!({"execution": {"taskSupport": "required"}})),
             entry("short", json!({"execution": {"taskSupport": "optional"}})),
+            entry("page", json!({"_meta": {"ui": {"visibility": ["app"]}}})),
+            entry("shown", json!({"_meta": {"ui": {"visibility": ["model", "app"]}}})),
         ];
         let catalog = catalog_of(listed, &ClientSettings::default());
         let names: Vec<(&str, &str)> =
@@ -273,6 +280,7 @@ mod tests {
         let expected = [
             ("add", "add"),
             ("short", "short"),
+            ("shown", "shown"),
             ("tool_59fda6", "卖"),
             ("weather_get_0ad38f", "weather get"),
             ("weather_get_b81e07", "weather/get"),
@@ -292,6 +300,7 @@ mod tests {
             ("remote", RemoteReference),
             ("fat", Malformed),
             ("long", Task),
+            ("page", App),
         ];
         assert_eq!(kinds(&catalog), issues);
     }

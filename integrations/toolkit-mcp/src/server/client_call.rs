@@ -52,6 +52,17 @@ pub(super) enum CallEnd {
     Suspended(InputRequiredResult),
 }
 
+/// Returns the identity of the client, if the server has [`with_identity`](super::McpServer::with_identity).
+#[cfg(feature = "server-http")]
+fn principal(settings: &ServerSettings, context: &RequestContext<RoleServer>) -> Option<String> {
+    settings.http.identity.as_ref()?(context.extensions.get()?)
+}
+
+#[cfg(not(feature = "server-http"))]
+const fn principal(_: &ServerSettings, _: &RequestContext<RoleServer>) -> Option<String> {
+    None
+}
+
 /// Runs a call through a dispatcher.
 pub(super) async fn run(
     session: CallSession<'_>,
@@ -62,7 +73,8 @@ pub(super) async fn run(
     let CallSession { settings, run, log_level } = session;
     let ClientCall { id, name, arguments, input_responses, request_state } = call;
     let call = ToolCall::new(id, name, &*arguments);
-    let inputs = Inputs::new(&settings.secret, name, arguments, input_responses, request_state)?;
+    let principal = principal(settings, &context);
+    let inputs = Inputs::new(&settings.secret, name, arguments, input_responses, request_state, principal)?;
     let cancellation = context.ct.clone();
     let reports = context.meta.get_progress_token().map(|token| (token, context.peer.clone()));
     let caller = Caller::new(context, inputs, log_level);

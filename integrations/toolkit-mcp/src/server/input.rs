@@ -56,6 +56,8 @@ impl Elicited {
 pub(super) struct Inputs {
     name: Box<str>,
     arguments: Arc<str>,
+    /// The identity of the client. Only this client may continue the call.
+    principal: Option<String>,
     answers: BTreeMap<String, Value>,
     questions: Mutex<Questions>,
     has_question: Notify,
@@ -84,20 +86,22 @@ impl Inputs {
     /// signed state shows that the question was asked.
     ///
     /// # Errors
-    /// The state is not from this server, belongs to another call, or is too old.
+    /// The state is not from this server, belongs to another call or another client, or is too old.
     pub(super) fn new(
         secret: &RequestStateCodec,
         name: &str,
         arguments: Arc<str>,
         responses: Option<InputResponses>,
         state: Option<String>,
+        principal: Option<String>,
     ) -> Result<Self, ErrorData> {
         let mut answers = BTreeMap::new();
         let mut keys = BTreeSet::new();
         if let Some(state) = state {
             let refused = |_| ErrorData::invalid_params("`requestState` is not valid for this call", None);
-            let state: State =
-                secret.open_json_with(&state, canonical(name, &arguments).as_bytes()).map_err(refused)?;
+            let state: State = secret
+                .open_json_with(&state, bound_to(name, &arguments, principal.as_deref()).as_bytes())
+                .map_err(refused)?;
             answers = state.answers;
             keys = state.keys;
         }
@@ -106,6 +110,7 @@ impl Inputs {
         Ok(Self {
             name: name.into(),
             arguments,
+            principal,
             answers,
             questions: Mutex::default(),
             has_question: Notify::new(),
@@ -130,7 +135,7 @@ impl Inputs {
             return None;
         }
         let state = State { answers: self.answers.clone(), keys: requests.keys().cloned().collect() };
-        let call = canonical(&self.name, &self.arguments);
+        let call = bound_to(&self.name, &self.arguments, self.principal.as_deref());
         let options = SealOptions::new().associated_data(call.as_bytes()).ttl(STATE_LIFETIME);
         let sealed = secret.seal_json_with(&state, &options);
         let sealed = sealed.map_err(|error| ErrorData::internal_error(error.to_string(), None));
@@ -190,9 +195,10 @@ impl Inputs {
 
 /// Returns the text of the call that a state belongs to. The order of members in the arguments does not matter. Numbers are
 /// compared exactly, because a `Value` would round them.
-fn canonical(name: &str, arguments: &str) -> String {
+fn bound_to(name: &str, arguments: &str, principal: Option<&str>) -> String {
     let arguments = canonical_json(arguments).unwrap_or_else(|_| arguments.to_owned());
-    format!("{name}\n{arguments}")
+    let principal = principal.map(|principal| format!("\n{principal}")).unwrap_or_default();
+    format!("{name}\n{arguments}{principal}")
 }
 
 /// Returns whether a request belongs to a protocol version without sessions.
@@ -250,5 +256,36 @@ fn is_answer(method: &str, params: &Value, answer: &Value) -> bool {
         },
         "sampling/createMessage" => answer.get("content").is_some(),
         _ => answer.get("roots").is_some_and(Value::is_array),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rmcp::model::ElicitRequestParams;
+
+    fn inputs(principal: Option<&str>, state: Option<String>) -> Result<Inputs, ErrorData> {
+        let secret = RequestStateCodec::new_unchecked(b"a secret of thirty-two bytes....");
+        let arguments = Arc::from(r#"{"path": "/tmp"}"#);
+        Inputs::new(&secret, "delete", arguments, None, state, principal.map(str::to_owned))
+    }
+
+    /// An approval is of one user: another one who has seen the state cannot repeat the call with it.
+    #[test]
+    fn a_state_belongs_to_one_client() {
+        let secret = RequestStateCodec::new_unchecked(b"a secret of thirty-two bytes....");
+        for (owner, others) in [(Some("ann"), [Some("mallory"), None]), (None, [Some("ann"), Some("")])] {
+            let call = inputs(owner, None).unwrap();
+            let form = json!({"message": "Delete?", "requestedSchema": {"type": "object", "properties": {}}});
+            let form: ElicitRequestParams = from_value(form).unwrap();
+            let question = InputRequest::Elicitation(ElicitRequest::new(form));
+            lock(&call.questions).requests.insert(APPROVAL.to_owned(), question);
+            let asked = call.suspension(&secret).unwrap().unwrap();
+            let state = asked.request_state.unwrap();
+            assert!(inputs(owner, Some(state.clone())).is_ok(), "{owner:?}");
+            for other in others {
+                assert!(inputs(other, Some(state.clone())).is_err(), "{owner:?} {other:?}");
+            }
+        }
     }
 }

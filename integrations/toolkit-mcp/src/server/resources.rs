@@ -84,7 +84,8 @@ impl ServerResource {
     /// Creates a resource that a function computes, with the name and the description of the function.
     ///
     /// The URI may be a template such as `users://{id}`: each variable is the argument of the same name. A variable
-    /// matches one segment, and `{+path}` also several.
+    /// matches one segment, and `{+path}` also several. A URI with an encoded `/`, `\` or NUL in a segment, or with a segment
+    /// `..`, matches nothing. A function that opens files still has to check where a path leads, for instance through links.
     pub fn function(uri: &str, function: impl Tool + 'static) -> Self {
         let mut definition = function.definition().clone();
         definition.metadata.meta.insert(URI.to_owned(), uri.into());

@@ -23,11 +23,24 @@ pub(super) fn expand(template: &str, uri: &str) -> Option<Value> {
             return None;
         }
         let value = percent_decode_str(value).decode_utf8().ok()?;
+        if !is_safe(&value, name.is_some()) {
+            return None;
+        }
         values.insert(name.unwrap_or(variable).to_owned(), value.into());
         template = rest;
         uri = after;
     }
     (template == uri).then_some(Value::Object(values))
+}
+
+/// Returns whether a decoded value cannot leave the place that its template gives it: a segment is no path, and a path has no
+/// segment that leads upwards.
+fn is_safe(value: &str, is_path: bool) -> bool {
+    if is_path {
+        !value.contains('\0') && value.split(['/', '\\']).all(|segment| segment != "..")
+    } else {
+        !value.contains(['/', '\\', '\0']) && value != "." && value != ".."
+    }
 }
 
 #[cfg(test)]
@@ -44,6 +57,14 @@ mod tests {
             ("users://{id}/{part}.txt", "users://a%20b/x.y.txt", Some(json!({"id": "a b", "part": "x.y"}))),
             ("file:///{+path}", "file:///a/b%2Fc", Some(json!({"path": "a/b/c"}))),
             ("users://{id}/all", "users://7/al", None),
+            ("users://{id}", "users://..%2f..%2fetc", None),
+            ("users://{id}", "users://a%5Cb", None),
+            ("users://{id}", "users://a%00", None),
+            ("users://{id}", "users://%2e%2e", None),
+            ("users://{id}", "users://a..b", Some(json!({"id": "a..b"}))),
+            ("file:///{+path}", "file:///a/%2e%2e/%2E./etc", None),
+            ("file:///{+path}", "file:///..%5Cetc", None),
+            ("file:///{+path}", "file:///a%00", None),
             ("config://app", "config://app", Some(json!({}))),
             ("users://{id", "users://7", None),
         ] {

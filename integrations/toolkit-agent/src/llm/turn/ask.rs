@@ -45,7 +45,7 @@ impl LlmAgent {
             });
             let error = match self.attempt(request, calls, &mut reported).await {
                 Ok(response) => {
-                    reported.end(response.billed());
+                    reported.answered(&response);
                     return Ok(response);
                 }
                 // Started calls cannot be undone. The model therefore continues from their results and does

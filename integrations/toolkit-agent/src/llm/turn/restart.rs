@@ -131,5 +131,5 @@ fn may_run(turn: &Turn, position: usize, answer: &FinalAnswer<'_>, tools: &ToolR
     let Some(call) = turn.message().calls.get(position) else { return false };
     let is_repeatable =
         || tools.get(&call.name).is_some_and(|tool| tool.definition().metadata.is_repeatable());
-    !turn.has_started(position) || answer.is_in(call) || is_repeatable()
+    !turn.may_have_run(position) || answer.is_in(call) || is_repeatable()
 }

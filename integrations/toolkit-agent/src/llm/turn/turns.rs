@@ -26,7 +26,9 @@ impl RunAgent for LlmAgent {
             None => frame.answer.clone(),
         });
         let is_repair = frame.is_some_and(|frame| frame.is_repair);
-        let outcome = match (answered, frame.and_then(|frame| frame.transfer.clone())) {
+        let transferred = frame.and_then(|frame| frame.transfer.clone());
+        let is_saved = transferred.is_some();
+        let outcome = match (answered, transferred) {
             (Some(output), _) => Ok(Outcome::Answer(output)),
             (None, Some(to)) => Ok(Outcome::Transfer(to)),
             (None, None) => self.boxed_turns(conversation, run, is_repair).await,
@@ -37,12 +39,23 @@ impl RunAgent for LlmAgent {
             Outcome::Transfer(to) => {
                 let below = self.sub_agents().iter().find_map(|agent| agent.find(&to));
                 let found = below.or_else(|| run.root().find(&to));
-                let agent = found.ok_or_else(|| AgentError::UnknownAgent(to.clone()))?;
+                let agent = match found {
+                    Some(agent) => agent,
+                    None if is_saved => return Err(AgentError::TeamChanged(handed_over(&to))),
+                    None => return Err(AgentError::UnknownAgent(to)),
+                };
                 run.emit(|| RunEvent::Transferred { from: self.name().to_owned(), to, within: run.within() });
                 agent.join_run(conversation, &run.without_limits_of(self.name())).await
             }
         }
     }
+}
+
+fn handed_over(to: &str) -> String {
+    format!(
+        "the run was handed over to agent `{to}`, which the team no longer has; resume the run with the earlier program, or \
+         abandon it"
+    )
 }
 
 impl LlmAgent {
