@@ -5,6 +5,7 @@ mod logs;
 use super::*;
 use crate::helpers::lock;
 use crate::output::AgentOutput;
+use crate::pending::Decision;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
