@@ -57,7 +57,9 @@ fn collect(folder: &Path, pages: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>
 /// Returns a program that imports the new name in each row of the changelog's table; of a method, its type. It also contains
 /// the new form of each run.
 fn new_names(changelog: &str) -> String {
-    let mut program = String::from("```\n#![allow(unused_imports, unused_must_use, clippy::all)]\n");
+    let mut program = String::from(
+        "```\n#![allow(unused_imports, unused_must_use, unused_variables, unused_mut, clippy::all)]\n",
+    );
     program += RUNS;
     let rows =
         changelog.lines().filter(|line| line.starts_with("| `agent.") || line.starts_with("| `sessions."));
@@ -65,7 +67,9 @@ fn new_names(changelog: &str) -> String {
         let new = row.split(" | ").nth(1).unwrap_or_default();
         for form in new.split('`').filter(|text| text.contains('(')) {
             let form = form.replace("::<T>", "::<String>");
-            program += &format!("    {{ let mut conversation = conversation.clone(); let _ = {form}; }}\n");
+            let copies = "let mut conversation = conversation.clone(); \
+                let (decisions, context) = (decisions.clone(), context.clone());";
+            program += &format!("    {{ {copies} let _ = {form}; }}\n");
         }
     }
     program += "}\n";

@@ -24,6 +24,34 @@ enum Source {
 }
 
 /// A streamed response as received.
+///
+/// ```
+/// use futures_util::{StreamExt, stream};
+/// use toolkit_ai::llm::{ApiFormat, ChatModel, ModelError};
+/// use toolkit_ai::llm::transport::{EventStream, Transport, WireModel};
+/// use toolkit_ai::serde_json::{Value, json};
+///
+/// /// A server in this program. Here stands the body of an HTTP response.
+/// struct Server;
+///
+/// impl Transport for Server {
+///     async fn send(&self, _body: Value) -> Result<Value, ModelError> {
+///         Ok(json!({"choices": [{"message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}]}))
+///     }
+///
+///     async fn stream(&self, _body: Value) -> Result<EventStream, ModelError> {
+///         let body = ["data: {\"choices\": [{\"delta\": {\"content\": \"Hel", "lo.\"}, \"finish_reason\": \"stop\"}]}\n\n"];
+///         Ok(EventStream::bytes(stream::iter(body).map(|piece| Ok(piece.as_bytes().to_vec()))))
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let model = WireModel::new(ApiFormat::OpenAiChat, "any", Server);
+/// let answer = model.stream("Hi.".into()).await?.collect().await?;
+/// assert_eq!(answer.message.text, "Hello.");
+/// # Ok::<(), ModelError>(())
+/// # }).unwrap();
+/// ```
 pub struct EventStream {
     source: Source,
     redactor: Redactor,
