@@ -15,7 +15,7 @@ find "$copy" -mindepth 1 -maxdepth 1 ! -name target -exec rm -rf {} +
 git ls-files -z | tar c --null -T - | tar x -C "$copy"
 cd "$copy"
 # Only what is published, without its tests, decides about versions.
-sed -i 's/, "tests", "tests\/consumer", "tests\/readme", "benches"\]/]/' Cargo.toml
+sed -i '/^members = /{s/, "tests[^"]*"//g; s/, "benches"//}' Cargo.toml
 for manifest in Cargo.toml toolkit-*/Cargo.toml integrations/*/Cargo.toml; do
     awk '/^\[/ { skipped = /^\[dev-dependencies/ || /^\[\[/ } !skipped' "$manifest" >manifest.new
     mv manifest.new "$manifest"
