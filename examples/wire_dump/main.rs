@@ -97,7 +97,8 @@ fn read(number: usize, line: &Value) -> Option<(Vec<ToolDefinition>, Turn)> {
     let tools = list("tools").map(|tool| {
         let name = ToolName::new(tool["name"].as_str()?).ok()?;
         let description = tool["description"].as_str().unwrap_or_default();
-        Some(ToolDefinition::new(name, description, tool["parameters"].clone()))
+        let parameters = tool.get("parameters").filter(|parameters| parameters.is_object())?;
+        Some(ToolDefinition::new(name, description, parameters.clone()))
     });
     let calls: Vec<ToolCall> = list("calls")
         .enumerate()

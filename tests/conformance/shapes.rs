@@ -1,9 +1,7 @@
 //! openJiuwen's tools: they are written as those of OpenAI's Responses API, so its codec reads them.
 
 use serde_json::{Value, json};
-use toolkit_core::name::WireNames;
 use toolkit_llm::translate::RequestFormat;
-use toolkit_llm::{ApiFormat, DefinitionOptions};
 
 use crate::formats::theirs;
 use crate::report::{Answer, Answers, Report};
@@ -20,18 +18,17 @@ pub(crate) fn openjiuwen(file: &Value, report: &mut Report<'_>) -> Result<(), St
         .collect();
     report.section(&json!({"tool_decorator": rows}), "tool_decorator", &[], |row| {
         let theirs = theirs(row, "answer")?;
-        let ours = theirs.clone().and_then(|tool| there_and_back(&tool));
+        let ours = theirs.clone().and_then(|tool| read_again(&tool));
         Ok(Answers { theirs, ours })
     })
 }
 
-fn there_and_back(tool: &Value) -> Answer {
+/// Returns what is read of a tool, in its own fields. Some of its schemas have a list where JSON Schema has none, so that they
+/// are not compared as they would be written.
+fn read_again(tool: &Value) -> Answer {
     let read = RequestFormat::OpenAiResponses.parse_definitions(&json!([tool]));
     let definitions = read.map_err(|error| error.to_string())?;
-    let written = ApiFormat::OpenAiResponses.encode_definitions(
-        &definitions,
-        &WireNames::default(),
-        &DefinitionOptions::default(),
-    );
-    Ok(written.to_value()[0].clone())
+    let [read] = definitions.as_slice() else { return Err(format!("{} tools", definitions.len())) };
+    let (name, description) = (read.name.as_str(), &read.description);
+    Ok(json!({"type": "function", "name": name, "description": description, "parameters": read.parameters}))
 }
