@@ -26,12 +26,12 @@ enum Source {
 /// A streamed response as received.
 ///
 /// ```
-/// use futures_util::{StreamExt, stream};
 /// use toolkit_ai::llm::{ApiFormat, ChatModel, ModelError};
 /// use toolkit_ai::llm::transport::{EventStream, Transport, WireModel};
 /// use toolkit_ai::serde_json::{Value, json};
 ///
-/// /// A server in this program. Here stands the body of an HTTP response.
+/// /// A server in this program that never streams. Here stands the call of an HTTP library, whose body is a stream for
+/// /// `EventStream::bytes`.
 /// struct Server;
 ///
 /// impl Transport for Server {
@@ -39,9 +39,8 @@ enum Source {
 ///         Ok(json!({"choices": [{"message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}]}))
 ///     }
 ///
-///     async fn stream(&self, _body: Value) -> Result<EventStream, ModelError> {
-///         let body = ["data: {\"choices\": [{\"delta\": {\"content\": \"Hel", "lo.\"}, \"finish_reason\": \"stop\"}]}\n\n"];
-///         Ok(EventStream::bytes(stream::iter(body).map(|piece| Ok(piece.as_bytes().to_vec()))))
+///     async fn stream(&self, body: Value) -> Result<EventStream, ModelError> {
+///         Ok(EventStream::response(self.send(body).await?).with_secrets(vec!["sk-key".to_owned()]))
 ///     }
 /// }
 ///
