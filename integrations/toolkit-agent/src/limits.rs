@@ -261,7 +261,8 @@ impl Budget {
 
     /// Returns the time in which processes have worked on the run.
     fn elapsed(&self) -> Duration {
-        self.started.elapsed() + Duration::from_secs(self.earlier.load(Ordering::Relaxed))
+        // The seconds come from a store.
+        Duration::from_secs(self.earlier.load(Ordering::Relaxed)).saturating_add(self.started.elapsed())
     }
 
     /// Returns what the complete run has used so far, with the work of all its agents.

@@ -1,10 +1,11 @@
 //! The limits of a run count over all its attempts.
 
 use crate::support::agent;
+use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::session::MemoryStore;
-use toolkit_agent::{Agent, AgentError, Decisions, Limit, Limits, Sessions};
+use toolkit_agent::{Agent, AgentError, Conversation, Decisions, Limit, Limits, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
 use toolkit_llm::{ModelError, ModelResponse, Price, ScriptedModel, Usage};
 
@@ -84,6 +85,35 @@ async fn only_working_time_counts() {
     assert_eq!(ended.error, AgentError::Limit(Limit::Duration(most)));
     let longer = Limits::default().with_max_duration(most * 2);
     assert_eq!(agent.resume(place()).limits(longer).await.unwrap().text, "done");
+}
+
+/// The numbers of a stored conversation may be any: they end the run or not, and nothing panics.
+#[tokio::test(start_paused = true)]
+async fn the_largest_numbers_of_a_log_are_only_large() {
+    let wait = ModelResponse::calls([ToolCall::new("call", "wait", r#"{"ms": 2000}"#)]);
+    let model = ScriptedModel::new().response(add()).error(ModelError::from_status(401, "no key"));
+    let agent = agent(model.response(wait).text("done")).build().unwrap();
+    let mut conversation = Conversation::new("1");
+    agent.run("go").on(&mut conversation).await.unwrap_err();
+    let mut saved = serde_json::to_value(&conversation).unwrap();
+    let spent = find(&mut saved, "spent").expect("what the run has spent");
+    *spent = json!({"seconds": u64::MAX, "model_calls": 2, "tool_calls": 1,
+        "usage": {"input_tokens": u64::MAX, "output_tokens": u64::MAX}, "cost": 1e308});
+    let conversation = || serde_json::from_value::<Conversation>(saved.clone()).unwrap();
+    let most = Duration::from_secs(9);
+    let limits = Limits::default().with_max_duration(most);
+    let ended = agent.resume(&mut conversation()).limits(limits).await.unwrap_err();
+    assert_eq!(ended.error, AgentError::Limit(Limit::Duration(most)));
+    assert_eq!(agent.resume(&mut conversation()).await.unwrap().text, "done");
+}
+
+/// Returns the first member of this name, at any depth.
+fn find<'a>(json: &'a mut Value, name: &str) -> Option<&'a mut Value> {
+    let members = json.as_object_mut()?;
+    if members.contains_key(name) {
+        return members.get_mut(name);
+    }
+    members.values_mut().find_map(|member| find(member, name))
 }
 
 /// A server that reports no tokens would make each limit of the cost endless.

@@ -220,18 +220,17 @@ impl Turn {
         {
             return (message, results);
         }
+        let has_begun = |position| started.binary_search(&position).is_ok() && !waited.contains(&position);
         results.sort_by_key(|result| result.position);
         let mut results = results.into_iter().peekable();
         let of_call = |(position, call): (usize, &ToolCall)| {
             let lost = || {
                 let error = if message.is_answer(call) {
                     ToolError::cancelled(&call.name)
-                } else if let Some(reason) = pending.get(&position) {
-                    lost(call, Some(reason), called(position))
-                } else if started.binary_search(&position).is_err() || waited.contains(&position) {
-                    not_started(call)
+                } else if pending.contains_key(&position) || has_begun(position) {
+                    lost(call, pending.get(&position), called(position))
                 } else {
-                    lost(call, None, called(position))
+                    not_started(call)
                 };
                 ToolResult::of(call, Err(error)).with_position(position)
             };
