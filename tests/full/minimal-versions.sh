@@ -1,13 +1,9 @@
 #!/usr/bin/env bash
-# Checks the library with the lowest versions that its manifests permit, as a user's lock file may have them. Needs a nightly
-# toolchain for the resolution; the check itself uses the default one.
+# Checks the library with the lowest versions that its manifests permit, as a user's lock file may have them. The option that
+# resolves them is not stable, so `RUSTC_BOOTSTRAP` turns it on for the resolution alone.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-if ! cargo +nightly --version >/dev/null 2>&1; then
-    echo "minimal versions: no nightly toolchain"
-    exit 0
-fi
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 copy=$target/minimal-versions
 mkdir -p "$copy"
@@ -20,7 +16,7 @@ for manifest in Cargo.toml toolkit-*/Cargo.toml integrations/*/Cargo.toml; do
     awk '/^\[/ { skipped = /^\[dev-dependencies/ || /^\[\[/ } !skipped' "$manifest" >manifest.new
     mv manifest.new "$manifest"
 done
-cargo +nightly update --quiet -Z direct-minimal-versions
+RUSTC_BOOTSTRAP=1 cargo update --quiet -Z direct-minimal-versions
 CARGO_TARGET_DIR=$copy/target cargo check --quiet -p toolkit-ai -p toolkit-agent-stores -p toolkit-evals -p toolkit-nats --all-features
 rm -rf "$copy/target"
 echo "minimal versions: the published crates compile"

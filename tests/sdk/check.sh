@@ -2,23 +2,18 @@
 # Holds what the library writes for each provider against the types of the providers' own SDKs, and the calls that
 # it reads in recorded responses against the calls that the SDKs read.
 #
-# Needs Python with venv and the package index. Names the missing part and stops if it cannot run: with a fault where
-# CI is `true`. TOOLKIT_BFCL and TOOLKIT_VECTORS name folders with more questions and rows than those of the tests.
+# Needs Python with venv and the package index. Names the missing part and fails if it
+# cannot run. TOOLKIT_BFCL and TOOLKIT_VECTORS name folders with more questions and rows than those of the tests.
 # TOOLKIT_RECORDINGS=all replays the recordings of all packages instead of three.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. tests/full/common.sh
 
 checker=tests/sdk/sdk_check.py
 questions=${TOOLKIT_BFCL:-tests/data/bfcl}
 vectors=${TOOLKIT_VECTORS:-tests/data/vectors}
 folder=${CARGO_TARGET_DIR:-target}/sdk-check
 mkdir -p "$folder"
-
-skip() {
-    echo "sdk check: cannot run, $*"
-    [ "${CI:-}" != true ] || exit 1
-    exit 0
-}
 
 python=$(tests/sdk/install.sh "$folder") || skip "see above"
 

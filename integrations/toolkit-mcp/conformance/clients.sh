@@ -5,7 +5,7 @@
 # Fails if a tool that FastMCP's client lists was not called, if a call fails or succeeds unexpectedly, or if a scenario
 # fails that `expected-client.yml` does not name with a reason.
 #
-# Names the missing part and stops if it cannot run: with a fault where CI is `true`.
+# Names the missing part and fails if it cannot run.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 . integrations/toolkit-mcp/conformance/prepare.sh

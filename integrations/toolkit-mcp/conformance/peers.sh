@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Lists and calls the tools of the conformance server with other clients: the MCP inspector and FastMCP.
 #
-# Names the missing part and stops if it cannot run: with a fault where CI is `true`.
+# Names the missing part and fails if it cannot run.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 . integrations/toolkit-mcp/conformance/prepare.sh

@@ -2,15 +2,11 @@
 # clients and a server outside of the sources, and builds our server and client. FastMCP is also the peer of
 # `integrations/toolkit-mcp/benches/fastmcp_server.py`. Needs Python 3 with `venv`, and the registries of Python and npm.
 
+. tests/full/common.sh
+
 root=$PWD
 here=$root/integrations/toolkit-mcp/conformance
 tools=${TOOLKIT_MCP_TOOLS:-$root/target/mcp-tools}
-
-skip() {
-    echo "MCP check: cannot run, $*"
-    [ "${CI:-}" != true ] || exit 1
-    exit 0
-}
 
 command -v python3 >/dev/null || skip "no python3"
 

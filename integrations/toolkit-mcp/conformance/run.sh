@@ -2,7 +2,7 @@
 # Runs the official conformance suite against a server whose tools are `#[tool]` functions, with both versions of the
 # protocol, and prints a table. Fails if a scenario fails unexpectedly, or passes unexpectedly.
 #
-# Names the missing part and stops if it cannot run: with a fault where CI is `true`.
+# Names the missing part and fails if it cannot run.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 . integrations/toolkit-mcp/conformance/prepare.sh

@@ -2,7 +2,7 @@
 # Starts servers on earlier and current SDKs with the default settings of the client, and calls their tools: at once, and
 # after a pause in which the client already sends both of its first requests. Prints a table.
 #
-# Names the missing part and stops if it cannot run: with a fault where CI is `true`.
+# Names the missing part and fails if it cannot run.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 . integrations/toolkit-mcp/conformance/prepare.sh
