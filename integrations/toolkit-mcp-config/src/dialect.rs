@@ -62,18 +62,6 @@ pub(crate) enum TimeUnit {
     ForStart,
 }
 
-/// A rule of a file about all its servers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FileRule {
-    AllowedServers,
-    DeniedServers,
-    DeniedTools,
-    /// Tools by their names after the name of the server, each with a boolean or `deny`.
-    ToolSwitches,
-    /// Rules that permit or reject servers, which are not read.
-    Rejections,
-}
-
 /// The rules of a dialect. Lists are separated by blanks.
 pub(crate) struct Rules {
     pub(crate) dialect: Dialect,
@@ -115,7 +103,8 @@ const GEMINI: &str =
     "httpUrl trust includeTools excludeTools authProviderType mcp security general selectedAuthType";
 const DESKTOP_FILE: &str = "claude_desktop_config.json";
 const DESKTOP: &str = "preferences globalShortcut";
-const CLAUDE: &str = "projects numStartups headersHelper alwaysLoad";
+const CLAUDE: &str =
+    "projects numStartups headersHelper alwaysLoad allowedMcpServers deniedMcpServers disabledMcpjsonServers";
 const CLINE_FILES: &str = "cline_mcp_settings.json mcp_settings.json .roo/mcp.json";
 const CLINE: &str = "alwaysAllow watchPaths remoteConfigured";
 const COPILOT: &str = "type=local isDefaultServer";
@@ -144,16 +133,6 @@ pub(crate) const RULES: &[Rules] = &[
     rules((Dialect::VsCode, "VS Code"), OF_SETTINGS, ".vscode/mcp.json", "", BRACES),
     rules((Dialect::LangChain, "LangChain"), ".", "", "transport", BRACES_SECONDS),
     rules((Dialect::McpServers, "this form"), ".", "", ALONE, BRACES_GUESSED),
-];
-
-/// The rules about all servers, by dialect and [path](Node::at).
-pub(crate) const FILE_RULES: &[(Dialect, &str, FileRule)] = &[
-    (Dialect::Amp, "amp.tools.disable", FileRule::DeniedTools),
-    (Dialect::Amp, "amp.mcpPermissions", FileRule::Rejections),
-    (Dialect::OpenCode, "tools", FileRule::ToolSwitches),
-    (Dialect::OpenCode, "permission", FileRule::ToolSwitches),
-    (Dialect::GeminiCli, "mcp/allowed", FileRule::AllowedServers),
-    (Dialect::GeminiCli, "mcp/excluded", FileRule::DeniedServers),
 ];
 
 impl Rules {

@@ -3,7 +3,7 @@
 use crate::config_error::{ConfigError, Place};
 use crate::dialect::{Rules, Syntax, TimeUnit};
 use crate::entry::{ServerEntry, ServerTransport};
-use crate::keys::Key;
+use crate::keys::{Key, is_off};
 use crate::node::{Member, Node, Tree, members_with_value};
 use crate::variables::Variables;
 use std::collections::BTreeMap;
@@ -114,10 +114,11 @@ impl<'a> EntryReader<'a> {
             Key::Tools if value.members().is_some() => self.tool_switches(value)?,
             Key::Tools | Key::AllowedTools | Key::DeniedTools => {
                 let names = self.tool_names(name, value)?;
-                self.entry.tools.list("", &names, key != Key::DeniedTools);
+                self.entry.tools.list(&names, key != Key::DeniedTools);
             }
             Key::Harmless => {}
-            Key::Unsupported | Key::Restricting if value.is_off() => {}
+            Key::Unsupported if value.is_off() => {}
+            Key::Restricting if is_off(name, value) => {}
             Key::Unsupported => self.issue(member, "is not supported, and has no effect"),
             Key::Restricting => {
                 let text = format!("`{name}` restricts the server, and is not supported; remove it");
@@ -163,7 +164,7 @@ impl<'a> EntryReader<'a> {
                 }
             }
         }
-        self.entry.tools.switch("", switches, true);
+        self.entry.tools.switch(vec![String::new()], switches, true);
         Ok(())
     }
 

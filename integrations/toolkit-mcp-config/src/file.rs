@@ -1,10 +1,11 @@
 //! Configuration files.
 
 use crate::config_error::{ConfigError, Place};
-use crate::dialect::{Dialect, FILE_RULES, FileRule, RULES, Rules};
+use crate::dialect::{Dialect, RULES, Rules};
 use crate::entry::ServerEntry;
 use crate::entry_reader::EntryReader;
-use crate::node::{Member, Node, Tree, members_with_value, parse};
+use crate::file_rules::{apply, unread};
+use crate::node::{Member, Node, members_with_value, parse};
 use crate::variables::Variables;
 use std::collections::BTreeMap;
 use std::fs;
@@ -110,51 +111,26 @@ impl ConfigFile {
                 Err(failure) => file.failures.push(failure),
             }
         }
-        for (_, path, rule) in FILE_RULES.iter().filter(|(dialect, ..)| *dialect == rules.dialect) {
-            if let Some(value) = root.at(path) {
-                file.apply(*rule, value, path, Place::of(text, value.offset));
-            }
+        for (path, value) in apply(rules.dialect, &root, &mut file.servers) {
+            file.fail(path, Place::of(text, value.offset));
         }
-        for other in unread(&root, container) {
+        for (path, member) in unread(rules.dialect, &root, container) {
+            let message =
+                format!("`{path}` may restrict the servers, and has no effect; leave out what it forbids");
+            file.issues.push(ConfigError::at(text, member.offset, "", message));
+        }
+        for other in other_containers(&root, container) {
             let message = format!("`{other}` is not read, because `{container}` is");
             file.issues.push(ConfigError::new("", None, message));
         }
         Ok(file)
     }
 
-    /// Applies a rule about all servers. If the rule is not understood, no server is used.
-    fn apply(&mut self, rule: FileRule, value: &Node, key: &str, place: Place) {
-        let names: Option<Vec<String>> =
-            value.items().and_then(|items| items.iter().map(Node::text).collect());
-        match (rule, names) {
-            (FileRule::AllowedServers | FileRule::DeniedServers, Some(names)) => {
-                for server in &mut self.servers {
-                    server.is_disabled |= names.contains(&server.name) == (rule == FileRule::DeniedServers);
-                }
-            }
-            (FileRule::DeniedTools, Some(names)) => {
-                for server in &mut self.servers {
-                    server.tools.list("", &names, false);
-                    server.tools.list(&format!("mcp__{}__", server.name), &names, false);
-                }
-            }
-            (FileRule::ToolSwitches, None) => {
-                let switches = switches(value);
-                for server in self.servers.iter_mut().filter(|_| !switches.is_empty()) {
-                    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
-                    let prefix = server.name.replace(|c| !is_word(c), "_") + "_";
-                    server.tools.switch(&prefix, switches.clone(), true);
-                }
-            }
-            (FileRule::Rejections, _) if value.items().is_some_and(|items| items.iter().all(is_allowing)) => {
-            }
-            _ => {
-                let text =
-                    format!("`{key}` restricts the servers, and is not supported in this form; remove it");
-                let fault = |server: ServerEntry| ConfigError::new(&server.name, Some(place), text.as_str());
-                self.failures.extend(self.servers.drain(..).map(fault));
-            }
-        }
+    /// Fails all servers, because of a rule that is not understood.
+    fn fail(&mut self, rule: &str, place: Place) {
+        let text = format!("`{rule}` restricts the servers, and is not supported in this form; remove it");
+        let fault = |server: ServerEntry| ConfigError::new(&server.name, Some(place), text.as_str());
+        self.failures.extend(self.servers.drain(..).map(fault));
     }
 
     /// Returns the dialect of the file.
@@ -209,24 +185,8 @@ fn is_switched_off(entry: &Node) -> bool {
     flag("disabled") == Some(true) || flag("enabled") == Some(false)
 }
 
-/// Returns the tools that a table, or one word for all tools, switches on or off. Approvals switch nothing.
-fn switches(value: &Node) -> Vec<(String, bool)> {
-    let switch = |value: &Node| match &value.tree {
-        Tree::Flag(is_on) => Some(*is_on),
-        Tree::Text(word) => Some(word != "deny"),
-        _ => None,
-    };
-    let all = switch(value).map(|is_on| ("*".to_owned(), is_on));
-    let tools = value.members().unwrap_or_default().iter();
-    all.into_iter().chain(tools.filter_map(|tool| Some((tool.key.clone(), switch(&tool.value)?)))).collect()
-}
-
-fn is_allowing(rule: &Node) -> bool {
-    rule.get("action").and_then(Node::text).as_deref() == Some("allow")
-}
-
 /// Returns the paths of other tables that look like servers.
-fn unread<'a>(root: &'a Node, container: &'a str) -> impl Iterator<Item = &'static str> {
+fn other_containers<'a>(root: &'a Node, container: &'a str) -> impl Iterator<Item = &'static str> {
     let mut paths: Vec<&str> = RULES.iter().flat_map(|rules| rules.containers.split(' ')).collect();
     paths.sort_unstable();
     paths.dedup();

@@ -1,5 +1,7 @@
 //! The keys of a server's entry, in all dialects.
 
+use crate::node::{Node, Tree};
+
 /// The meaning of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Key {
@@ -75,14 +77,43 @@ const KEYS: &[(Key, &str)] = &[
 /// Parts of names that keys with restrictions have.
 const RESTRICTIONS: &str = "allow block deny denied disab exclu filter forbid includ only permi restrict sandbox tools whitelist blacklist";
 
+/// Parts of names that keys of a whole file with restrictions have, beside the [`RESTRICTIONS`] of an entry.
+const FILE_RESTRICTIONS: &str = "polic reject";
+
+/// Parts of the names that keys of an editor have if they are about its tools.
+const PARTS: &str = "mcp tool server agent chat";
+
 impl Key {
     /// Returns the meaning of a key, or `None` if it is not known.
     pub(crate) fn of(name: &str) -> Option<Self> {
         let spelled = KEYS.iter().find(|(_, names)| names.split(' ').any(|known| known == name));
-        let restricts = || {
-            let name = name.to_lowercase();
-            RESTRICTIONS.split(' ').any(|part| name.contains(part)).then_some(Self::Restricting)
-        };
+        let restricts = || contains(name, RESTRICTIONS).then_some(Self::Restricting);
         spelled.map(|(key, _)| *key).or_else(restricts)
     }
+}
+
+/// Returns whether a name contains one of several parts, in any letter case.
+fn contains(name: &str, parts: &str) -> bool {
+    let name = name.to_lowercase();
+    parts.split(' ').any(|part| name.contains(part))
+}
+
+/// Returns whether the value of a key with a restriction restricts nothing. Nothing is permitted by an empty list of what
+/// is.
+pub(crate) fn is_off(name: &str, value: &Node) -> bool {
+    let permits = contains(name, "allow includ whitelist") && !contains(name, "disallow");
+    let has_none = matches!(&value.tree, Tree::Flag(false)) || value.items().is_some_and(<[Node]>::is_empty);
+    value.is_off() && !(permits && has_none)
+}
+
+/// Returns whether a member beside the servers may restrict them. Keys of an editor, such as `files.exclude`, begin with
+/// the part that they are about.
+pub(crate) fn may_restrict(name: &str, value: &Node) -> bool {
+    let is_about_tools = contains(name, PARTS);
+    let is_switch = is_about_tools || matches!(name, "enabled" | "disabled");
+    if is_switch && contains(name, "enabl") && value.flag() == Some(false) {
+        return true;
+    }
+    let restricts = contains(name, RESTRICTIONS) || contains(name, FILE_RESTRICTIONS);
+    restricts && (is_about_tools || !name.contains('.')) && !is_off(name, value)
 }

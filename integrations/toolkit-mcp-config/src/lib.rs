@@ -32,6 +32,7 @@ mod dialect;
 mod entry;
 mod entry_reader;
 mod file;
+mod file_rules;
 mod keys;
 mod node;
 mod resolve;

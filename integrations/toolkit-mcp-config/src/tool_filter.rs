@@ -2,7 +2,7 @@
 
 /// The tools of a server that the file permits. Without lists, every tool is permitted.
 ///
-/// Names may contain `*` for any characters.
+/// Names may contain `*` for any characters, and `?` for one.
 ///
 /// ```
 /// use toolkit_mcp_config::ConfigFile;
@@ -18,8 +18,8 @@ pub struct ServerToolFilter(Vec<ToolList>);
 /// One list of tools. Its last rule for a tool decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ToolList {
-    /// What the program puts before the name of a tool.
-    prefix: String,
+    /// What the program may put before the name of a tool.
+    prefixes: Vec<String>,
     rules: Vec<(String, bool)>,
     /// Whether a tool without a rule is permitted.
     otherwise: bool,
@@ -30,8 +30,9 @@ impl ServerToolFilter {
     #[must_use]
     pub fn permits(&self, tool: &str) -> bool {
         self.0.iter().all(|list| {
-            let name = format!("{}{tool}", list.prefix);
-            let rule = list.rules.iter().rfind(|(pattern, _)| matches(pattern, &name));
+            let names: Vec<String> = list.prefixes.iter().map(|prefix| format!("{prefix}{tool}")).collect();
+            let is_for = |pattern: &str| names.iter().any(|name| matches(pattern, name));
+            let rule = list.rules.iter().rfind(|(pattern, _)| is_for(pattern));
             rule.map_or(list.otherwise, |(_, is_permitted)| *is_permitted)
         })
     }
@@ -43,26 +44,37 @@ impl ServerToolFilter {
     }
 
     /// Adds a list of the only tools that are permitted, or of tools that are not.
-    pub(crate) fn list(&mut self, prefix: &str, names: &[String], is_permitted: bool) {
+    pub(crate) fn list(&mut self, names: &[String], is_permitted: bool) {
         let rules = names.iter().map(|name| (name.clone(), is_permitted));
-        self.switch(prefix, rules.collect(), !is_permitted);
+        self.switch(vec![String::new()], rules.collect(), !is_permitted);
     }
 
-    pub(crate) fn switch(&mut self, prefix: &str, rules: Vec<(String, bool)>, otherwise: bool) {
-        self.0.push(ToolList { prefix: prefix.to_owned(), rules, otherwise });
+    /// Adds rules about the names of tools with one of the texts in `prefixes` before them.
+    pub(crate) fn switch(&mut self, prefixes: Vec<String>, rules: Vec<(String, bool)>, otherwise: bool) {
+        self.0.push(ToolList { prefixes, rules, otherwise });
     }
 }
 
-/// Returns whether a text matches a pattern with `*` for any characters.
+/// Returns whether a text matches a pattern with `*` for any characters and `?` for one.
 fn matches(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|head| text.strip_prefix(head)) else { return false };
-    let Some(tail) = parts.next_back() else { return rest.is_empty() };
-    let Some(middle) = rest.strip_suffix(tail) else { return false };
-    rest = middle;
-    parts.all(|part| {
-        let Some((_, after)) = rest.split_once(part) else { return false };
-        rest = after;
-        true
-    })
+    let (mut pattern, mut text) = (pattern.chars(), text.chars());
+    // What follows the last `*` of the pattern, and the text that it was last tried on.
+    let mut retry = None;
+    loop {
+        let tried = text.clone();
+        match (pattern.next(), text.next()) {
+            (Some('*'), _) => {
+                retry = Some((pattern.clone(), tried.clone()));
+                text = tried;
+            }
+            (None, None) => return true,
+            (_, None) => return false,
+            (Some(expected), Some(c)) if expected == c || expected == '?' => {}
+            _ => {
+                let Some((after_star, tried)) = &mut retry else { return false };
+                tried.next();
+                (pattern, text) = (after_star.clone(), tried.clone());
+            }
+        }
+    }
 }

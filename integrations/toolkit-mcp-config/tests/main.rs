@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod programs;
+mod restrictions;
 mod spellings;
 mod writing;
 

@@ -273,32 +273,3 @@ fn what_has_no_effect_is_an_issue_with_its_place() {
     };
     assert_eq!(headers["Authorization"], "Bearer s3cret");
 }
-
-#[test]
-fn a_rule_of_a_file_about_its_servers_applies_or_fails_them() {
-    let server = r#""x": {"command": "y"}"#;
-    for (dialect, text, enabled, failures) in [
-        (Dialect::GeminiCli, format!(r#"{{"mcp": {{"allowed": ["z"]}}, "mcpServers": {{{server}}}}}"#), 0, 0),
-        (Dialect::GeminiCli, format!(r#"{{"mcp": {{"allowed": 5}}, "mcpServers": {{{server}}}}}"#), 0, 1),
-        (
-            Dialect::GeminiCli,
-            format!(r#"{{"mcp": {{"excluded": ["z"]}}, "mcpServers": {{{server}}}}}"#),
-            1,
-            0,
-        ),
-        (
-            Dialect::Amp,
-            format!(r#"{{"amp.mcpPermissions": [{{"action": "reject"}}], "amp.mcpServers": {{{server}}}}}"#),
-            0,
-            1,
-        ),
-        (Dialect::OpenCode, format!(r#"{{"permission": "ask", "mcp": {{{server}}}}}"#), 1, 0),
-    ] {
-        let file = ConfigFile::read_as(&text, dialect).unwrap();
-        let used = file.servers().iter().filter(|server| !server.is_disabled).count();
-        assert_eq!((used, file.failures().len()), (enabled, failures), "{text}");
-    }
-    let text = format!(r#"{{"permission": {{"x_f*": "deny"}}, "mcp": {{{server}}}}}"#);
-    let tools = ConfigFile::read_as(&text, Dialect::OpenCode).unwrap().servers()[0].tools.clone();
-    assert!(tools.permits("add") && !tools.permits("fail"));
-}
