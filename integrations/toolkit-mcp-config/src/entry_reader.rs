@@ -140,6 +140,7 @@ impl<'a> EntryReader<'a> {
                 return Ok(ServerTransport::Command { program, args, env, cwd });
             }
             (None, Some(url), None | Some("http" | "streamablehttp" | "remote")) => {
+                self.entry.variables.own = env;
                 return Ok(ServerTransport::Http { url, headers });
             }
             (Some(_), Some(_), _) => "there is a `command` and a `url`; use one of them",

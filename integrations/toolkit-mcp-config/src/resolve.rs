@@ -22,7 +22,8 @@ impl ServerEntry {
     /// `lookup` gets the names of environment variables. Other references get their own names: `input:id`,
     /// `workspaceFolder`, `file:path`. Where `lookup` returns nothing, these have a value of their own: the default of
     /// the input, the folder of the project, the text of the file. A default in the file, as in `${NAME:-default}`, is
-    /// used if the variable is missing or empty.
+    /// used if the variable is missing or empty. A variable that the entry itself sets in `env` has this value in all its
+    /// other texts.
     ///
     /// The host of a URL is in the file: a variable cannot change it, because the headers may contain secrets.
     ///
@@ -56,16 +57,22 @@ impl ServerEntry {
                 for (name, value) in env {
                     set.insert(name.clone(), text(value)?);
                 }
+                let text = |text: &String| variables.expand_with(text, &set, lookup);
                 let program = text(program)?;
                 let is_name = !program.contains(['/', '\\']);
                 Ok(ServerTransport::Command {
                     program: if is_name { program } else { variables.path(&program, lookup) },
                     args: args.iter().map(text).collect::<Result<_, _>>()?,
-                    env: set,
                     cwd: cwd.as_ref().map(text).transpose()?.map(|path| variables.path(&path, lookup)),
+                    env: set,
                 })
             }
             ServerTransport::Http { url, headers } => {
+                // A variable that no text needs may be without a value.
+                let own =
+                    variables.own.iter().filter_map(|(name, value)| Some((name.clone(), text(value).ok()?)));
+                let own = own.collect();
+                let text = |text: &String| variables.expand_with(text, &own, lookup);
                 let sent_to = text(url)?;
                 if origin(&variables.with_defaults(url, VALUE)?) != origin(&sent_to) {
                     return Err(

@@ -2,23 +2,33 @@
 
 use crate::dialect::Syntax;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What an entry needs beside its texts to replace variables.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub(crate) struct Variables {
     pub(crate) syntax: Syntax,
     /// The folder of the project that the file belongs to.
     pub(crate) project: Option<PathBuf>,
     /// The defaults of the values that the program asks its user for.
     pub(crate) inputs: Arc<BTreeMap<String, String>>,
+    /// The variables that the entry of a server behind a URL sets for its own texts.
+    pub(crate) own: BTreeMap<String, String>,
     pub(crate) env_file: Option<String>,
     /// The names of variables to pass on, if they are set.
     pub(crate) passed: Vec<String>,
     /// The headers whose values are in variables, with a text before the value.
     pub(crate) headers: Vec<(String, &'static str, String)>,
+}
+
+// The values may be secrets.
+impl fmt::Debug for Variables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Variables").field("syntax", &self.syntax).finish_non_exhaustive()
+    }
 }
 
 /// One reference to a variable: its place in the text, and what is between the marks.
@@ -75,6 +85,19 @@ impl Variables {
     /// Returns a text with all references replaced.
     pub(crate) fn expand(&self, text: &str, lookup: &Lookup<'_>) -> Result<String, String> {
         expand(text, self.syntax, |name, default| self.value(name, default, lookup))
+    }
+
+    /// Returns a text with all references replaced. Those to variables in `set` have their value there.
+    pub(crate) fn expand_with(
+        &self,
+        text: &str,
+        set: &BTreeMap<String, String>,
+        lookup: &Lookup<'_>,
+    ) -> Result<String, String> {
+        expand(text, self.syntax, |name, default| match set.get(name) {
+            Some(value) => Ok(value.clone()),
+            None => self.value(name, default, lookup),
+        })
     }
 
     /// Returns a text with each reference replaced by its default, or by a mark.

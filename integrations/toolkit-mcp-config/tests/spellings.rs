@@ -273,3 +273,53 @@ fn what_has_no_effect_is_an_issue_with_its_place() {
     };
     assert_eq!(headers["Authorization"], "Bearer s3cret");
 }
+
+#[test]
+fn a_variable_that_an_entry_sets_itself_has_this_value_in_its_other_texts() {
+    for dialect in DIALECTS {
+        let (braces, curly) = ("${NONE}", "{env:NONE}");
+        let expected = match dialect {
+            Dialect::ClaudeDesktop | Dialect::Zed | Dialect::Codex => (braces, "${A}"),
+            _ => ("Bearer 1", "own"),
+        };
+        let text = |name: &str| match dialect {
+            Dialect::OpenCode => curly.replace("NONE", name),
+            _ => braces.replace("NONE", name),
+        };
+        let [none, a] = [text("NONE"), text("A")];
+        // The value may itself have a variable, and counts more than one of the environment.
+        let value = if expected.0 == braces { "x".to_owned() } else { format!("Bearer {a}") };
+        let entry =
+            format!(r#"{{"command": "x", "args": ["{none}", "{none}{a}"], "env": {{"NONE": "{value}"}}}}"#);
+        let Ok(ServerTransport::Command { args, env, .. }) =
+            file_with(dialect, &entry).servers()[0].resolve(variable)
+        else {
+            panic!("{dialect:?}")
+        };
+        assert_eq!(args[0], expected.0, "{dialect:?}");
+        assert!(expected.0 == braces || env["NONE"] == expected.0, "{dialect:?}");
+        let entry = format!(r#"{{"command": "x", "args": ["{a}"], "env": {{"A": "own"}}}}"#);
+        let file = file_with(dialect, &entry);
+        let Ok(ServerTransport::Command { args, .. }) = file.servers()[0].resolve(variable) else {
+            panic!("{dialect:?}")
+        };
+        assert_eq!(args, [expected.1], "{dialect:?}");
+    }
+    let entry = r#"{
+        "url": "https://example.com/${PART}", "headers": {"Authorization": "Bearer ${KEY}"},
+        "env": {"PART": "mcp", "KEY": "s3cret", "UNUSED": "${NONE}"}
+    }"#;
+    let file = file_with(Dialect::ClaudeCode, entry);
+    assert!(!format!("{file:?}").contains("s3cret"));
+    let Ok(ServerTransport::Http { url, headers, .. }) = file.servers()[0].resolve(variable) else {
+        panic!("{file:?}")
+    };
+    assert_eq!(
+        (url.as_str(), headers["Authorization"].as_str()),
+        ("https://example.com/mcp", "Bearer s3cret")
+    );
+    let entry = r#"{"url": "https://${HOST}/mcp", "env": {"HOST": "evil.example"}}"#;
+    assert!(file_with(Dialect::ClaudeCode, entry).servers()[0].resolve(variable).is_err());
+    let missing = file_with(Dialect::ClaudeCode, r#"{"command": "x", "env": {"NONE": "${NONE}"}}"#);
+    assert!(missing.servers()[0].resolve(variable).is_err());
+}
