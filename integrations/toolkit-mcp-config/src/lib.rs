@@ -39,6 +39,7 @@ mod resolve;
 mod tool_filter;
 mod variables;
 mod write;
+mod written_entry;
 
 pub use config_error::{ConfigError, Place};
 pub use dialect::Dialect;

@@ -4,8 +4,7 @@ use crate::config_error::ConfigError;
 use jsonc_parser::ast::{ObjectProp, ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml_edit::{Document, Item, TableLike};
 
 /// A value with its place, as the byte offset in the file.
 pub(crate) struct Node {
@@ -120,11 +119,11 @@ pub(crate) fn parse(text: &str) -> Result<Node, ConfigError> {
         })?;
         return parsed.value.map(json).ok_or_else(|| ConfigError::at(text, 0, "", "the file has no value"));
     }
-    let table = DeTable::parse(text).map_err(|error| {
+    let document = Document::parse(text).map_err(|error| {
         let message = format!("the file is neither a JSON object nor valid TOML: {}", error.message());
         ConfigError::at(text, error.span().unwrap_or_default().start, "", message)
     })?;
-    Ok(Node { offset: 0, tree: toml_table(table.into_inner()) })
+    Ok(Node { offset: 0, tree: toml_table(document.as_table()) })
 }
 
 /// Returns the options of the parser of JSON: its extensions are allowed, but no comma is missing.
@@ -153,25 +152,41 @@ fn json(value: Value<'_>) -> Node {
     Node { offset, tree }
 }
 
-fn toml_table(table: DeTable<'_>) -> Tree {
-    let members = table.into_iter().map(|(key, value)| Member {
-        offset: key.span().start,
-        key: key.into_inner().into_owned(),
-        value: toml_value(value),
+fn toml_table(table: &dyn TableLike) -> Tree {
+    let members = table.iter().map(|(key, item)| {
+        let span = table.get_key_value(key).and_then(|(key, _)| key.span());
+        let offset = span.map_or(0, |span| span.start);
+        Member { key: key.to_owned(), offset, value: toml_item(item, offset) }
     });
     Tree::Table(members.collect())
 }
 
-fn toml_value(value: Spanned<DeValue<'_>>) -> Node {
-    let offset = value.span().start;
-    let tree = match value.into_inner() {
-        DeValue::String(text) => Tree::Text(text.into_owned()),
-        DeValue::Integer(number) => Tree::Number(number.to_string()),
-        DeValue::Float(number) => Tree::Number(number.to_string()),
-        DeValue::Boolean(flag) => Tree::Flag(flag),
-        DeValue::Datetime(time) => Tree::Text(time.to_string()),
-        DeValue::Array(items) => Tree::List(items.into_iter().map(toml_value).collect()),
-        DeValue::Table(table) => toml_table(table),
+/// Returns the value of an item. A table without a header of its own is at the place of its key.
+fn toml_item(item: &Item, offset_of_key: usize) -> Node {
+    let offset = item.span().map_or(offset_of_key, |span| span.start);
+    let tree = match item {
+        Item::None => Tree::Null,
+        Item::Value(value) => return toml_value(value, offset),
+        Item::Table(table) => toml_table(table),
+        Item::ArrayOfTables(tables) => {
+            Tree::List(tables.iter().map(|table| Node { offset, tree: toml_table(table) }).collect())
+        }
+    };
+    Node { offset, tree }
+}
+
+fn toml_value(value: &toml_edit::Value, offset_of_key: usize) -> Node {
+    let offset = value.span().map_or(offset_of_key, |span| span.start);
+    let tree = match value {
+        toml_edit::Value::String(text) => Tree::Text(text.value().clone()),
+        toml_edit::Value::Integer(number) => Tree::Number(number.value().to_string()),
+        toml_edit::Value::Float(number) => Tree::Number(number.value().to_string()),
+        toml_edit::Value::Boolean(flag) => Tree::Flag(*flag.value()),
+        toml_edit::Value::Datetime(time) => Tree::Text(time.value().to_string()),
+        toml_edit::Value::Array(items) => {
+            Tree::List(items.iter().map(|item| toml_value(item, offset)).collect())
+        }
+        toml_edit::Value::InlineTable(table) => toml_table(table),
     };
     Node { offset, tree }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Returns the part of a URL up to its path: what decides where a client sends its headers. Where parsers of URLs
 /// disagree about it, this is the whole URL.
-fn origin(url: &str) -> &str {
+pub(crate) fn origin(url: &str) -> &str {
     let Some(start) = url.find("://").map(|at| at + 3) else { return url };
     let end = url[start..].find(['/', '\\', '?', '#']).map_or(url.len(), |at| start + at);
     if end == start || url.contains(|c: char| c.is_ascii_control()) { url } else { &url[..end] }

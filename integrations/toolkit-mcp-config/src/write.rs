@@ -2,17 +2,19 @@
 
 use crate::config_error::ConfigError;
 use crate::dialect::{Dialect, Rules};
-use crate::entry::{ServerEntry, ServerTransport};
-use crate::keys::Key;
-use crate::node::{options, parse};
-use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use crate::entry::ServerEntry;
+use crate::node::{Node, options, parse};
+use crate::written_entry::{Written, WrittenEntry};
+use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use std::collections::BTreeMap;
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 
 /// Returns the text of a file with the entry of a server added. The rest of the file stays as it is, with its comments.
 ///
 /// The entry is written as its program reads it. The texts of the entry are written as they are, so variables are those
 /// of the dialect. If the file already has an entry of this name, its command or URL is replaced, and its other keys
-/// stay. An empty text is a new file.
+/// stay. Its variables and its folder also stay if the command is the same, and so do its headers if the host is. To
+/// write the same entry again changes nothing. An empty text is a new file.
 ///
 /// ```
 /// use toolkit_mcp_config::{Dialect, ServerEntry, ServerTransport, write_entry};
@@ -24,128 +26,151 @@ use std::collections::BTreeMap;
 /// ```
 ///
 /// # Errors
-/// [`ConfigError`] if the text is no file of the dialect. In a TOML file, an entry is not replaced.
+/// [`ConfigError`] if the text is no file of the dialect.
 pub fn write_entry(text: &str, dialect: Dialect, entry: &ServerEntry) -> Result<String, ConfigError> {
     let rules = Rules::of(dialect);
-    if dialect == Dialect::Codex {
-        return toml(text, entry);
-    }
-    let refused = |message: String| ConfigError::new(&entry.name, None, message);
-    let (mark, json) = text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest));
-    let json = if json.trim().is_empty() { "{}\n" } else { json };
-    let root = CstRootNode::parse(json, &options())
-        .map_err(|error| refused(format!("the file is not valid JSON: {}", error.kind())))?;
-    let path = parse(json).ok().and_then(|node| Some(rules.servers(&node)?.0));
-    let path = path.or(rules.containers.split(' ').next()).unwrap_or_default();
+    let (mark, text) = text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest));
+    let is_toml = dialect == Dialect::Codex;
+    let text = if text.trim().is_empty() && !is_toml { "{}\n" } else { text };
+    let root = parse(text);
+    let first = rules.containers.split(' ').next().unwrap_or_default();
+    let path = root.as_ref().ok().and_then(|root| rules.servers(root)).map_or(first, |(path, _)| path);
+    let old = root.as_ref().ok().and_then(|root| root.at(path)?.get(&entry.name));
+    let written = WrittenEntry::new(dialect, entry, old);
+    let file = if is_toml {
+        toml(text, path, entry, &written, old)?
+    } else {
+        json(text, path, entry, &written, old)?
+    };
+    Ok(format!("{mark}{file}"))
+}
+
+fn refused(entry: &ServerEntry, message: impl Into<String>) -> ConfigError {
+    ConfigError::new(&entry.name, None, message)
+}
+
+fn json(
+    text: &str,
+    path: &str,
+    entry: &ServerEntry,
+    written: &WrittenEntry,
+    old: Option<&Node>,
+) -> Result<String, ConfigError> {
+    let root = CstRootNode::parse(text, &options())
+        .map_err(|error| refused(entry, format!("the file is not valid JSON: {}", error.kind())))?;
     let mut keys = path.split('/').filter(|key| *key != ".");
     let found = root
         .object_value_or_create()
         .and_then(|object| keys.try_fold(object, |object, key| object.object_value_or_create(key)));
-    let servers = found.ok_or_else(|| refused(format!("`{path}` is not an object in the file")))?;
+    let servers = found.ok_or_else(|| refused(entry, format!("`{path}` is not an object in the file")))?;
     let object = servers
         .object_value_or_create(&entry.name)
-        .ok_or_else(|| refused("the entry in the file is not an object".to_owned()))?;
-    let written = [Key::Kind, Key::Command, Key::Args, Key::Env, Key::Folder, Key::Url, Key::Headers];
+        .ok_or_else(|| refused(entry, "the entry in the file is not an object"))?;
     for property in object.properties() {
-        let key = property.decoded_name().and_then(|name| Key::of(&name));
-        if key.is_some_and(|key| written.contains(&key)) {
+        if property.decoded_name().is_some_and(|name| written.removed.contains(&name)) {
             property.remove();
         }
     }
-    for (key, value) in members(dialect, entry) {
-        if object.get(key).is_none() {
-            object.append(key, value);
+    for (key, value) in &written.members {
+        let of_before = old.and_then(|old| old.get(key));
+        if of_before.is_some_and(|node| value.is(node)) {
+            continue;
         }
-    }
-    Ok(format!("{mark}{root}"))
-}
-
-/// Returns the keys and values of an entry in a dialect.
-fn members(dialect: Dialect, entry: &ServerEntry) -> Vec<(&'static str, CstInputValue)> {
-    let text = |text: &str| CstInputValue::String(text.to_owned());
-    let list = |items: &[String]| CstInputValue::Array(items.iter().map(|item| text(item)).collect());
-    let table = |table: &BTreeMap<String, String>| {
-        CstInputValue::Object(table.iter().map(|(key, value)| (key.clone(), text(value))).collect())
-    };
-    // The key of the type, the type of a command, and the type of a URL.
-    let kinds = match dialect {
-        Dialect::OpenCode => Some(["type", "local", "remote"]),
-        Dialect::VsCode | Dialect::ClaudeCode => Some(["type", "stdio", "http"]),
-        Dialect::Cline => Some(["type", "stdio", "streamableHttp"]),
-        Dialect::CopilotCli => Some(["type", "local", "http"]),
-        Dialect::LangChain => Some(["transport", "stdio", "streamable_http"]),
-        _ => None,
-    };
-    let mut members = Vec::new();
-    match &entry.transport {
-        ServerTransport::Command { program, args, env, cwd } => {
-            members.extend(kinds.map(|[key, command, _]| (key, text(command))));
-            if dialect == Dialect::OpenCode {
-                members.push(("command", list(&[std::slice::from_ref(program), args].concat())));
-                members.push(("environment", table(env)));
-            } else {
-                members.extend([("command", text(program)), ("args", list(args)), ("env", table(env))]);
+        match (object.get(key), value) {
+            (Some(property), Written::Table(table)) if property.object_value().is_some() => {
+                set_json_table(&property, table, of_before);
             }
-            members.extend(cwd.as_deref().map(|cwd| ("cwd", text(cwd))));
-        }
-        ServerTransport::Http { url, headers } => {
-            members.extend(kinds.map(|[key, _, kind]| (key, text(kind))));
-            let (url_key, headers_key) = match dialect {
-                Dialect::GeminiCli => ("httpUrl", "headers"),
-                Dialect::Windsurf => ("serverUrl", "headers"),
-                Dialect::Codex => ("url", "http_headers"),
-                _ => ("url", "headers"),
-            };
-            members.extend([(url_key, text(url)), (headers_key, table(headers))]);
+            (Some(property), value) => property.set_value(value.json()),
+            (None, value) => drop(object.append(key, value.json())),
         }
     }
-    // Copilot CLI uses no tool that is not listed.
-    members.extend((dialect == Dialect::CopilotCli).then(|| ("tools", list(&["*".to_owned()]))));
-    members.retain(|(_, value)| !matches!(value, CstInputValue::Object(table) if table.is_empty()));
-    members
+    Ok(root.to_string())
 }
 
-/// Adds a table at the end of a TOML file.
-fn toml(text: &str, entry: &ServerEntry) -> Result<String, ConfigError> {
-    let root = parse(text)?;
-    if root.get("mcp_servers").and_then(|servers| servers.get(&entry.name)).is_some() {
-        return Err(ConfigError::new(&entry.name, None, "the file already has this server; remove it first"));
-    }
-    let mut written = text.trim_end().to_owned();
-    if !written.is_empty() {
-        written.push_str("\n\n");
-    }
-    written += &format!("[mcp_servers.{}]\n", quoted(&entry.name));
-    for (key, value) in members(Dialect::Codex, entry) {
-        written += &format!("{key} = {}\n", toml_value(&value));
-    }
-    parse(&written).map(|_| written)
-}
-
-fn toml_value(value: &CstInputValue) -> String {
-    match value {
-        CstInputValue::Array(items) => {
-            format!("[{}]", items.iter().map(toml_value).collect::<Vec<_>>().join(", "))
+/// Gives an object the members of a table. Equal members stay as they are.
+fn set_json_table(property: &CstObjectProp, table: &BTreeMap<String, String>, of_before: Option<&Node>) {
+    let object: CstObject = property.object_value_or_set();
+    for member in object.properties() {
+        if !member.decoded_name().is_some_and(|name| table.contains_key(&name)) {
+            member.remove();
         }
-        CstInputValue::Object(table) => {
-            let pairs = table.iter().map(|(key, value)| format!("{} = {}", quoted(key), toml_value(value)));
-            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+    }
+    for (name, text) in table {
+        let value = || CstInputValue::String(text.clone());
+        let is_same = of_before.and_then(|table| table.get(name)?.text()).as_ref() == Some(text);
+        match object.get(name) {
+            Some(_) if is_same => {}
+            Some(member) => member.set_value(value()),
+            None => drop(object.append(name, value())),
         }
-        CstInputValue::String(text) => quoted(text),
-        other => format!("{other:?}"),
     }
 }
 
-/// Returns a basic string of TOML.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            c if c.is_control() => quoted += &format!("\\u{:04X}", u32::from(c)),
-            c => quoted.push(c),
+fn toml(
+    text: &str,
+    path: &str,
+    entry: &ServerEntry,
+    written: &WrittenEntry,
+    old: Option<&Node>,
+) -> Result<String, ConfigError> {
+    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+        refused(entry, format!("the file is not valid TOML: {}", error.message()))
+    })?;
+    // A table without a header: only its servers have one.
+    let mut servers = Table::new();
+    servers.set_implicit(true);
+    let servers = document.as_table_mut().entry(path).or_insert(Item::Table(servers));
+    let has_inline_tables = servers.is_inline_table();
+    let servers = servers
+        .as_table_like_mut()
+        .ok_or_else(|| refused(entry, format!("`{path}` is not a table in the file")))?;
+    let new =
+        if has_inline_tables { toml_edit::value(InlineTable::new()) } else { Item::Table(Table::new()) };
+    let table = servers
+        .entry(&entry.name)
+        .or_insert(new)
+        .as_table_like_mut()
+        .ok_or_else(|| refused(entry, "the entry in the file is not a table"))?;
+    for key in &written.removed {
+        table.remove(key);
+    }
+    for (key, value) in &written.members {
+        let of_before = old.and_then(|old| old.get(key));
+        if of_before.is_some_and(|node| value.is(node)) {
+            continue;
+        }
+        match (table.get_mut(key).and_then(Item::as_table_like_mut), value) {
+            (Some(inner), Written::Table(members)) => set_toml_table(inner, members, of_before),
+            (_, value) => set_toml(table, key, value.toml()),
         }
     }
-    quoted.push('"');
-    quoted
+    Ok(document.to_string())
+}
+
+/// Gives a table of TOML the members of a table. Equal members stay as they are.
+fn set_toml_table(table: &mut dyn TableLike, members: &BTreeMap<String, String>, of_before: Option<&Node>) {
+    let surplus: Vec<String> = table
+        .iter()
+        .filter(|(name, _)| !members.contains_key(*name))
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    for name in surplus {
+        table.remove(&name);
+    }
+    for (name, text) in members {
+        if of_before.and_then(|table| table.get(name)?.text()).as_ref() != Some(text) {
+            set_toml(table, name, text.as_str().into());
+        }
+    }
+}
+
+/// Sets a value of a table. The comments and blanks around a value of before stay.
+fn set_toml(table: &mut dyn TableLike, key: &str, mut value: toml_edit::Value) {
+    match table.get_mut(key).and_then(Item::as_value_mut) {
+        Some(of_before) => {
+            value.decor_mut().clone_from(of_before.decor());
+            *of_before = value;
+        }
+        None => drop(table.insert(key, Item::Value(value))),
+    }
 }

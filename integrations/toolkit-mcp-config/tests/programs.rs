@@ -105,9 +105,9 @@ experimental: no-such-program-anywhere [] {}, disabled
     (
         ".codex/config.toml",
         r#"Codex
-off: no-such-program-anywhere [] {}, disabled
-remote: http://127.0.0.1:9/mcp {"Authorization": "Bearer t0ken", "X-Key": "k3y", "X-Region": "eu-west-1"}
 weather: weather-server ["--fast"] {"REGION": "eu", "WEATHER_TOKEN": "t0ken"}, calls 45.5s, start 20s, tools ["add"]
+remote: http://127.0.0.1:9/mcp {"Authorization": "Bearer t0ken", "X-Key": "k3y", "X-Region": "eu-west-1"}
+off: no-such-program-anywhere [] {}, disabled
 "#,
     ),
     (

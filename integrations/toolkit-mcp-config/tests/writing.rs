@@ -15,6 +15,7 @@ fn a_written_entry_is_read_again_in_every_dialect() {
             let file = ConfigFile::read_as(&text, dialect).unwrap();
             assert_eq!(file.servers()[0].resolve(variable).as_ref(), Ok(&transport), "{dialect:?} {text}");
             assert_eq!((file.issues(), file.failures()), (&[][..], &[][..]), "{dialect:?} {text}");
+            assert_eq!(write_entry(&text, dialect, &entry).as_ref(), Ok(&text), "{dialect:?}");
         }
     }
 }
@@ -37,8 +38,105 @@ fn the_rest_of_a_file_stays() {
     assert!(written.starts_with(toml), "{written}");
     assert_eq!(ConfigFile::read(&written).unwrap().servers().len(), 2);
     for (text, dialect) in
-        [(toml, Dialect::Codex), ("[1]", Dialect::Zed), (r#"{"mcpServers": 5}"#, Dialect::Cline)]
+        [("mcp_servers = 5", Dialect::Codex), ("[1]", Dialect::Zed), (r#"{"mcpServers": 5}"#, Dialect::Cline)]
     {
         assert!(write_entry(text, dialect, &entry).is_err(), "{text}");
+    }
+}
+
+/// Files with an entry `a` of before for a command `x`, and one `b` for a URL, with all that they can keep.
+const KEPT: &[(Dialect, &str)] = &[
+    (
+        Dialect::McpServers,
+        "{\n  // Mine.\n  \"mcpServers\": {\n    \"a\": {\n      \"type\": \"stdio\", \"command\": \"x\", \"args\": [\"old\"],\n      \"env\": {\n        // The key.\n        \"API_KEY\": \"k\", \"PORT\": 80,\n      },\n      \"cwd\": \"/srv\", \"timeout\": 5000\n    },\n    \"b\": { \"url\": \"https://example.com/old\", \"headers\": { \"authorization\": \"Bearer t\" /* Mine. */ } }\n  }\n}\n",
+    ),
+    (
+        Dialect::OpenCode,
+        r#"{"mcp": {"a": {"type": "local", "command": ["x", "old"], "environment": {"API_KEY": "k", "PORT": "80"}, "cwd": "/srv"}, "b": {"type": "remote", "url": "https://example.com/old", "headers": {"authorization": "Bearer t"}}}}"#,
+    ),
+    (
+        Dialect::Zed,
+        r#"{"context_servers": {"a": {"command": {"path": "x", "args": ["old"], "env": {"API_KEY": "k", "PORT": "80"}}, "cwd": "/srv"}, "b": {"url": "https://example.com/old", "headers": {"authorization": "Bearer t"}}}}"#,
+    ),
+    (
+        Dialect::VsCode,
+        r#"{"servers": {"a": {"command": "x", "env": {"API_KEY": "k", "PORT": "80"}, "envFile": "f", "cwd": "/srv"}, "b": {"type": "http", "url": "https://example.com/old", "headers": {"authorization": "Bearer t"}}}}"#,
+    ),
+    (
+        Dialect::Codex,
+        "# Mine.\nmodel = \"x\" # The model.\n\n[mcp_servers.a]\ncommand = \"x\" # The program.\nargs = [\"old\"]\ncwd = \"/srv\"\nenv_vars = [\"HOME\"]\n\n[mcp_servers.a.env]\n# The key.\nAPI_KEY = \"k\"\nPORT = \"80\"\n\n[mcp_servers.b]\nurl = \"https://example.com/old\"\nhttp_headers = { authorization = \"Bearer t\" } # Mine.\nbearer_token_env_var = \"T\"\n\n[other]\nkey = 1\n",
+    ),
+    (
+        Dialect::Codex,
+        "mcp_servers = { a = { command = \"x\", env = { API_KEY = \"k\", PORT = \"80\" }, cwd = \"/srv\" }, b = { url = \"https://example.com/old\", http_headers = { authorization = \"Bearer t\" } } }\n",
+    ),
+];
+
+fn transport(text: &str, dialect: Dialect, name: &str) -> ServerTransport {
+    let file = ConfigFile::read_as(text, dialect).unwrap();
+    assert_eq!(file.failures(), [], "{text}");
+    file.servers().iter().find(|server| server.name == name).unwrap().transport.clone()
+}
+
+#[test]
+fn an_entry_of_the_same_server_keeps_its_variables_its_folder_and_its_headers() {
+    for (dialect, text) in KEPT {
+        let write = |text: &str, name: &str, transport| {
+            write_entry(text, *dialect, &ServerEntry::new(name, transport)).unwrap()
+        };
+        let mut command = ServerTransport::command("x", ["new"]);
+        let ServerTransport::Command { env, .. } = &mut command else { panic!() };
+        env.insert("PORT".to_owned(), "81".to_owned());
+        let written = write(text, "a", command.clone());
+        let ServerTransport::Command { program, args, env, cwd, .. } = transport(&written, *dialect, "a")
+        else {
+            panic!("{written}")
+        };
+        assert_eq!((program.as_str(), args), ("x", vec!["new".to_owned()]), "{written}");
+        assert_eq!((env["API_KEY"].as_str(), env["PORT"].as_str(), env.len()), ("k", "81", 2), "{written}");
+        assert_eq!(cwd.as_deref(), Some("/srv"), "{written}");
+        assert_eq!(write(&written, "a", command), written);
+
+        let mut url = ServerTransport::url("https://example.com/new");
+        let written = write(&written, "b", url.clone());
+        assert_eq!(write(&written, "b", url.clone()), written);
+        let ServerTransport::Http { url: sent_to, headers, .. } = transport(&written, *dialect, "b") else {
+            panic!("{written}")
+        };
+        assert_eq!((sent_to.as_str(), headers.len()), ("https://example.com/new", 1), "{written}");
+        assert_eq!(headers["authorization"], "Bearer t", "{written}");
+        let ServerTransport::Http { headers, .. } = &mut url else { panic!() };
+        headers.insert("Authorization".to_owned(), "Bearer new".to_owned());
+        let written = write(&written, "b", url.clone());
+        assert_eq!(transport(&written, *dialect, "b"), url, "{written}");
+        for part in
+            ["Mine.", "The key.", "The program.", "The model.", "[other]\nkey = 1", "timeout", "envFile"]
+        {
+            assert_eq!(written.contains(part), text.contains(part), "{part} {written}");
+        }
+    }
+}
+
+#[test]
+fn an_entry_of_another_server_gives_it_no_secrets() {
+    for (dialect, text) in KEPT {
+        for (name, transport_of_other) in [
+            ("a", ServerTransport::command("other", ["new"])),
+            ("a", ServerTransport::url("https://example.com/new")),
+            ("b", ServerTransport::url("https://evil.example/mcp")),
+            ("b", ServerTransport::url("https://example.com.evil.example/mcp")),
+            ("b", ServerTransport::command("x", ["new"])),
+        ] {
+            let entry = ServerEntry::new(name, transport_of_other.clone());
+            let written = write_entry(text, *dialect, &entry).unwrap();
+            assert_eq!(transport(&written, *dialect, name), transport_of_other, "{written}");
+            assert_eq!(write_entry(&written, *dialect, &entry).unwrap(), written);
+            let secret = if name == "a" {
+                ["API_KEY", "env_vars", "envFile"]
+            } else {
+                ["Bearer t", "bearer_token", "-"]
+            };
+            assert!(!secret.iter().any(|secret| written.contains(secret)), "{written}");
+        }
     }
 }

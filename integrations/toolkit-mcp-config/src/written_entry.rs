@@ -1,0 +1,207 @@
+//! What is written into an entry: its keys in a dialect, with what an entry of before keeps.
+
+use crate::dialect::Dialect;
+use crate::entry::{ServerEntry, ServerTransport};
+use crate::keys::Key;
+use crate::node::Node;
+use crate::resolve::origin;
+use jsonc_parser::cst::CstInputValue;
+use std::collections::BTreeMap;
+
+/// A value that is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Written {
+    Text(String),
+    List(Vec<String>),
+    Table(BTreeMap<String, String>),
+}
+
+/// The changes of an entry.
+pub(crate) struct WrittenEntry {
+    /// The keys with their values. Those that the entry has already are not written again.
+    pub(crate) members: Vec<(&'static str, Written)>,
+    /// The keys that are taken out.
+    pub(crate) removed: Vec<String>,
+}
+
+/// What an entry of before says about its server, with variables as they are written.
+#[derive(Default)]
+struct OldEntry {
+    program: Option<String>,
+    url: Option<String>,
+    env: BTreeMap<String, String>,
+    cwd: Option<String>,
+    headers: BTreeMap<String, String>,
+}
+
+impl Written {
+    /// Returns whether a value of a file is this one.
+    pub(crate) fn is(&self, node: &Node) -> bool {
+        match self {
+            Self::Text(text) => node.text().as_ref() == Some(text),
+            Self::List(items) => {
+                let texts = node.items().map(|items| items.iter().map(Node::text));
+                texts.is_some_and(|texts| texts.eq(items.iter().cloned().map(Some)))
+            }
+            Self::Table(table) => {
+                let own = node.members().unwrap_or_default();
+                let is_same = own.iter().all(|own| own.value.text().as_ref() == table.get(&own.key));
+                is_same && own.len() == table.len()
+            }
+        }
+    }
+
+    pub(crate) fn json(&self) -> CstInputValue {
+        let text = |text: &String| CstInputValue::String(text.clone());
+        match self {
+            Self::Text(value) => text(value),
+            Self::List(items) => CstInputValue::Array(items.iter().map(text).collect()),
+            Self::Table(table) => {
+                CstInputValue::Object(table.iter().map(|(key, value)| (key.clone(), text(value))).collect())
+            }
+        }
+    }
+
+    pub(crate) fn toml(&self) -> toml_edit::Value {
+        match self {
+            Self::Text(text) => text.as_str().into(),
+            Self::List(items) => items.iter().collect(),
+            Self::Table(table) => table.iter().map(|(key, value)| (key, value.as_str())).collect(),
+        }
+    }
+}
+
+impl WrittenEntry {
+    /// Returns how `entry` is written in a dialect over `old`, the value of an entry of its name.
+    pub(crate) fn new(dialect: Dialect, entry: &ServerEntry, old: Option<&Node>) -> Self {
+        let mut known = OldEntry::default();
+        if let Some(old) = old {
+            known.read(old);
+        }
+        let is_same = known.is_for(&entry.transport);
+        let transport = if is_same { known.kept(&entry.transport) } else { entry.transport.clone() };
+        let mut members = members(dialect, &transport);
+        if dialect == Dialect::CopilotCli && old.is_none_or(|old| old.get("tools").is_none()) {
+            // Copilot CLI uses no tool that is not listed.
+            members.push(("tools", Written::List(vec!["*".to_owned()])));
+        }
+        let mut removed = Vec::new();
+        for member in old.and_then(Node::members).unwrap_or_default() {
+            let is_removed = match Key::of(&member.key) {
+                Some(Key::Command | Key::Args | Key::Url) => true,
+                // A type with the command in it is an older form of the command.
+                Some(Key::Kind) => !is_same || member.value.members().is_some(),
+                Some(Key::Env | Key::Folder | Key::Headers) => !(is_same && member.value.is_off()),
+                // What goes to a server belongs to it.
+                Some(
+                    Key::EnvFile
+                    | Key::PassedVariables
+                    | Key::HeaderVariables
+                    | Key::TokenVariable
+                    | Key::Auth,
+                ) => !is_same,
+                _ => false,
+            };
+            if is_removed && !members.iter().any(|(key, _)| *key == member.key) {
+                removed.push(member.key.clone());
+            }
+        }
+        Self { members, removed }
+    }
+}
+
+impl OldEntry {
+    fn read(&mut self, entry: &Node) {
+        for member in entry.members().unwrap_or_default() {
+            let value = &member.value;
+            match Key::of(&member.key) {
+                Some(Key::Kind | Key::Command) if value.members().is_some() => self.read(value),
+                Some(Key::Command) => {
+                    let first = value.items().and_then(<[Node]>::first);
+                    self.program = first.unwrap_or(value).text();
+                }
+                Some(Key::Url) => self.url = value.text(),
+                Some(Key::Env) => self.env.extend(texts(value)),
+                Some(Key::Folder) => self.cwd = value.text(),
+                Some(Key::Headers) => self.headers.extend(texts(value)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns whether a transport reaches the same server: by the same program, or at the same host.
+    fn is_for(&self, transport: &ServerTransport) -> bool {
+        match transport {
+            ServerTransport::Command { program, .. } => self.program.as_ref() == Some(program),
+            ServerTransport::Http { url, .. } => self.url.as_deref().map(origin) == Some(origin(url)),
+        }
+    }
+
+    /// Returns a transport with the variables, the folder and the headers that it does not set itself.
+    fn kept(self, transport: &ServerTransport) -> ServerTransport {
+        let mut kept = transport.clone();
+        match &mut kept {
+            ServerTransport::Command { env, cwd, .. } => {
+                for (name, value) in self.env {
+                    env.entry(name).or_insert(value);
+                }
+                *cwd = cwd.take().or(self.cwd);
+            }
+            ServerTransport::Http { headers, .. } => {
+                for (name, value) in self.headers {
+                    if !headers.keys().any(|own| own.eq_ignore_ascii_case(&name)) {
+                        headers.insert(name, value);
+                    }
+                }
+            }
+        }
+        kept
+    }
+}
+
+/// Returns the members of a table that are texts.
+fn texts(table: &Node) -> impl Iterator<Item = (String, String)> {
+    let members = table.members().unwrap_or_default().iter();
+    members.filter_map(|member| Some((member.key.clone(), member.value.text()?)))
+}
+
+/// Returns the keys and values of a transport in a dialect.
+fn members(dialect: Dialect, transport: &ServerTransport) -> Vec<(&'static str, Written)> {
+    let text = |text: &str| Written::Text(text.to_owned());
+    // The key of the type, the type of a command, and the type of a URL.
+    let kinds = match dialect {
+        Dialect::OpenCode => Some(["type", "local", "remote"]),
+        Dialect::VsCode | Dialect::ClaudeCode => Some(["type", "stdio", "http"]),
+        Dialect::Cline => Some(["type", "stdio", "streamableHttp"]),
+        Dialect::CopilotCli => Some(["type", "local", "http"]),
+        Dialect::LangChain => Some(["transport", "stdio", "streamable_http"]),
+        _ => None,
+    };
+    let mut members = Vec::new();
+    match transport {
+        ServerTransport::Command { program, args, env, cwd } => {
+            members.extend(kinds.map(|[key, command, _]| (key, text(command))));
+            let env = Written::Table(env.clone());
+            if dialect == Dialect::OpenCode {
+                let command = [std::slice::from_ref(program), args].concat();
+                members.extend([("command", Written::List(command)), ("environment", env)]);
+            } else {
+                let args = Written::List(args.clone());
+                members.extend([("command", text(program)), ("args", args), ("env", env)]);
+            }
+            members.extend(cwd.as_deref().map(|cwd| ("cwd", text(cwd))));
+        }
+        ServerTransport::Http { url, headers } => {
+            members.extend(kinds.map(|[key, _, kind]| (key, text(kind))));
+            let (url_key, headers_key) = match dialect {
+                Dialect::GeminiCli => ("httpUrl", "headers"),
+                Dialect::Windsurf => ("serverUrl", "headers"),
+                Dialect::Codex => ("url", "http_headers"),
+                _ => ("url", "headers"),
+            };
+            members.extend([(url_key, text(url)), (headers_key, Written::Table(headers.clone()))]);
+        }
+    }
+    members.retain(|(_, value)| !matches!(value, Written::Table(table) if table.is_empty()));
+    members
+}
