@@ -67,7 +67,7 @@ const EXPIRE: &str = "DELETE FROM toolkit_calls WHERE expiry < clock_timestamp()
 
 /// A ledger of calls in a PostgreSQL database, version 11 or later. Clones share one connection.
 ///
-/// A worker with a ledger claims each call before it runs, and stores its outcome before it answers. A call whose id was
+/// A worker with a ledger claims each call that may not be repeated before it runs, and stores its outcome before it answers. A call whose id was
 /// claimed does not run again: its outcome is returned, or, if its worker was lost, the caller learns that it is unknown.
 ///
 /// The table `toolkit_calls` is created in the first schema of the search path if it does not exist. All times are those of

@@ -122,7 +122,8 @@ impl Worker {
         self
     }
 
-    /// Sets the ledger. The worker claims each call before it runs, so no call runs twice.
+    /// Sets the ledger. The worker claims each call before it runs, so no call runs twice. Calls of tools that may be
+    /// [repeated](toolkit_core::ToolMetadata::is_repeatable) are not claimed.
     #[cfg(feature = "ledger")]
     pub fn with_ledger(mut self, ledger: CallLedger) -> Self {
         self.ledger = Some(ledger);

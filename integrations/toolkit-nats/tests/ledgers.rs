@@ -89,6 +89,26 @@ async fn a_claim_of_a_lost_worker_is_unknown_and_never_runs_again() {
     schema.drop().await;
 }
 
+/// What may be repeated is not stored, so it does not read what it has read before.
+#[tokio::test]
+async fn calls_that_may_be_repeated_are_not_claimed() {
+    for is_read in [true, false] {
+        let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };
+        let runs = Arc::new(AtomicU32::new(0));
+        let count = runs.clone();
+        let pay = ClosureTool::new("pay", "", move |_: Nothing| count.fetch_add(1, Ordering::Relaxed)).unwrap();
+        let pay = pay.map_metadata(|metadata| {
+            if is_read { metadata.with_read_only(true) } else { metadata.with_idempotent(true) }
+        });
+        let _worker = start(&fleet, &schema, registry([pay])).await;
+        let tools = FleetTools::join(&fleet).await.unwrap();
+        let texts = [call(&tools).await, call(&tools).await].map(|result| result.to_text().into_owned());
+        assert_eq!(texts, ["0", "1"]);
+        assert_eq!(tools.stored_call("run 7/call_1").await.unwrap(), StoredCall::NotFound);
+        schema.drop().await;
+    }
+}
+
 #[tokio::test]
 async fn an_id_belongs_to_one_call_of_one_caller() {
     let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };

@@ -133,8 +133,9 @@ impl<'a> OutgoingCall<'a> {
                     tries.passed.push(worker.clone());
                 }
                 Attempt::Lost(reason) => {
-                    // The worker may still run the call. With a ledger, its outcome is the outcome of the call.
-                    if !worker.has_ledger {
+                    // The worker may still run the call. With a ledger, its outcome is the outcome of the call, unless the
+                    // call may be repeated.
+                    if is_repeatable || !worker.has_ledger {
                         sent.cancel();
                     }
                     tries.lost = Some(reason);

@@ -23,7 +23,7 @@ pub enum StoredCall {
     /// The worker of the call was lost, or the call was cancelled or out of time before its end. The tool may have run, and
     /// does not run again under this id.
     Unknown,
-    /// No worker has claimed the call, or its entry has expired.
+    /// No worker has claimed the call, or its entry has expired. Calls of tools that may be repeated are not claimed.
     NotFound,
 }
 

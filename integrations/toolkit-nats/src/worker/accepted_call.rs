@@ -105,7 +105,7 @@ impl AcceptedCall {
         }
     }
 
-    /// Claims the call if there is a ledger, runs it, and stores its outcome.
+    /// Claims the call if there is a ledger and the call may not be repeated, runs it, and stores its outcome.
     async fn outcome(
         &self,
         head: &CallHead<'_>,
@@ -118,7 +118,7 @@ impl AcceptedCall {
         // Boxed, because the future is large, and moved several times.
         let run = span.clone().around(Box::pin(self.dispatch(head, arguments, caller, span)));
         #[cfg(feature = "ledger")]
-        if let Some(ledger) = &self.state.settings.ledger {
+        if let Some(ledger) = self.state.settings.ledger.as_ref().filter(|_| !self.may_be_repeated(head)) {
             let owner = owner.as_ref().map(Identity::as_str).unwrap_or_default();
             let number = self.state.calls.accepted.fetch_add(1, Ordering::Relaxed);
             let call = ClaimedCall::new(owner, head, arguments, &self.state.id, number);
@@ -131,6 +131,13 @@ impl AcceptedCall {
             return ended.answer();
         }
         run.await.answer()
+    }
+
+    /// Returns whether another run of the tool does no harm, so that its calls need no claim.
+    #[cfg(feature = "ledger")]
+    fn may_be_repeated(&self, head: &CallHead<'_>) -> bool {
+        let registry = self.offer.dispatcher.registry();
+        registry.get(&head.tool).is_some_and(|tool| tool.definition().metadata.is_repeatable())
     }
 
     /// The time at which nobody waits for the call any more.
