@@ -146,6 +146,10 @@ impl FleetTools {
     /// Returns what the ledger of the workers knows about a call of this caller, also after a crash of both. `id` is the
     /// [id](FleetToolsBuilder::call_ids) with which the call was sent.
     ///
+    /// The calls of a caller with an identity belong to it: by its [token](FleetToolsBuilder::token), or by its
+    /// [name](FleetToolsBuilder::name) if the workers trust subjects. The calls of an anonymous caller belong to this value
+    /// and its clones, and nobody finds them after its process has ended.
+    ///
     /// # Errors
     /// [`Connection`](crate::FleetErrorKind::Connection) if no worker with a ledger answers.
     pub async fn stored_call(&self, id: &str) -> Result<StoredCall, FleetError> {

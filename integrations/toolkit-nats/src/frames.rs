@@ -39,6 +39,9 @@ pub(crate) struct CallHead<'a> {
     pub(crate) token: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) trace: Option<TraceContext>,
+    /// A secret of the caller, by which a ledger knows its calls again if it is anonymous.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) owner: Option<Cow<'a, str>>,
 }
 
 impl<'a> CallHead<'a> {
@@ -284,6 +287,7 @@ mod tests {
         fn a_call_of_any_text_is_read_as_written(tool in ".*", id in ".*", arguments in ".*", left_ms: u64) {
             let head = CallHead {
                 tool: tool.into(), id: id.into(), left_ms, run: None, token: Some("a\nb".into()), trace: None,
+                owner: Some("\"\n".into()),
             };
             let message = head.write(&arguments).unwrap();
             prop_assert_eq!(CallHead::read(&message), Some((head, arguments.as_str())));

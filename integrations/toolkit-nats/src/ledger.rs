@@ -105,14 +105,20 @@ pub(crate) struct ClaimedCall {
 impl ClaimedCall {
     /// Creates the claim of a worker for a call of `caller`. `number` is another for each call that the worker accepts, so
     /// no call takes the claim of an earlier one for its own.
-    pub(crate) fn new(caller: &str, head: &CallHead<'_>, arguments: &str, worker: &str, number: u64) -> Self {
+    pub(crate) fn new(
+        caller: Vec<u8>,
+        head: &CallHead<'_>,
+        arguments: &str,
+        worker: &str,
+        number: u64,
+    ) -> Self {
         // Only the same tool with the same arguments is the same call.
         let mut hash = Hash::new();
         hash.update(head.tool.as_bytes());
         hash.update([0]);
         hash.update(arguments.as_bytes());
         Self {
-            caller: caller.as_bytes().to_vec(),
+            caller,
             id: head.id.as_bytes().to_vec(),
             fingerprint: hash.finalize().to_vec(),
             claim: Hash::hash(format!("{worker} {number}").as_bytes()).to_vec(),
@@ -223,8 +229,8 @@ impl CallLedger {
     }
 
     /// Returns what is known about a call. `None` if no worker has claimed it.
-    pub(crate) async fn stored(&self, caller: &str, id: &str) -> Result<Option<Claim>, LedgerError> {
-        Ok(self.read(caller.as_bytes(), id.as_bytes()).await?.map(|(_, _, claim)| claim))
+    pub(crate) async fn stored(&self, caller: &[u8], id: &str) -> Result<Option<Claim>, LedgerError> {
+        Ok(self.read(caller, id.as_bytes()).await?.map(|(_, _, claim)| claim))
     }
 
     async fn read(&self, caller: &[u8], id: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>, Claim)>, LedgerError> {

@@ -23,7 +23,12 @@ fn pay(runs: &Arc<AtomicU32>, time: Duration) -> ToolRegistry {
 
 async fn start(fleet: &Fleet, schema: &Schema, tools: ToolRegistry) -> RunningWorker {
     let ledger = CallLedger::connect(&schema.config()).await.unwrap();
-    Worker::new(tools).unwrap().with_ledger(ledger).start(fleet).await.unwrap()
+    Worker::new(tools).unwrap().with_ledger(ledger).trust_subjects().start(fleet).await.unwrap()
+}
+
+/// Joins as a caller that can come back.
+async fn join(fleet: &Fleet) -> FleetTools {
+    FleetTools::builder(fleet).name("ada").join().await.unwrap()
 }
 
 /// Makes the call `call_1` of the run `run 7`.
@@ -37,13 +42,13 @@ async fn a_call_with_one_id_runs_once_and_its_result_can_be_fetched() {
     let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };
     let runs = Arc::new(AtomicU32::new(0));
     let worker = start(&fleet, &schema, pay(&runs, Duration::ZERO)).await;
-    let tools = FleetTools::join(&fleet).await.unwrap();
+    let tools = join(&fleet).await;
     assert_eq!(tools.stored_call("run 7/call_1").await.unwrap(), StoredCall::NotFound);
     assert_eq!(call(&tools).await.to_text(), "paid 0");
     worker.drain().await;
     // Both come back as other processes.
     let _worker = start(&fleet, &schema, pay(&runs, Duration::ZERO)).await;
-    let tools = FleetTools::join(&fleet).await.unwrap();
+    let tools = join(&fleet).await;
     assert_eq!(call(&tools).await.to_text(), "paid 0");
     let StoredCall::Ended(Ok(output)) = tools.stored_call("run 7/call_1").await.unwrap() else {
         panic!("the call has ended");
@@ -57,8 +62,8 @@ async fn a_call_that_runs_elsewhere_is_awaited() {
     let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };
     let runs = Arc::new(AtomicU32::new(0));
     let _worker = start(&fleet, &schema, pay(&runs, Duration::from_millis(500))).await;
-    let tools = FleetTools::join(&fleet).await.unwrap();
-    let other = FleetTools::join(&fleet).await.unwrap();
+    let tools = join(&fleet).await;
+    let other = join(&fleet).await;
     let results = tokio::join!(call(&tools), call(&other));
     assert_eq!((&*results.0.to_text(), &*results.1.to_text()), ("paid 0", "paid 0"));
     assert_eq!(runs.load(Ordering::Relaxed), 1);
@@ -70,7 +75,7 @@ async fn a_claim_of_a_lost_worker_is_unknown_and_never_runs_again() {
     let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };
     let runs = Arc::new(AtomicU32::new(0));
     let worker = start(&fleet, &schema, pay(&runs, Duration::from_secs(3_600))).await;
-    let tools = FleetTools::join(&fleet).await.unwrap();
+    let tools = join(&fleet).await;
     let lost = tools.clone();
     let caller = tokio::spawn(async move { call(&lost).await });
     until(|| runs.load(Ordering::Relaxed) == 1).await;
@@ -81,7 +86,7 @@ async fn a_claim_of_a_lost_worker_is_unknown_and_never_runs_again() {
     let update = "UPDATE {}.toolkit_calls SET lease = clock_timestamp() - interval '1 second'";
     schema.execute(&update.replace("{}", &schema.name)).await;
     let _worker = start(&fleet, &schema, pay(&runs, Duration::ZERO)).await;
-    let tools = FleetTools::join(&fleet).await.unwrap();
+    let tools = join(&fleet).await;
     assert_eq!(tools.stored_call("run 7/call_1").await.unwrap(), StoredCall::Unknown);
     let error = call(&tools).await.outcome.unwrap_err();
     assert_eq!(CallFailure::from_error(&error), Some(CallFailure::Unknown));
@@ -101,7 +106,7 @@ async fn calls_that_may_be_repeated_are_not_claimed() {
             if is_read { metadata.with_read_only(true) } else { metadata.with_idempotent(true) }
         });
         let _worker = start(&fleet, &schema, registry([pay])).await;
-        let tools = FleetTools::join(&fleet).await.unwrap();
+        let tools = join(&fleet).await;
         let texts = [call(&tools).await, call(&tools).await].map(|result| result.to_text().into_owned());
         assert_eq!(texts, ["0", "1"]);
         assert_eq!(tools.stored_call("run 7/call_1").await.unwrap(), StoredCall::NotFound);
@@ -123,5 +128,25 @@ async fn an_id_belongs_to_one_call_of_one_caller() {
     assert_eq!(crate::call(&eve, "add", r#"{"a": 1, "b": 3}"#).await.to_text(), "4");
     let error = crate::call(&ada, "add", r#"{"a": 1, "b": 3}"#).await.outcome.unwrap_err();
     assert_eq!(CallFailure::from_error(&error), Some(CallFailure::Refused));
+    schema.drop().await;
+}
+
+/// Also if they use the same id, name and arguments, as agents of one program do.
+#[tokio::test]
+async fn an_anonymous_caller_finds_only_its_own_calls() {
+    let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };
+    let ledger = CallLedger::connect(&schema.config()).await.unwrap();
+    let runs = Arc::new(AtomicU32::new(0));
+    let worker = Worker::new(pay(&runs, Duration::ZERO)).unwrap().with_ledger(ledger);
+    let _worker = worker.start(&fleet).await.unwrap();
+    let (one, other) = (join(&fleet).await, join(&fleet).await);
+    assert_eq!(call(&one).await.to_text(), "paid 0");
+    assert_eq!(other.stored_call("run 7/call_1").await.unwrap(), StoredCall::NotFound);
+    assert_eq!(call(&other).await.to_text(), "paid 1");
+    for (caller, expected) in [(&one, "paid 0"), (&other, "paid 1")] {
+        assert_eq!(call(caller).await.to_text(), expected);
+        let stored = caller.stored_call("run 7/call_1").await.unwrap();
+        assert!(matches!(stored, StoredCall::Ended(Ok(output)) if output.to_text() == expected));
+    }
     schema.drop().await;
 }

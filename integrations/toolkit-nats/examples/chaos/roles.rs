@@ -12,6 +12,9 @@ use toolkit_ai::{
 };
 use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetTools, Worker};
 
+/// The name of all callers.
+pub(crate) const CALLER: &str = "chaos";
+
 /// The options of a process, as `name=value`.
 pub(crate) struct Options(HashMap<String, String>);
 
@@ -111,7 +114,8 @@ pub(crate) async fn worker(options: &Options) {
     let read = tool("read").map_metadata(|metadata| metadata.with_idempotent(true));
     let registry = ToolRegistry::from_tools([tool("pay"), read]).unwrap();
     let fleet = connect(options).await;
-    let mut worker = Worker::new(registry).unwrap();
+    // A caller that comes back needs a name: an anonymous one is another caller then.
+    let mut worker = Worker::new(registry).unwrap().trust_subjects();
     if let Some(calls) = options.get("max_calls") {
         worker = worker.with_max_calls(calls.parse().unwrap());
     }
@@ -133,7 +137,7 @@ async fn connect(options: &Options) -> Fleet {
 
 /// Makes calls, and writes one line for each result: id, kind, outcome, milliseconds.
 pub(crate) async fn caller(options: &Options) {
-    let fleet = FleetTools::join(&connect(options).await).await.unwrap();
+    let fleet = FleetTools::builder(&connect(options).await).name(CALLER).join().await.unwrap();
     let live = LiveRegistry::new(ToolRegistry::new()).unwrap();
     let _following = fleet.follow(&live).unwrap();
     while live.snapshot().len() < 2 {

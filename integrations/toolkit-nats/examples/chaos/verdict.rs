@@ -1,7 +1,7 @@
 //! What has happened in a case: the runs of the tools are counted in their own file, not in replies.
 
 use super::processes::Site;
-use super::roles::outcome;
+use super::roles::{CALLER, outcome};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::time::Duration;
@@ -137,7 +137,7 @@ async fn check_ledger(
     // The leases of lost workers end.
     tokio::time::sleep(Duration::from_secs(11)).await;
     let fleet = Fleet::connect(&format!("nats://127.0.0.1:{}", site.port)).await.unwrap();
-    let fleet = FleetTools::join(&fleet).await.unwrap();
+    let fleet = FleetTools::builder(&fleet).name(CALLER).join().await.unwrap();
     // What may be repeated is not claimed.
     let is_paid = |(kind, outcome, _): &(&str, &str, u128)| *kind == "pay" && *outcome == "ok";
     let done = results.iter().filter(|(_, of_call)| of_call.iter().any(is_paid));

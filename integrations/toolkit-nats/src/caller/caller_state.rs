@@ -8,6 +8,8 @@ use super::members::Members;
 use super::replies::Replies;
 use crate::fleet::Fleet;
 use arc_swap::ArcSwap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Notify, broadcast, watch};
@@ -44,11 +46,19 @@ impl CallerStatistics {
     }
 }
 
+/// Returns a text that other programs cannot guess. The keys of the hashers are random.
+fn secret() -> String {
+    let [one, other] = [0, 1].map(|part| RandomState::new().hash_one(part));
+    format!("{one:016x}{other:016x}")
+}
+
 pub(super) struct CallerState {
     pub(super) fleet: Fleet,
     pub(super) settings: CallerSettings,
     /// An id that no other caller has, the first part of ids of calls.
     id: String,
+    /// What only the workers of this caller know of it: the ledger keeps the calls of an anonymous caller under it.
+    pub(super) owner: String,
     pub(super) next_call: AtomicU64,
     pub(super) replies: Replies,
     /// The current catalog, which each call reads.
@@ -67,6 +77,7 @@ impl CallerState {
     pub(super) fn new(fleet: Fleet, settings: CallerSettings, stop: CancellationToken) -> Self {
         Self {
             id: fleet.unique_id(),
+            owner: secret(),
             next_call: AtomicU64::new(0),
             replies: Replies::new(fleet.client.new_inbox()),
             current: ArcSwap::default(),

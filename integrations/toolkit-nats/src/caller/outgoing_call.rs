@@ -188,7 +188,7 @@ impl<'a> OutgoingCall<'a> {
         }
         let token = self.state.token();
         let redactor = self.state.redactor(token.as_deref());
-        let message = match self.message(left, token) {
+        let message = match self.message(worker, left, token) {
             Ok(message) => message,
             Err(reason) => return Attempt::Failed(CallFailure::TooLarge, reason),
         };
@@ -201,7 +201,7 @@ impl<'a> OutgoingCall<'a> {
         }
     }
 
-    fn message(&self, left: Duration, token: Option<String>) -> Result<Bytes, String> {
+    fn message(&self, worker: &RemoteWorker, left: Duration, token: Option<String>) -> Result<Bytes, String> {
         let head = CallHead {
             tool: Cow::Borrowed(&self.tool.remote_name),
             id: Cow::Borrowed(&self.id),
@@ -209,6 +209,7 @@ impl<'a> OutgoingCall<'a> {
             run: self.context.invocation_id().map(Cow::Borrowed),
             token: token.map(Cow::Owned),
             trace: self.context.extension::<TraceContext>().cloned(),
+            owner: worker.has_ledger.then(|| Cow::Borrowed(self.state.owner.as_str())),
         };
         let message = head.write(self.arguments).map_err(|error| error.to_string())?;
         let limit = self.state.fleet.client.max_payload();

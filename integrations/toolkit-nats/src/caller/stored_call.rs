@@ -30,7 +30,8 @@ pub enum StoredCall {
 pub(super) async fn fetch(state: &CallerState, id: &str) -> Result<StoredCall, FleetError> {
     let token = state.token();
     let redactor = state.redactor(token.as_deref());
-    let head = CallHead { id: id.into(), token: token.map(Into::into), ..CallHead::default() };
+    let owner = Some(state.owner.as_str().into());
+    let head = CallHead { id: id.into(), token: token.map(Into::into), owner, ..CallHead::default() };
     let message = head.write("").map_err(FleetError::lost)?;
     let subject = state.fleet.subject(format_args!("result.{}", state.settings.name));
     let mut line = state.replies.open(None);

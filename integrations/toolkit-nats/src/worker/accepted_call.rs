@@ -1,7 +1,7 @@
 //! One call on a worker, from its message to its end.
 
 #[cfg(feature = "ledger")]
-use super::identity::Identity;
+use super::identity::owner_of;
 use super::identity::{RemoteCaller, caller_of};
 use super::offers::Offer;
 use super::worker_state::{RunningCall, WorkerState};
@@ -114,12 +114,13 @@ impl AcceptedCall {
         span: &MessageSpan,
     ) -> Result<Bytes, Refusal> {
         #[cfg(feature = "ledger")]
-        let owner = caller.identity.clone();
+        let ledger = self.state.settings.ledger.as_ref().filter(|_| !self.may_be_repeated(head));
+        #[cfg(feature = "ledger")]
+        let owner = ledger.map(|_| owner_of(&caller, head, &self.reply)).unwrap_or_default();
         // Boxed, because the future is large, and moved several times.
         let run = span.clone().around(Box::pin(self.dispatch(head, arguments, caller, span)));
         #[cfg(feature = "ledger")]
-        if let Some(ledger) = self.state.settings.ledger.as_ref().filter(|_| !self.may_be_repeated(head)) {
-            let owner = owner.as_ref().map(Identity::as_str).unwrap_or_default();
+        if let Some(ledger) = ledger {
             let number = self.state.calls.accepted.fetch_add(1, Ordering::Relaxed);
             let call = ClaimedCall::new(owner, head, arguments, &self.state.id, number);
             if let Some(stored) = self.claim(ledger, &call, self.give_up(head)).await? {
@@ -278,8 +279,8 @@ pub(super) async fn send_stored(state: &WorkerState, caller: &str, reply: Subjec
         Ok(caller) => caller,
         Err(reason) => return state.refuse(reply, &Refusal::Denied(reason)).await,
     };
-    let owner = caller.identity.as_ref().map(Identity::as_str).unwrap_or_default();
-    let refusal = match ledger.stored(owner, &head.id).await {
+    let owner = owner_of(&caller, &head, &reply);
+    let refusal = match ledger.stored(&owner, &head.id).await {
         Ok(Some(Claim::Done(body))) => return state.send_body(&reply, &body.into()).await,
         Ok(Some(Claim::Running | Claim::Ours)) => Refusal::Running,
         Ok(Some(Claim::Unknown | Claim::OfAnotherCall)) => Refusal::ClaimLost,

@@ -74,6 +74,21 @@ pub(super) fn caller_of(
     Ok(RemoteCaller { identity, run: head.run.as_deref().map(Into::into), trace: head.trace.clone() })
 }
 
+/// Returns to whom the ledger keeps the calls of a caller. Those of an anonymous one belong to the secret that it sends, and
+/// without a secret to the message alone, whose reply subject no other message has.
+#[cfg(feature = "ledger")]
+pub(super) fn owner_of(caller: &RemoteCaller, head: &CallHead<'_>, reply: &str) -> Vec<u8> {
+    match &caller.identity {
+        Some(identity) => identity.as_str().as_bytes().to_vec(),
+        None => {
+            let mut hash = hmac_sha256::Hash::new();
+            hash.update(head.owner.as_deref().unwrap_or(reply).as_bytes());
+            // No identity begins so.
+            [&[0][..], &hash.finalize()].concat()
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
